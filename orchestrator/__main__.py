@@ -1,0 +1,5 @@
+"""`python -m orchestrator` is `tierbench`."""
+
+from orchestrator.cli import main
+
+main()

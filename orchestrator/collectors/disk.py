@@ -1,0 +1,51 @@
+"""Counters of each node's block device, from /proc/diskstats (one small file for all nodes).
+
+Fields after `major minor name`, as the kernel documents them (Documentation/admin-guide/
+iostats.rst): reads, reads merged, sectors read, ms reading, writes, writes merged, sectors
+written, ms writing, in flight, ms busy, weighted ms, …, flushes (16th), ms flushing. A sector is
+512 bytes here whatever the device's own is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from orchestrator.model import Node, Sample
+
+_SECTOR_BYTES = 512
+_MS = 1e-3
+
+
+class DiskCollector:
+    name = "disk"
+
+    def __init__(self, root: Path) -> None:
+        self._diskstats = root / "proc/diskstats"
+
+    def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
+        watched = [node for node in nodes if node.device]
+        if not watched:
+            return
+        rows = (line.split() for line in self._diskstats.read_text().splitlines())
+        fields = {row[2]: [int(number) for number in row[3:]] for row in rows if len(row) >= 14}
+        for node in watched:
+            row = fields.get(node.device or "")
+            if row is None:
+                raise OSError(f"{node.device} is not in {self._diskstats}: the device is gone")
+            for metric, unit, value in _readings(row):
+                yield Sample(now_s, node.name, metric, unit, value)
+
+
+def _readings(row: Sequence[int]) -> Iterable[tuple[str, str, float]]:
+    yield "disk_reads_total", "", row[0]
+    yield "disk_read_bytes_total", "bytes", row[2] * _SECTOR_BYTES
+    yield "disk_read_seconds_total", "s", row[3] * _MS
+    yield "disk_writes_total", "", row[4]
+    yield "disk_written_bytes_total", "bytes", row[6] * _SECTOR_BYTES
+    yield "disk_write_seconds_total", "s", row[7] * _MS
+    yield "disk_in_flight", "", row[8]
+    yield "disk_busy_seconds_total", "s", row[9] * _MS
+    yield "disk_queue_seconds_total", "s", row[10] * _MS
+    if len(row) >= 17:  # kernels since 5.5 count flushes
+        yield "disk_flushes_total", "", row[15]

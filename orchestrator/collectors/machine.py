@@ -1,0 +1,41 @@
+"""CPU and pressure of the whole machine, from /proc/stat and /proc/pressure.
+
+On a laptop everything shares these cores, so this tells whether the machine itself was the limit.
+/proc/stat counts in ticks of 1/100 s (USER_HZ). Pressure "some": time in which at least one task
+waited (Documentation/accounting/psi.rst); kernels without it simply give no such sample.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from orchestrator.model import Node, Sample
+
+_TICK_S = 0.01
+
+
+class MachineCollector:
+    name = "machine"
+
+    def __init__(self, root: Path) -> None:
+        self._proc = root / "proc"
+
+    def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
+        for node in nodes:
+            if node.role != "host":
+                continue
+            for metric, value in self._readings():
+                yield Sample(now_s, node.name, metric, "s", value)
+
+    def _readings(self) -> Iterable[tuple[str, float]]:
+        first = (self._proc / "stat").read_text().split("\n", 1)[0].split()[1:]
+        user, nice, system, _idle, _iowait, irq, softirq, steal = (int(n) for n in first[:8])
+        yield "cpu_busy_seconds_total", (user + nice + system + irq + softirq) * _TICK_S
+        yield "cpu_steal_seconds_total", steal * _TICK_S
+        for resource in ("cpu", "io", "memory"):
+            with contextlib.suppress(OSError):
+                text = (self._proc / "pressure" / resource).read_text()
+                total_us = int(text.split("\n", 1)[0].rpartition("total=")[2])
+                yield f"pressure_{resource}_some_seconds_total", total_us * 1e-6

@@ -1,0 +1,437 @@
+"""Docker, through docker-py: the only module that imports it.
+
+Everything made here carries the label `tierbench=1`, so that `sweep` can remove what a killed
+program left behind. docker-py's and the engine's errors stop here and become ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import queue
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import docker
+from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from docker.types import IPAMConfig, IPAMPool
+
+from orchestrator.clock import wait_until
+from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
+from orchestrator.protocols import Clock, Completed, Container, ContainerSpec
+
+LABEL = "tierbench"
+ROLE_LABEL = "tierbench.role"
+
+# What a container needs to make a block device where `--privileged` is refused: mounting and loop
+# set-up (SYS_ADMIN), device nodes (MKNOD), loop (major 7) and FUSE and loop-control (major 10).
+_DEVICE_OPTIONS: dict[str, Any] = {
+    "cap_add": ["SYS_ADMIN", "MKNOD"],
+    "security_opt": ["seccomp=unconfined", "apparmor=unconfined"],
+    "device_cgroup_rules": ["b 7:* rwm", "c 10:* rwm"],
+}
+_CONFLICT = 409
+_SUBNETS = tuple(f"10.{second}.77.0/24" for second in range(201, 250))
+
+
+@contextmanager
+def _engine_errors(doing: str) -> Iterator[None]:
+    """Maps what docker-py raises to our own errors, saying what was being done."""
+    try:
+        yield
+    except ImageNotFound as error:
+        raise UnavailableError(
+            f"{doing}: the image is not here ({error.explanation})", advice="run `make setup`"
+        ) from error
+    except APIError as error:
+        text = str(error.explanation or error)
+        if "port is already allocated" in text or "address already in use" in text:
+            raise UnavailableError(
+                f"{doing}: a port is taken ({text})",
+                advice="free the port, or leave `port` out of the profile to use any free one",
+            ) from error
+        raise RunError(f"{doing}: Docker refused: {text}") from error
+    except (DockerException, OSError) as error:
+        raise UnavailableError(
+            f"{doing}: the Docker engine does not answer ({error})",
+            advice="start it (`make setup` does, as root on Debian), then run `tierbench doctor`",
+        ) from error
+
+
+class DockerContainers:
+    """The `Containers` protocol on a Docker engine. UnavailableError where none answers."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        with _engine_errors("connecting"):
+            self._client = docker.from_env(timeout=120)
+            self._client.ping()
+
+    def engine(self) -> dict[str, Any]:
+        """What the engine says of itself, for the fingerprint."""
+        with _engine_errors("asking the engine for its version"):
+            info = self._client.info()
+        keys = ("ServerVersion", "Driver", "CgroupVersion", "KernelVersion", "OperatingSystem")
+        return {key: info.get(key) for key in keys}
+
+    # -------------------------------------------------------------- images
+
+    def image_present(self, tag: str) -> bool:
+        with _engine_errors(f"looking for image {tag}"):
+            try:
+                self._client.images.get(tag)
+            except ImageNotFound:
+                return False
+        return True
+
+    def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
+        """Builds `folder`/Dockerfile; RunError with the last lines where it fails."""
+        lines: list[str] = []
+        with _engine_errors(f"building {tag}"):
+            stream = self._client.api.build(path=folder, tag=tag, rm=True, decode=True)
+            for entry in stream:
+                text = str(entry.get("stream") or entry.get("error") or "").rstrip()
+                if text:
+                    lines.append(text)
+                    on_line(text)
+                if "error" in entry:
+                    raise RunError(f"building {tag} failed", evidence="\n".join(lines[-30:]))
+
+    def import_image(self, tarball: str, repository: str, tag: str) -> None:
+        with _engine_errors(f"importing {repository}:{tag}"):
+            self._client.api.import_image_from_file(tarball, repository=repository, tag=tag)
+
+    def pull(self, tag: str) -> bool:
+        """True where the image could be pulled."""
+        try:
+            self._client.images.pull(tag)
+        except (APIError, DockerException, OSError):
+            return False
+        return True
+
+    # -------------------------------------------------------------- containers
+
+    @contextmanager
+    def running(self, spec: ContainerSpec) -> Iterator[Container]:
+        name = spec.name
+        with _engine_errors(f"starting {name}"):
+            self._remove(name)
+            made = self._create(spec)
+        try:
+            with _engine_errors(f"starting {name}"):
+                made.start()
+                made.reload()
+            yield self._describe(spec, made)
+        finally:
+            with _engine_errors(f"removing {name}"):
+                with contextlib.suppress(NotFound, APIError):
+                    made.stop(timeout=spec.stop_timeout_s)
+                self._remove(name)
+
+    def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
+        started = self._clock.monotonic()
+        try:
+            with _engine_errors(f"running {spec.name}"):
+                self._remove(spec.name)
+                made = self._create(spec)
+                made.start()
+                exit_code = int(made.wait(timeout=timeout_s)["StatusCode"])
+                out = bytes(made.logs()).decode(errors="replace")
+        finally:
+            with _engine_errors(f"removing {spec.name}"):
+                self._remove(spec.name)
+        took_s = self._clock.monotonic() - started
+        return Completed(spec.command, exit_code, out, "", took_s)
+
+    def _create(self, spec: ContainerSpec) -> Any:
+        host: dict[str, Any] = {
+            "binds": [
+                f"{mount.source}:{mount.target}:{'ro' if mount.read_only else 'rw'}"
+                for mount in spec.mounts
+            ],
+            "port_bindings": {port: ("127.0.0.1", local) for port, local in spec.ports.items()},
+            "init": spec.init,
+        }
+        if spec.cpus:
+            host["cpu_period"] = 100_000
+            host["cpu_quota"] = round(spec.cpus * 100_000)
+        if spec.memory_bytes:
+            host["mem_limit"] = spec.memory_bytes
+            host["memswap_limit"] = spec.memory_bytes
+        if spec.shared_memory_bytes:
+            host["shm_size"] = spec.shared_memory_bytes
+        if spec.host_devices:
+            host.update(_DEVICE_OPTIONS)
+            host["binds"].append("/dev:/dev")
+        api = self._client.api
+        networking = None
+        if spec.network:
+            endpoint = api.create_endpoint_config(ipv4_address=spec.address, aliases=[spec.name])
+            networking = api.create_networking_config({spec.network: endpoint})
+        made = api.create_container(
+            image=spec.image,
+            command=list(spec.command) or None,
+            entrypoint=list(spec.entrypoint) if spec.entrypoint else None,
+            name=spec.name,
+            hostname=spec.name,
+            environment=dict(spec.environment),
+            labels={LABEL: "1", ROLE_LABEL: spec.role},
+            ports=list(spec.ports),
+            host_config=api.create_host_config(**host),
+            networking_config=networking,
+        )
+        return self._client.containers.get(made["Id"])
+
+    def _describe(self, spec: ContainerSpec, made: Any) -> Container:
+        state = made.attrs["State"]
+        if not state.get("Running"):
+            raise NodeError(
+                f"{spec.name} stopped as soon as it was started (exit {state.get('ExitCode')})",
+                evidence=self.logs(spec.name, tail=30),
+            )
+        bound = made.attrs["NetworkSettings"]["Ports"] or {}
+        ports = {
+            int(key.split("/")[0]): int(value[0]["HostPort"])
+            for key, value in bound.items()
+            if value
+        }
+        return Container(
+            name=spec.name,
+            id=made.id,
+            process_id=int(state["Pid"]),
+            address=spec.address,
+            ports=ports,
+        )
+
+    def _remove(self, name: str) -> None:
+        with contextlib.suppress(NotFound):
+            self._client.containers.get(name).remove(force=True, v=True)
+
+    def stop(self, container: str, timeout_s: float) -> None:
+        with _engine_errors(f"stopping {container}"), contextlib.suppress(NotFound):
+            self._client.containers.get(container).stop(timeout=round(timeout_s))
+
+    def state(self, container: str) -> str:
+        with _engine_errors(f"looking at {container}"):
+            try:
+                state = self._client.containers.get(container).attrs["State"]
+            except NotFound:
+                return "gone"
+        if state.get("Running"):
+            return "running"
+        reason = ", out of memory" if state.get("OOMKilled") else ""
+        return f"{state.get('Status', 'unknown')} (exit {state.get('ExitCode')}{reason})"
+
+    def logs(self, container: str, tail: int | None = None) -> str:
+        with _engine_errors(f"reading the log of {container}"):
+            try:
+                raw = self._client.containers.get(container).logs(tail=tail or "all")
+            except NotFound:
+                return ""
+        return bytes(raw).decode(errors="replace")
+
+    # -------------------------------------------------------------- exec
+
+    def exec(
+        self,
+        container: str,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        env: Mapping[str, str] | None = None,
+        on_line: Callable[[str], None] | None = None,
+        watch: Sequence[str] = (),
+        user: str = "",
+    ) -> Completed:
+        doing = f"running {argv[0]} in {container}"
+        with _engine_errors(doing):
+            started = self._clock.monotonic()
+            made = self._client.api.exec_create(
+                container, list(argv), environment=dict(env or {}), user=user
+            )
+            output = _Output(self._client.api.exec_start(made["Id"], stream=True, demux=True))
+            deadline = started + timeout_s
+            next_look = started + 1.0
+            while output.follow(on_line or _ignore):
+                now = self._clock.monotonic()
+                if now >= deadline:
+                    raise RunError(
+                        f"{doing}: did not end within {timeout_s:g} s", evidence=output.tail()
+                    )
+                if now >= next_look:
+                    self._raise_if_dead(watch, output)
+                    next_look = now + 1.0
+            exit_code = self._client.api.exec_inspect(made["Id"])["ExitCode"]
+        if exit_code != 0 and watch:
+            # A generator that lost its database often ends before the engine notices the death.
+            self._clock.sleep(0.5)
+            self._raise_if_dead(watch, output)
+        return Completed(
+            argv=tuple(argv),
+            exit_code=-1 if exit_code is None else int(exit_code),
+            out="".join(output.out),
+            err="".join(output.err),
+            duration_s=self._clock.monotonic() - started,
+        )
+
+    def _raise_if_dead(self, watch: Sequence[str], output: _Output) -> None:
+        for name in watch:
+            state = self.state(name)
+            if state != "running":
+                raise NodeError(
+                    f"{name} died in the middle of the run: {state}",
+                    advice="look at its log among the raw files of the run",
+                    evidence=self.logs(name, tail=20) + "\n" + output.tail(),
+                )
+
+    # -------------------------------------------------------------- networks and volumes
+
+    @contextmanager
+    def network(self, name: str) -> Iterator[str]:
+        made = None
+        try:
+            with _engine_errors(f"making network {name}"):
+                made, prefix = self._create_network(name)
+            yield prefix
+        finally:
+            if made is not None:
+                with _engine_errors(f"removing network {name}"), contextlib.suppress(NotFound):
+                    made.remove()
+
+    def _create_network(self, name: str) -> tuple[Any, str]:
+        """The first of our subnets that overlaps no other network of the engine."""
+        taken = [
+            ipaddress.ip_network(pool["Subnet"])
+            for network in self._client.networks.list()
+            for pool in (network.attrs.get("IPAM", {}).get("Config") or [])
+            if pool.get("Subnet")
+        ]
+        for subnet in _SUBNETS:
+            wanted = ipaddress.ip_network(subnet)
+            if any(wanted.version == net.version and wanted.overlaps(net) for net in taken):
+                continue
+            try:
+                made = self._client.networks.create(
+                    name,
+                    driver="bridge",
+                    labels={LABEL: "1"},
+                    ipam=IPAMConfig(pool_configs=[IPAMPool(subnet=subnet)]),
+                )
+            except APIError as error:
+                # The engine also refuses what overlaps a route of the host; try the next one.
+                if "overlap" in str(error.explanation).lower():
+                    continue
+                raise
+            return made, subnet.rsplit(".", 1)[0]
+        raise UnavailableError("no free subnet for the cluster's network", advice="make clean")
+
+    @contextmanager
+    def volume(self, name: str, device: str, fstype: str) -> Iterator[str]:
+        options = {"type": fstype, "device": device, "o": "noatime"} if device else {}
+        with _engine_errors(f"making volume {name}"):
+            with contextlib.suppress(NotFound):
+                self._client.volumes.get(name).remove(force=True)
+            made = self._client.volumes.create(
+                name, driver="local", driver_opts=options, labels={LABEL: "1"}
+            )
+        try:
+            yield name
+        finally:
+            with _engine_errors(f"removing volume {name}"), contextlib.suppress(NotFound):
+                wait_until(
+                    lambda: _try(lambda: made.remove(force=True)),
+                    deadline_s=10,
+                    clock=self._clock,
+                )
+
+    # -------------------------------------------------------------- leftovers
+
+    def sweep(self) -> tuple[str, ...]:
+        removed: list[str] = []
+        ours = {"label": f"{LABEL}=1"}
+        with _engine_errors("removing leftovers"):
+            found = self._client.containers.list(all=True, filters=ours)
+            # Databases and clients before disks: a device goes only when nothing is mounted on it.
+            found.sort(key=lambda made: made.labels.get(ROLE_LABEL) == "disk")
+            for made in found:
+                with contextlib.suppress(NotFound):
+                    if made.labels.get(ROLE_LABEL) == "disk":
+                        self._remove_volumes(ours, removed)
+                        made.stop(timeout=15)
+                    made.remove(force=True, v=True)
+                    removed.append(f"container {made.name}")
+            self._remove_volumes(ours, removed)
+            for network in self._client.networks.list(filters=ours):
+                with contextlib.suppress(NotFound):
+                    network.remove()
+                    removed.append(f"network {network.name}")
+        return tuple(removed)
+
+    def _remove_volumes(self, ours: dict[str, str], removed: list[str]) -> None:
+        for volume in self._client.volumes.list(filters=ours):
+            with contextlib.suppress(NotFound, APIError):
+                volume.remove(force=True)
+                removed.append(f"volume {volume.name}")
+
+
+class _Output:
+    """The two streams of an exec, read by a thread so that the caller can look up meanwhile."""
+
+    def __init__(self, stream: Any) -> None:
+        self.out: list[str] = []
+        self.err: list[str] = []
+        self._pending = ""
+        self._queue: queue.Queue[tuple[bytes | None, bytes | None] | Exception | None] = (
+            queue.Queue()
+        )
+        threading.Thread(target=self._read, args=(stream,), daemon=True).start()
+
+    def _read(self, stream: Any) -> None:
+        try:
+            for chunk in stream:
+                self._queue.put(chunk)
+        except (DockerException, OSError, ValueError) as error:
+            self._queue.put(TierbenchError(f"the output stream broke: {error}"))
+        self._queue.put(None)
+
+    def follow(self, on_line: Callable[[str], None]) -> bool:
+        """Takes what has come within a quarter of a second; False when the stream has ended."""
+        try:
+            chunk = self._queue.get(timeout=0.25)
+        except queue.Empty:
+            return True
+        if chunk is None:
+            return False
+        if isinstance(chunk, Exception):
+            self.err.append(f"{chunk}\n")
+            return True
+        out, err = chunk
+        if err:
+            self.err.append(err.decode(errors="replace"))
+        if out:
+            text = out.decode(errors="replace")
+            self.out.append(text)
+            *lines, self._pending = (self._pending + text).split("\n")
+            for line in lines:
+                on_line(line)
+        return True
+
+    def tail(self) -> str:
+        return "\n".join(("".join(self.out) + "".join(self.err)).splitlines()[-20:])
+
+
+def _ignore(_line: str) -> None:
+    pass
+
+
+def _try(action: Callable[[], None]) -> bool:
+    """False where the engine says the thing is still in use."""
+    try:
+        action()
+    except APIError as error:
+        if error.status_code == _CONFLICT:
+            return False
+        raise
+    return True

@@ -1,0 +1,77 @@
+"""Everything that can go wrong, as a tree; the edge (`cli`) prints it and picks the exit code.
+
+TierbenchError                  70  catch this to catch all of ours
+├── UsageError                  64  the profile or the arguments are wrong: nothing was started
+├── UnavailableError            69  something needed is not there: engine, image, port, kernel feature
+├── RunError                     2  a run could not be finished or its figures are not to be trusted
+│   ├── NodeError                2  a database node died, or never became ready
+│   ├── GateError                2  the disk is not what its tier declares
+│   └── LoadError                2  the load generator failed, or loaded something else than asked
+└── InterruptedByUser          130  Ctrl-C or a polite kill
+
+Exceptions carry facts and never act. `advice` says what to do next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+EXIT_DONE = 0
+EXIT_WORSE = 1
+EXIT_INCONCLUSIVE = 2
+EXIT_USAGE = 64
+EXIT_UNAVAILABLE = 69
+EXIT_INTERNAL = 70
+EXIT_INTERRUPTED = 130
+
+
+class TierbenchError(Exception):
+    """What was wrong (`what`), and what to do about it (`advice`)."""
+
+    exit_code = EXIT_INTERNAL
+
+    def __init__(self, what: str, advice: str = "", evidence: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.advice = advice
+        self.evidence = evidence
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One thing wrong in something a person wrote: where (file and YAML path) and what."""
+
+    where: str
+    what: str
+
+
+class UsageError(TierbenchError):
+    exit_code = EXIT_USAGE
+
+    def __init__(self, what: str, advice: str = "", mistakes: tuple[Mistake, ...] = ()) -> None:
+        super().__init__(what, advice)
+        self.mistakes = mistakes
+
+
+class UnavailableError(TierbenchError):
+    exit_code = EXIT_UNAVAILABLE
+
+
+class RunError(TierbenchError):
+    exit_code = EXIT_INCONCLUSIVE
+
+
+class NodeError(RunError):
+    pass
+
+
+class GateError(RunError):
+    pass
+
+
+class LoadError(RunError):
+    pass
+
+
+class InterruptedByUser(TierbenchError):
+    exit_code = EXIT_INTERRUPTED

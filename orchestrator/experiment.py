@@ -1,0 +1,229 @@
+"""The flow: a plan becomes runs, runs leave records. Reads aloud; no part's name occurs here.
+
+`execute` does, in this order:
+ 1. check everything that could fail late: databases, generators, tiers, space; nothing starts
+ 2. remove what an earlier, killed campaign left behind
+ 3. write plan and fingerprint
+ 4. for each run, nested so that each thing is taken down in reverse order whatever happens:
+    the data set loaded (once, then copied) → the tier's disks, which passed their gate → the
+    database cluster → the client → warm-up → measured window, sampled all the while
+ 5. write the run's record before the next begins
+
+A run that fails is recorded as failed and the plan goes on; an interrupt is recorded and passed on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator import datasets, store
+from orchestrator.errors import GateError, RunError, TierbenchError
+from orchestrator.model import Cluster, Gate, Node, Outcome, Phase, Plan, Record, Run, Volume
+from orchestrator.plan import run_estimate_s
+from orchestrator.protocols import Parts, Result, World
+from orchestrator.telemetry import Readings, sampling
+from orchestrator.units import format_quantity
+
+
+def execute(
+    plan: Plan, parts: Parts, world: World, results: Path, fingerprint: Mapping[str, Any]
+) -> Path:
+    """Carries out `plan`; returns the campaign's folder. Raises what stops the whole campaign."""
+    check(plan, parts, world)
+    for line in world.containers.sweep():
+        world.tell.note(f"removed a leftover: {line}")
+    folder = store.create(results, plan, fingerprint, world.clock.now())
+    gates = Gates(parts, world)
+    left_s = plan.estimate_s
+    for run in plan.runs:
+        world.tell.run(run.slug, run.number, len(plan.runs), left_s)
+        _run_and_record(plan, run, parts, gates, folder, world)
+        left_s = max(0.0, left_s - run_estimate_s(plan.workload(run.workload)))
+    return folder
+
+
+def check(plan: Plan, parts: Parts, world: World) -> None:
+    """Everything that could fail late, before anything starts."""
+    for profile in plan.profiles:
+        parts.tiers[profile.tier.enforcement].check(profile.tier, world)
+        parts.databases[profile.cluster.database].check(profile.cluster, world)
+        for workload in plan.workloads:
+            parts.load_generators[workload.generator].check(workload, profile.cluster, world)
+    datasets.check_space(plan, world)
+
+
+class Gates:
+    """The truth gate of each tier, taken once a campaign, before the tier's first use."""
+
+    def __init__(self, parts: Parts, world: World) -> None:
+        self._parts, self._world = parts, world
+        self._taken: dict[str, Gate] = {}
+
+    def passed(self, plan: Plan, profile_name: str) -> Gate:
+        """GateError where the disk is not what its tier declares."""
+        profile = plan.profile(profile_name)
+        tier = profile.tier
+        if tier.name not in self._taken:
+            self._world.tell.step(f"truth gate: is the disk what {tier.title} declares?", 15)
+            mechanism = self._parts.tiers[tier.enforcement]
+            self._taken[tier.name] = mechanism.gate(tier, self._world)
+        gate = self._taken[tier.name]
+        if not gate.passed:
+            raise GateError(
+                f"the disk of {tier.name} is not what the tier declares: {_misses(gate)}",
+                advice="figures made on it would say nothing about the tier: see docs/TIERS.md",
+            )
+        return gate
+
+
+def _misses(gate: Gate) -> str:
+    return "; ".join(
+        f"{check.limit} {check.verdict}: measured {format_quantity(check.measured, check.unit)}"
+        + (
+            f", declared {format_quantity(check.declared, check.unit)}"
+            if check.declared is not None
+            else ""
+        )
+        for check in gate.checks
+        if check.verdict not in ("ok", "not declared")
+    )
+
+
+# ------------------------------------------------------------------ one run
+
+
+@dataclass
+class _Draft:
+    """What is known of a run so far; becomes its Record whatever happens."""
+
+    phases: list[Phase]
+    nodes: tuple[Node, ...] = ()
+    gate: Gate | None = None
+    result: Result | None = None
+    readings: Readings | None = None
+    facts: dict[str, Any] | None = None
+
+
+def _run_and_record(
+    plan: Plan, run: Run, parts: Parts, gates: Gates, folder: Path, world: World
+) -> None:
+    draft = _Draft(phases=[])
+    place = store.run_folder(folder, run)
+    outcome: Outcome = "done"
+    failure: str | None = None
+    try:
+        _run(plan, run, parts, gates, place, draft, world)
+    except RunError as error:
+        outcome, failure = "failed", error.what
+        (place / "raw" / "failure.txt").write_text(f"{error.what}\n\n{error.evidence}\n")
+        world.tell.warn(f"{run.slug} failed: {error.what}")
+    except (KeyboardInterrupt, TierbenchError):
+        outcome, failure = "interrupted", "stopped before the run ended"
+        raise
+    finally:
+        _save(plan, run, place, draft, outcome, failure)
+
+
+def _run(
+    plan: Plan, run: Run, parts: Parts, gates: Gates, place: Path, draft: _Draft, world: World
+) -> None:
+    profile, workload = plan.profile(run.profile), plan.workload(run.workload)
+    mechanism = parts.tiers[profile.tier.enforcement]
+    database = parts.databases[profile.cluster.database]
+    generator = parts.load_generators[workload.generator]
+    with _phase("load", draft, world):
+        images = datasets.ensure(profile, workload, plan.seed, parts, world)
+    with _phase("prepare", draft, world):
+        draft.gate = gates.passed(plan, run.profile)
+    with ExitStack() as up:
+        with _phase("prepare", draft, world):
+            world.tell.step(f"attaching {profile.tier.title}")
+            sizes = [profile.cluster.node.disk_bytes] * profile.cluster.nodes
+            volumes = up.enter_context(mechanism.attached(profile.tier, sizes, images, world))
+            network = f"tierbench-{run.number}"
+            prefix = up.enter_context(world.containers.network(network))
+            world.tell.step(f"starting {database.name}, {profile.cluster.nodes} node(s)")
+            cluster = up.enter_context(
+                database.running(profile.cluster, volumes, network, prefix, world)
+            )
+            up.callback(_keep_logs, cluster, place, world)
+            client = up.enter_context(generator.client(network, place / "raw", world))
+        draft.nodes = _watched(cluster, volumes, client)
+        draft.readings = up.enter_context(
+            sampling(draft.nodes, parts.collectors, world.clock)
+        )
+        if images is None:
+            with _phase("load", draft, world):
+                world.tell.step(f"loading {workload.dataset.family}")
+                generator.load(workload, cluster, client, world)
+                database.settle(cluster, world)
+        with _phase("prepare", draft, world):
+            world.tell.step("warming the cache")
+            database.begin_measuring(cluster, world)
+            database.warm(cluster, world)
+        before = dict(database.facts(cluster, world))
+        world.tell.step("warm-up, then measuring", workload.warmup_s + workload.measure_s)
+        warmup, measure = generator.run(workload, cluster, client, place / "raw", world)
+        draft.phases += [warmup, measure]
+        draft.facts = {
+            "tier": dict(mechanism.facts()),
+            "database_before": before,
+            "database": dict(database.facts(cluster, world)),
+        }
+    draft.result = generator.read(workload, place / "raw", measure.start_s, measure.end_s)
+
+
+def _watched(
+    cluster: Cluster, volumes: Sequence[Volume], client: Node
+) -> tuple[Node, ...]:
+    servers = [volume.server for volume in volumes if volume.server is not None]
+    return (*cluster.nodes, client, *servers, Node(name="host", role="host"))
+
+
+@contextmanager
+def _phase(name: Any, draft: _Draft, world: World) -> Iterator[None]:
+    start_s = world.clock.now()
+    try:
+        yield
+    finally:
+        draft.phases.append(Phase(name, start_s, world.clock.now()))
+
+
+def _keep_logs(cluster: Cluster, place: Path, world: World) -> None:
+    """Called while the containers still exist, also on failure and interrupt."""
+    for node in cluster.nodes:
+        with contextlib.suppress(TierbenchError):
+            log = world.containers.logs(node.container or node.name)
+            (place / "raw" / f"{node.name}.log").write_text(log)
+
+
+def _save(
+    plan: Plan, run: Run, place: Path, draft: _Draft, outcome: Outcome, failure: str | None
+) -> None:
+    result, readings = draft.result, draft.readings
+    facts = dict(draft.facts or {})
+    if readings is not None:
+        facts["telemetry"] = readings.facts()
+    if result is not None:
+        facts["generator"] = dict(result.facts)
+    record = Record(
+        schema_version=store.SCHEMA_VERSION,
+        run=run,
+        profile=plan.profile(run.profile),
+        workload=plan.workload(run.workload),
+        outcome=outcome,
+        failure=failure,
+        phases=tuple(draft.phases),
+        nodes=draft.nodes,
+        measurements=result.measurements if result and outcome == "done" else (),
+        gate=draft.gate,
+        facts=facts,
+    )
+    samples = readings.table(draft.phases) if readings is not None else None
+    intervals = result.intervals if result is not None else None
+    store.save_run(place, record, intervals, result.latencies if result else None, samples)

@@ -1,0 +1,58 @@
+"""The metrics, each with its unit, its good direction and the words a report uses for it.
+
+One table, so that a metric is named the same in records, tables, charts and verdicts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orchestrator.model import Direction, Measurement
+
+
+@dataclass(frozen=True)
+class Metric:
+    """`headline` metrics are compared between tiers; the others explain them."""
+
+    name: str
+    unit: str
+    direction: Direction
+    title: str
+    headline: bool = False
+
+
+_ALL = (
+    Metric("throughput_per_s", "1/s", "higher", "Throughput, transactions/s", headline=True),
+    Metric("nopm", "1/min", "higher", "New-Orders per minute (NOPM)", headline=True),
+    Metric("latency_avg_s", "s", "lower", "Average latency", headline=True),
+    Metric("latency_p50_s", "s", "lower", "Median latency"),
+    Metric("latency_p95_s", "s", "lower", "95th percentile latency"),
+    Metric("latency_p99_s", "s", "lower", "99th percentile latency", headline=True),
+    Metric("latency_p999_s", "s", "lower", "99.9th percentile latency"),
+    Metric("latency_max_s", "s", "lower", "Maximum latency"),
+    Metric("statement_latency_avg_s", "s", "lower", "Latency per statement"),
+    Metric("transactions", "", "none", "Transactions measured"),
+    Metric("rollbacks", "", "none", "Intended rollbacks"),
+    Metric("failures", "", "none", "Failed transactions"),
+    Metric("retries", "", "none", "Retries"),
+    # from telemetry, over the measured window
+    Metric("cpu_pct", "%", "none", "CPU of a database node, % of its limit"),
+    Metric("client_cpu_pct", "%", "none", "CPU of the client, % of the machine"),
+    Metric("host_cpu_pct", "%", "none", "CPU of the whole machine"),
+    Metric("disk_read_iops", "1/s", "none", "Disk reads per second"),
+    Metric("disk_write_iops", "1/s", "none", "Disk writes per second"),
+    Metric("disk_iops", "1/s", "none", "Disk IOPS"),
+    Metric("disk_read_bytes_per_s", "bytes/s", "none", "Disk read bandwidth"),
+    Metric("disk_write_bytes_per_s", "bytes/s", "none", "Disk write bandwidth"),
+    Metric("disk_bytes_per_s", "bytes/s", "none", "Disk bandwidth"),
+    Metric("disk_await_s", "s", "none", "Disk latency per I/O"),
+    Metric("disk_queue_depth", "", "none", "Disk queue depth"),
+)
+
+METRICS = {metric.name: metric for metric in _ALL}
+
+
+def measured(name: str, value: float, scope: str = "all") -> Measurement:
+    """A Measurement of a known metric; KeyError for an unknown one, which is our own fault."""
+    metric = METRICS[name]
+    return Measurement(metric.name, metric.unit, metric.direction, float(value), scope)

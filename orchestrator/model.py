@@ -1,0 +1,384 @@
+"""The nouns: frozen records that every other module speaks in. Standard library only.
+
+Units stand last in a name and are base units: `_s` seconds, `_bytes`, `_bytes_per_s`, `_pct`
+percent of 100. Times of day are Unix seconds (float). A field that may be absent is None, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Enforcement = Literal["emulated", "cgroup", "mounted", "none"]
+Direction = Literal["higher", "lower", "none"]
+VerdictWord = Literal["better", "worse", "same", "inconclusive"]
+Outcome = Literal["done", "failed", "interrupted"]
+PhaseName = Literal["prepare", "load", "warm-up", "measure", "cool-down"]
+
+# ------------------------------------------------------------------ what a person declares
+
+
+@dataclass(frozen=True)
+class Burst:
+    """Credit burst above the base limits; `start_pct` is how full the bucket is at the start."""
+
+    iops: int | None
+    bytes_per_s: int | None
+    duration_s: float
+    start_pct: float
+
+
+@dataclass(frozen=True)
+class Price:
+    """Monthly list price of one disk, with where and when it was read. Never computed from memory."""
+
+    monthly: float
+    currency: str
+    region: str
+    as_of: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Tier:
+    """A class of disk: its declared limits (per disk), and how they are enforced.
+
+    Latencies are what one I/O takes at queue depth 1 on an idle disk. None means not limited, or
+    not declared. `io_unit_bytes`: the provider counts an I/O larger than this as several.
+    """
+
+    name: str
+    title: str
+    enforcement: Enforcement
+    iops: int | None
+    bytes_per_s: int | None
+    read_latency_s: float | None = None
+    write_latency_s: float | None = None
+    burst: Burst | None = None
+    io_unit_bytes: int = 262_144
+    path: str | None = None
+    price: Price | None = None
+    source: str = ""
+    as_of: str = ""
+    notes: str = ""
+
+
+@dataclass(frozen=True)
+class NodeSize:
+    """What one database node gets; its disk is `disk_bytes` on the tier."""
+
+    cpus: float
+    memory_bytes: int
+    disk_bytes: int
+
+
+@dataclass(frozen=True)
+class ClusterSpec:
+    """The database cluster of a profile, at one scale."""
+
+    database: str
+    nodes: int
+    replication_factor: int
+    node: NodeSize
+    version: str | None = None
+    port: int | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A disk tier bound to a cluster: one column of a comparison. `question` is what it asks."""
+
+    name: str
+    question: str
+    tier: Tier
+    cluster: ClusterSpec
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What a load generator loads. Workloads naming an equal data set share one loaded copy."""
+
+    family: str
+    parameters: Mapping[str, int | float | str]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Load generator, script, scale, concurrency and times; read from `workloads/*.yaml`."""
+
+    name: str
+    title: str
+    generator: str
+    script: str
+    dataset: Dataset
+    scale: str
+    threads: int
+    loader_threads: int
+    warmup_s: float
+    measure_s: float
+    statements_per_transaction: int | None = None
+    options: Mapping[str, int | float | str] = field(default_factory=dict)
+
+
+# ------------------------------------------------------------------ what is planned
+
+
+@dataclass(frozen=True)
+class Run:
+    """One execution of a cell (profile × workload); `repetition` counts from 1."""
+
+    number: int
+    profile: str
+    workload: str
+    repetition: int
+
+    @property
+    def slug(self) -> str:
+        """Folder name of the run: `03-ultra-tpcc-r1`."""
+        return f"{self.number:02d}-{self.profile}-{self.workload}-r{self.repetition}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything decided before anything starts: replayable from this record alone."""
+
+    name: str
+    seed: int
+    scale: str
+    baseline: str
+    repetitions: int
+    margin_pct: float
+    profiles: tuple[Profile, ...]
+    workloads: tuple[Workload, ...]
+    runs: tuple[Run, ...]
+    estimate_s: float
+    notes: tuple[str, ...] = ()
+
+    def profile(self, name: str) -> Profile:
+        return next(profile for profile in self.profiles if profile.name == name)
+
+    def workload(self, name: str) -> Workload:
+        return next(workload for workload in self.workloads if workload.name == name)
+
+
+# ------------------------------------------------------------------ what runs
+
+
+@dataclass(frozen=True)
+class Node:
+    """One container (or machine) that is watched. `device` as in /proc/diskstats, if it has one."""
+
+    name: str
+    role: Literal["database", "client", "disk", "host"]
+    container: str | None = None
+    process_id: int | None = None
+    device: str | None = None
+    cpus: float | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Volume:
+    """One node's disk, ready to be mounted: the Docker volume, its block device on the host ("" if
+    it has none of its own), and the container that serves it, where one does."""
+
+    name: str
+    device: str
+    restored: bool
+    server: Node | None = None
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where SQL is spoken: `host`/`port` from the client network, `local_port` on 127.0.0.1."""
+
+    host: str
+    port: int
+    local_port: int
+    user: str
+    password: str
+    database: str
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A running cluster: its nodes, where to connect (one endpoint per node that takes SQL)."""
+
+    database: str
+    version: str
+    nodes: tuple[Node, ...]
+    endpoints: tuple[Endpoint, ...]
+    network: str
+
+
+# ------------------------------------------------------------------ what a run leaves
+
+
+@dataclass(frozen=True)
+class Phase:
+    name: PhaseName
+    start_s: float
+    end_s: float
+
+    @property
+    def duration_s(self) -> float:
+        return self.end_s - self.start_s
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One reading of a collector. Metrics ending in `_total` are counters; others are gauges."""
+
+    time_s: float
+    node: str
+    metric: str
+    unit: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One figure of one run. `scope` is "all" or a transaction type such as "new_order"."""
+
+    metric: str
+    unit: str
+    direction: Direction
+    value: float
+    scope: str = "all"
+
+
+@dataclass(frozen=True)
+class GateCheck:
+    """One declared limit held against fio. `declared` None: measured for information only."""
+
+    limit: str
+    unit: str
+    declared: float | None
+    measured: float
+    tolerance_pct: float | None
+    verdict: Literal["ok", "slow", "faster than declared", "failed", "not declared"]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The truth gate of one tier on one device: what fio measured before the tier was used."""
+
+    tier: str
+    taken_s: float
+    checks: tuple[GateCheck, ...]
+    device: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        return all(check.verdict in ("ok", "not declared") for check in self.checks)
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A typed reason to distrust a number, with what to do about it. `run` None: the campaign."""
+
+    kind: str
+    text: str
+    advice: str
+    run: int | None = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """All that one run left, except the bulky tables and raw files beside it."""
+
+    schema_version: int
+    run: Run
+    profile: Profile
+    workload: Workload
+    outcome: Outcome
+    failure: str | None
+    phases: tuple[Phase, ...]
+    nodes: tuple[Node, ...]
+    measurements: tuple[Measurement, ...]
+    gate: Gate | None
+    facts: Mapping[str, Any]
+    doubts: tuple[Doubt, ...] = ()
+
+    def phase(self, name: PhaseName) -> Phase | None:
+        return next((phase for phase in self.phases if phase.name == name), None)
+
+
+# ------------------------------------------------------------------ what is concluded
+
+
+@dataclass(frozen=True)
+class CellSummary:
+    """One metric of one cell over its finished runs. No interval where n < 2."""
+
+    profile: str
+    workload: str
+    metric: str
+    scope: str
+    unit: str
+    direction: Direction
+    n: int
+    mean: float
+    median: float
+    ci_low: float | None
+    ci_high: float | None
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Delta:
+    """Contender against baseline. `change_pct` of the metric itself: negative latency is good."""
+
+    baseline: str
+    contender: str
+    workload: str
+    metric: str
+    scope: str
+    unit: str
+    direction: Direction
+    n_baseline: int
+    n_contender: int
+    change_pct: float
+    ci_low_pct: float | None
+    ci_high_pct: float | None
+    verdict: VerdictWord
+    reason: str
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """What limited a cell, on its busiest node; `evidence` holds every resource's figure."""
+
+    profile: str
+    workload: str
+    node: str
+    verdict: str
+    text: str
+    evidence: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Which tier to buy for a workload, or None where the evidence does not carry one."""
+
+    workload: str
+    tier: str | None
+    reason: str
+    monthly_cost: float | None
+    currency: str | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """verdict.json: made from plan and records alone."""
+
+    schema_version: int
+    baseline: str
+    cells: tuple[CellSummary, ...]
+    deltas: tuple[Delta, ...]
+    bottlenecks: tuple[Bottleneck, ...]
+    decisions: tuple[Decision, ...]
+    doubts: tuple[Doubt, ...]
+    missing: tuple[str, ...] = ()

@@ -1,0 +1,111 @@
+"""Profiles and workloads → an ordered, seeded plan of runs with a time estimate. Pure.
+
+Order: repetition by repetition, so that an interrupted campaign has whole rounds; within a round
+the tiers of one workload follow each other, in an order that turns round in the next round (ABBA),
+so that slow drift of the machine favours none.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+from orchestrator.errors import UsageError
+from orchestrator.model import Plan, Profile, Run, Workload
+
+CORES_PER_NODE = 2
+RUN_OVERHEAD_S = 6.0  # attach and restore disks, start and stop database and client
+GATE_S = 15.0
+LOAD_S = 20.0
+
+
+def fit_to_machine(
+    profiles: Sequence[Profile], nodes: int | None, cores: int
+) -> tuple[tuple[Profile, ...], tuple[str, ...]]:
+    """The profiles with the number of nodes that will be started, and what must be said about it.
+
+    `nodes` is what the user asked for; without it, a machine with fewer than two cores per node
+    gets one node. The replication factor follows the nodes down, never up.
+    """
+    notes: list[str] = []
+    fitted: list[Profile] = []
+    for profile in profiles:
+        cluster = profile.cluster
+        wanted = nodes or cluster.nodes
+        if nodes is None and cores < CORES_PER_NODE * wanted:
+            wanted = 1
+        if wanted != cluster.nodes:
+            why = "as asked" if nodes else f"this machine has {cores} cores"
+            notes.append(
+                f"{profile.name}: {wanted} database node{'s' if wanted > 1 else ''} instead of "
+                f"the profile's {cluster.nodes} ({why}): replication is not what the profile says"
+            )
+        factor = min(cluster.replication_factor, wanted)
+        fitted.append(
+            replace(profile, cluster=replace(cluster, nodes=wanted, replication_factor=factor))
+        )
+    return tuple(fitted), tuple(notes)
+
+
+def make_plan(
+    name: str,
+    profiles: Sequence[Profile],
+    workloads: Sequence[Workload],
+    *,
+    repetitions: int,
+    seed: int,
+    scale: str,
+    margin_pct: float,
+    baseline: str | None = None,
+    notes: Sequence[str] = (),
+) -> Plan:
+    """The baseline is the first profile unless named. UsageError for an unknown one."""
+    names = [profile.name for profile in profiles]
+    if baseline is not None and baseline not in names:
+        raise UsageError(
+            f"the baseline {baseline!r} is not among the profiles compared: {', '.join(names)}"
+        )
+    rounds = _rounds(names, [workload.name for workload in workloads], repetitions, seed)
+    runs = tuple(
+        Run(number, profile, workload, repetition)
+        for number, (repetition, workload, profile) in enumerate(rounds, start=1)
+    )
+    return Plan(
+        name=name,
+        seed=seed,
+        scale=scale,
+        baseline=baseline or names[0],
+        repetitions=repetitions,
+        margin_pct=margin_pct,
+        profiles=tuple(profiles),
+        workloads=tuple(workloads),
+        runs=runs,
+        estimate_s=_estimate_s(profiles, workloads, repetitions),
+        notes=tuple(notes),
+    )
+
+
+def _rounds(
+    profiles: Sequence[str], workloads: Sequence[str], repetitions: int, seed: int
+) -> list[tuple[int, str, str]]:
+    dice = random.Random(seed)
+    order = {workload: dice.sample(profiles, len(profiles)) for workload in workloads}
+    rounds: list[tuple[int, str, str]] = []
+    for repetition in range(1, repetitions + 1):
+        for workload in workloads:
+            turned = order[workload] if repetition % 2 else order[workload][::-1]
+            rounds.extend((repetition, workload, profile) for profile in turned)
+    return rounds
+
+
+def run_estimate_s(workload: Workload) -> float:
+    return workload.warmup_s + workload.measure_s + RUN_OVERHEAD_S
+
+
+def _estimate_s(
+    profiles: Sequence[Profile], workloads: Sequence[Workload], repetitions: int
+) -> float:
+    datasets = {(w.dataset.family, tuple(w.dataset.parameters.items())) for w in workloads}
+    runs_s = sum(run_estimate_s(workload) for workload in workloads) * len(profiles) * repetitions
+    return runs_s + GATE_S * len(profiles) + LOAD_S * len(datasets)

@@ -1,0 +1,147 @@
+"""What a report is made of: plain frozen blocks, drawn by `markdown` and by `page` alike.
+
+Text is plain: no markup inside. Emphasis, verdict words, tier colours, footnote marks and links are
+fields, so that each medium draws them in its own way and escapes everything else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from orchestrator.model import VerdictWord
+
+StatusWord = Literal["conclusive", "partly conclusive", "not conclusive", "nothing to compare"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One table cell. `detail` is quieter (an interval, a spread); `tier` asks for its colour.
+
+    `notes` are numbers of footnotes (doubts); `missing` marks a figure that should be there.
+    """
+
+    text: str
+    detail: str = ""
+    word: VerdictWord | None = None
+    notes: tuple[int, ...] = ()
+    tier: str = ""
+    href: str = ""
+    missing: bool = False
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    title: str
+    numeric: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """`remarks` stand below it, one line each."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    caption: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    text: str
+    lead: str = ""
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list of short statements, each with a term in front where it has one."""
+
+    rows: tuple[Paragraph, ...]
+
+
+@dataclass(frozen=True)
+class Code:
+    text: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart in a file of its own: `charts/<name>.svg`; `title` says what is drawn, with unit."""
+
+    name: str
+    title: str
+    svg: str
+
+    @property
+    def path(self) -> str:
+        return f"charts/{self.name}.svg"
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Charts that belong side by side. `tiers` is the legend, in the order of the colours."""
+
+    rows: tuple[Figure, ...]
+    tiers: tuple[str, ...]
+    caption: str = ""
+
+
+Block = Table | Paragraph | Items | Code | Figures
+
+
+@dataclass(frozen=True)
+class Part:
+    """A titled stretch within a section."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    anchor: str
+    title: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """Something every figure must be read with: a short label, and the sentence behind it."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One workload's answer. `tier` None: the evidence does not carry one."""
+
+    workload: str
+    tier: str | None
+    text: str
+    price: str
+
+
+@dataclass(frozen=True)
+class Footnote:
+    number: int
+    text: str
+    advice: str
+    where: str
+
+
+@dataclass(frozen=True)
+class Document:
+    """The first screen field by field, since a reader in a hurry sees nothing else; then sections."""
+
+    title: str
+    subtitle: str
+    status: StatusWord
+    status_text: str
+    stamps: tuple[Stamp, ...]
+    answers: tuple[Answer, ...]
+    verdicts: Table
+    footnotes: tuple[Footnote, ...]
+    sections: tuple[Section, ...]
+    tiers: tuple[str, ...]

@@ -1,0 +1,182 @@
+"""Under which conditions the figures came about: data set against cache, machine, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from orchestrator import units
+from orchestrator.model import Profile
+from orchestrator.report.blocks import Cell, Column, Paragraph, Part, Section, Table
+from orchestrator.report.findings import Findings, fact
+
+# ------------------------------------------------------------------ data set against cache
+
+
+def cache(findings: Findings) -> Section:
+    """Whether each workload's data set fits in the database's cache: if so, reads say nothing."""
+    rows: list[tuple[Cell, ...]] = []
+    for workload in findings.workloads:
+        rows.append((Cell(workload.name, strong=True),))
+        rows.extend(_cache_row(findings, tier, workload.name) for tier in findings.tiers)
+    columns = (
+        Column("Tier"),
+        Column("Data set", numeric=True),
+        Column("Cache", numeric=True),
+        Column("Data : cache", numeric=True),
+        Column("What follows"),
+    )
+    about = Paragraph(
+        "Data and cache of one database node, as read back from the running server. A data set that "
+        "fits in the cache is read from memory, whatever the disk."
+    )
+    return Section("cache", "Data set against cache", (Part("", (about, Table(columns, tuple(rows)))),))
+
+
+def _cache_row(findings: Findings, tier: str, workload: str) -> tuple[Cell, ...]:
+    head = Cell(tier, tier=tier)
+    facts = [data.record.facts for data in findings.finished(tier, workload)]
+    data = next((v for f in facts if (v := _number(f, "data_bytes")) is not None), None)
+    held = next((v for f in facts if (v := _number(f, "cache_bytes")) is not None), None)
+    if data is None or not held:
+        text = "not recorded" if facts else "missing: no finished run"
+        shown = [
+            Cell("missing", missing=True) if v is None else Cell(units.format_bytes(v))
+            for v in (data, held)
+        ]
+        return (head, *shown, Cell(""), Cell(text, missing=True))
+    ratio = data / held
+    return (
+        head,
+        Cell(units.format_bytes(data)),
+        Cell(units.format_bytes(held)),
+        Cell(f"{ratio:.1f}"),
+        Cell("exceeds the cache" if ratio > 1 else "fits in the cache: reads need no disk"),
+    )
+
+
+def _number(facts: Mapping[str, Any], key: str) -> float | None:
+    value = fact(facts, key)
+    return float(value) if isinstance(value, (int, float)) and value >= 0 else None
+
+
+# ------------------------------------------------------------------ environment and settings
+
+
+def environment(findings: Findings) -> Section:
+    """The machine, the software, and every setting that was asked for or read back."""
+    machine = Table((Column("Machine"), Column("")), tuple(_pairs(findings.campaign.fingerprint)))
+    parts = [Part("Machine", (machine,) if machine.rows else (Paragraph("Not recorded."),))]
+    parts.append(Part("Clusters", (_clusters(findings),)))
+    parts.append(Part("Workloads", (_workloads(findings),)))
+    parts.append(Part("Read back from the running database", _read_back(findings)))
+    return Section("environment", "Environment and settings", tuple(parts))
+
+
+def _pairs(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[Cell, Cell]]:
+    """Nested facts as rows `outer.inner: value`."""
+    for key, value in facts.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from _pairs(value, f"{name}.")
+        elif value is not None and value != "" and value != []:
+            yield Cell(name), Cell(_value(name, value))
+
+
+def _value(name: str, value: Any) -> str:
+    if name.endswith("_bytes") and isinstance(value, (int, float)):
+        return units.format_bytes(value)
+    if isinstance(value, (list, tuple)):
+        return ", ".join(str(item) for item in value)
+    return str(value)
+
+
+def _clusters(findings: Findings) -> Table:
+    columns = (
+        Column("Tier"),
+        Column("Database"),
+        Column("Nodes", numeric=True),
+        Column("Copies", numeric=True),
+        Column("CPUs per node", numeric=True),
+        Column("Memory per node", numeric=True),
+        Column("Disk per node", numeric=True),
+        Column("Settings"),
+    )
+    return Table(columns, tuple(_cluster_row(profile) for profile in findings.profiles))
+
+
+def _cluster_row(profile: Profile) -> tuple[Cell, ...]:
+    cluster = profile.cluster
+    settings = ", ".join(f"{key} = {value}" for key, value in cluster.settings.items())
+    return (
+        Cell(profile.name, tier=profile.name),
+        Cell(f"{cluster.database} {cluster.version or ''}".strip()),
+        Cell(str(cluster.nodes)),
+        Cell(str(cluster.replication_factor)),
+        Cell(f"{cluster.node.cpus:g}"),
+        Cell(units.format_bytes(cluster.node.memory_bytes)),
+        Cell(units.format_bytes(cluster.node.disk_bytes)),
+        Cell(settings or "the defaults of this tool"),
+    )
+
+
+def _workloads(findings: Findings) -> Table:
+    columns = (
+        Column("Workload"),
+        Column("Generator"),
+        Column("Data set"),
+        Column("Threads", numeric=True),
+        Column("Loaders", numeric=True),
+        Column("Warm-up", numeric=True),
+        Column("Measured", numeric=True),
+        Column("Options"),
+    )
+    rows = tuple(
+        (
+            Cell(w.name),
+            Cell(w.generator, detail=w.script),
+            Cell(_named(w.dataset.parameters)),
+            Cell(str(w.threads)),
+            Cell(str(w.loader_threads)),
+            Cell(units.format_seconds(w.warmup_s)),
+            Cell(units.format_seconds(w.measure_s)),
+            Cell(_named(w.options) or "none"),
+        )
+        for w in findings.workloads
+    )
+    return Table(columns, rows)
+
+
+def _named(values: Mapping[str, int | float | str]) -> str:
+    return ", ".join(
+        f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}"
+        for name, value in values.items()
+    )
+
+
+_SHOWN_ELSEWHERE = ("data_bytes", "cache_bytes")
+
+
+def _read_back(findings: Findings) -> tuple[Table | Paragraph, ...]:
+    """Facts of each tier's first finished run; a value that all tiers share is given once."""
+    first: dict[str, dict[str, str]] = {}
+    for data in findings.campaign.runs:
+        record = data.record
+        if record.outcome == "done" and record.run.profile not in first:
+            pairs = _pairs(record.facts)
+            first[record.run.profile] = {name.text: value.text for name, value in pairs}
+    if not first:
+        return (Paragraph("Nothing: no run was finished."),)
+    names = dict.fromkeys(name for facts in first.values() for name in facts)
+    rows = tuple(
+        (Cell(name), Cell(_shared({tier: facts.get(name) for tier, facts in first.items()})))
+        for name in names
+        if name.rpartition(".")[2] not in _SHOWN_ELSEWHERE
+    )
+    return (Table((Column("Fact"), Column("Value")), rows),)
+
+
+def _shared(values: Mapping[str, str | None]) -> str:
+    if len(set(values.values())) == 1:
+        return str(next(iter(values.values())))
+    return "; ".join(f"{tier}: {value or 'not recorded'}" for tier, value in values.items())

@@ -1,0 +1,208 @@
+"""A campaign and its verdict, indexed the way the report asks: by cell, by delta, by doubt.
+
+The report never computes a figure of its own: what is shown comes from `Verdict` and the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from orchestrator.frames import Campaign, RunData
+from orchestrator.model import CellSummary, Delta, Doubt, Profile, Run, Verdict, Workload
+from orchestrator.report.blocks import Footnote
+
+NEW_ORDER = "new_order"
+_TEXTS_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the arranging modules are handed."""
+
+    campaign: Campaign
+    verdict: Verdict
+
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        """The baseline first, then in the plan's order: the order of rows, legends and colours."""
+        return tuple(
+            sorted(
+                self.campaign.plan.profiles,
+                key=lambda profile: profile.name != self.verdict.baseline,
+            )
+        )
+
+    @property
+    def tiers(self) -> tuple[str, ...]:
+        return tuple(profile.name for profile in self.profiles)
+
+    @property
+    def contenders(self) -> tuple[str, ...]:
+        return tuple(name for name in self.tiers if name != self.verdict.baseline)
+
+    @property
+    def workloads(self) -> tuple[Workload, ...]:
+        return self.campaign.plan.workloads
+
+    # -------------------------------------------------------------- figures
+
+    @cached_property
+    def _cells(self) -> Mapping[tuple[str, str, str, str], CellSummary]:
+        return {(c.profile, c.workload, c.metric, c.scope): c for c in self.verdict.cells}
+
+    @cached_property
+    def _deltas(self) -> Mapping[tuple[str, str, str, str], Delta]:
+        return {(d.contender, d.workload, d.metric, d.scope): d for d in self.verdict.deltas}
+
+    def is_tpcc_derived(self, workload: str) -> bool:
+        """Told by what was measured, or by the data set where nothing was."""
+        named = self.campaign.plan.workload(workload).dataset.family.startswith("tpcc")
+        cells = self.verdict.cells
+        return named or any(c.workload == workload and c.metric == "nopm" for c in cells)
+
+    def throughput_metric(self, workload: str) -> str:
+        return "nopm" if self.is_tpcc_derived(workload) else "throughput_per_s"
+
+    def latency_scope(self, workload: str) -> str:
+        """New-Order where the workload has it: the transaction the specification reports first."""
+        cells = self.verdict.cells
+        scoped = any(c.workload == workload and c.scope == NEW_ORDER for c in cells)
+        return NEW_ORDER if scoped else "all"
+
+    def _scope(self, workload: str, metric: str) -> str:
+        return self.latency_scope(workload) if metric.startswith("latency_") else "all"
+
+    def cell(self, profile: str, workload: str, metric: str) -> CellSummary | None:
+        """The figure a report shows for a metric: New-Order's latencies where there are such."""
+        return self._cells.get((profile, workload, metric, self._scope(workload, metric)))
+
+    def delta(self, contender: str, workload: str, metric: str) -> Delta | None:
+        return self._deltas.get((contender, workload, metric, self._scope(workload, metric)))
+
+    # -------------------------------------------------------------- runs
+
+    def planned(self, profile: str, workload: str) -> tuple[Run, ...]:
+        runs = self.campaign.plan.runs
+        return tuple(run for run in runs if (run.profile, run.workload) == (profile, workload))
+
+    @cached_property
+    def _runs(self) -> Mapping[int, RunData]:
+        return {data.record.run.number: data for data in self.campaign.runs}
+
+    def run(self, number: int) -> RunData | None:
+        return self._runs.get(number)
+
+    def finished(self, profile: str, workload: str) -> tuple[RunData, ...]:
+        found = (self._runs.get(run.number) for run in self.planned(profile, workload))
+        return tuple(data for data in found if data is not None and data.record.outcome == "done")
+
+    def losses(self, profile: str, workload: str) -> tuple[str, ...]:
+        """One sentence for each planned run that left no figures."""
+        return tuple(
+            sentence
+            for run in self.planned(profile, workload)
+            if (sentence := self.loss(run)) is not None
+        )
+
+    def loss(self, run: Run) -> str | None:
+        """Why a planned run left no figures; None where it did."""
+        data = self._runs.get(run.number)
+        if data is None:
+            return f"run {run.number} was not carried out"
+        record = data.record
+        if record.outcome == "done":
+            return None
+        if record.outcome == "interrupted":
+            return f"run {run.number} was interrupted" + _because(record.failure)
+        return f"run {run.number} failed" + _because(record.failure)
+
+    @cached_property
+    def lost_runs(self) -> tuple[Run, ...]:
+        return tuple(run for run in self.campaign.plan.runs if self.loss(run) is not None)
+
+    # -------------------------------------------------------------- doubts
+
+    @cached_property
+    def footnotes(self) -> tuple[Footnote, ...]:
+        """Doubts of one kind and advice share a number, in order of first appearance."""
+        return tuple(
+            _footnote(number, doubts, frozenset(self._runs))
+            for number, doubts in enumerate(self._doubts_by_kind.values(), start=1)
+        )
+
+    @cached_property
+    def _doubts_by_kind(self) -> Mapping[tuple[str, str], tuple[Doubt, ...]]:
+        groups: dict[tuple[str, str], tuple[Doubt, ...]] = {}
+        for doubt in self.verdict.doubts:
+            key = (doubt.kind, doubt.advice)
+            groups[key] = (*groups.get(key, ()), doubt)
+        return groups
+
+    def notes(self, workload: str, *profiles: str) -> tuple[int, ...]:
+        """Numbers of the footnotes that touch any run of these cells.
+
+        A doubt about every run is said once, below, and not again at each figure.
+        """
+        numbers = {run.number for name in profiles for run in self.planned(name, workload)}
+        return tuple(
+            number
+            for number, doubts in enumerate(self._doubts_by_kind.values(), start=1)
+            if _touched(doubts) & numbers and not _touched(doubts) >= self._runs.keys()
+        )
+
+
+def _because(failure: str | None) -> str:
+    return f": {failure.strip().rstrip('.')}" if failure else ", no reason was recorded"
+
+
+def _footnote(number: int, doubts: tuple[Doubt, ...], recorded: frozenset[int]) -> Footnote:
+    texts = list(dict.fromkeys(doubt.text.strip() for doubt in doubts))
+    shown = " ".join(sentence(text) for text in texts[:_TEXTS_SHOWN])
+    if len(texts) > _TEXTS_SHOWN:
+        shown += f" And {len(texts) - _TEXTS_SHOWN} more like this, in verdict.json."
+    return Footnote(number, shown, sentence(doubts[0].advice.strip()), _where(doubts, recorded))
+
+
+def _touched(doubts: tuple[Doubt, ...]) -> frozenset[int]:
+    return frozenset(doubt.run for doubt in doubts if doubt.run is not None)
+
+
+def _where(doubts: tuple[Doubt, ...], recorded: frozenset[int]) -> str:
+    touched = _touched(doubts)
+    if not touched:
+        return "whole campaign"
+    if touched >= recorded and len(recorded) > 1:
+        return "every run"
+    return f"run {min(touched)}" if len(touched) == 1 else f"runs {ranges(touched)}"
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """`1, 2, 3, 7` → `1–3, 7`."""
+    spans: list[list[int]] = []
+    for number in sorted(numbers):
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ", ".join(f"{a}" if a == b else f"{a}–{b}" for a, b in spans)
+
+
+def sentence(text: str) -> str:
+    """With a full stop and a capital at the start, so that texts can follow one another."""
+    if not text:
+        return ""
+    closed = text if text[-1] in ".!?" else f"{text}."
+    return closed[0].upper() + closed[1:]
+
+
+def fact(facts: Mapping[str, Any], key: str) -> Any:
+    """The value of `key` at the top of a record's facts or one level below; None if absent."""
+    if key in facts:
+        return facts[key]
+    for value in facts.values():
+        if isinstance(value, Mapping) and key in value:
+            return value[key]
+    return None

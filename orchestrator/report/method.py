@@ -1,0 +1,107 @@
+"""How the figures were made, how to make them again, and where the raw files of each are."""
+
+from __future__ import annotations
+
+from orchestrator import units
+from orchestrator.model import Plan, Run
+from orchestrator.report import wording
+from orchestrator.report.blocks import Cell, Code, Column, Items, Paragraph, Part, Section, Table
+from orchestrator.report.findings import Findings
+
+_DISCLAIMER = (
+    "The order-entry workload is derived from the TPC-C specification and does not comply with it: "
+    "nothing here was audited, and no figure may be compared with published TPC-C results or "
+    "with figures of other programs that go by that name. NOPM counts New-Order transactions "
+    "committed in a minute of the measured window. TPC-C is a trademark of the Transaction "
+    "Processing Performance Council."
+)
+
+
+def method(findings: Findings) -> Section:
+    parts = [Part("Method", (_method(findings.campaign.plan),))]
+    if any(findings.is_tpcc_derived(workload.name) for workload in findings.workloads):
+        parts.append(Part("TPC-C-derived, not TPC-C", (Paragraph(_DISCLAIMER),)))
+    parts.append(Part("To do it again", _again(findings.campaign.plan)))
+    parts.append(Part("Runs and their raw files", (_runs(findings), _files())))
+    return Section("method", "Method, and how to reproduce", tuple(parts))
+
+
+def _method(plan: Plan) -> Paragraph:
+    margin = units.format_quantity(plan.margin_pct, "%")
+    return Paragraph(
+        f"Every tier runs every workload {wording.count(plan.repetitions, 'time')} from the same "
+        "loaded data set, round by round in an order that turns about, so that a slow drift of the "
+        "machine favours none; the warm-up is recorded and not counted. A change is the ratio of "
+        "the contender's mean to the baseline's, with a 95 % interval from the spread between "
+        "repetitions. A tier is called better or worse only if that whole interval lies beyond "
+        f"±{margin}, the same only if it lies within, and anything else is inconclusive. "
+        "The long form is docs/METHOD.md."
+    )
+
+
+def _again(plan: Plan) -> tuple[Paragraph | Code, ...]:
+    return (
+        Code(command(plan)),
+        Paragraph(
+            "plan.json holds every decision taken, fingerprint.json the machine. The report is made "
+            "from the files of this folder alone, and can be made again without Docker:"
+        ),
+        Code("tierbench analyze ."),
+    )
+
+
+def command(plan: Plan) -> str:
+    """The make line that plans this campaign again, on a machine that is set up."""
+    profiles = [profile.name for profile in plan.profiles]
+    workloads = [workload.name for workload in plan.workloads]
+    cluster = plan.profiles[0].cluster
+    if len(profiles) == 1 and len(workloads) == 1:
+        what = f"{workloads[0]} PROFILE={profiles[0]}"
+    else:
+        ordered = sorted(profiles, key=lambda name: name != plan.baseline)
+        what = f'compare PROFILES="{" ".join(ordered)}" WORKLOADS="{" ".join(workloads)}"'
+    return (
+        f"make {what} REPEATS={plan.repetitions} SCALE={plan.scale} SEED={plan.seed} "
+        f"DB={cluster.database} NODES={cluster.nodes}"
+    )
+
+
+def _runs(findings: Findings) -> Table:
+    columns = (
+        Column("Run", numeric=True),
+        Column("Tier"),
+        Column("Workload"),
+        Column("Repetition", numeric=True),
+        Column("Measured from"),
+        Column("Outcome"),
+        Column("Files"),
+    )
+    return Table(columns, tuple(_run_row(findings, run) for run in findings.campaign.plan.runs))
+
+
+def _run_row(findings: Findings, run: Run) -> tuple[Cell, ...]:
+    data = findings.run(run.number)
+    window = data.record.phase("measure") if data is not None else None
+    loss = findings.loss(run)
+    outcome = loss.removeprefix(f"run {run.number} ") if loss else "done"
+    folder = f"runs/{run.slug}/"
+    return (
+        Cell(str(run.number)),
+        Cell(run.profile, tier=run.profile),
+        Cell(run.workload),
+        Cell(str(run.repetition)),
+        Cell(wording.moment(window.start_s)) if window else Cell("never measured", missing=True),
+        Cell(outcome, missing=loss is not None),
+        Cell(folder, href=folder) if data is not None else Cell("none"),
+    )
+
+
+def _files() -> Items:
+    return Items(
+        (
+            Paragraph("every figure of the run, its phases, facts and doubts", lead="record.json"),
+            Paragraph("throughput and latency, second by second", lead="intervals.csv"),
+            Paragraph("CPU, memory and disk counters as read, once a second", lead="samples.parquet"),
+            Paragraph("untouched output, exact commands, logs, settings as applied", lead="raw/"),
+        )
+    )

@@ -1,0 +1,152 @@
+"""The published study's tables: per workload the figures of each tier, then the two of deltas."""
+
+from __future__ import annotations
+
+from orchestrator.model import Bottleneck, CellSummary
+from orchestrator.report import wording
+from orchestrator.report.blocks import Cell, Column, Paragraph, Part, Section, Table
+from orchestrator.report.findings import Findings
+from orchestrator.report.summary import change_cell, missing_remarks
+
+_LATENCIES = {
+    "latency_avg_s": "Average latency",
+    "latency_p95_s": "p95",
+    "latency_p99_s": "p99",
+}
+_RESOURCES = {
+    "cpu_pct": "CPU",
+    "disk_iops": "Disk IOPS",
+    "disk_bytes_per_s": "Disk bandwidth",
+}
+
+
+def measured(findings: Findings) -> Section:
+    """One table per workload, tiers as rows."""
+    about = Paragraph(
+        "Means over the repetitions; ± is half the 95 % interval of the mean, relative to it, and "
+        "stands where there are two repetitions or more. CPU is a database node's, in percent of "
+        "its limit. Disk figures are one database node's. Raised numbers are the doubts listed "
+        "under the first table."
+    )
+    parts = [_workload_part(findings, workload.name) for workload in findings.workloads]
+    return Section("measured", "Measured", (Part("", (about,)), *parts))
+
+
+def _columns(findings: Findings, workload: str) -> dict[str, str]:
+    """Metric → column title. Per-statement latency only where a transaction has statements."""
+    columns = dict(_LATENCIES)
+    if findings.latency_scope(workload) != "all":
+        columns["latency_avg_s"] = "New-Order average latency"
+    if any(findings.cell(tier, workload, "statement_latency_avg_s") for tier in findings.tiers):
+        columns["statement_latency_avg_s"] = "Latency per statement"
+    if findings.is_tpcc_derived(workload):
+        columns["nopm"] = "NOPM"
+    columns["throughput_per_s"] = "Transactions/s"
+    return columns | _RESOURCES
+
+
+def _workload_part(findings: Findings, workload: str) -> Part:
+    columns = _columns(findings, workload)
+    rows = tuple(_tier_row(findings, tier, workload, columns) for tier in findings.tiers)
+    heads = (Column("Tier"), *(Column(title, numeric=True) for title in columns.values()))
+    table = Table(heads, rows, remarks=_remarks(findings, workload))
+    spec = findings.campaign.plan.workload(workload)
+    return Part(f"{workload}: {spec.title}", (table,))
+
+
+def _remarks(findings: Findings, workload: str) -> tuple[str, ...]:
+    remarks = missing_remarks(findings, workload)
+    statements = findings.campaign.plan.workload(workload).statements_per_transaction
+    if statements and statements > 1:
+        remarks = (f"A transaction is {statements} statements.", *remarks)
+    return remarks
+
+
+def _tier_row(
+    findings: Findings, tier: str, workload: str, columns: dict[str, str]
+) -> tuple[Cell, ...]:
+    done, planned = len(findings.finished(tier, workload)), len(findings.planned(tier, workload))
+    n = f"n = {done}" if done == planned else f"n = {done} of {planned}"
+    head = Cell(tier, detail=n, tier=tier, notes=findings.notes(workload, tier))
+    cells = (findings.cell(tier, workload, metric) for metric in columns)
+    return (head, *(_figure(cell, left_runs=done > 0) for cell in cells))
+
+
+def _figure(cell: CellSummary | None, *, left_runs: bool) -> Cell:
+    if cell is None:
+        return Cell("not measured" if left_runs else "missing", missing=True)
+    return Cell(wording.figure(cell), detail=wording.spread(cell))
+
+
+# ------------------------------------------------------------------ deltas
+
+
+def deltas(findings: Findings) -> Section:
+    """Latency, then throughput, against the baseline: tiers down, workloads across."""
+    anchor, title = "deltas", f"Against {findings.verdict.baseline}"
+    if not findings.contenders:
+        nothing = Paragraph(
+            f"Only {findings.verdict.baseline} was measured, so there are no differences to show. "
+            "Compare it with another profile to get them."
+        )
+        return Section(anchor, "Against another tier", (Part("", (nothing,)),))
+    latency = _delta_table(findings, ("latency_avg_s", "latency_p99_s"))
+    throughput = _delta_table(findings, ("",))
+    parts = (
+        Part("Latency (negative is better)", (latency,)),
+        Part("Throughput (positive is better)", (throughput,)),
+    )
+    return Section(anchor, title, parts)
+
+
+def _delta_table(findings: Findings, metrics: tuple[str, ...]) -> Table:
+    """An empty metric stands for the workload's own measure of throughput."""
+    heads = (Column("Tier"), *(Column(w.name, numeric=True) for w in findings.workloads))
+    words = {"latency_avg_s": "average", "latency_p99_s": "p99", "": ""}
+    rows = tuple(
+        (
+            Cell(contender, detail=words[metric], tier=contender),
+            *(
+                change_cell(
+                    findings, contender, w.name, metric or findings.throughput_metric(w.name)
+                )
+                for w in findings.workloads
+            ),
+        )
+        for metric in metrics
+        for contender in findings.contenders
+    )
+    return Table(heads, rows)
+
+
+# ------------------------------------------------------------------ bottlenecks
+
+
+def limits(findings: Findings) -> Section:
+    """What limited each cell, with the figures that say so."""
+    found = {(b.workload, b.profile): b for b in findings.verdict.bottlenecks}
+    rows: list[tuple[Cell, ...]] = []
+    for workload in findings.workloads:
+        rows.append((Cell(workload.name, strong=True),))
+        rows.extend(
+            _limit_row(findings, tier, workload.name, found.get((workload.name, tier)))
+            for tier in findings.tiers
+        )
+    columns = (Column("Tier"), Column("Limited by"), Column("Evidence, busiest node"))
+    table = Table(columns, tuple(rows))
+    return Section("limits", "What limited each run", (Part("", (table,)),))
+
+
+def _limit_row(
+    findings: Findings, tier: str, workload: str, bottleneck: Bottleneck | None
+) -> tuple[Cell, ...]:
+    if bottleneck is None:
+        done = findings.finished(tier, workload)
+        text = "could not be told" if done else "missing: no finished run"
+        return (Cell(tier, tier=tier), Cell(text, missing=True), Cell(""))
+    figures = "; ".join(wording.evidence(*item) for item in bottleneck.evidence.items())
+    return (
+        Cell(tier, detail=bottleneck.node, tier=tier),
+        Cell(bottleneck.verdict, detail=bottleneck.text),
+        Cell(figures),
+    )

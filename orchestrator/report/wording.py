@@ -1,0 +1,115 @@
+"""How a figure, a spread, a change and a price are put into words, the same in every table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from orchestrator import units
+from orchestrator.metrics import METRICS
+from orchestrator.model import CellSummary, Decision, Delta, Price
+
+_AFTER_NUMBER = {"1/s": "/s", "1/min": " NOPM"}
+
+
+def figure(cell: CellSummary) -> str:
+    """The mean, bare of a unit that the column's title gives."""
+    unit = "" if cell.unit in _AFTER_NUMBER else cell.unit
+    return units.format_quantity(cell.mean, unit)
+
+
+def figure_with_unit(cell: CellSummary) -> str:
+    return figure(cell) + _AFTER_NUMBER.get(cell.unit, "")
+
+
+def spread(cell: CellSummary) -> str:
+    """Half the width of the interval of the mean, relative to the mean: `± 1.6 %`."""
+    if cell.n < 2 or cell.ci_low is None or cell.ci_high is None or not cell.mean:
+        return ""
+    half_pct = (cell.ci_high - cell.ci_low) / 2 / abs(cell.mean) * 100
+    return f"± {_two_digits(half_pct)} %" if math.isfinite(half_pct) else ""
+
+
+def _two_digits(value: float) -> str:
+    return f"{value:.0f}" if value >= 9.95 else f"{value:.1f}"
+
+
+def interval(delta: Delta) -> str:
+    """`+5.1 to +9.8 %`; empty where one run on a side leaves no interval."""
+    if delta.ci_low_pct is None or delta.ci_high_pct is None:
+        return ""
+    low = units.format_change(delta.ci_low_pct).removesuffix(" %")
+    return f"{low} to {units.format_change(delta.ci_high_pct)}"
+
+
+def runs_on_each_side(delta: Delta) -> str:
+    same = delta.n_baseline == delta.n_contender
+    return str(delta.n_contender) if same else f"{delta.n_contender} (baseline {delta.n_baseline})"
+
+
+def money(amount: float, currency: str) -> str:
+    return f"{amount:,.2f} {currency}"
+
+
+def decision_price(decision: Decision) -> str:
+    if decision.monthly_cost is None or not decision.currency:
+        return ""
+    return f"{money(decision.monthly_cost, decision.currency)} a month"
+
+
+def price(stated: Price | None) -> str:
+    if stated is None:
+        return "not stated"
+    return (
+        f"{money(stated.monthly, stated.currency)} a month "
+        f"({stated.region}, as of {stated.as_of}; {stated.source})"
+    )
+
+
+def metric_title(name: str) -> str:
+    """The metric's own title; an unknown name is shown as it is."""
+    metric = METRICS.get(name)
+    return metric.title if metric else name
+
+
+_UNITS_BY_ENDING = (
+    ("_bytes_per_s", "bytes/s"),
+    ("_bytes", "bytes"),
+    ("_per_s", "1/s"),
+    ("_pct", "%"),
+    ("_s", "s"),
+)
+
+
+def evidence(name: str, value: float) -> str:
+    """One figure behind a bottleneck, in its metric's unit or the one its name ends with."""
+    metric = METRICS.get(name)
+    if metric is not None:
+        return f"{metric.title}: {_with_unit(value, metric.unit)}"
+    endings = ((ending, unit) for ending, unit in _UNITS_BY_ENDING if name.endswith(ending))
+    ending, unit = next(endings, ("", ""))
+    title = name.removesuffix(ending).replace("_", " ").strip()
+    return f"{title[:1].upper()}{title[1:]}: {_with_unit(value, unit)}"
+
+
+def _with_unit(value: float, unit: str) -> str:
+    if unit == "1/s":
+        return f"{units.format_number(value)}/s"
+    return units.format_quantity(value, unit)
+
+
+def listing(words: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def moment(time_s: float) -> str:
+    """`2026-11-21 01:20 UTC`."""
+    return datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%d %H:%M UTC")

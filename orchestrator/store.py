@@ -1,0 +1,127 @@
+"""Results on disk: the only module that knows the layout of a campaign folder (docs/RESULTS.md).
+
+Saved in three phases, so that a crash loses one run at most: plan and fingerprint before anything
+starts, each run's record when it ends, verdict and report last. JSON files are written atomically.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pandas as pd
+from pydantic import TypeAdapter, ValidationError
+
+from orchestrator.clock import stamp
+from orchestrator.errors import UsageError
+from orchestrator.frames import Campaign, RunData
+from orchestrator.model import Plan, Record, Run, Verdict
+
+SCHEMA_VERSION = 1
+INTERVAL_COLUMNS = (
+    "time_s",
+    "phase",
+    "throughput_per_s",
+    "latency_avg_s",
+    "latency_p50_s",
+    "latency_p95_s",
+    "latency_p99_s",
+    "errors",
+)
+SAMPLE_COLUMNS = ("time_s", "node", "metric", "unit", "value", "phase")
+
+_Noun = TypeVar("_Noun", Plan, Record, Verdict)
+
+
+def create(results: Path, plan: Plan, fingerprint: Mapping[str, Any], now_s: float) -> Path:
+    """Phase 0: makes `results/<UTC time>-<name>/` and points `results/latest` at it."""
+    folder = results / f"{stamp(now_s)}-{plan.name}"
+    attempt = 1
+    while folder.exists():
+        attempt += 1
+        folder = results / f"{stamp(now_s)}-{plan.name}-{attempt}"
+    (folder / "runs").mkdir(parents=True)
+    write_json(folder / "plan.json", asdict(plan))
+    write_json(folder / "fingerprint.json", fingerprint)
+    latest = results / "latest"
+    fresh = results / ".latest-new"
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(folder.name)
+    fresh.replace(latest)
+    return folder
+
+
+def run_folder(campaign: Path, run: Run) -> Path:
+    """The folder of a run, with its `raw/` made."""
+    folder = campaign / "runs" / run.slug
+    (folder / "raw").mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def save_run(folder: Path, record: Record, intervals: Any, latencies: Any, samples: Any) -> None:
+    """Phase 1: the tables first, the record last: a record present means a run complete."""
+    if intervals is not None:
+        intervals.to_csv(folder / "intervals.csv", index=False, float_format="%.9g")
+    if latencies is not None:
+        latencies.to_parquet(folder / "latencies.parquet", index=False)
+    if samples is not None:
+        samples.to_parquet(folder / "samples.parquet", index=False)
+    write_json(folder / "record.json", asdict(record))
+
+
+def save_verdict(campaign: Path, verdict: Verdict) -> None:
+    """Phase 2."""
+    write_json(campaign / "verdict.json", asdict(verdict))
+
+
+def load(campaign: Path) -> Campaign:
+    """Reads a campaign back from its files alone. UsageError where it is not one."""
+    if not (campaign / "plan.json").is_file():
+        raise UsageError(
+            f"{campaign} is not a results folder: it has no plan.json",
+            advice="name a folder under results/, or results/latest",
+        )
+    plan = _read(campaign / "plan.json", Plan)
+    fingerprint_file = campaign / "fingerprint.json"
+    fingerprint = json.loads(fingerprint_file.read_text()) if fingerprint_file.is_file() else {}
+    records = sorted((campaign / "runs").glob("*/record.json"))
+    return Campaign(
+        name=campaign.resolve().name,
+        plan=plan,
+        fingerprint=fingerprint,
+        runs=tuple(_load_run(file) for file in records),
+    )
+
+
+def _load_run(file: Path) -> RunData:
+    intervals, samples = file.with_name("intervals.csv"), file.with_name("samples.parquet")
+    return RunData(
+        record=_read(file, Record),
+        intervals=pd.read_csv(intervals)
+        if intervals.is_file()
+        else pd.DataFrame(columns=list(INTERVAL_COLUMNS)),
+        samples=pd.read_parquet(samples)
+        if samples.is_file()
+        else pd.DataFrame(columns=list(SAMPLE_COLUMNS)),
+    )
+
+
+def _read(file: Path, noun: type[_Noun]) -> _Noun:
+    try:
+        return TypeAdapter(noun).validate_json(file.read_bytes())
+    except ValidationError as error:
+        raise UsageError(
+            f"{file} does not have the form this version reads ({error.error_count()} mistakes): "
+            f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}",
+            advice="was it written by another version, or edited by hand?",
+        ) from error
+
+
+def write_json(file: Path, content: Any) -> None:
+    """Atomically: a reader sees the old file or the new one, never half of one."""
+    fresh = file.with_name(f".{file.name}.new")
+    fresh.write_text(json.dumps(content, indent=1, ensure_ascii=False, default=str) + "\n")
+    fresh.replace(file)

@@ -1,0 +1,9 @@
+"""Ways to make a disk tier true: one file each, and one line here."""
+
+from orchestrator.protocols import TierMechanism
+from orchestrator.tiers.emulated import EmulatedTier
+from orchestrator.tiers.unlimited import UnlimitedTier
+
+
+def tier_mechanisms() -> dict[str, TierMechanism]:
+    return {"emulated": EmulatedTier(), "none": UnlimitedTier()}

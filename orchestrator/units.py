@@ -1,0 +1,112 @@
+"""Quantities as people write them ("10GiB", "125MB/s", "2ms") to base units and back.
+
+Base units everywhere inside: seconds, bytes, bytes per second, plain counts. This module is the
+only parser and the only formatter of quantities.
+"""
+
+from __future__ import annotations
+
+import re
+
+_SIZE = {
+    "": 1,
+    "b": 1,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "tb": 10**12,
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+    "tib": 2**40,
+}
+_TIME = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+_NUMBER = re.compile(r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*([A-Za-zµ/]*)\s*$")
+
+
+def _split(text: object, example: str) -> tuple[float, str]:
+    if isinstance(text, bool) or not isinstance(text, (int, float, str)):
+        raise ValueError(f"expected a quantity such as {example}, got {text!r}")
+    match = _NUMBER.match(str(text))
+    if match is None:
+        raise ValueError(f"expected a quantity such as {example}, got {text!r}")
+    return float(match[1].replace(",", "").replace("_", "")), match[2]
+
+
+def parse_bytes(text: object) -> int:
+    """`"10GiB"`, `"250 GB"`, `4096` → bytes. Raises ValueError."""
+    number, unit = _split(text, "10GiB")
+    if unit.lower() not in _SIZE:
+        raise ValueError(f"unknown size unit {unit!r}: use B, kB, MB, GB, TB, KiB, MiB, GiB or TiB")
+    return round(number * _SIZE[unit.lower()])
+
+
+def parse_bytes_per_s(text: object) -> int:
+    """`"125MB/s"`, `"240MiB/s"` → bytes per second. A bare number is refused: its unit is a guess."""
+    number, unit = _split(text, "125MB/s")
+    size, slash, per = unit.lower().partition("/")
+    if slash != "/" or per != "s" or size not in _SIZE or not size:
+        raise ValueError(f"expected a rate such as 125MB/s, got {text!r}")
+    return round(number * _SIZE[size])
+
+
+def parse_seconds(text: object) -> float:
+    """`"30s"`, `"2ms"`, `"5min"` → seconds. A bare number is refused: its unit is a guess."""
+    number, unit = _split(text, "30s")
+    if unit not in _TIME:
+        raise ValueError(f"expected a time such as 30s, 2ms or 5min, got {text!r}")
+    return number * _TIME[unit]
+
+
+def format_bytes(value: float) -> str:
+    """Binary prefixes, as memory and files are counted: `1.5 GiB`."""
+    for unit, factor in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if abs(value) >= factor:
+            return f"{value / factor:.3g} {unit}"
+    return f"{value:.0f} B"
+
+
+def format_bytes_per_s(value: float) -> str:
+    """Decimal megabytes, as disk vendors count: `125 MB/s`."""
+    return f"{format_number(value / 1e6)} MB/s"
+
+
+def format_seconds(value: float) -> str:
+    """The unit that leaves one to three digits before the point: `850 µs`, `13.5 ms`, `2 min`."""
+    size = abs(value)
+    if size >= 7200:
+        return f"{value / 3600:.3g} h"
+    if size >= 120:
+        return f"{value / 60:.3g} min"
+    if size >= 1:
+        return f"{value:.3g} s"
+    if size >= 1e-3 or size == 0:
+        return f"{value * 1e3:.3g} ms"
+    return f"{value * 1e6:.3g} µs"
+
+
+def format_number(value: float) -> str:
+    """Three significant digits below a thousand, thousands separated above."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def format_quantity(value: float, unit: str) -> str:
+    """A value in a base unit as a person reads it; `unit` is one of the model's unit names."""
+    if unit == "s":
+        return format_seconds(value)
+    if unit == "bytes":
+        return format_bytes(value)
+    if unit == "bytes/s":
+        return format_bytes_per_s(value)
+    if unit == "%":
+        return f"{value:.3g} %"
+    return format_number(value) if unit in ("", "1") else f"{format_number(value)} {unit}"
+
+
+def format_change(change_pct: float) -> str:
+    """A signed change: `+12.3 %`, `−4 %`, `0 %`; factors are clearer above 300 %."""
+    if abs(change_pct) < 0.05:
+        return "0 %"
+    sign = "+" if change_pct > 0 else "−"
+    digits = f"{abs(change_pct):,.0f}" if abs(change_pct) >= 100 else f"{abs(change_pct):.1f}"
+    return f"{sign}{digits} %"

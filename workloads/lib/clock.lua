@@ -1,0 +1,40 @@
+-- Clocks and sleeping for the load generators.
+-- now_us(): CLOCK_MONOTONIC in microseconds (a Lua number, sub-microsecond digits
+-- kept); every duration comes from it. unix_ns(): CLOCK_REALTIME as int64; only used
+-- to place a transaction on the wall clock, next to samples taken by others.
+local ffi = require("ffi")
+
+ffi.cdef[[
+typedef struct { long tv_sec; long tv_nsec; } tb_timespec;
+int clock_gettime(int clock, tb_timespec *t);
+int clock_nanosleep(int clock, int flags, const tb_timespec *t, tb_timespec *left);
+]]
+
+local REALTIME, MONOTONIC, ABSOLUTE = 0, 1, 1
+local C = ffi.C
+local ts = ffi.new("tb_timespec")
+local clock = {}
+
+function clock.now_us()
+   C.clock_gettime(MONOTONIC, ts)
+   return tonumber(ts.tv_sec) * 1e6 + tonumber(ts.tv_nsec) * 1e-3
+end
+
+function clock.unix_ns()
+   C.clock_gettime(REALTIME, ts)
+   return ts.tv_sec * 1000000000LL + ts.tv_nsec
+end
+
+-- Sleeps until the monotonic instant; a signal may end it early, callers loop.
+function clock.sleep_until_us(t_us)
+   local wake = ffi.new("tb_timespec")
+   wake.tv_sec = math.floor(t_us / 1e6)
+   wake.tv_nsec = math.floor((t_us - math.floor(t_us / 1e6) * 1e6) * 1e3)
+   C.clock_nanosleep(MONOTONIC, ABSOLUTE, wake, nil)
+end
+
+function clock.sleep_us(duration_us)
+   clock.sleep_until_us(clock.now_us() + duration_us)
+end
+
+return clock

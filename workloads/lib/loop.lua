@@ -1,0 +1,223 @@
+-- The life of one thread: when to start a transaction, how often to try, what to keep.
+--
+-- closed loop   the next transaction starts when the last one ended
+-- open loop     --arrival-rate=R transactions/s over all threads: each thread draws
+--               Poisson arrivals of R/threads; latency counts from the drawn instant; a
+--               thread that is late starts at once, so nothing is left out
+-- think times   the workload asks for a pause before and after (terminals at a desk)
+--
+-- Attempts: serialization failures (40001), deadlocks (40P01) and YugabyteDB's conflict
+-- and restart errors are tried again, at most --max-attempts times, with a random pause
+-- below 1, 2, 4 … 100 ms. Everything else is a failed transaction, kept with its
+-- SQLSTATE. A lost connection ends the run: its numbers would describe the outage.
+-- So do 100 failures in a row on one thread: something is wrong that will not pass.
+local ffi = require("ffi")
+local clock = require("clock")
+local pq = require("pq")
+local recorder = require("recorder")
+
+local loop = {}
+local MAX_FAILURES_IN_A_ROW, FIRST_PAUSE_US, LONGEST_PAUSE_US, SLICE_US = 100, 1e3, 1e5, 1e6
+
+-- Options every workload of ours understands.
+loop.options = {
+   out = {"Directory for recorder.json, latency-<thread>.bin, errors-<thread>.json", "/out"},
+   record = {"Keep a record of every transaction", true},
+   arrival_rate = {"Open loop: transactions per second over all threads (0: closed loop)", 0},
+   max_attempts = {"Attempts per transaction at serialization failures and deadlocks", 10},
+   isolation = {"Transaction isolation level", "read committed"},
+   seed = {"Seed of the arrival times and of the workload's own random numbers", 1},
+}
+
+function loop.add_options(options)
+   for name, definition in pairs(loop.options) do options[name] = options[name] or definition end
+   return options
+end
+
+-- A connection as all our workloads use it. sysbench's own driver is created beside it,
+-- though nothing runs through it: only then does sysbench report transactions, queries
+-- and errors (fed by report_queries_as) instead of bare events.
+function loop.connect(thread_id)
+   local opt = sysbench.opt
+   loop.driver = sysbench.sql.driver("pgsql")
+   local address = pq.address(opt, thread_id)
+   local conn = pq.connect(address)
+   conn:exec("SET default_transaction_isolation = '" .. opt.isolation:gsub("'", "") .. "'")
+   if thread_id then conn:report_queries_as(thread_id) end
+   return conn
+end
+
+-- What libpq's and our errors look like to sysbench, which prints only strings.
+function loop.protected(f, ...)
+   local ok, result = pcall(f, ...)
+   if not ok then error(tostring(result), 0) end
+   return result
+end
+
+-- Texts under which YugabyteDB reports a conflict or restart with SQLSTATE XX000.
+local YUGABYTE_CONFLICTS = {"restart read", "read restart", "operation failed. try again", "try again",
+   "conflicts with higher priority transaction", "conflicts with committed transaction", "expired or aborted",
+   "schema version mismatch", "catalog snapshot", "transaction aborted"}
+
+local function retryable(failure)
+   if failure.sqlstate == "40001" or failure.sqlstate == "40P01" then return true end
+   if failure.sqlstate ~= "XX000" then return false end
+   local message = failure.message:lower()
+   for _, phrase in ipairs(YUGABYTE_CONFLICTS) do
+      if message:find(phrase, 1, true) then return true end
+   end
+   return false
+end
+
+local function lost(failure)
+   local state = failure.sqlstate
+   return failure.lost or state:sub(1, 2) == "08" or state == "57P01" or state == "57P02" or state == "57P03"
+end
+
+-- Why the run cannot go on, in words for the console.
+local function give_up(self, failure, why)
+   self.recorder:close()
+   error(string.format("%s [SQLSTATE %s] %s", why, failure.sqlstate, failure.message), 0)
+end
+
+-- Leaves the failed transaction, or ends the run where that is impossible.
+local function leave(self, failure)
+   if lost(failure) then return failure end
+   if self.conn.queued > 0 or self.conn:in_transaction() then
+      local ok, worse = pcall(function()
+         self.conn.queued = 0
+         self.conn:run(self.rollback)
+      end)
+      if not ok then return worse end
+   end
+end
+
+local function pause(retries)
+   clock.sleep_us(math.random() * math.min(FIRST_PAUSE_US * 2 ^ retries, LONGEST_PAUSE_US))
+end
+
+local function as_failure(problem)
+   if type(problem) == "table" and problem.sqlstate then return problem end
+   return nil
+end
+
+-- One transaction with all its attempts. due_us: the instant it was scheduled for, or nil.
+local function execute(self, kind, due_us)
+   local started_us, start_ns, queue_us = clock.now_us(), clock.unix_ns(), 0
+   if due_us and due_us < started_us then
+      queue_us = started_us - due_us
+      start_ns = start_ns - ffi.cast("int64_t", queue_us * 1e3)
+   end
+   local retries, sqlstate, outcome, dead = 0, 0, nil, nil
+   while not outcome do
+      local ok, result = pcall(self.workload.execute, kind)
+      if ok then
+         outcome = result
+         self.failures = 0
+      else
+         local failure = as_failure(result)
+         if not failure then
+            self.recorder:close()
+            error(tostring(result), 0)
+         end
+         dead = leave(self, failure)
+         local again = not dead and retryable(failure) and retries + 1 < self.max_attempts
+         sqlstate = self.recorder:count_error(again and "retried" or "failed", kind, failure)
+         if self.conn.thread_id then ffi.C.sb_counter_inc(self.conn.thread_id, 4) end
+         if again then
+            pause(retries)
+            retries = retries + 1
+         else
+            outcome, dead, self.last = recorder.FAILED, dead and failure, failure
+            self.failures = self.failures + 1
+         end
+      end
+   end
+   local ended_us = clock.now_us()
+   self.recorder:add(start_ns, ended_us, ended_us - started_us + queue_us, queue_us, sqlstate, kind, outcome, retries)
+   if dead then give_up(self, dead, "the connection to the database was lost:") end
+   if self.failures >= MAX_FAILURES_IN_A_ROW then
+      give_up(self, self.last, "too many failures in a row, the last:")
+   end
+end
+
+-- Waits in slices so that the end of the run, or another thread's error, is noticed.
+-- Asking sysbench uses up an event where their number is limited, so not then.
+local function wait_until(self, t_us)
+   while true do
+      local now = clock.now_us()
+      if now >= t_us then return true end
+      if self.deadline_us and now >= self.deadline_us then return false end
+      if sysbench.opt.events == 0 and not ffi.C.sb_more_events(self.thread_id) then return false end
+      clock.sleep_until_us(math.min(t_us, now + SLICE_US, self.deadline_us or math.huge))
+   end
+end
+
+local function closed(self)
+   local id, workload = self.thread_id, self.workload
+   while true do
+      local kind, before_s, after_s = workload.draw()
+      if before_s and not wait_until(self, clock.now_us() + before_s * 1e6) then break end
+      if not ffi.C.sb_more_events(id) then break end
+      ffi.C.sb_event_start(id)
+      execute(self, kind, nil)
+      ffi.C.sb_event_stop(id)
+      if after_s and not wait_until(self, clock.now_us() + after_s * 1e6) then break end
+   end
+end
+
+local function open(self, rate_per_s)
+   local id, due_us = self.thread_id, clock.now_us()
+   while true do
+      due_us = due_us - math.log(1 - math.random()) / rate_per_s * 1e6
+      local kind = self.workload.draw()
+      if not wait_until(self, due_us) then return end
+      if not ffi.C.sb_more_events(id) then break end
+      ffi.C.sb_event_start(id)
+      execute(self, kind, due_us)
+      ffi.C.sb_event_stop(id)
+   end
+   local ended_us = math.min(clock.now_us(), self.deadline_us or math.huge)
+   while due_us < ended_us do
+      self.recorder.unstarted = self.recorder.unstarted + 1
+      due_us = due_us - math.log(1 - math.random()) / rate_per_s * 1e6
+   end
+end
+
+-- workload: conn; draw() -> kind, pause before, pause after (seconds or nil), and draws
+-- the transaction's input; execute(kind) -> outcome, one attempt with that input.
+function loop.new(thread_id, workload, types)
+   local opt = sysbench.opt
+   math.randomseed(opt.seed * 65536 + thread_id)
+   local rollback = workload.conn:prepare("ROLLBACK")
+   workload.conn:start_pipeline()
+   return {thread_id = thread_id, workload = workload, conn = workload.conn, rollback = rollback, failures = 0,
+           max_attempts = opt.max_attempts, recorder = recorder.open(opt.out, thread_id, types, opt.record)}
+end
+
+function loop.run(self)
+   local opt = sysbench.opt
+   if opt.time > 0 then self.deadline_us = clock.now_us() + opt.time * 1e6 end
+   if opt.arrival_rate > 0 then
+      open(self, opt.arrival_rate / opt.threads)
+   else
+      closed(self)
+   end
+end
+
+function loop.done(self)
+   self.recorder:close()
+   self.conn:close()
+end
+
+-- Once per run, in init(): options that contradict each other, then recorder.json.
+function loop.describe(types, mode)
+   local opt = sysbench.opt
+   if opt.rate > 0 then error("use --arrival-rate, not --rate: sysbench's queue aborts the run when it is full", 0) end
+   mode = mode or {}
+   mode.threads, mode.arrival_rate_per_s, mode.time_s = opt.threads, opt.arrival_rate, opt.time
+   mode.isolation, mode.max_attempts, mode.seed = opt.isolation, opt.max_attempts, opt.seed
+   recorder.describe(opt.out, types, mode)
+end
+
+return loop

@@ -1,0 +1,350 @@
+-- PostgreSQL's wire protocol for the load generators: libpq through LuaJIT's FFI.
+--
+-- Why not sysbench 1.0.20's own driver: it copies the SQLSTATE of a failed result
+-- without a check, so a lost connection (which has none) ends in a segmentation fault
+-- and unwritten records; it keeps the previous value where NULL is bound; a text
+-- parameter of 256 bytes overruns its buffer. Here errors arrive whole, and statements
+-- that do not depend on each other travel together (libpq's pipeline mode), which
+-- saves round trips and most of the client's CPU time.
+--
+-- Use: conn = pq.connect{...}; st = conn:prepare(sql, types); conn:send(st, …) any
+-- number of times; conn:flush() sends them as one batch and waits; conn:rows(i),
+-- conn:int(i, row, col), conn:bytes(i, row, col) read result i (all from 0).
+-- Parameter types, one letter each: i int4, I int4[] ({n=, [0..n-1]}), t text,
+-- T text[] ({n=, ptr=const char*[], len=int[]}). Integers travel in binary.
+-- Results come in binary: cast to int4 in SQL what int() is to read; text is bytes.
+-- A failure raises {sqlstate=, message=, lost=true|nil}. lost: the connection is gone.
+local ffi = require("ffi")
+local bit = require("bit")
+
+ffi.cdef[[
+typedef struct pg_conn PGconn;
+typedef struct pg_result PGresult;
+PGconn *PQconnectdb(const char *conninfo);
+void PQfinish(PGconn *c);
+int PQstatus(const PGconn *c);
+char *PQerrorMessage(const PGconn *c);
+int PQtransactionStatus(const PGconn *c);
+int PQserverVersion(const PGconn *c);
+PGresult *PQexec(PGconn *c, const char *sql);
+PGresult *PQprepare(PGconn *c, const char *name, const char *sql, int n, const unsigned *types);
+int PQsendQueryPrepared(PGconn *c, const char *name, int n, const char *const *values,
+                        const int *lengths, const int *formats, int result_format);
+int PQsendQueryParams(PGconn *c, const char *sql, int n, const unsigned *types, const char *const *values,
+                      const int *lengths, const int *formats, int result_format);
+int PQenterPipelineMode(PGconn *c);
+int PQpipelineSync(PGconn *c);
+PGresult *PQgetResult(PGconn *c);
+void PQclear(PGresult *r);
+int PQresultStatus(const PGresult *r);
+char *PQresultErrorField(const PGresult *r, int field);
+char *PQresultErrorMessage(const PGresult *r);
+char *PQcmdStatus(PGresult *r);
+char *PQcmdTuples(PGresult *r);
+int PQntuples(const PGresult *r);
+int PQnfields(const PGresult *r);
+char *PQgetvalue(const PGresult *r, int row, int col);
+int PQgetisnull(const PGresult *r, int row, int col);
+int PQgetlength(const PGresult *r, int row, int col);
+int PQputCopyData(PGconn *c, const char *data, int n);
+int PQputCopyEnd(PGconn *c, const char *error);
+]]
+
+local lib = ffi.load("libpq.so.5")
+local CONNECTION_OK, IDLE = 0, 0
+local TUPLES_OK, COMMAND_OK, COPY_IN, FATAL, SYNC, ABORTED = 2, 1, 4, 7, 10, 11
+local SQLSTATE_FIELD, PRIMARY_FIELD = 67, 77
+local INT4, TEXT, INT4_ARRAY, TEXT_ARRAY = 23, 25, 1007, 1009
+local OIDS = {i = INT4, t = TEXT, I = INT4_ARRAY, T = TEXT_ARRAY}
+local MAX_PARAMS, MAX_BATCH, ARENA_BYTES = 9, 32, 65536
+
+local pq = {lib = lib}
+local Connection = {}
+Connection.__index = Connection
+
+local Failure = {__tostring = function(e) return e.sqlstate .. ": " .. e.message end}
+
+local function raise(sqlstate, message, lost)
+   error(setmetatable({sqlstate = sqlstate, message = message:gsub("%s+$", ""), lost = lost}, Failure), 0)
+end
+pq.raise = raise
+
+local function quoted(value)
+   return "'" .. tostring(value):gsub("\\", "\\\\"):gsub("'", "\\'") .. "'"
+end
+
+-- Keepalives and the user timeout make a vanished server an error within half a
+-- minute instead of a wait without end.
+local function conninfo(p)
+   local words = {"connect_timeout=10 keepalives=1 keepalives_idle=10 keepalives_interval=5 keepalives_count=4",
+                  "tcp_user_timeout=30000 client_encoding=UTF8"}
+   local function add(word, value)
+      if value and value ~= "" then words[#words + 1] = word .. "=" .. quoted(value) end
+   end
+   add("host", p.host)
+   add("port", p.port)
+   add("user", p.user)
+   add("password", p.password)
+   add("dbname", p.db)
+   add("application_name", p.application_name or "tierbench")
+   add("options", "-c client_min_messages=warning")
+   return table.concat(words, " ")
+end
+
+-- Where sysbench's (or our tools') --pgsql-* options point to. With several hosts
+-- separated by commas, connection number i takes host i modulo their count, so that
+-- every node of a distributed database serves clients.
+function pq.address(opt, index)
+   local hosts = {}
+   for host in tostring(opt.pgsql_host or ""):gmatch("[^,]+") do hosts[#hosts + 1] = host end
+   return {host = hosts[(index or 0) % math.max(#hosts, 1) + 1], port = opt.pgsql_port, user = opt.pgsql_user,
+           password = opt.pgsql_password, db = opt.pgsql_db}
+end
+
+function pq.connect(address)
+   local c = lib.PQconnectdb(conninfo(address))
+   if c == nil or lib.PQstatus(c) ~= CONNECTION_OK then
+      local message = c == nil and "out of memory" or ffi.string(lib.PQerrorMessage(c))
+      lib.PQfinish(c)
+      raise("08001", "cannot connect: " .. message, true)
+   end
+   return setmetatable({
+      c = ffi.gc(c, lib.PQfinish), statements = 0, pipeline = false, queued = 0, kept = 0,
+      values = ffi.new("const char *[?]", MAX_PARAMS), lengths = ffi.new("int[?]", MAX_PARAMS),
+      formats = ffi.new("int[?]", MAX_PARAMS), arena = ffi.new("uint8_t[?]", ARENA_BYTES),
+      results = ffi.new("PGresult *[?]", MAX_BATCH), args = {},
+   }, Connection)
+end
+
+function Connection:close()
+   self:clear()
+   if self.c then lib.PQfinish(ffi.gc(self.c, nil)) end
+   self.c = nil
+end
+
+-- Counts a statement with sysbench's own report (0 other, 1 read, 2 write), where it
+-- runs inside sysbench and offers that.
+function Connection:report_queries_as(thread_id)
+   if pcall(ffi.cdef, "void sb_counter_inc(int thread_id, int type);") then
+      if pcall(function() return ffi.C.sb_counter_inc end) then self.thread_id = thread_id end
+   end
+end
+
+function Connection:failure(result)
+   local lost = lib.PQstatus(self.c) ~= CONNECTION_OK or nil
+   local state = result ~= nil and lib.PQresultErrorField(result, SQLSTATE_FIELD) or nil
+   local text = result ~= nil and lib.PQresultErrorField(result, PRIMARY_FIELD) or nil
+   if text == nil then text = lib.PQerrorMessage(self.c) end
+   local message = ffi.string(text):gsub("%s+$", "")
+   return setmetatable({sqlstate = state ~= nil and ffi.string(state) or "08006", lost = lost, message = message},
+                       Failure)
+end
+
+-- Runs plain SQL outside of pipeline mode (set-up, loading) and returns its rows as
+-- tables of strings; NULL is nil.
+function Connection:exec(sql)
+   local r = lib.PQexec(self.c, sql)
+   local status = r == nil and FATAL or lib.PQresultStatus(r)
+   if status ~= TUPLES_OK and status ~= COMMAND_OK and status ~= COPY_IN then
+      local failure = self:failure(r)
+      failure.message = failure.message .. " (in: " .. sql:sub(1, 200):gsub("%s+", " ") .. ")"
+      lib.PQclear(r)
+      error(failure, 0)
+   end
+   local rows = {}
+   for i = 0, lib.PQntuples(r) - 1 do
+      rows[i + 1] = {}
+      for j = 0, lib.PQnfields(r) - 1 do
+         if lib.PQgetisnull(r, i, j) == 0 then rows[i + 1][j + 1] = ffi.string(lib.PQgetvalue(r, i, j)) end
+      end
+   end
+   lib.PQclear(r)
+   return rows
+end
+
+-- COPY … FROM STDIN: copy_start, copy_data for every chunk, copy_end.
+function Connection:copy_start(sql)
+   return self:exec(sql)
+end
+
+function Connection:copy_data(data, n)
+   if lib.PQputCopyData(self.c, data, n) ~= 1 then error(self:failure(nil), 0) end
+end
+
+function Connection:copy_end()
+   if lib.PQputCopyEnd(self.c, nil) ~= 1 then error(self:failure(nil), 0) end
+   local failure
+   while true do
+      local r = lib.PQgetResult(self.c)
+      if r == nil then break end
+      if lib.PQresultStatus(r) ~= COMMAND_OK and not failure then failure = self:failure(r) end
+      lib.PQclear(r)
+   end
+   if failure then error(failure, 0) end
+end
+
+local KINDS = {select = 1, insert = 2, update = 2, delete = 2, with = 2}
+
+-- unprepared: the statement is parsed at every execution (sysbench's --db-ps-mode=disable).
+function Connection:prepare(sql, types, unprepared)
+   types = types or ""
+   self.statements = self.statements + 1
+   local oids = ffi.new("unsigned[?]", math.max(#types, 1))
+   for i = 1, #types do oids[i - 1] = assert(OIDS[types:sub(i, i)], "unknown parameter type") end
+   local st = {name = "tb" .. self.statements, sql = sql, types = types, n = #types, oids = oids,
+               unprepared = unprepared, kind = KINDS[sql:match("%a+"):lower()] or 0}
+   for i = 1, #types do st[i] = types:sub(i, i) end
+   if not unprepared then
+      local r = lib.PQprepare(self.c, st.name, sql, #types, oids)
+      local failure = (r == nil or lib.PQresultStatus(r) ~= COMMAND_OK) and self:failure(r)
+      lib.PQclear(r)
+      if failure then
+         failure.message = failure.message .. " (preparing: " .. sql:sub(1, 200):gsub("%s+", " ") .. ")"
+         error(failure, 0)
+      end
+   end
+   return st
+end
+
+function Connection:start_pipeline()
+   if lib.PQenterPipelineMode(self.c) ~= 1 then error(self:failure(nil), 0) end
+   self.pipeline = true
+end
+
+local i32 = ffi.typeof("int32_t *")
+local function put_i32(p, v) ffi.cast(i32, p)[0] = bit.bswap(v) end
+
+-- The binary form of a one-dimensional array: dimensions, has-null flag, element type,
+-- length, lower bound, then each element behind its length.
+local function put_array_head(p, oid, n)
+   put_i32(p, 1)
+   put_i32(p + 4, 0)
+   put_i32(p + 8, oid)
+   put_i32(p + 12, n)
+   put_i32(p + 16, 1)
+   return p + 20
+end
+
+local function put_ints(p, a)
+   p = put_array_head(p, INT4, a.n)
+   for i = 0, a.n - 1 do
+      put_i32(p, 4)
+      put_i32(p + 4, a[i])
+      p = p + 8
+   end
+   return p
+end
+
+local function put_texts(p, a)
+   p = put_array_head(p, TEXT, a.n)
+   for i = 0, a.n - 1 do
+      put_i32(p, a.len[i])
+      ffi.copy(p + 4, a.ptr[i], a.len[i])
+      p = p + 4 + a.len[i]
+   end
+   return p
+end
+
+-- Queues one execution. The arguments stay in self.args until libpq has copied them:
+-- a Lua string must not be collected while only C points to it.
+function Connection:send(st, a, b, c, d, e, f, g, h, k)
+   local args, values, lengths, formats, p = self.args, self.values, self.lengths, self.formats, self.arena + 0
+   args[1], args[2], args[3], args[4], args[5], args[6], args[7], args[8], args[9] = a, b, c, d, e, f, g, h, k
+   for i = 1, st.n do
+      local kind, v, from = st[i], args[i], p
+      if kind == "t" then
+         values[i - 1], lengths[i - 1], formats[i - 1] = v, #v, 1
+      else
+         if kind == "i" then
+            put_i32(p, v)
+            p = p + 4
+         elseif kind == "I" then
+            p = put_ints(p, v)
+         else
+            p = put_texts(p, v)
+         end
+         values[i - 1], lengths[i - 1], formats[i - 1] = ffi.cast("const char *", from), p - from, 1
+      end
+   end
+   local sent
+   if st.unprepared then
+      sent = lib.PQsendQueryParams(self.c, st.sql, st.n, st.oids, values, lengths, formats, 1)
+   else
+      sent = lib.PQsendQueryPrepared(self.c, st.name, st.n, values, lengths, formats, 1)
+   end
+   if sent ~= 1 then error(self:failure(nil), 0) end
+   self.queued = self.queued + 1
+   if self.thread_id then ffi.C.sb_counter_inc(self.thread_id, st.kind) end
+end
+
+function Connection:clear()
+   for i = 0, self.kept - 1 do lib.PQclear(self.results[i]) end
+   self.kept = 0
+end
+
+-- Sends what is queued and waits for all of it. After the first failing statement the
+-- server skips the rest of the batch: a COMMIT behind it is not executed.
+function Connection:flush()
+   local c, n, failure = self.c, self.queued, nil
+   self.queued = 0
+   self:clear()
+   if lib.PQpipelineSync(c) ~= 1 then error(self:failure(nil), 0) end
+   for i = 0, n - 1 do
+      local r = lib.PQgetResult(c)
+      if r == nil then
+         failure = failure or self:failure(nil)
+         failure.lost = true
+         error(failure, 0)
+      end
+      self.results[i], self.kept = r, i + 1
+      local status = lib.PQresultStatus(r)
+      if status ~= TUPLES_OK and status ~= COMMAND_OK and not failure then failure = self:failure(r) end
+      lib.PQgetResult(c)
+   end
+   local r = lib.PQgetResult(c)
+   if r == nil or lib.PQresultStatus(r) ~= SYNC then
+      failure = failure or self:failure(r)
+      failure.lost = true
+   end
+   lib.PQclear(r)
+   if failure then error(failure, 0) end
+end
+
+function Connection:run(st, ...)
+   self:send(st, ...)
+   self:flush()
+end
+
+function Connection:in_transaction()
+   return lib.PQtransactionStatus(self.c) ~= IDLE
+end
+
+function Connection:rows(i)
+   return lib.PQntuples(self.results[i])
+end
+
+-- Rows that statement i of the last batch inserted, updated or deleted.
+function Connection:affected(i)
+   return tonumber(ffi.string(lib.PQcmdTuples(self.results[i]))) or 0
+end
+
+function Connection:command(i)
+   return ffi.string(lib.PQcmdStatus(self.results[i]))
+end
+
+function Connection:int(i, row, col)
+   return bit.bswap(ffi.cast(i32, lib.PQgetvalue(self.results[i], row, col))[0])
+end
+
+-- A pointer valid until the next flush, and the length.
+function Connection:bytes(i, row, col)
+   local r = self.results[i]
+   return lib.PQgetvalue(r, row, col), lib.PQgetlength(r, row, col)
+end
+
+function Connection:text(i, row, col)
+   local p, n = self:bytes(i, row, col)
+   return ffi.string(p, n)
+end
+
+return pq

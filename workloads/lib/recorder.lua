@@ -1,0 +1,134 @@
+-- Keeps every transaction of a run, cheaply enough to be always on.
+--
+-- <out>/latency-<thread>.bin: packed little-endian records of 24 bytes, no header, in
+-- the order in which the thread finished its transactions:
+--   int64  start_ns    unix time (CLOCK_REALTIME) at which the transaction was started
+--                      or, in open loop, was scheduled to start
+--   uint32 latency_us  from start_ns to its end: retries and back-off included, and in
+--                      open loop the wait for a free thread (CLOCK_MONOTONIC)
+--   uint32 queue_us    open loop: scheduled until really started; otherwise 0
+--   uint32 sqlstate    0, or the five characters of the last error read as a base-36
+--                      number (of the error that ended it, or of the last one retried)
+--   uint8  type        index, from 0, into recorder.json's "types"
+--   uint8  outcome     0 committed, 1 rolled back on purpose, 2 failed
+--   uint16 retries     attempts beyond the first
+-- <out>/recorder.json, before the first transaction:
+--   {"version":1,"record_bytes":24,"types":[…],"mode":{…}}
+-- <out>/errors-<thread>.json, at the end of the thread:
+--   {"thread":n,"retried":[{"type","sqlstate","count","message"}…],"failed":[the same…],
+--    "unstarted":m}     message: the first one seen; unstarted: open loop, transactions
+--    whose scheduled time came within the run but which no thread got to start
+-- Records are written when 64 KiB are full and at least once a second, so that a killed
+-- run keeps all but its last second. A last record may then be cut: a reader drops the
+-- bytes beyond a multiple of 24.
+local ffi = require("ffi")
+local json = require("json")
+
+ffi.cdef[[
+#pragma pack(push, 1)
+typedef struct {
+   int64_t start_ns; uint32_t latency_us, queue_us, sqlstate; uint8_t type, outcome; uint16_t retries;
+} tb_record;
+#pragma pack(pop)
+int open(const char *path, int flags, ...);
+long write(int fd, const void *data, size_t n);
+int close(int fd);
+char *strerror(int number);
+]]
+
+local C = ffi.C
+local RECORD_BYTES, CAPACITY, FLUSH_AFTER_US = 24, 2730, 1e6
+local WRONLY_CREATE_TRUNCATE = 1 + 64 + 512
+local UINT32_MAX = 4294967295
+assert(ffi.sizeof("tb_record") == RECORD_BYTES)
+
+local recorder = {COMMITTED = 0, ROLLED_BACK = 1, FAILED = 2}
+local Recorder = {}
+Recorder.__index = Recorder
+
+local function write_file(path, content)
+   local file, problem = io.open(path, "w")
+   if not file then error("cannot write " .. path .. ": " .. problem, 0) end
+   file:write(content, "\n")
+   file:close()
+end
+
+-- Once per run, before the threads start. mode: what the reader must know to
+-- understand the records (think, arrival_rate_per_s, …).
+function recorder.describe(out, types, mode)
+   write_file(out .. "/recorder.json", json{version = 1, record_bytes = RECORD_BYTES, types = types,
+                                                     mode = mode})
+end
+
+-- on=false: nothing is kept (to measure what keeping costs); errors still are.
+function recorder.open(out, thread, types, on)
+   local self = setmetatable({out = out, thread = thread, types = types, on = on, n = 0, flushed_us = 0,
+                              errors = {retried = {}, failed = {}}, unstarted = 0}, Recorder)
+   if on then
+      local path = string.format("%s/latency-%d.bin", out, thread)
+      self.fd = C.open(path, WRONLY_CREATE_TRUNCATE, ffi.cast("int", 420))
+      if self.fd < 0 then error("cannot write " .. path .. ": " .. ffi.string(C.strerror(ffi.errno())), 0) end
+      self.buffer = ffi.new("tb_record[?]", CAPACITY)
+   end
+   return self
+end
+
+function Recorder:flush()
+   local at, left = ffi.cast("const char *", self.buffer), self.n * RECORD_BYTES
+   while left > 0 do
+      local written = tonumber(C.write(self.fd, at, left))
+      if written <= 0 then error("cannot write records: " .. ffi.string(C.strerror(ffi.errno())), 0) end
+      at, left = at + written, left - written
+   end
+   self.n = 0
+end
+
+function Recorder:add(start_ns, end_us, latency_us, queue_us, sqlstate, kind, outcome, retries)
+   if not self.on then return end
+   local r = self.buffer[self.n]
+   r.start_ns = start_ns
+   r.latency_us = math.min(latency_us + 0.5, UINT32_MAX)
+   r.queue_us = math.min(queue_us + 0.5, UINT32_MAX)
+   r.sqlstate = sqlstate
+   r.type = kind
+   r.outcome = outcome
+   r.retries = retries
+   self.n = self.n + 1
+   if self.n == CAPACITY or end_us - self.flushed_us > FLUSH_AFTER_US then
+      self:flush()
+      self.flushed_us = end_us
+   end
+end
+
+-- which: "retried" or "failed". Returns the SQLSTATE as a record holds it.
+function Recorder:count_error(which, kind, failure)
+   local key = kind .. failure.sqlstate
+   local entry = self.errors[which][key]
+   if not entry then
+      entry = {type = self.types[kind + 1], sqlstate = failure.sqlstate, count = 0, message = failure.message}
+      self.errors[which][key] = entry
+   end
+   entry.count = entry.count + 1
+   return tonumber(failure.sqlstate, 36) or 0
+end
+
+local function listed(entries)
+   local list = {}
+   for _, entry in pairs(entries) do list[#list + 1] = entry end
+   table.sort(list, function(a, b) return a.type .. a.sqlstate < b.type .. b.sqlstate end)
+   return list
+end
+
+function Recorder:close()
+   if self.closed then return end
+   self.closed = true
+   if self.on then
+      self:flush()
+      C.close(self.fd)
+   end
+   write_file(string.format("%s/errors-%d.json", self.out, self.thread),
+              json{thread = self.thread, retried = listed(self.errors.retried),
+                            failed = listed(self.errors.failed), unstarted = self.unstarted})
+end
+
+return recorder

@@ -1,0 +1,281 @@
+-- The initial rows (specification 5.11, clause 4.3.3) as COPY text, written straight
+-- into a byte buffer: no Lua string per row, so that the database is the bottleneck.
+--
+-- Random text is cut from a pool of random characters at random places. The pool is
+-- 1 MiB: larger than the blocks databases compress, so that it does not compress better
+-- than freshly drawn text.
+-- A warehouse's rows depend on (seed, warehouse) only. Dates are one fixed instant:
+-- nothing compares them, and the same seed gives the same bytes.
+local ffi = require("ffi")
+local random = require("random")
+local schema = require("schema")
+
+local generate = {}
+local POOL_BYTES, CHUNK_BYTES, ROW_BYTES = 1048576, 262144, 4096
+local DATE = "2024-01-01 00:00:00"
+local LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+local TAB, NEWLINE, POINT, ZERO = 9, 10, 46, 48
+local rnd, floor = math.random, math.floor
+
+local pool = ffi.new("uint8_t[?]", POOL_BYTES)
+local buffer = ffi.new("uint8_t[?]", CHUNK_BYTES + ROW_BYTES)
+local at, rows, put_chunk = 0, 0, nil
+
+math.randomseed(1)
+for i = 0, POOL_BYTES - 1 do pool[i] = LETTERS:byte(rnd(#LETTERS)) end
+
+local function flush()
+   if at > 0 then put_chunk(buffer, at, rows) end
+   at, rows = 0, 0
+end
+
+local function end_row()
+   buffer[at - 1] = NEWLINE
+   rows = rows + 1
+   if at >= CHUNK_BYTES then flush() end
+end
+
+-- Digits of a whole number, with leading zeros up to the width.
+local function put_digits(v, width)
+   local n, rest = 1, floor(v / 10)
+   while rest > 0 do rest, n = floor(rest / 10), n + 1 end
+   if n < width then n = width end
+   for i = at + n - 1, at, -1 do
+      rest = floor(v / 10)
+      buffer[i] = ZERO + v - rest * 10
+      v = rest
+   end
+   at = at + n
+end
+
+-- Each of the following writes one column and the tab behind it.
+local function tab()
+   buffer[at] = TAB
+   at = at + 1
+end
+
+local function int(v)
+   put_digits(v, 1)
+   tab()
+end
+
+-- A decimal fraction from a whole number: 1234 in hundredths is 12.34.
+local function decimal(v, places)
+   local unit = 10 ^ places
+   local whole = floor(v / unit)
+   put_digits(whole, 1)
+   buffer[at] = POINT
+   at = at + 1
+   put_digits(v - whole * unit, places)
+   tab()
+end
+
+local function text(s)
+   ffi.copy(buffer + at, s, #s)
+   at = at + #s
+   tab()
+end
+
+local function letters(shortest, longest)
+   local n = rnd(shortest, longest)
+   ffi.copy(buffer + at, pool + rnd(0, POOL_BYTES - n), n)
+   at = at + n
+   tab()
+end
+
+local function number(length)
+   put_digits(rnd(0, 10 ^ length - 1), length)
+   tab()
+end
+
+-- 26 to 50 characters, in one of ten rows with "ORIGINAL" somewhere in them.
+local function item_data()
+   local from = at
+   letters(26, 50)
+   if rnd(10) == 1 then ffi.copy(buffer + from + rnd(0, at - 1 - from - 8), "ORIGINAL", 8) end
+end
+
+local function zip()
+   put_digits(rnd(0, 9999), 4)
+   text("11111")
+end
+
+local function address()
+   letters(10, 20)
+   letters(10, 20)
+   letters(10, 20)
+   letters(2, 2)
+   zip()
+end
+
+local make = {}
+
+function make.warehouse(w)
+   int(w)
+   letters(6, 10)
+   address()
+   decimal(rnd(0, 2000), 4)
+   text("300000.00")
+   end_row()
+end
+
+function make.district(w)
+   for d = 1, schema.DISTRICTS do
+      int(w)
+      int(d)
+      letters(6, 10)
+      address()
+      decimal(rnd(0, 2000), 4)
+      text("30000.00")
+      int(schema.CUSTOMERS + 1)
+      end_row()
+   end
+end
+
+local function customer(w, d, c, c_last)
+   int(w)
+   int(d)
+   int(c)
+   letters(8, 16)
+   text("OE")
+   text(random.last_name(c <= 1000 and c - 1 or random.last_name_number(c_last)))
+   address()
+   number(16)
+   text(DATE)
+   text(rnd(10) == 1 and "BC" or "GC")
+   text("50000.00")
+   decimal(rnd(0, 5000), 4)
+   text("-10.00\t10.00\t1\t0")
+   letters(300, 500)
+   end_row()
+end
+
+function make.customer(w, _, constants)
+   for d = 1, schema.DISTRICTS do
+      for c = 1, schema.CUSTOMERS do customer(w, d, c, constants.last) end
+   end
+end
+
+function make.history(w)
+   for d = 1, schema.DISTRICTS do
+      for c = 1, schema.CUSTOMERS do
+         int(c)
+         int(d)
+         int(w)
+         int(d)
+         int(w)
+         text(DATE)
+         text("10.00")
+         letters(12, 24)
+         end_row()
+      end
+   end
+end
+
+function make.stock(w)
+   for i = 1, schema.STOCK do
+      int(w)
+      int(i)
+      int(rnd(10, 100))
+      for _ = 1, 10 do letters(24, 24) end
+      text("0\t0\t0")
+      item_data()
+      end_row()
+   end
+end
+
+-- counts[d][o]: lines of the order; order_line is written from it later.
+function make.orders(w, counts)
+   local customers = {}
+   for d = 1, schema.DISTRICTS do
+      for i = 1, schema.CUSTOMERS do customers[i] = i end
+      for i = schema.CUSTOMERS, 2, -1 do
+         local j = rnd(i)
+         customers[i], customers[j] = customers[j], customers[i]
+      end
+      for o = 1, schema.CUSTOMERS do
+         local lines = rnd(5, 15)
+         counts[d][o] = lines
+         counts.total = counts.total + lines
+         int(w)
+         int(d)
+         int(o)
+         int(customers[o])
+         text(DATE)
+         if o < schema.FIRST_NEW_ORDER then int(rnd(1, 10)) else text("\\N") end
+         int(lines)
+         int(1)
+         end_row()
+      end
+   end
+end
+
+function make.new_order(w)
+   for d = 1, schema.DISTRICTS do
+      for o = schema.FIRST_NEW_ORDER, schema.CUSTOMERS do
+         int(w)
+         int(d)
+         int(o)
+         end_row()
+      end
+   end
+end
+
+local function order_line(w, d, o, number_in_order)
+   int(w)
+   int(d)
+   int(o)
+   int(number_in_order)
+   int(rnd(1, schema.ITEMS))
+   int(w)
+   text(o < schema.FIRST_NEW_ORDER and DATE or "\\N")
+   int(5)
+   if o < schema.FIRST_NEW_ORDER then text("0.00") else decimal(rnd(1, 999999), 2) end
+   letters(24, 24)
+   end_row()
+end
+
+function make.order_line(w, counts)
+   for d = 1, schema.DISTRICTS do
+      for o = 1, schema.CUSTOMERS do
+         for n = 1, counts[d][o] do order_line(w, d, o, n) end
+      end
+   end
+end
+
+-- The tables of one warehouse in the order in which they must be written.
+generate.order = {"warehouse", "district", "customer", "history", "stock", "orders", "new_order", "order_line"}
+
+-- The rows of a warehouse: calls begin(table), then chunk(bytes, n, rows) as often as it
+-- takes, then finish(). Returns the number of order lines.
+function generate.warehouse(w, seed, constants, begin, chunk, finish)
+   math.randomseed(seed * 1048576 + w)
+   put_chunk = chunk
+   local counts = {total = 0}
+   for d = 1, schema.DISTRICTS do counts[d] = {} end
+   for _, name in ipairs(generate.order) do
+      begin(name)
+      make[name](w, counts, constants)
+      flush()
+      finish()
+   end
+   return counts.total
+end
+
+function generate.items(seed, begin, chunk, finish)
+   math.randomseed(seed * 1048576)
+   put_chunk = chunk
+   begin("item")
+   for i = 1, schema.ITEMS do
+      int(i)
+      int(rnd(1, 10000))
+      letters(14, 24)
+      decimal(rnd(100, 10000), 2)
+      item_data()
+      end_row()
+   end
+   flush()
+   finish()
+end
+
+return generate

@@ -1,0 +1,262 @@
+-- Loads the TPC-C-derived data set. Run by luajit:
+--   luajit /workloads/tpcc/load.lua --warehouses=4 --workers=2 --pgsql-host=… --pgsql-db=…
+-- Options (default):
+--   --warehouses (1)    scale          --workers (2)    parallel processes, one connection each
+--   --seed (1)          same seed, same rows            --dialect (postgresql) | yugabytedb
+--   --tablets (0)       yugabytedb: tablets per table and index (0: the database decides)
+--   --foreign-keys (off)                --reset (off)    drop an existing data set first
+--   --pgsql-host (localhost) --pgsql-port (5432) --pgsql-user (postgres) --pgsql-password
+--   --pgsql-db (postgres)
+-- Several hosts separated by commas are used in turn.
+--
+-- Writes one JSON object per line to standard output: phase "schema", then "load" about
+-- once a second (warehouses_done, warehouses, rows, bytes, rows_per_s, bytes_per_s,
+-- elapsed_s, eta_s), "keys" (tables_done, tables) for keys, statistics and counting, and
+-- "done". A failure is {"phase":"failed","message":…}, a line on standard error, status 1.
+--
+-- Interrupted, it goes on where it was when called again with the same options: a
+-- warehouse is one transaction together with its line in tpcc_loaded.
+-- Facts: specification 5.11 clauses 1.2 (tables), 4.3 (initial rows and cardinalities).
+local here = arg[0]:match("^(.*)/[^/]*$") or "."
+package.path = here .. "/../lib/?.lua;" .. here .. "/?.lua;" .. package.path
+
+local clock = require("clock")
+local generate = require("generate")
+local pq = require("pq")
+local random = require("random")
+local schema = require("schema")
+local workers = require("workers")
+
+local ROWS_PER_WAREHOUSE = 1 + 10 + 30000 * 3 + 100000 + 9000 + 300000
+local opt, dialect
+
+local function connect(index)
+   local conn = pq.connect(pq.address(opt, index))
+   for _, statement in ipairs(dialect.session) do conn:exec(statement) end
+   return conn
+end
+
+local function facts_of(conn)
+   if not conn:exec("SELECT to_regclass('tpcc_facts')")[1][1] then return nil end
+   local facts = {}
+   for _, row in ipairs(conn:exec("SELECT name, value FROM tpcc_facts")) do facts[row[1]] = row[2] end
+   return facts
+end
+
+local function wanted_facts()
+   math.randomseed(opt.seed)
+   local c = random.constants()
+   return {version = schema.VERSION, warehouses = opt.warehouses, seed = opt.seed, dialect = opt.dialect,
+           foreign_keys = opt.foreign_keys and "on" or "off", c_last = c.last, c_customer = c.customer,
+           c_item = c.item}
+end
+
+local function drop(conn)
+   for _, t in ipairs(schema.tables) do conn:exec("DROP TABLE IF EXISTS " .. t.name .. " CASCADE") end
+   conn:exec("DROP TABLE IF EXISTS tpcc_loaded, tpcc_facts")
+end
+
+-- The facts come last: where they are, the tables are.
+local function create(conn, facts)
+   drop(conn)
+   for _, t in ipairs(schema.tables) do
+      conn:exec(schema.create_table(dialect, t, opt.tablets))
+      if dialect.keys_first then
+         for _, sql in ipairs(schema.create_indexes(dialect, t, opt.tablets)) do conn:exec(sql) end
+      end
+   end
+   for _, sql in ipairs(schema.bookkeeping) do conn:exec(sql) end
+   local rows = {}
+   for name, value in pairs(facts) do rows[#rows + 1] = string.format("('%s', '%s')", name, value) end
+   conn:exec("INSERT INTO tpcc_facts VALUES " .. table.concat(rows, ", "))
+end
+
+-- Tables that are there belong to this load, or the user must say that they may go.
+local function ensure_schema(conn)
+   local wanted, found = wanted_facts(), facts_of(conn)
+   if opt.reset or not found then
+      if not opt.reset and conn:exec("SELECT to_regclass('warehouse')")[1][1] then
+         error("there is a table 'warehouse' that this loader did not finish creating; --reset drops it", 0)
+      end
+      create(conn, wanted)
+      return wanted
+   end
+   for name, value in pairs(wanted) do
+      if found[name] ~= tostring(value) then
+         error(string.format("the database holds another data set (%s is %s, asked for %s); --reset drops it", name,
+                             tostring(found[name]), tostring(value)), 0)
+      end
+   end
+   return found
+end
+
+-- Units still to load: 0 is the item table, others are warehouses.
+local function missing(conn)
+   local complete, units = {}, {}
+   for _, row in ipairs(conn:exec("SELECT w_id, complete FROM tpcc_loaded")) do complete[tonumber(row[1])] = row[2] end
+   for w = 0, opt.warehouses do
+      if complete[w] ~= "t" then units[#units + 1] = {w = w, partial = complete[w] ~= nil} end
+   end
+   return units
+end
+
+local WAREHOUSE_COLUMN = {warehouse = "w_id", district = "d_w_id", customer = "c_w_id", history = "h_w_id",
+                          stock = "s_w_id", orders = "o_w_id", new_order = "no_w_id", order_line = "ol_w_id"}
+
+-- Where COPY commits on its own, a marker says that rows of the unit may exist.
+local function begin_unit(conn, unit)
+   if dialect.transactional_copy then
+      conn:exec("BEGIN")
+      return
+   end
+   if unit.partial then
+      if unit.w == 0 then conn:exec("DELETE FROM item") end
+      for name, column in pairs(WAREHOUSE_COLUMN) do
+         conn:exec(string.format("DELETE FROM %s WHERE %s = %d", name, column, unit.w))
+      end
+   else
+      conn:exec(string.format("INSERT INTO tpcc_loaded VALUES (%d, false)", unit.w))
+   end
+end
+
+local function end_unit(conn, unit, rows, order_lines)
+   conn:exec("DELETE FROM tpcc_loaded WHERE w_id = " .. unit.w)
+   conn:exec(string.format("INSERT INTO tpcc_loaded VALUES (%d, true, %d, %d)", unit.w, rows, order_lines))
+   if dialect.transactional_copy then conn:exec("COMMIT") end
+end
+
+local function load_unit(conn, unit, constants, share)
+   local rows = 0
+   local function begin(name) conn:copy_start("COPY " .. name .. " FROM STDIN" .. dialect.copy_options) end
+   local function chunk(data, n, chunk_rows)
+      conn:copy_data(data, n)
+      rows = rows + chunk_rows
+      share.rows, share.bytes = share.rows + chunk_rows, share.bytes + n
+   end
+   local function finish() conn:copy_end() end
+   begin_unit(conn, unit)
+   local order_lines = 0
+   if unit.w == 0 then
+      generate.items(opt.seed, begin, chunk, finish)
+   else
+      order_lines = generate.warehouse(unit.w, opt.seed, constants, begin, chunk, finish)
+      share.units = share.units + 1
+   end
+   end_unit(conn, unit, rows, order_lines)
+end
+
+local function load(units, facts)
+   local n = math.min(opt.workers, #units)
+   if n == 0 then return end
+   local constants = {last = tonumber(facts.c_last)}
+   local expected_rows = #units * ROWS_PER_WAREHOUSE
+   if units[1].w == 0 then expected_rows = expected_rows - ROWS_PER_WAREHOUSE + schema.ITEMS end
+   local phase = {name = "load", units = "warehouses", count = opt.warehouses,
+                  already = opt.warehouses - #units + (units[1].w == 0 and 1 or 0),
+                  expected_rows = expected_rows}
+   workers.run(n, phase, function(index, share)
+      local conn = connect(index)
+      for i = index + 1, #units, n do load_unit(conn, units[i], constants, share) end
+   end)
+end
+
+local PER_WAREHOUSE = {warehouse = 1, district = 10, customer = 30000, history = 30000, stock = 100000,
+                       orders = 30000, new_order = 9000}
+
+-- Exact: every warehouse has the rows the specification (for order lines: the generator)
+-- gives it, and there is no other.
+local function count(conn, name)
+   if name == "item" then
+      local n = tonumber(conn:exec("SELECT count(*) FROM item")[1][1])
+      if n ~= schema.ITEMS then error(string.format("item has %d rows instead of %d", n, schema.ITEMS), 0) end
+      return
+   end
+   local expected = {}
+   for _, row in ipairs(conn:exec("SELECT w_id, order_lines FROM tpcc_loaded WHERE w_id > 0 AND complete")) do
+      expected[tonumber(row[1])] = PER_WAREHOUSE[name] or tonumber(row[2])
+   end
+   local sql = string.format("SELECT %s, count(*) FROM %s GROUP BY 1", WAREHOUSE_COLUMN[name], name)
+   for _, row in ipairs(conn:exec(sql)) do
+      local w, n = tonumber(row[1]), tonumber(row[2])
+      if n ~= expected[w] then
+         error(string.format("%s has %d rows for warehouse %d instead of %s", name, n, w, tostring(expected[w])), 0)
+      end
+      expected[w] = nil
+   end
+   local w = next(expected)
+   if w then error(string.format("%s has no rows for warehouse %d", name, w), 0) end
+end
+
+local function has_key(conn, name)
+   local sql = "SELECT 1 FROM pg_constraint WHERE contype = 'p' AND conrelid = '%s'::regclass"
+   return conn:exec(sql:format(name))[1] ~= nil
+end
+
+local function finish_table(conn, t)
+   if not dialect.keys_first then
+      if t.key and not has_key(conn, t.name) then conn:exec(schema.add_key(dialect, t)) end
+      for _, sql in ipairs(schema.create_indexes(dialect, t, 0)) do
+         conn:exec((sql:gsub("CREATE INDEX", "CREATE INDEX IF NOT EXISTS")))
+      end
+   end
+   conn:exec("ANALYZE " .. t.name)
+   count(conn, t.name)
+end
+
+-- Rough share of the work, to give the processes equal parts: the largest table alone.
+local WEIGHT = {order_line = 30, stock = 12, customer = 12, orders = 7, history = 2, item = 1, new_order = 1,
+                district = 0, warehouse = 0}
+
+local function shares_of_tables(n)
+   local tables, parts = {unpack(schema.tables)}, {}
+   for i = 1, n do parts[i] = {weight = 0} end
+   table.sort(tables, function(a, b) return WEIGHT[a.name] > WEIGHT[b.name] end)
+   for _, t in ipairs(tables) do
+      local least = parts[1]
+      for _, part in ipairs(parts) do if part.weight < least.weight then least = part end end
+      least[#least + 1] = t
+      least.weight = least.weight + WEIGHT[t.name]
+   end
+   return parts
+end
+
+local function finish_tables()
+   local parts = shares_of_tables(math.min(opt.workers, #schema.tables))
+   workers.run(#parts, {name = "keys", units = "tables", count = #schema.tables}, function(index, share)
+      local conn = connect(index)
+      for _, t in ipairs(parts[index + 1]) do
+         finish_table(conn, t)
+         share.units = share.units + 1
+      end
+   end)
+end
+
+local function add_foreign_keys(conn)
+   for _, t in ipairs(schema.tables) do
+      for _, sql in ipairs(schema.foreign_keys(t)) do
+         local name = sql:match("CONSTRAINT (%S+)")
+         if not conn:exec("SELECT 1 FROM pg_constraint WHERE conname = '" .. name .. "'")[1] then conn:exec(sql) end
+      end
+   end
+end
+
+workers.main(function()
+   opt = workers.options(arg, {
+      warehouses = 1, workers = 2, seed = 1, dialect = "postgresql", tablets = 0, foreign_keys = false, reset = false,
+      pgsql_host = "localhost", pgsql_port = 5432, pgsql_user = "postgres", pgsql_password = "",
+      pgsql_db = "postgres"})
+   dialect = schema.dialects[opt.dialect] or error("--dialect is postgresql or yugabytedb", 0)
+   if opt.warehouses < 1 or opt.warehouses % 1 ~= 0 then error("--warehouses must be a whole number from 1", 0) end
+   if opt.workers < 1 or opt.workers % 1 ~= 0 then error("--workers must be a whole number from 1", 0) end
+   local started_us = clock.now_us()
+   local conn = connect(0)
+   local facts = ensure_schema(conn)
+   local units = missing(conn)
+   workers.say{phase = "schema", warehouses = opt.warehouses, warehouses_missing = #units, dialect = opt.dialect}
+   load(units, facts)
+   finish_tables()
+   if opt.foreign_keys then add_foreign_keys(conn) end
+   local lines = conn:exec("SELECT sum(rows) FROM tpcc_loaded")[1][1]
+   workers.say{phase = "done", warehouses = opt.warehouses, rows = tonumber(lines),
+               elapsed_s = (clock.now_us() - started_us) / 1e6}
+end)

@@ -1,0 +1,149 @@
+-- TPC-C-derived workload for sysbench: five transactions over the data set of load.lua.
+--   sysbench /workloads/tpcc/tpcc.lua --db-driver=pgsql --pgsql-host=… --pgsql-db=…
+--            --threads=8 --time=60 --report-interval=1 run
+-- Options (default), besides lib/loop.lua's (--out, --record, --arrival-rate,
+-- --max-attempts, --isolation, --seed):
+--   --think (none)      none: no pauses, every transaction draws its warehouse and district,
+--                       so that all are reached whatever the number of threads;
+--                       spec: keying and think times, each thread a terminal bound to one
+--                       warehouse and district; --threads must be 10 x warehouses
+--   --weights (45,43,4,4,4)  cards of new_order, payment, order_status, delivery and
+--                       stock_level in a terminal's deck, which is shuffled and dealt
+--                       again and again: exact shares, and less noise between runs than
+--                       independent draws (clause 5.2.4.2 allows both)
+--   --db-ps-mode (auto) disable: statements are parsed at every execution
+-- Reads scale and C constants of the data set from its table tpcc_facts. Not TPC-C: not
+-- audited, not compliant, comparable only with itself. Facts: specification 5.11.
+local here = sysbench.cmdline.script_path:match("^(.*)/[^/]*$") or "."
+package.path = here .. "/../lib/?.lua;" .. here .. "/?.lua;" .. package.path
+
+local loop = require("loop")
+local pq = require("pq")
+local random = require("random")
+local transactions = require("transactions")
+
+local DISTRICTS = 10
+local types = {}
+for i, t in ipairs(transactions.types) do types[i] = t.name end
+
+sysbench.cmdline.options = loop.add_options{
+   think = {"none, or spec for keying and think times", "none"},
+   weights = {"Cards of each transaction type in the deck", "45,43,4,4,4"},
+}
+sysbench.cmdline.commands = {}
+
+local function parse_weights()
+   local weights = {}
+   for word in sysbench.opt.weights:gmatch("[^,]+") do
+      weights[#weights + 1] = word:match("^%d+$") and tonumber(word) or error("--weights takes whole numbers", 0)
+   end
+   if #weights ~= #types then error("--weights takes " .. #types .. " numbers", 0) end
+   return weights
+end
+
+-- Scale and constants of the loaded data set; C_LAST for running is legal for them and
+-- the same in all threads, as it depends on the data set and --seed only.
+local function read_facts(conn)
+   local ok, rows = pcall(conn.exec, conn, "SELECT name, value FROM tpcc_facts")
+   if not ok and rows.sqlstate == "42P01" then error("the database holds no TPC-C-derived data set: load it first", 0) end
+   if not ok then error(rows, 0) end
+   local facts = {}
+   for _, row in ipairs(rows) do facts[row[1]] = tonumber(row[2]) or row[2] end
+   local complete = tonumber(conn:exec("SELECT count(*) FROM tpcc_loaded WHERE complete AND w_id > 0")[1][1])
+   if complete ~= facts.warehouses then
+      error(string.format("only %d of %d warehouses are loaded", complete, facts.warehouses), 0)
+   end
+   facts.c_last_run = random.run_constant(facts.c_last, sysbench.opt.seed)
+   return facts
+end
+
+local function check_options(facts)
+   local opt = sysbench.opt
+   if opt.think ~= "none" and opt.think ~= "spec" then error("--think is none or spec", 0) end
+   if opt.think == "none" then return end
+   if opt.arrival_rate > 0 then error("--think=spec and --arrival-rate exclude each other", 0) end
+   if opt.threads ~= DISTRICTS * facts.warehouses then
+      error(string.format("--think=spec takes 10 threads per warehouse: --threads=%d for %d warehouses",
+                          DISTRICTS * facts.warehouses, facts.warehouses), 0)
+   end
+end
+
+function init()
+   loop.protected(function()
+      local weights = parse_weights()
+      local conn = pq.connect(pq.address(sysbench.opt, 0))
+      local facts = read_facts(conn)
+      conn:close()
+      check_options(facts)
+      loop.describe(types, {think = sysbench.opt.think, weights = weights, warehouses = facts.warehouses,
+                            c_last_load = facts.c_last, c_last_run = facts.c_last_run, data_seed = facts.seed})
+   end)
+end
+
+local function new_deck()
+   local deck, at = {}, 0
+   for i, weight in ipairs(parse_weights()) do
+      for _ = 1, weight do deck[#deck + 1] = i end
+   end
+   return function()
+      if at == 0 then
+         for i = #deck, 2, -1 do
+            local j = math.random(i)
+            deck[i], deck[j] = deck[j], deck[i]
+         end
+         at = #deck
+      end
+      local card = deck[at]
+      at = at - 1
+      return card
+   end
+end
+
+local function new_terminal(thread_id, facts)
+   local terminal = {warehouses = facts.warehouses, c_last = facts.c_last_run, c_customer = facts.c_customer,
+                     c_item = facts.c_item}
+   if sysbench.opt.think == "spec" then
+      local w, d = math.floor(thread_id / DISTRICTS) + 1, thread_id % DISTRICTS + 1
+      function terminal.home() return w, d end
+   else
+      local warehouses = facts.warehouses
+      function terminal.home() return math.random(warehouses), math.random(DISTRICTS) end
+   end
+   return terminal
+end
+
+-- Think times are exponential and cut at ten times their mean (clause 5.2.5.4).
+local function think_s(mean_s)
+   return math.min(-math.log(1 - math.random()), 10) * mean_s
+end
+
+local function new_workload(thread_id)
+   local conn = loop.connect(thread_id)
+   local terminal = new_terminal(thread_id, read_facts(conn))
+   local prepared = transactions.prepare(conn, sysbench.opt.db_ps_mode == "disable")
+   local deal, input, spec = new_deck(), transactions.new_input(), sysbench.opt.think == "spec"
+   local workload = {conn = conn}
+   function workload.draw()
+      local card = deal()
+      local t = transactions.types[card]
+      t.draw(terminal, input)
+      if spec then return card - 1, t.keying_s, think_s(t.think_s) end
+      return card - 1
+   end
+   function workload.execute(kind)
+      return transactions.types[kind + 1].execute(conn, prepared, input)
+   end
+   return workload
+end
+
+local self
+
+function thread_init(thread_id)
+   self = loop.protected(function() return loop.new(thread_id, new_workload(thread_id), types) end)
+end
+
+function thread_run() loop.run(self) end
+
+function thread_done() loop.protected(loop.done, self) end
+
+function event() error("sysbench calls thread_run here, not event") end
