@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,8 +96,10 @@ def _load(
     took_s = world.clock.monotonic() - started_s
     content = {**identity, "loaded_s": world.clock.now(), "took_s": took_s, "facts": facts}
     store.write_json(folder / "dataset.json", content)
-    world.tell.note(f"loaded {workload.dataset.family} {dict(workload.dataset.parameters)} "
-                    f"in {took_s:.0f} s; kept for later runs")
+    world.tell.note(
+        f"loaded {workload.dataset.family} {dict(workload.dataset.parameters)} "
+        f"in {took_s:.0f} s; kept for later runs"
+    )
 
 
 def _roomy(spec: ClusterSpec) -> ClusterSpec:
@@ -138,7 +140,13 @@ def check_space(plan: Plan, world: World) -> None:
             )
 
 
-def size_bytes(folders: Sequence[Path]) -> int:
-    """What files below `folders` occupy on disk (images are sparse)."""
-    files = (file for folder in folders for file in folder.rglob("*") if file.is_file())
-    return sum(file.stat().st_blocks * 512 for file in files)
+def forget(cache: Path) -> tuple[str, ...]:
+    """Removes all kept data sets and what a killed run left of its disks; one line each."""
+    removed = []
+    for folder in (cache / "datasets", cache / "disks"):
+        if folder.is_dir():
+            files = (file for file in folder.rglob("*") if file.is_file())
+            size = sum(file.stat().st_blocks * 512 for file in files)  # images are sparse
+            shutil.rmtree(folder)
+            removed.append(f"{folder} ({format_bytes(size)})")
+    return tuple(removed)

@@ -2,7 +2,7 @@
 
 TierbenchError                  70  catch this to catch all of ours
 ├── UsageError                  64  the profile or the arguments are wrong: nothing was started
-├── UnavailableError            69  something needed is not there: engine, image, port, kernel feature
+├── UnavailableError            69  something needed is not there: engine, image, port, kernel
 ├── RunError                     2  a run could not be finished or its figures are not to be trusted
 │   ├── NodeError                2  a database node died, or never became ready
 │   ├── GateError                2  the disk is not what its tier declares

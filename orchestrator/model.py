@@ -31,7 +31,7 @@ class Burst:
 
 @dataclass(frozen=True)
 class Price:
-    """Monthly list price of one disk, with where and when it was read. Never computed from memory."""
+    """Monthly list price of one disk, with where and when it was read."""
 
     monthly: float
     currency: str

@@ -6,7 +6,8 @@ given twice are refused, because a misspelt limit would silently be no limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
@@ -218,21 +219,19 @@ def read_workload(name: str, text: str, scale: str) -> Workload:
     )
 
 
-_Read = TypeVar("_Read")
+@contextmanager
+def collecting(mistakes: list[Mistake]) -> Iterator[None]:
+    """Adds the mistakes of a UsageError raised inside to the list instead of passing it on."""
+    try:
+        yield
+    except UsageError as error:
+        mistakes.extend(error.mistakes or (Mistake("", error.what),))
 
 
-def read_all(readers: Mapping[str, Callable[[], _Read]]) -> tuple[_Read, ...]:
-    """Calls every reader and raises one UsageError holding the mistakes of all that failed."""
-    mistakes: list[Mistake] = []
-    done: list[_Read] = []
-    for reader in readers.values():
-        try:
-            done.append(reader())
-        except UsageError as error:
-            mistakes.extend(error.mistakes or (Mistake("", error.what),))
+def raise_all(mistakes: list[Mistake]) -> None:
+    """One UsageError for all that was collected, if anything was."""
     if mistakes:
         raise _usage(mistakes)
-    return tuple(done)
 
 
 def _usage(mistakes: list[Mistake]) -> UsageError:
@@ -254,7 +253,7 @@ class _NoDuplicates(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+            key = self.construct_object(key_node, deep=True)
             if key in seen:
                 raise yaml.MarkedYAMLError(
                     problem=f"the key {key!r} stands twice", problem_mark=key_node.start_mark

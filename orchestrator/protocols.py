@@ -70,7 +70,7 @@ class Mount:
 
 @dataclass(frozen=True)
 class ContainerSpec:
-    """One container to start. `ports`: container port → port on 127.0.0.1, None for any free one."""
+    """One container to start. `ports`: container port → port on 127.0.0.1, None: any free one."""
 
     name: str
     image: str
@@ -135,10 +135,10 @@ class Containers(Protocol):
         """
 
     def stop(self, container: str, timeout_s: float) -> None:
-        """Stops politely (TERM, then KILL past the timeout) but keeps the container and its logs."""
+        """Stops politely (TERM, then KILL past the timeout); the container and its logs stay."""
 
     def state(self, container: str) -> str:
-        """"running", "exited (137)", "gone", …: for messages and liveness checks."""
+        """ "running", "exited (137)", "gone", …: for messages and liveness checks."""
 
     def logs(self, container: str, tail: int | None = None) -> str: ...
 

@@ -22,7 +22,7 @@ _ENGINE_LOG = Path("/var/log/tierbench-dockerd.log")
 
 
 def provide(root: Path, cache: Path, clock: Clock, shell: Shell, tell: Tell) -> DockerContainers:
-    """Engine, base image and our images, in this order. UnavailableError where one cannot be had."""
+    """Engine, base image, our images. UnavailableError where one cannot be had."""
     containers = provide_engine(clock, shell, tell)
     provide_base(containers, cache, shell, tell)
     for name in images.OURS:
@@ -88,15 +88,11 @@ def provide_base(containers: DockerContainers, cache: Path, shell: Shell, tell: 
         return
     tell.note(f"{images.BASE} cannot be pulled: making it from Debian's packages")
     if shutil.which("mmdebstrap") is None:
-        _apt_install(
-            ("mmdebstrap",), f"{images.BASE} can neither be pulled nor made", shell, tell
-        )
+        _apt_install(("mmdebstrap",), f"{images.BASE} can neither be pulled nor made", shell, tell)
     tell.step(f"making {images.BASE}", 30)
     cache.mkdir(parents=True, exist_ok=True)
     tarball = cache / "trixie.tar"
-    done = shell.run(
-        ("mmdebstrap", "--variant=minbase", "trixie", str(tarball)), timeout_s=_APT_S
-    )
+    done = shell.run(("mmdebstrap", "--variant=minbase", "trixie", str(tarball)), timeout_s=_APT_S)
     if done.exit_code != 0:
         raise UnavailableError(
             f"{images.BASE} can neither be pulled nor made here",
@@ -125,5 +121,3 @@ def _apt_install(packages: tuple[str, ...], why: str, shell: Shell, tell: Tell) 
             evidence=done.err[-2000:],
         )
     tell.note(f"installed {wanted}")
-
-

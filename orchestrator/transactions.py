@@ -44,7 +44,7 @@ def measurements(
         average = next((m for m in found if m.metric == "latency_avg_s"), None)
         if average is not None:
             found.append(measured("statement_latency_avg_s", average.value / statements))
-    types = [name for name in inside["type"].cat.categories]
+    types = list(inside["type"].cat.categories)
     if len(types) > 1:
         for name in types:
             found.extend(_of_scope(inside[inside["type"] == name], duration_s, name))

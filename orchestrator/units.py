@@ -42,7 +42,7 @@ def parse_bytes(text: object) -> int:
 
 
 def parse_bytes_per_s(text: object) -> int:
-    """`"125MB/s"`, `"240MiB/s"` → bytes per second. A bare number is refused: its unit is a guess."""
+    """`"125MB/s"`, `"240MiB/s"` → bytes per second. A bare number is refused."""
     number, unit = _split(text, "125MB/s")
     size, slash, per = unit.lower().partition("/")
     if slash != "/" or per != "s" or size not in _SIZE or not size:

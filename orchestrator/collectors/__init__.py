@@ -1,4 +1,4 @@
-"""Collectors: one file each, and one line here. A reading is cheap: each reads a few small files."""
+"""Collectors: one file each, and one line here. Each reads a few small files."""
 
 from pathlib import Path
 

@@ -191,10 +191,11 @@ def _whole_records(file: Path) -> bytes:
     return content[: len(content) - len(content) % _RECORD.itemsize]
 
 
-def _sqlstates(codes: np.ndarray) -> pd.Categorical:
-    """Base-36 numbers back to five characters; 0 is none."""
+def _sqlstates(codes: Any) -> Any:
+    """Base-36 numbers back to five characters; 0 is none. A categorical column."""
     known, places = np.unique(codes, return_inverse=True)
-    return pd.Categorical.from_codes(places, [_sqlstate(int(code)) for code in known])
+    names = pd.Index([_sqlstate(int(code)) for code in known], dtype=str)
+    return pd.Categorical.from_codes(places, names)
 
 
 def _sqlstate(code: int) -> str:

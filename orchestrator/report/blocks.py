@@ -133,7 +133,7 @@ class Footnote:
 
 @dataclass(frozen=True)
 class Document:
-    """The first screen field by field, since a reader in a hurry sees nothing else; then sections."""
+    """The first screen field by field (a reader in a hurry sees nothing else), then sections."""
 
     title: str
     subtitle: str

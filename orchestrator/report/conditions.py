@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator import units
-from orchestrator.model import Profile
+from orchestrator.frames import fact
+from orchestrator.model import Profile, Record
 from orchestrator.report.blocks import Cell, Column, Paragraph, Part, Section, Table
-from orchestrator.report.findings import Findings, fact
+from orchestrator.report.findings import Findings
 
 # ------------------------------------------------------------------ data set against cache
 
@@ -18,7 +19,7 @@ def cache(findings: Findings) -> Section:
     rows: list[tuple[Cell, ...]] = []
     for workload in findings.workloads:
         rows.append((Cell(workload.name, strong=True),))
-        rows.extend(_cache_row(findings, tier, workload.name) for tier in findings.tiers)
+        rows.extend(_cache_rows(findings, workload.name))
     columns = (
         Column("Tier"),
         Column("Data set", numeric=True),
@@ -27,27 +28,36 @@ def cache(findings: Findings) -> Section:
         Column("What follows"),
     )
     about = Paragraph(
-        "Data and cache of one database node, as read back from the running server. A data set that "
-        "fits in the cache is read from memory, whatever the disk."
+        "Data and cache of one database node, as read back from the running server. A data set "
+        "that fits in the cache is read from memory, whatever the disk."
     )
-    return Section("cache", "Data set against cache", (Part("", (about, Table(columns, tuple(rows)))),))
+    blocks = (about, Table(columns, tuple(rows)))
+    return Section("cache", "Data set against cache", (Part("", blocks),))
 
 
-def _cache_row(findings: Findings, tier: str, workload: str) -> tuple[Cell, ...]:
-    head = Cell(tier, tier=tier)
-    facts = [data.record.facts for data in findings.finished(tier, workload)]
-    data = next((v for f in facts if (v := _number(f, "data_bytes")) is not None), None)
-    held = next((v for f in facts if (v := _number(f, "cache_bytes")) is not None), None)
+def _cache_rows(findings: Findings, workload: str) -> Iterator[tuple[Cell, ...]]:
+    """One row where all tiers agree, else one each."""
+    found = {tier: _cache_cells(findings, tier, workload) for tier in findings.tiers}
+    if len(found) > 1 and len(set(found.values())) == 1:
+        yield (Cell("all tiers"), *next(iter(found.values())))
+        return
+    for tier, cells in found.items():
+        yield (Cell(tier, tier=tier), *cells)
+
+
+def _cache_cells(findings: Findings, tier: str, workload: str) -> tuple[Cell, ...]:
+    records = [data.record for data in findings.finished(tier, workload)]
+    data = next((v for r in records if (v := _number(r, "data_bytes")) is not None), None)
+    held = next((v for r in records if (v := _number(r, "cache_bytes")) is not None), None)
     if data is None or not held:
-        text = "not recorded" if facts else "missing: no finished run"
+        text = "not recorded" if records else "missing: no finished run"
         shown = [
             Cell("missing", missing=True) if v is None else Cell(units.format_bytes(v))
             for v in (data, held)
         ]
-        return (head, *shown, Cell(""), Cell(text, missing=True))
+        return (*shown, Cell(""), Cell(text, missing=True))
     ratio = data / held
     return (
-        head,
         Cell(units.format_bytes(data)),
         Cell(units.format_bytes(held)),
         Cell(f"{ratio:.1f}"),
@@ -55,8 +65,8 @@ def _cache_row(findings: Findings, tier: str, workload: str) -> tuple[Cell, ...]
     )
 
 
-def _number(facts: Mapping[str, Any], key: str) -> float | None:
-    value = fact(facts, key)
+def _number(record: Record, key: str) -> float | None:
+    value = fact(record, key)
     return float(value) if isinstance(value, (int, float)) and value >= 0 else None
 
 
@@ -65,7 +75,7 @@ def _number(facts: Mapping[str, Any], key: str) -> float | None:
 
 def environment(findings: Findings) -> Section:
     """The machine, the software, and every setting that was asked for or read back."""
-    machine = Table((Column("Machine"), Column("")), tuple(_pairs(findings.campaign.fingerprint)))
+    machine = Table((Column("Fact"), Column("Value")), tuple(_pairs(findings.campaign.fingerprint)))
     parts = [Part("Machine", (machine,) if machine.rows else (Paragraph("Not recorded."),))]
     parts.append(Part("Clusters", (_clusters(findings),)))
     parts.append(Part("Workloads", (_workloads(findings),)))
@@ -80,7 +90,7 @@ def _pairs(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[Cell, C
         if isinstance(value, Mapping):
             yield from _pairs(value, f"{name}.")
         elif value is not None and value != "" and value != []:
-            yield Cell(name), Cell(_value(name, value))
+            yield Cell(name.removesuffix("_bytes")), Cell(_value(name, value))
 
 
 def _value(name: str, value: Any) -> str:
@@ -154,7 +164,8 @@ def _named(values: Mapping[str, int | float | str]) -> str:
     )
 
 
-_SHOWN_ELSEWHERE = ("data_bytes", "cache_bytes")
+_SHOWN_ELSEWHERE = ("data", "cache")
+_NOT_SETTINGS = ("database_before", "telemetry")
 
 
 def _read_back(findings: Findings) -> tuple[Table | Paragraph, ...]:
@@ -163,7 +174,8 @@ def _read_back(findings: Findings) -> tuple[Table | Paragraph, ...]:
     for data in findings.campaign.runs:
         record = data.record
         if record.outcome == "done" and record.run.profile not in first:
-            pairs = _pairs(record.facts)
+            settings = {k: v for k, v in record.facts.items() if k not in _NOT_SETTINGS}
+            pairs = _pairs(settings)
             first[record.run.profile] = {name.text: value.text for name, value in pairs}
     if not first:
         return (Paragraph("Nothing: no run was finished."),)

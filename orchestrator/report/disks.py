@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchestrator import units
-from orchestrator.model import Burst, Gate, GateCheck, Profile, Tier
+from orchestrator.model import Burst, Gate, GateCheck, Tier
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Column, Items, Paragraph, Part, Section, Table
 from orchestrator.report.findings import Findings
@@ -19,9 +19,8 @@ _ENFORCEMENT = {
 def disks(findings: Findings) -> Section:
     """What each tier declares, what fio found, and what it costs."""
     declared = Part("Declared, per disk", (_declared(findings),))
-    gates = [_gate_part(profile, _gate(findings, profile.name)) for profile in findings.profiles]
     prices = Part("Price, per disk", (_prices(findings),))
-    return Section("disks", "The disk tiers", (declared, *gates, prices))
+    return Section("disks", "The disk tiers", (declared, _gates(findings), prices))
 
 
 def _declared(findings: Findings) -> Table:
@@ -79,21 +78,37 @@ def _gate(findings: Findings, profile: str) -> Gate | None:
     return max(gates, key=lambda gate: (not gate.passed, gate.taken_s), default=None)
 
 
-def _gate_part(profile: Profile, gate: Gate | None) -> Part:
-    if gate is None:
-        untested = "The disk was not held against its declared limits: no gate was recorded."
-        return Part(f"Truth gate of {profile.name}: not taken", (Paragraph(untested),))
-    columns = (
-        Column("Limit"),
-        Column("Declared", numeric=True),
-        Column("Measured by fio", numeric=True),
-        Column("Off by", numeric=True),
-        Column("Allowed", numeric=True),
-        Column("Verdict"),
-    )
-    table = Table(columns, tuple(_check_row(check) for check in gate.checks))
-    word = "passed" if gate.passed else "FAILED"
-    return Part(f"Truth gate of {profile.name}: {word}", (table,))
+_GATE_COLUMNS = (
+    Column("Limit"),
+    Column("Declared", numeric=True),
+    Column("Measured", numeric=True),
+    Column("Off by", numeric=True),
+    Column("Allowed", numeric=True),
+    Column("Verdict"),
+)
+
+
+def _gates(findings: Findings) -> Part:
+    rows: list[tuple[Cell, ...]] = []
+    for profile in findings.profiles:
+        gate = _gate(findings, profile.name)
+        if gate is None:
+            untested = "no gate was recorded: nothing shows that the disk is what its tier declares"
+            rows.append((Cell(f"{profile.name}: {untested}", strong=True),))
+        else:
+            rows.extend(_gate_rows(profile.name, gate))
+    title = "Truth gate: fio on each tier's disk before it was used"
+    return Part(title, (Table(_GATE_COLUMNS, tuple(rows)),))
+
+
+def gate_table(gate: Gate) -> Table:
+    """One gate alone, as `calibrate` shows it."""
+    return Table(_GATE_COLUMNS, _gate_rows(gate.tier, gate))
+
+
+def _gate_rows(name: str, gate: Gate) -> tuple[tuple[Cell, ...], ...]:
+    heading = Cell(f"{name}: {'passed' if gate.passed else 'FAILED'}", strong=True)
+    return ((heading,), *(_check_row(check) for check in gate.checks))
 
 
 def _check_row(check: GateCheck) -> tuple[Cell, ...]:

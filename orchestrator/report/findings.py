@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
+from orchestrator import frames
 from orchestrator.frames import Campaign, RunData
 from orchestrator.model import CellSummary, Delta, Doubt, Profile, Run, Verdict, Workload
 from orchestrator.report.blocks import Footnote
@@ -79,6 +79,15 @@ class Findings:
         """The figure a report shows for a metric: New-Order's latencies where there are such."""
         return self._cells.get((profile, workload, metric, self._scope(workload, metric)))
 
+    def busiest(self, profile: str, workload: str, metric: str) -> CellSummary | None:
+        """The figure of the node where it is highest; None where no node has its own."""
+        nodes = (
+            cell
+            for (name, load, found, scope), cell in self._cells.items()
+            if (name, load, found) == (profile, workload, metric) and scope != "all"
+        )
+        return max(nodes, key=lambda cell: cell.mean, default=None)
+
     def delta(self, contender: str, workload: str, metric: str) -> Delta | None:
         return self._deltas.get((contender, workload, metric, self._scope(workload, metric)))
 
@@ -96,8 +105,7 @@ class Findings:
         return self._runs.get(number)
 
     def finished(self, profile: str, workload: str) -> tuple[RunData, ...]:
-        found = (self._runs.get(run.number) for run in self.planned(profile, workload))
-        return tuple(data for data in found if data is not None and data.record.outcome == "done")
+        return frames.finished(self.campaign, profile, workload)
 
     def losses(self, profile: str, workload: str) -> tuple[str, ...]:
         """One sentence for each planned run that left no figures."""
@@ -191,18 +199,10 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def sentence(text: str) -> str:
-    """With a full stop and a capital at the start, so that texts can follow one another."""
-    if not text:
-        return ""
-    closed = text if text[-1] in ".!?" else f"{text}."
-    return closed[0].upper() + closed[1:]
+    """With a capital at the start and a full stop, so that texts can follow one another."""
+    return closed(text[:1].upper() + text[1:])
 
 
-def fact(facts: Mapping[str, Any], key: str) -> Any:
-    """The value of `key` at the top of a record's facts or one level below; None if absent."""
-    if key in facts:
-        return facts[key]
-    for value in facts.values():
-        if isinstance(value, Mapping) and key in value:
-            return value[key]
-    return None
+def closed(text: str) -> str:
+    """With a full stop. For texts that begin with a name, which keeps its small letter."""
+    return text if not text or text[-1] in ".!?" else f"{text}."

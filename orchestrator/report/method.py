@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from orchestrator import units
 from orchestrator.model import Plan, Run
 from orchestrator.report import wording
@@ -29,8 +31,8 @@ def method(findings: Findings) -> Section:
 def _method(plan: Plan) -> Paragraph:
     margin = units.format_quantity(plan.margin_pct, "%")
     return Paragraph(
-        f"Every tier runs every workload {wording.count(plan.repetitions, 'time')} from the same "
-        "loaded data set, round by round in an order that turns about, so that a slow drift of the "
+        f"Every tier ran every workload {wording.count(plan.repetitions, 'time')}, "
+        "round by round in an order that turns about, so that a slow drift of the "
         "machine favours none; the warm-up is recorded and not counted. A change is the ratio of "
         "the contender's mean to the baseline's, with a 95 % interval from the spread between "
         "repetitions. A tier is called better or worse only if that whole interval lies beyond "
@@ -43,27 +45,29 @@ def _again(plan: Plan) -> tuple[Paragraph | Code, ...]:
     return (
         Code(command(plan)),
         Paragraph(
-            "plan.json holds every decision taken, fingerprint.json the machine. The report is made "
-            "from the files of this folder alone, and can be made again without Docker:"
+            "plan.json holds every decision taken, fingerprint.json the machine. The report is "
+            "made from the files of this folder alone, and can be made again without Docker:"
         ),
         Code("tierbench analyze ."),
     )
 
 
 def command(plan: Plan) -> str:
-    """The make line that plans this campaign again, on a machine that is set up."""
-    profiles = [profile.name for profile in plan.profiles]
+    """The command that plans this campaign again, on a machine that is set up."""
+    ordered = sorted((p.name for p in plan.profiles), key=lambda name: name != plan.baseline)
     workloads = [workload.name for workload in plan.workloads]
-    cluster = plan.profiles[0].cluster
-    if len(profiles) == 1 and len(workloads) == 1:
-        what = f"{workloads[0]} PROFILE={profiles[0]}"
+    if len(ordered) == 1 and len(workloads) == 1:
+        what = f"run --profile {ordered[0]} --workload {workloads[0]}"
     else:
-        ordered = sorted(profiles, key=lambda name: name != plan.baseline)
-        what = f'compare PROFILES="{" ".join(ordered)}" WORKLOADS="{" ".join(workloads)}"'
-    return (
-        f"make {what} REPEATS={plan.repetitions} SCALE={plan.scale} SEED={plan.seed} "
-        f"DB={cluster.database} NODES={cluster.nodes}"
-    )
+        names, loads = shlex.quote(" ".join(ordered)), shlex.quote(" ".join(workloads))
+        what = f"compare --profiles {names} --workloads {loads} --margin {plan.margin_pct:g}"
+    clusters = {(profile.cluster.database, profile.cluster.nodes) for profile in plan.profiles}
+    same = ""
+    if len(clusters) == 1:
+        database, nodes = clusters.pop()
+        same = f" --db {database} --nodes {nodes}"
+    rest = f"--scale {plan.scale} --repeats {plan.repetitions} --seed {plan.seed}"
+    return f"tierbench {what}{same} {rest}"
 
 
 def _runs(findings: Findings) -> Table:
@@ -101,7 +105,9 @@ def _files() -> Items:
         (
             Paragraph("every figure of the run, its phases, facts and doubts", lead="record.json"),
             Paragraph("throughput and latency, second by second", lead="intervals.csv"),
-            Paragraph("CPU, memory and disk counters as read, once a second", lead="samples.parquet"),
+            Paragraph(
+                "CPU, memory and disk counters as read, once a second", lead="samples.parquet"
+            ),
             Paragraph("untouched output, exact commands, logs, settings as applied", lead="raw/"),
         )
     )

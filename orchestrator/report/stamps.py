@@ -1,4 +1,4 @@
-"""What every figure must be read with: emulated disks, fewer nodes, small scale, unlike clusters."""
+"""What every figure must be read with: emulated disks, fewer nodes, small scale, …"""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from orchestrator.model import Enforcement, Plan
 from orchestrator.report.blocks import Stamp
-from orchestrator.report.findings import Findings, sentence
+from orchestrator.report.findings import Findings, closed, sentence
 from orchestrator.report.wording import listing
 
 STUDY_NODES = 3
@@ -14,18 +14,19 @@ STUDY_NODES = 3
 _ENFORCEMENTS: dict[Enforcement, tuple[str, str]] = {
     "emulated": (
         "Emulated disks",
-        "{names}: not the provider's disk but a block device on this machine, held to the tier's "
-        "limits on IOPS, bandwidth and latency. How the tiers compare follows from those limits; "
-        "the absolute figures are this machine's.",
+        "The disks of {names} are block devices on this machine, held to the tier's limits on "
+        "IOPS, bandwidth and latency; they are not the provider's disks. How the tiers compare "
+        "follows from those limits; the absolute figures are this machine's.",
     ),
     "cgroup": (
         "Limited by control group",
-        "{names}: the machine's own disk with IOPS and bandwidth capped by the kernel. Neither the "
-        "tier's latency nor its burst is there.",
+        "The disks of {names} are this machine's own, with IOPS and bandwidth capped by the "
+        "kernel. Neither the tier's latency nor its burst is there.",
     ),
     "none": (
         "No disk limits",
-        "{names}: the machine's own disk as it is. The figures say nothing about a tier.",
+        "The disks of {names} are this machine's own, as they are. The figures say nothing about a "
+        "tier.",
     ),
 }
 
@@ -44,8 +45,8 @@ def _notes(plan: Plan) -> Iterator[Stamp]:
         known = bool(colon) and name in names
         shared.setdefault(rest if known else note, []).extend([name] if known else [])
     for text, profiles in shared.items():
-        whole = f"{listing(profiles)}: {text}" if profiles else text
-        yield Stamp("Not as declared" if profiles else "Note", sentence(whole))
+        whole = f"{listing(profiles)}: {text}" if profiles else sentence(text)
+        yield Stamp("Not as declared" if profiles else "Note", closed(whole))
 
 
 def _disks(plan: Plan) -> Iterator[Stamp]:
@@ -55,7 +56,7 @@ def _disks(plan: Plan) -> Iterator[Stamp]:
     for kind, names in by_kind.items():
         if kind in _ENFORCEMENTS:
             label, text = _ENFORCEMENTS[kind]
-            yield Stamp(label, sentence(text.format(names=listing(names))))
+            yield Stamp(label, text.format(names=listing(names)))
     if len(by_kind) > 1:
         yield Stamp(
             "Unlike disks compared",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orchestrator import units
+from orchestrator.frames import fact
 from orchestrator.model import CellSummary, Decision, Workload
 from orchestrator.report import wording
 from orchestrator.report.blocks import Answer, Cell, Column, StatusWord, Table
-from orchestrator.report.findings import Findings, fact, sentence
+from orchestrator.report.findings import Findings, closed
 
 _LATENCIES = ("latency_avg_s", "latency_p99_s")
 
@@ -34,7 +35,7 @@ def subtitle(findings: Findings) -> str:
 def _database(findings: Findings) -> str:
     """Name and version as the running server gave it, else as the profile asks."""
     cluster = findings.campaign.plan.profiles[0].cluster
-    versions = (fact(data.record.facts, "version") for data in findings.campaign.runs)
+    versions = (fact(data.record, "version") for data in findings.campaign.runs)
     version = next((str(v) for v in versions if v), cluster.version)
     return f"{cluster.database} {version}" if version else cluster.database
 
@@ -49,19 +50,28 @@ def _when(findings: Findings) -> str:
 
 
 def status(findings: Findings) -> tuple[StatusWord, str]:
+    """Conclusive: every workload has an answer and every planned run left figures."""
     lost = _lost_text(findings)
-    deltas = findings.verdict.deltas
     if not findings.contenders:
         only = "One profile was measured; there is nothing to compare it with."
         return "nothing to compare", f"{only}{lost}"
-    open_ = sum(delta.verdict == "inconclusive" for delta in deltas)
-    if not deltas or open_ == len(deltas):
-        none = "no comparison could be made" if not deltas else "no comparison came to a verdict"
-        return "not conclusive", sentence(f"{none}{_too_few(findings)}") + lost
-    if open_ or lost:
-        settled = f"{len(deltas) - open_} of {wording.count(len(deltas), 'comparison')}"
-        return "partly conclusive", f"{settled} came to a verdict.{lost}"
-    return "conclusive", f"All {wording.count(len(deltas), 'comparison')} came to a verdict."
+    answered = sum(decision.tier is not None for decision in findings.verdict.decisions)
+    asked = len(findings.workloads)
+    if not answered:
+        return "not conclusive", f"No workload has an answer{_too_few(findings)}.{lost}"
+    text = f"{answered} of {wording.count(asked, 'workload')} {_have(answered)} an answer; "
+    word: StatusWord = "conclusive" if answered == asked and not lost else "partly conclusive"
+    return word, f"{text}{_settled(findings)}.{lost}"
+
+
+def _have(number: int) -> str:
+    return "has" if number == 1 else "have"
+
+
+def _settled(findings: Findings) -> str:
+    deltas = findings.verdict.deltas
+    settled = sum(delta.verdict != "inconclusive" for delta in deltas)
+    return f"{settled} of {wording.count(len(deltas), 'comparison')} came to a verdict"
 
 
 def _too_few(findings: Findings) -> str:
@@ -90,7 +100,7 @@ def _answer(findings: Findings, workload: Workload, decision: Decision | None) -
     if decision is None:
         return Answer(workload.name, None, "No decision was recorded.", "")
     price = wording.decision_price(decision)
-    return Answer(workload.name, decision.tier, sentence(decision.reason), price)
+    return Answer(workload.name, decision.tier, closed(decision.reason), price)
 
 
 def _plain_figures(findings: Findings, workload: str) -> str:
@@ -98,7 +108,7 @@ def _plain_figures(findings: Findings, workload: str) -> str:
     name = findings.verdict.baseline
     rate = findings.cell(name, workload, findings.throughput_metric(workload))
     if rate is None:
-        return sentence(f"{name} left no figures{_reasons(findings, name, workload)}")
+        return closed(f"{name} left no figures{_reasons(findings, name, workload)}")
     latencies = [
         f"{word} {wording.figure_with_unit(cell)}"
         for word, metric in (("average", "latency_avg_s"), ("99th percentile", "latency_p99_s"))
@@ -137,8 +147,8 @@ def _reading(findings: Findings) -> Iterator[str]:
     if findings.contenders:
         margin = units.format_quantity(findings.campaign.plan.margin_pct, "%")
         yield (
-            "Changes are against the baseline of the same workload, in brackets their 95 % "
-            f"interval; a difference within ±{margin} counts as the same."
+            "Changes are against the baseline of the same workload, with their 95 % interval; a "
+            f"difference within ±{margin} counts as the same."
         )
     if any(findings.is_tpcc_derived(workload.name) for workload in findings.workloads):
         yield (
@@ -150,7 +160,7 @@ def _reading(findings: Findings) -> Iterator[str]:
 def missing_remarks(findings: Findings, workload: str) -> tuple[str, ...]:
     """One remark per tier of this workload that lost runs, naming each and why."""
     return tuple(
-        sentence(f"{tier}, {workload}: {'; '.join(losses)}")
+        closed(f"{tier}, {workload}: {'; '.join(losses)}")
         for tier in findings.tiers
         if (losses := findings.losses(tier, workload))
     )

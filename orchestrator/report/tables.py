@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from orchestrator.model import Bottleneck, CellSummary
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Column, Paragraph, Part, Section, Table
 from orchestrator.report.findings import Findings
 from orchestrator.report.summary import change_cell, missing_remarks
 
-_LATENCIES = {
-    "latency_avg_s": "Average latency",
-    "latency_p95_s": "p95",
-    "latency_p99_s": "p99",
-}
-_RESOURCES = {
-    "cpu_pct": "CPU",
-    "disk_iops": "Disk IOPS",
-    "disk_bytes_per_s": "Disk bandwidth",
-}
+
+@dataclass(frozen=True)
+class _Shown:
+    """A column of the measured figures. `busiest`: of the node where it is highest, not of all."""
+
+    metric: str
+    title: str
+    busiest: bool = False
 
 
 def measured(findings: Findings) -> Section:
@@ -25,30 +25,39 @@ def measured(findings: Findings) -> Section:
     about = Paragraph(
         "Means over the repetitions; ± is half the 95 % interval of the mean, relative to it, and "
         "stands where there are two repetitions or more. CPU is a database node's, in percent of "
-        "its limit. Disk figures are one database node's. Raised numbers are the doubts listed "
-        "under the first table."
+        "its limit (mean of the nodes); disk figures are the sum over the nodes, and the busiest "
+        "disk is the one to hold against a tier's declared limit. Raised numbers are the doubts "
+        "listed under the first table."
     )
     parts = [_workload_part(findings, workload.name) for workload in findings.workloads]
     return Section("measured", "Measured", (Part("", (about,)), *parts))
 
 
-def _columns(findings: Findings, workload: str) -> dict[str, str]:
-    """Metric → column title. Per-statement latency only where a transaction has statements."""
-    columns = dict(_LATENCIES)
-    if findings.latency_scope(workload) != "all":
-        columns["latency_avg_s"] = "New-Order average latency"
-    if any(findings.cell(tier, workload, "statement_latency_avg_s") for tier in findings.tiers):
-        columns["statement_latency_avg_s"] = "Latency per statement"
-    if findings.is_tpcc_derived(workload):
-        columns["nopm"] = "NOPM"
-    columns["throughput_per_s"] = "Transactions/s"
-    return columns | _RESOURCES
+def _columns(findings: Findings, workload: str) -> tuple[_Shown, ...]:
+    """What this workload has: per-statement latency, NOPM and the busiest disk only where apt."""
+    new_order = findings.latency_scope(workload) != "all"
+    per_statement = "statement_latency_avg_s"
+    statements = any(findings.cell(tier, workload, per_statement) for tier in findings.tiers)
+    several = any(profile.cluster.nodes > 1 for profile in findings.profiles)
+    columns = (
+        _Shown("latency_avg_s", "New-Order average latency" if new_order else "Average latency"),
+        _Shown("latency_p95_s", "p95"),
+        _Shown("latency_p99_s", "p99"),
+        _Shown(per_statement, "Latency per statement") if statements else None,
+        _Shown("nopm", "NOPM") if findings.is_tpcc_derived(workload) else None,
+        _Shown("throughput_per_s", "Transactions/s"),
+        _Shown("cpu_pct", "CPU"),
+        _Shown("disk_iops", "Disk IOPS"),
+        _Shown("disk_iops", "of the busiest disk", busiest=True) if several else None,
+        _Shown("disk_bytes_per_s", "Disk bandwidth"),
+    )
+    return tuple(column for column in columns if column is not None)
 
 
 def _workload_part(findings: Findings, workload: str) -> Part:
     columns = _columns(findings, workload)
     rows = tuple(_tier_row(findings, tier, workload, columns) for tier in findings.tiers)
-    heads = (Column("Tier"), *(Column(title, numeric=True) for title in columns.values()))
+    heads = (Column("Tier"), *(Column(shown.title, numeric=True) for shown in columns))
     table = Table(heads, rows, remarks=_remarks(findings, workload))
     spec = findings.campaign.plan.workload(workload)
     return Part(f"{workload}: {spec.title}", (table,))
@@ -63,12 +72,15 @@ def _remarks(findings: Findings, workload: str) -> tuple[str, ...]:
 
 
 def _tier_row(
-    findings: Findings, tier: str, workload: str, columns: dict[str, str]
+    findings: Findings, tier: str, workload: str, columns: tuple[_Shown, ...]
 ) -> tuple[Cell, ...]:
     done, planned = len(findings.finished(tier, workload)), len(findings.planned(tier, workload))
     n = f"n = {done}" if done == planned else f"n = {done} of {planned}"
     head = Cell(tier, detail=n, tier=tier, notes=findings.notes(workload, tier))
-    cells = (findings.cell(tier, workload, metric) for metric in columns)
+    cells = (
+        (findings.busiest if shown.busiest else findings.cell)(tier, workload, shown.metric)
+        for shown in columns
+    )
     return (head, *(_figure(cell, left_runs=done > 0) for cell in cells))
 
 

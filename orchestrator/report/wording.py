@@ -28,11 +28,9 @@ def spread(cell: CellSummary) -> str:
     if cell.n < 2 or cell.ci_low is None or cell.ci_high is None or not cell.mean:
         return ""
     half_pct = (cell.ci_high - cell.ci_low) / 2 / abs(cell.mean) * 100
-    return f"± {_two_digits(half_pct)} %" if math.isfinite(half_pct) else ""
-
-
-def _two_digits(value: float) -> str:
-    return f"{value:.0f}" if value >= 9.95 else f"{value:.1f}"
+    if not math.isfinite(half_pct):
+        return ""
+    return f"± {half_pct:.0f} %" if half_pct >= 9.95 else f"± {max(half_pct, 0.1):.1f} %"
 
 
 def interval(delta: Delta) -> str:
@@ -67,12 +65,6 @@ def price(stated: Price | None) -> str:
     )
 
 
-def metric_title(name: str) -> str:
-    """The metric's own title; an unknown name is shown as it is."""
-    metric = METRICS.get(name)
-    return metric.title if metric else name
-
-
 _UNITS_BY_ENDING = (
     ("_bytes_per_s", "bytes/s"),
     ("_bytes", "bytes"),
@@ -86,10 +78,11 @@ def evidence(name: str, value: float) -> str:
     """One figure behind a bottleneck, in its metric's unit or the one its name ends with."""
     metric = METRICS.get(name)
     if metric is not None:
-        return f"{metric.title}: {_with_unit(value, metric.unit)}"
+        return f"{metric.title.partition(',')[0]}: {_with_unit(value, metric.unit)}"
     endings = ((ending, unit) for ending, unit in _UNITS_BY_ENDING if name.endswith(ending))
     ending, unit = next(endings, ("", ""))
-    title = name.removesuffix(ending).replace("_", " ").strip()
+    words = name.removesuffix(ending).replace("iops", "IOPS").replace("cpu", "CPU")
+    title = words.replace("_", " ").strip()
     return f"{title[:1].upper()}{title[1:]}: {_with_unit(value, unit)}"
 
 

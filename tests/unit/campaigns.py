@@ -89,17 +89,15 @@ SHAPES: dict[Cell, Shape] = {
 
 def build_tier(name: str, *, priced: bool = True, burst: bool = False) -> Tier:
     """One of premium, premium-v2 and ultra, as the study declares them."""
-    iops, bytes_per_s, latency_s, monthly = {
-        "premium": (1_100, 125_000_000, 0.002, 34.56),
-        "premium-v2": (10_000, 250_000_000, 0.001, 85.0),
-        "ultra": (10_000, 250_000_000, 0.0006, 260.0),
+    title, iops, bytes_per_s, latency_s, monthly = {
+        "premium": ("Premium SSD P15", 1_100, 125_000_000, 0.002, 34.56),
+        "premium-v2": ("Premium SSD v2", 10_000, 250_000_000, 0.0008, 85.0),
+        "ultra": ("Ultra Disk", 10_000, 250_000_000, 0.0005, 260.0),
     }[name]
     price = Price(monthly, "USD", "westus2", "2026-01-01", "example price list")
     return Tier(
         name=name,
-        title={"premium": "Premium SSD P15", "premium-v2": "Premium SSD v2"}.get(
-            name, "Ultra Disk"
-        ),
+        title=title,
         enforcement="emulated",
         iops=iops,
         bytes_per_s=bytes_per_s,
@@ -296,12 +294,19 @@ def empty_samples() -> pd.DataFrame:
 
 def default_facts(profile: Profile) -> dict[str, Any]:
     """Facts as a run leaves them; the data set is six times the cache."""
-    return {
+    database = {
         "database": profile.cluster.database,
         "version": profile.cluster.version,
         "durability": {"fsync": "on", "synchronous_commit": "on"},
         "data_bytes": 6 * GIB,
         "cache_bytes": GIB,
+    }
+    return {
+        "tier": {"mechanism": profile.tier.enforcement},
+        "database_before": dict(database),
+        "database": database,
+        "telemetry": {"ticks": 70, "cost_s_per_tick": 0.002, "misses": {}},
+        "generator": {"name": "sysbench", "version": "1.0.20"},
     }
 
 
@@ -424,5 +429,5 @@ def build_campaign(
         estimate_s=len(runs) * (warmup_s + measure_s + 60.0),
         notes=notes,
     )
-    fingerprint = {"cpu_count": int(host_cpus), "memory_bytes": 64 * GIB, "kernel": "6.12"}
+    fingerprint = {"cpus": int(host_cpus), "memory_bytes": 64 * GIB, "kernel": "6.12"}
     return Campaign("2026-01-01T000000Z-synthetic", plan, fingerprint, tuple(data))

@@ -10,7 +10,7 @@
 -- and restart errors are tried again, at most --max-attempts times, with a random pause
 -- below 1, 2, 4 … 100 ms. Everything else is a failed transaction, kept with its
 -- SQLSTATE. A lost connection ends the run: its numbers would describe the outage.
--- So do 100 failures in a row on one thread: something is wrong that will not pass.
+-- So do 100 other failures in a row on one thread: something is wrong that will not pass.
 local ffi = require("ffi")
 local clock = require("clock")
 local pq = require("pq")
@@ -129,7 +129,7 @@ local function execute(self, kind, due_us)
             retries = retries + 1
          else
             outcome, dead, self.last = recorder.FAILED, dead and failure, failure
-            self.failures = self.failures + 1
+            self.failures = retryable(failure) and self.failures or self.failures + 1
          end
       end
    end

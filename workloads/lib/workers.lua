@@ -5,7 +5,7 @@ local clock = require("clock")
 local json = require("json")
 
 ffi.cdef[[
-typedef struct { double rows, bytes, units; char problem[1000]; } tb_share;
+typedef struct { double rows, bytes, units, effort; char problem[1000]; } tb_share;
 void *mmap(void *at, size_t n, int protection, int flags, int fd, long offset);
 int fork(void);
 int waitpid(int pid, int *status, int options);
@@ -20,12 +20,10 @@ local SIGKILL, SIGTERM, PROGRESS_US, POLL_US = 9, 15, 1e6, 2e4
 
 local workers = {}
 
-local function total(shares, n)
-   local rows, bytes, units = 0, 0, 0
-   for i = 0, n - 1 do
-      rows, bytes, units = rows + shares[i].rows, bytes + shares[i].bytes, units + shares[i].units
-   end
-   return rows, bytes, units
+local function total(shares, n, what)
+   local sum = 0
+   for i = 0, n - 1 do sum = sum + shares[i][what] end
+   return sum
 end
 
 function workers.say(object)
@@ -33,16 +31,22 @@ function workers.say(object)
    io.stdout:flush()
 end
 
--- One line of progress: what every phase reports, with the phase's own words for units.
+local function rounded(x) return math.floor(x * 100) / 100 end
+
+-- One line of progress, with the phase's own word for its units; rows and bytes where
+-- the phase moves any.
 local function progress(phase, shares, n, started_us)
-   local rows, bytes, units = total(shares, n)
    local elapsed_s = (clock.now_us() - started_us) / 1e6
-   local line = {phase = phase.name, rows = rows, bytes = bytes, rows_per_s = math.floor(rows / elapsed_s),
-                 bytes_per_s = math.floor(bytes / elapsed_s), elapsed_s = math.floor(elapsed_s * 1000) / 1000}
-   line[phase.units .. "_done"] = units + (phase.already or 0)
+   local rows, bytes = total(shares, n, "rows"), total(shares, n, "bytes")
+   local line = {phase = phase.name, elapsed_s = rounded(elapsed_s)}
+   line[phase.units .. "_done"] = total(shares, n, "units") + (phase.already or 0)
    line[phase.units] = phase.count
-   local share_done = phase.expected_rows and rows / phase.expected_rows or units / math.max(phase.count, 1)
-   if share_done > 0 then line.eta_s = math.floor(math.max(elapsed_s / share_done - elapsed_s, 0) * 10) / 10 end
+   if rows > 0 then
+      line.rows, line.rows_per_s = rows, math.floor(rows / elapsed_s)
+      line.bytes, line.bytes_per_s = bytes, math.floor(bytes / elapsed_s)
+   end
+   local done = math.min((rows + total(shares, n, "effort")) / math.max(phase.effort, 1), 1)
+   if done > 0 then line.eta_s = rounded(elapsed_s / done - elapsed_s) end
    workers.say(line)
 end
 
@@ -84,8 +88,9 @@ local function attend(pids, shares, tick)
    return problem
 end
 
--- Runs work(index, share) in n processes; work adds to share.rows, .bytes and .units.
--- phase: name, units (the word), count, already (done before), expected_rows.
+-- Runs work(index, share) in n processes; work adds to share.rows, .bytes, .units and
+-- .effort. phase: name, units (the word), count, already (done before), and effort: what
+-- rows and effort add up to at the end, for the time left.
 -- Raises the first worker's problem.
 function workers.run(n, phase, work)
    local shares = ffi.cast("tb_share *", C.mmap(nil, n * ffi.sizeof("tb_share"), READ_WRITE, SHARED_ANONYMOUS, -1, 0))
@@ -126,13 +131,14 @@ function workers.options(argv, definitions)
    return opt
 end
 
--- Runs main() of a loader: a failure becomes one JSON line, one line of text and status 1.
+-- Runs main() of a loader: a failure becomes one JSON line, one line of text and status 1
+-- (130 when interrupted).
 function workers.main(main)
    local ok, problem = pcall(main)
    if ok then os.exit(0) end
    workers.say{phase = "failed", message = tostring(problem)}
    io.stderr:write("FATAL: ", tostring(problem), "\n")
-   os.exit(1)
+   os.exit(tostring(problem):find("interrupted!", 1, true) and 130 or 1)
 end
 
 return workers

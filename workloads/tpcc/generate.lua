@@ -1,103 +1,21 @@
--- The initial rows (specification 5.11, clause 4.3.3) as COPY text, written straight
--- into a byte buffer: no Lua string per row, so that the database is the bottleneck.
+-- The initial rows (specification 5.11, clause 4.3.3), as COPY text.
 --
--- Random text is cut from a pool of random characters at random places. The pool is
--- 1 MiB: larger than the blocks databases compress, so that it does not compress better
--- than freshly drawn text.
 -- A warehouse's rows depend on (seed, warehouse) only. Dates are one fixed instant:
 -- nothing compares them, and the same seed gives the same bytes.
-local ffi = require("ffi")
 local random = require("random")
+local rows = require("rows")
 local schema = require("schema")
 
 local generate = {}
-local POOL_BYTES, CHUNK_BYTES, ROW_BYTES = 1048576, 262144, 4096
 local DATE = "2024-01-01 00:00:00"
-local LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-local TAB, NEWLINE, POINT, ZERO = 9, 10, 46, 48
-local rnd, floor = math.random, math.floor
-
-local pool = ffi.new("uint8_t[?]", POOL_BYTES)
-local buffer = ffi.new("uint8_t[?]", CHUNK_BYTES + ROW_BYTES)
-local at, rows, put_chunk = 0, 0, nil
-
-math.randomseed(1)
-for i = 0, POOL_BYTES - 1 do pool[i] = LETTERS:byte(rnd(#LETTERS)) end
-
-local function flush()
-   if at > 0 then put_chunk(buffer, at, rows) end
-   at, rows = 0, 0
-end
-
-local function end_row()
-   buffer[at - 1] = NEWLINE
-   rows = rows + 1
-   if at >= CHUNK_BYTES then flush() end
-end
-
--- Digits of a whole number, with leading zeros up to the width.
-local function put_digits(v, width)
-   local n, rest = 1, floor(v / 10)
-   while rest > 0 do rest, n = floor(rest / 10), n + 1 end
-   if n < width then n = width end
-   for i = at + n - 1, at, -1 do
-      rest = floor(v / 10)
-      buffer[i] = ZERO + v - rest * 10
-      v = rest
-   end
-   at = at + n
-end
-
--- Each of the following writes one column and the tab behind it.
-local function tab()
-   buffer[at] = TAB
-   at = at + 1
-end
-
-local function int(v)
-   put_digits(v, 1)
-   tab()
-end
-
--- A decimal fraction from a whole number: 1234 in hundredths is 12.34.
-local function decimal(v, places)
-   local unit = 10 ^ places
-   local whole = floor(v / unit)
-   put_digits(whole, 1)
-   buffer[at] = POINT
-   at = at + 1
-   put_digits(v - whole * unit, places)
-   tab()
-end
-
-local function text(s)
-   ffi.copy(buffer + at, s, #s)
-   at = at + #s
-   tab()
-end
-
-local function letters(shortest, longest)
-   local n = rnd(shortest, longest)
-   ffi.copy(buffer + at, pool + rnd(0, POOL_BYTES - n), n)
-   at = at + n
-   tab()
-end
-
-local function number(length)
-   put_digits(rnd(0, 10 ^ length - 1), length)
-   tab()
-end
+local rnd = math.random
+local int, decimal, text, end_row = rows.int, rows.decimal, rows.text, rows.end_row
+local letters, number = rows.letters, rows.number
 
 -- 26 to 50 characters, in one of ten rows with "ORIGINAL" somewhere in them.
 local function item_data()
-   local from = at
-   letters(26, 50)
-   if rnd(10) == 1 then ffi.copy(buffer + from + rnd(0, at - 1 - from - 8), "ORIGINAL", 8) end
-end
-
-local function zip()
-   put_digits(rnd(0, 9999), 4)
-   text("11111")
+   local n = letters(26, 50)
+   if rnd(10) == 1 then rows.overwrite(rnd(8, n), "ORIGINAL") end
 end
 
 local function address()
@@ -105,7 +23,7 @@ local function address()
    letters(10, 20)
    letters(10, 20)
    letters(2, 2)
-   zip()
+   int(rnd(0, 9999) * 100000 + 11111, 9)
 end
 
 local make = {}
@@ -250,13 +168,13 @@ generate.order = {"warehouse", "district", "customer", "history", "stock", "orde
 -- takes, then finish(). Returns the number of order lines.
 function generate.warehouse(w, seed, constants, begin, chunk, finish)
    math.randomseed(seed * 1048576 + w)
-   put_chunk = chunk
+   rows.start(chunk)
    local counts = {total = 0}
    for d = 1, schema.DISTRICTS do counts[d] = {} end
    for _, name in ipairs(generate.order) do
       begin(name)
       make[name](w, counts, constants)
-      flush()
+      rows.flush()
       finish()
    end
    return counts.total
@@ -264,7 +182,7 @@ end
 
 function generate.items(seed, begin, chunk, finish)
    math.randomseed(seed * 1048576)
-   put_chunk = chunk
+   rows.start(chunk)
    begin("item")
    for i = 1, schema.ITEMS do
       int(i)
@@ -274,7 +192,7 @@ function generate.items(seed, begin, chunk, finish)
       item_data()
       end_row()
    end
-   flush()
+   rows.flush()
    finish()
 end
 

@@ -103,25 +103,24 @@ end
 local WAREHOUSE_COLUMN = {warehouse = "w_id", district = "d_w_id", customer = "c_w_id", history = "h_w_id",
                           stock = "s_w_id", orders = "o_w_id", new_order = "no_w_id", order_line = "ol_w_id"}
 
--- Where COPY commits on its own, a marker says that rows of the unit may exist.
+-- The marker comes first: two loaders cannot both load a unit, and where COPY commits on
+-- its own it says that rows of the unit may exist.
 local function begin_unit(conn, unit)
-   if dialect.transactional_copy then
-      conn:exec("BEGIN")
-      return
-   end
-   if unit.partial then
-      if unit.w == 0 then conn:exec("DELETE FROM item") end
+   if dialect.transactional_copy then conn:exec("BEGIN") end
+   if not unit.partial then
+      conn:exec(string.format("INSERT INTO tpcc_loaded VALUES (%d, false)", unit.w))
+   elseif unit.w == 0 then
+      conn:exec("DELETE FROM item")
+   else
       for name, column in pairs(WAREHOUSE_COLUMN) do
          conn:exec(string.format("DELETE FROM %s WHERE %s = %d", name, column, unit.w))
       end
-   else
-      conn:exec(string.format("INSERT INTO tpcc_loaded VALUES (%d, false)", unit.w))
    end
 end
 
 local function end_unit(conn, unit, rows, order_lines)
-   conn:exec("DELETE FROM tpcc_loaded WHERE w_id = " .. unit.w)
-   conn:exec(string.format("INSERT INTO tpcc_loaded VALUES (%d, true, %d, %d)", unit.w, rows, order_lines))
+   conn:exec(string.format("UPDATE tpcc_loaded SET complete = true, rows = %d, order_lines = %d WHERE w_id = %d",
+                           rows, order_lines, unit.w))
    if dialect.transactional_copy then conn:exec("COMMIT") end
 end
 
@@ -149,11 +148,11 @@ local function load(units, facts)
    local n = math.min(opt.workers, #units)
    if n == 0 then return end
    local constants = {last = tonumber(facts.c_last)}
-   local expected_rows = #units * ROWS_PER_WAREHOUSE
-   if units[1].w == 0 then expected_rows = expected_rows - ROWS_PER_WAREHOUSE + schema.ITEMS end
+   local effort = #units * ROWS_PER_WAREHOUSE
+   if units[1].w == 0 then effort = effort - ROWS_PER_WAREHOUSE + schema.ITEMS end
    local phase = {name = "load", units = "warehouses", count = opt.warehouses,
                   already = opt.warehouses - #units + (units[1].w == 0 and 1 or 0),
-                  expected_rows = expected_rows}
+                  effort = effort}
    workers.run(n, phase, function(index, share)
       local conn = connect(index)
       for i = index + 1, #units, n do load_unit(conn, units[i], constants, share) end
@@ -179,7 +178,8 @@ local function count(conn, name)
    for _, row in ipairs(conn:exec(sql)) do
       local w, n = tonumber(row[1]), tonumber(row[2])
       if n ~= expected[w] then
-         error(string.format("%s has %d rows for warehouse %d instead of %s", name, n, w, tostring(expected[w])), 0)
+         error(string.format("%s has %d rows for warehouse %d instead of %s (changed by a run? --reset loads afresh)",
+                             name, n, w, tostring(expected[w])), 0)
       end
       expected[w] = nil
    end
@@ -192,20 +192,24 @@ local function has_key(conn, name)
    return conn:exec(sql:format(name))[1] ~= nil
 end
 
-local function finish_table(conn, t)
+-- Rough shares of the work after loading: they give the processes equal parts and the
+-- time left its meaning.
+local WEIGHT = {order_line = 30, stock = 12, customer = 12, orders = 7, history = 2, item = 1, new_order = 1,
+                district = 0, warehouse = 0}
+local TOTAL_WEIGHT, KEYS_SHARE = 65, 0.8
+
+local function finish_table(conn, t, share)
    if not dialect.keys_first then
       if t.key and not has_key(conn, t.name) then conn:exec(schema.add_key(dialect, t)) end
       for _, sql in ipairs(schema.create_indexes(dialect, t, 0)) do
          conn:exec((sql:gsub("CREATE INDEX", "CREATE INDEX IF NOT EXISTS")))
       end
    end
+   share.effort = share.effort + KEYS_SHARE * WEIGHT[t.name]
    conn:exec("ANALYZE " .. t.name)
    count(conn, t.name)
+   share.effort, share.units = share.effort + (1 - KEYS_SHARE) * WEIGHT[t.name], share.units + 1
 end
-
--- Rough share of the work, to give the processes equal parts: the largest table alone.
-local WEIGHT = {order_line = 30, stock = 12, customer = 12, orders = 7, history = 2, item = 1, new_order = 1,
-                district = 0, warehouse = 0}
 
 local function shares_of_tables(n)
    local tables, parts = {unpack(schema.tables)}, {}
@@ -222,12 +226,10 @@ end
 
 local function finish_tables()
    local parts = shares_of_tables(math.min(opt.workers, #schema.tables))
-   workers.run(#parts, {name = "keys", units = "tables", count = #schema.tables}, function(index, share)
+   local phase = {name = "keys", units = "tables", count = #schema.tables, effort = TOTAL_WEIGHT}
+   workers.run(#parts, phase, function(index, share)
       local conn = connect(index)
-      for _, t in ipairs(parts[index + 1]) do
-         finish_table(conn, t)
-         share.units = share.units + 1
-      end
+      for _, t in ipairs(parts[index + 1]) do finish_table(conn, t, share) end
    end)
 end
 

@@ -225,26 +225,41 @@ end
 
 -- Where the oldest order was taken by another delivery while this one waited for its
 -- lock, the statement returns nothing though orders are left: ask again, with a new
--- snapshot. In stricter isolation that is a serialization failure instead.
-local function oldest_order(conn, s, w, d)
-   for _ = 1, 20 do
+-- snapshot. In stricter isolation that is a serialization failure instead. queued: how
+-- many statements are in the batch already.
+local function oldest_order(conn, s, w, d, queued)
+   for _ = 1, 100 do
       conn:send(s.oldest_order, w, d)
       conn:send(s.any_order, w, d)
       conn:flush()
-      if conn:rows(0) > 0 then return conn:int(0, 0, 0) end
-      if conn:rows(1) == 0 then return nil end
+      if conn:rows(queued) > 0 then return conn:int(queued, 0, 0) end
+      if conn:rows(queued + 1) == 0 then return nil end
+      queued = 0
    end
    error({sqlstate = "40001", message = "the oldest order was always taken by another delivery"}, 0)
 end
 
+-- Locks the oldest order of every district. The first one found is the gate: deliveries
+-- of a warehouse wait for each other there, holding nothing, and so never in a circle.
 local function take_orders(conn, s, input)
-   local districts, orders, n = input.districts, input.orders, 0
+   local districts, orders, found, gate = input.districts, input.orders, input.found, 1
    conn:send(s.begin)
-   for d = 1, DISTRICTS do conn:send(s.oldest_order, input.w, d) end
-   conn:flush()
-   for d = 1, DISTRICTS do input.found[d] = conn:rows(d) > 0 and conn:int(d, 0, 0) end
+   found[1] = oldest_order(conn, s, input.w, 1, 1)
+   while not found[gate] and gate < DISTRICTS do
+      gate = gate + 1
+      found[gate] = oldest_order(conn, s, input.w, gate, 0)
+   end
+   if gate < DISTRICTS then
+      for d = gate + 1, DISTRICTS do conn:send(s.oldest_order, input.w, d) end
+      conn:flush()
+      for d = gate + 1, DISTRICTS do
+         local i = d - gate - 1
+         found[d] = conn:rows(i) > 0 and conn:int(i, 0, 0)
+      end
+   end
+   local n = 0
    for d = 1, DISTRICTS do
-      local order = input.found[d] or oldest_order(conn, s, input.w, d)
+      local order = found[d] or (d > gate and oldest_order(conn, s, input.w, d, 0))
       if order then
          districts[n], orders[n] = d, order
          n = n + 1

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
-import queue
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import docker
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import IPAMConfig, IPAMPool
 
+import docker
 from orchestrator.clock import wait_until
-from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
+from orchestrator.containers.errors import engine_errors
+from orchestrator.containers.output import Output
+from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.protocols import Clock, Completed, Container, ContainerSpec
 
 LABEL = "tierbench"
@@ -36,42 +36,18 @@ _CONFLICT = 409
 _SUBNETS = tuple(f"10.{second}.77.0/24" for second in range(201, 250))
 
 
-@contextmanager
-def _engine_errors(doing: str) -> Iterator[None]:
-    """Maps what docker-py raises to our own errors, saying what was being done."""
-    try:
-        yield
-    except ImageNotFound as error:
-        raise UnavailableError(
-            f"{doing}: the image is not here ({error.explanation})", advice="run `make setup`"
-        ) from error
-    except APIError as error:
-        text = str(error.explanation or error)
-        if "port is already allocated" in text or "address already in use" in text:
-            raise UnavailableError(
-                f"{doing}: a port is taken ({text})",
-                advice="free the port, or leave `port` out of the profile to use any free one",
-            ) from error
-        raise RunError(f"{doing}: Docker refused: {text}") from error
-    except (DockerException, OSError) as error:
-        raise UnavailableError(
-            f"{doing}: the Docker engine does not answer ({error})",
-            advice="start it (`make setup` does, as root on Debian), then run `tierbench doctor`",
-        ) from error
-
-
 class DockerContainers:
     """The `Containers` protocol on a Docker engine. UnavailableError where none answers."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        with _engine_errors("connecting"):
+        with engine_errors("connecting"):
             self._client = docker.from_env(timeout=120)
             self._client.ping()
 
     def engine(self) -> dict[str, Any]:
         """What the engine says of itself, for the fingerprint."""
-        with _engine_errors("asking the engine for its version"):
+        with engine_errors("asking the engine for its version"):
             info = self._client.info()
         keys = ("ServerVersion", "Driver", "CgroupVersion", "KernelVersion", "OperatingSystem")
         return {key: info.get(key) for key in keys}
@@ -79,7 +55,7 @@ class DockerContainers:
     # -------------------------------------------------------------- images
 
     def image_present(self, tag: str) -> bool:
-        with _engine_errors(f"looking for image {tag}"):
+        with engine_errors(f"looking for image {tag}"):
             try:
                 self._client.images.get(tag)
             except ImageNotFound:
@@ -89,7 +65,7 @@ class DockerContainers:
     def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
         """Builds `folder`/Dockerfile; RunError with the last lines where it fails."""
         lines: list[str] = []
-        with _engine_errors(f"building {tag}"):
+        with engine_errors(f"building {tag}"):
             stream = self._client.api.build(path=folder, tag=tag, rm=True, decode=True)
             for entry in stream:
                 text = str(entry.get("stream") or entry.get("error") or "").rstrip()
@@ -100,7 +76,7 @@ class DockerContainers:
                     raise RunError(f"building {tag} failed", evidence="\n".join(lines[-30:]))
 
     def import_image(self, tarball: str, repository: str, tag: str) -> None:
-        with _engine_errors(f"importing {repository}:{tag}"):
+        with engine_errors(f"importing {repository}:{tag}"):
             self._client.api.import_image_from_file(tarball, repository=repository, tag=tag)
 
     def pull(self, tag: str) -> bool:
@@ -116,16 +92,16 @@ class DockerContainers:
     @contextmanager
     def running(self, spec: ContainerSpec) -> Iterator[Container]:
         name = spec.name
-        with _engine_errors(f"starting {name}"):
+        with engine_errors(f"starting {name}"):
             self._remove(name)
             made = self._create(spec)
         try:
-            with _engine_errors(f"starting {name}"):
+            with engine_errors(f"starting {name}"):
                 made.start()
                 made.reload()
             yield self._describe(spec, made)
         finally:
-            with _engine_errors(f"removing {name}"):
+            with engine_errors(f"removing {name}"):
                 with contextlib.suppress(NotFound, APIError):
                     made.stop(timeout=spec.stop_timeout_s)
                 self._remove(name)
@@ -133,14 +109,14 @@ class DockerContainers:
     def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
         started = self._clock.monotonic()
         try:
-            with _engine_errors(f"running {spec.name}"):
+            with engine_errors(f"running {spec.name}"):
                 self._remove(spec.name)
                 made = self._create(spec)
                 made.start()
                 exit_code = int(made.wait(timeout=timeout_s)["StatusCode"])
                 out = bytes(made.logs()).decode(errors="replace")
         finally:
-            with _engine_errors(f"removing {spec.name}"):
+            with engine_errors(f"removing {spec.name}"):
                 self._remove(spec.name)
         took_s = self._clock.monotonic() - started
         return Completed(spec.command, exit_code, out, "", took_s)
@@ -166,10 +142,11 @@ class DockerContainers:
             host.update(_DEVICE_OPTIONS)
             host["binds"].append("/dev:/dev")
         api = self._client.api
-        networking = None
+        networking: Any = None
         if spec.network:
             endpoint = api.create_endpoint_config(ipv4_address=spec.address, aliases=[spec.name])
-            networking = api.create_networking_config({spec.network: endpoint})
+            networks: Any = {spec.network: endpoint}
+            networking = api.create_networking_config(networks)
         made = api.create_container(
             image=spec.image,
             command=list(spec.command) or None,
@@ -210,11 +187,11 @@ class DockerContainers:
             self._client.containers.get(name).remove(force=True, v=True)
 
     def stop(self, container: str, timeout_s: float) -> None:
-        with _engine_errors(f"stopping {container}"), contextlib.suppress(NotFound):
+        with engine_errors(f"stopping {container}"), contextlib.suppress(NotFound):
             self._client.containers.get(container).stop(timeout=round(timeout_s))
 
     def state(self, container: str) -> str:
-        with _engine_errors(f"looking at {container}"):
+        with engine_errors(f"looking at {container}"):
             try:
                 state = self._client.containers.get(container).attrs["State"]
             except NotFound:
@@ -225,7 +202,7 @@ class DockerContainers:
         return f"{state.get('Status', 'unknown')} (exit {state.get('ExitCode')}{reason})"
 
     def logs(self, container: str, tail: int | None = None) -> str:
-        with _engine_errors(f"reading the log of {container}"):
+        with engine_errors(f"reading the log of {container}"):
             try:
                 raw = self._client.containers.get(container).logs(tail=tail or "all")
             except NotFound:
@@ -246,12 +223,12 @@ class DockerContainers:
         user: str = "",
     ) -> Completed:
         doing = f"running {argv[0]} in {container}"
-        with _engine_errors(doing):
+        with engine_errors(doing):
             started = self._clock.monotonic()
             made = self._client.api.exec_create(
                 container, list(argv), environment=dict(env or {}), user=user
             )
-            output = _Output(self._client.api.exec_start(made["Id"], stream=True, demux=True))
+            output = Output(self._client.api.exec_start(made["Id"], stream=True, demux=True))
             deadline = started + timeout_s
             next_look = started + 1.0
             while output.follow(on_line or _ignore):
@@ -276,7 +253,7 @@ class DockerContainers:
             duration_s=self._clock.monotonic() - started,
         )
 
-    def _raise_if_dead(self, watch: Sequence[str], output: _Output) -> None:
+    def _raise_if_dead(self, watch: Sequence[str], output: Output) -> None:
         for name in watch:
             state = self.state(name)
             if state != "running":
@@ -292,12 +269,12 @@ class DockerContainers:
     def network(self, name: str) -> Iterator[str]:
         made = None
         try:
-            with _engine_errors(f"making network {name}"):
+            with engine_errors(f"making network {name}"):
                 made, prefix = self._create_network(name)
             yield prefix
         finally:
             if made is not None:
-                with _engine_errors(f"removing network {name}"), contextlib.suppress(NotFound):
+                with engine_errors(f"removing network {name}"), contextlib.suppress(NotFound):
                     made.remove()
 
     def _create_network(self, name: str) -> tuple[Any, str]:
@@ -330,7 +307,7 @@ class DockerContainers:
     @contextmanager
     def volume(self, name: str, device: str, fstype: str) -> Iterator[str]:
         options = {"type": fstype, "device": device, "o": "noatime"} if device else {}
-        with _engine_errors(f"making volume {name}"):
+        with engine_errors(f"making volume {name}"):
             with contextlib.suppress(NotFound):
                 self._client.volumes.get(name).remove(force=True)
             made = self._client.volumes.create(
@@ -339,7 +316,7 @@ class DockerContainers:
         try:
             yield name
         finally:
-            with _engine_errors(f"removing volume {name}"), contextlib.suppress(NotFound):
+            with engine_errors(f"removing volume {name}"), contextlib.suppress(NotFound):
                 wait_until(
                     lambda: _try(lambda: made.remove(force=True)),
                     deadline_s=10,
@@ -350,8 +327,8 @@ class DockerContainers:
 
     def sweep(self) -> tuple[str, ...]:
         removed: list[str] = []
-        ours = {"label": f"{LABEL}=1"}
-        with _engine_errors("removing leftovers"):
+        ours: dict[str, Any] = {"label": f"{LABEL}=1"}
+        with engine_errors("removing leftovers"):
             found = self._client.containers.list(all=True, filters=ours)
             # Databases and clients before disks: a device goes only when nothing is mounted on it.
             found.sort(key=lambda made: made.labels.get(ROLE_LABEL) == "disk")
@@ -369,57 +346,11 @@ class DockerContainers:
                     removed.append(f"network {network.name}")
         return tuple(removed)
 
-    def _remove_volumes(self, ours: dict[str, str], removed: list[str]) -> None:
+    def _remove_volumes(self, ours: dict[str, Any], removed: list[str]) -> None:
         for volume in self._client.volumes.list(filters=ours):
             with contextlib.suppress(NotFound, APIError):
                 volume.remove(force=True)
                 removed.append(f"volume {volume.name}")
-
-
-class _Output:
-    """The two streams of an exec, read by a thread so that the caller can look up meanwhile."""
-
-    def __init__(self, stream: Any) -> None:
-        self.out: list[str] = []
-        self.err: list[str] = []
-        self._pending = ""
-        self._queue: queue.Queue[tuple[bytes | None, bytes | None] | Exception | None] = (
-            queue.Queue()
-        )
-        threading.Thread(target=self._read, args=(stream,), daemon=True).start()
-
-    def _read(self, stream: Any) -> None:
-        try:
-            for chunk in stream:
-                self._queue.put(chunk)
-        except (DockerException, OSError, ValueError) as error:
-            self._queue.put(TierbenchError(f"the output stream broke: {error}"))
-        self._queue.put(None)
-
-    def follow(self, on_line: Callable[[str], None]) -> bool:
-        """Takes what has come within a quarter of a second; False when the stream has ended."""
-        try:
-            chunk = self._queue.get(timeout=0.25)
-        except queue.Empty:
-            return True
-        if chunk is None:
-            return False
-        if isinstance(chunk, Exception):
-            self.err.append(f"{chunk}\n")
-            return True
-        out, err = chunk
-        if err:
-            self.err.append(err.decode(errors="replace"))
-        if out:
-            text = out.decode(errors="replace")
-            self.out.append(text)
-            *lines, self._pending = (self._pending + text).split("\n")
-            for line in lines:
-                on_line(line)
-        return True
-
-    def tail(self) -> str:
-        return "\n".join(("".join(self.out) + "".join(self.err)).splitlines()[-20:])
 
 
 def _ignore(_line: str) -> None:

@@ -1,0 +1,75 @@
+# One verb a line; everything else is in `tierbench` (see `tierbench --help`).
+# Variables: PROFILE, PROFILES, WORKLOADS, DB, SCALE, NODES, REPEATS, SEED, RESULTS.
+
+PYTHON   ?= python3
+VENV     := .venv
+TIERBENCH := $(VENV)/bin/tierbench
+PROFILE  ?= premium
+PROFILES ?= premium premium-v2 ultra
+WORKLOADS ?= point-select insert tpcc
+DB       ?= auto
+SCALE    ?= laptop
+REPEATS  ?=
+NODES    ?=
+SEED     ?= 1
+COMMON    = --db $(DB) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(RESULTS),--results $(RESULTS))
+RUN       = $(TIERBENCH) run --profile $(PROFILE) $(COMMON) $(if $(REPEATS),--repeats $(REPEATS))
+COMPARE   = $(TIERBENCH) compare --accept-inconclusive
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo compare point-select insert tpcc report calibrate doctor list test test-fast check fix clean bench-tiers bench-tpcc
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@echo "  Variables: PROFILE=$(PROFILE) DB=$(DB) SCALE=$(SCALE) REPEATS= NODES= SEED=$(SEED)"
+
+$(VENV)/.ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: PYTHON=/path/to/python3 make $(MAKECMDGOALS)"; exit 69; }
+	@$(PYTHON) -m venv $(VENV) 2>/dev/null || { apt-get update && apt-get install -y --no-install-recommends python3-venv && $(PYTHON) -m venv $(VENV); }
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+setup: $(VENV)/.ready ## everything a first campaign needs: venv, Docker engine, images
+	@$(TIERBENCH) setup
+
+demo: setup ## compare two tiers on this machine in minutes and write a report
+	@$(COMPARE) --profiles "premium ultra" --workloads "$(WORKLOADS)" --db $(DB) --scale smoke --nodes 1 --repeats 2 --seed $(SEED)
+
+compare: setup ## tiers × workloads × repetitions: PROFILES= WORKLOADS= REPEATS= SCALE=
+	@$(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(COMMON) $(if $(REPEATS),--repeats $(REPEATS))
+
+point-select: setup ## reads on one tier: PROFILE=premium|premium-v2|ultra
+	@$(RUN) --workload point-select
+
+insert: setup ## writes on one tier
+	@$(RUN) --workload insert
+
+tpcc: setup ## the TPC-C-derived mix on one tier
+	@$(RUN) --workload tpcc
+
+report: $(VENV)/.ready ## show the newest campaign again
+	@$(TIERBENCH) report
+
+calibrate: setup ## hold a tier's disk against what it declares, with fio
+	@$(TIERBENCH) calibrate --profile $(PROFILE)
+
+doctor: $(VENV)/.ready ## what this machine offers and lacks
+	@$(TIERBENCH) doctor
+
+list: $(VENV)/.ready ## profiles, workloads, databases, load generators
+	@$(TIERBENCH) list
+
+test: setup ## all tests, those with real containers included
+	@$(VENV)/bin/pytest -q
+
+test-fast: $(VENV)/.ready ## tests without Docker
+	@$(VENV)/bin/pytest -q -m "not docker"
+
+check: $(VENV)/.ready ## format, lint and types; changes nothing
+	@$(VENV)/bin/ruff format --check . && $(VENV)/bin/ruff check . && $(VENV)/bin/mypy
+
+fix: $(VENV)/.ready ## format and mend what can be mended
+	@$(VENV)/bin/ruff format . && $(VENV)/bin/ruff check --fix .
+
+clean: $(VENV)/.ready ## remove leftovers in Docker and kept data sets; results stay
+	@$(TIERBENCH) clean

@@ -1,0 +1,274 @@
+"""The command line: arguments → calls, errors → messages and exit codes. No other logic.
+
+Exit codes: 0 done · 1 a contender is worse (only with --fail-if-worse) · 2 inconclusive or invalid
+runs · 64 bad profile or arguments · 69 something needed is unavailable · 70 our own fault ·
+130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from orchestrator import campaign, catalogue, datasets, doctor, host, provision, report
+from orchestrator.clock import SystemClock
+from orchestrator.console import ConsoleTell
+from orchestrator.containers import DockerContainers
+from orchestrator.databases import databases
+from orchestrator.errors import (
+    EXIT_DONE,
+    EXIT_INCONCLUSIVE,
+    EXIT_INTERNAL,
+    EXIT_INTERRUPTED,
+    EXIT_UNAVAILABLE,
+    EXIT_USAGE,
+    EXIT_WORSE,
+    InterruptedByUser,
+    TierbenchError,
+    UsageError,
+)
+from orchestrator.frames import Campaign
+from orchestrator.loadgens import load_generators
+from orchestrator.model import Verdict
+from orchestrator.shell import SystemShell
+from orchestrator.tiers import tier_mechanisms
+
+ROOT = Path(__file__).resolve().parent.parent
+CACHE = Path(os.environ.get("TIERBENCH_CACHE") or ROOT / ".cache")
+RESULTS = ROOT / "results"
+
+app = typer.Typer(
+    help="Which disk tier should this distributed SQL database run on? Measured, not guessed.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+_out = Console()
+_err = Console(stderr=True)
+_tell = ConsoleTell(_err)
+
+ProfileOption = Annotated[
+    str, typer.Option("--profile", "-p", help="A profile's name, or a YAML file.")
+]
+ProfilesOption = Annotated[
+    str, typer.Option(help="Names, separated by spaces; the first is the baseline.")
+]
+WorkloadOption = Annotated[str, typer.Option("--workload", "-w", help="A workload's name.")]
+WorkloadsOption = Annotated[str, typer.Option(help="Names, separated by spaces.")]
+DatabaseOption = Annotated[
+    str, typer.Option("--db", help="auto, or one of the databases that `list` shows.")
+]
+ScaleOption = Annotated[str, typer.Option(help="smoke, laptop or study: sizes and times.")]
+NodesOption = Annotated[
+    int | None, typer.Option(min=1, help="Database nodes, instead of the profile's number.")
+]
+RepeatsOption = Annotated[int, typer.Option(min=1, help="Repetitions of every cell.")]
+SeedOption = Annotated[int, typer.Option(help="Seed of data, keys and run order.")]
+MarginOption = Annotated[float, typer.Option(help="Changes below this percentage do not matter.")]
+BaselineOption = Annotated[str | None, typer.Option(help="The tier compared against.")]
+ResultsOption = Annotated[Path, typer.Option(help="Where results are kept.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print verdict.json instead of tables.")]
+FailOption = Annotated[bool, typer.Option(help="Exit 1 where a contender is worse.")]
+AcceptOption = Annotated[bool, typer.Option(help="Exit 0 also where no decision can be made.")]
+FolderArgument = Annotated[Path | None, typer.Argument(help="A results folder; default: newest.")]
+
+
+@app.command()
+def run(
+    profile: ProfileOption,
+    workload: WorkloadOption,
+    db: DatabaseOption = "auto",
+    scale: ScaleOption = "laptop",
+    nodes: NodesOption = None,
+    repeats: RepeatsOption = 1,
+    seed: SeedOption = 1,
+    results: ResultsOption = RESULTS,
+    as_json: JsonOption = False,
+) -> None:
+    """One workload on one tier: start, load, warm up, measure, report, take down."""
+    request = campaign.Request([profile], [workload], db, scale, nodes, repeats, seed)
+    _carry_out(request, results, as_json, fail_if_worse=False, accept_inconclusive=True)
+
+
+@app.command()
+def compare(
+    profiles: ProfilesOption,
+    workloads: WorkloadsOption,
+    db: DatabaseOption = "auto",
+    scale: ScaleOption = "laptop",
+    nodes: NodesOption = None,
+    repeats: RepeatsOption = 5,
+    seed: SeedOption = 1,
+    margin: MarginOption = 5.0,
+    baseline: BaselineOption = None,
+    results: ResultsOption = RESULTS,
+    as_json: JsonOption = False,
+    fail_if_worse: FailOption = False,
+    accept_inconclusive: AcceptOption = False,
+) -> None:
+    """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
+    request = campaign.Request(
+        profiles.split(), workloads.split(), db, scale, nodes, repeats, seed, margin, baseline
+    )
+    _carry_out(request, results, as_json, fail_if_worse, accept_inconclusive)
+
+
+@app.command()
+def analyze(folder: Path, as_json: JsonOption = False) -> None:
+    """Makes verdict and report of a results folder again, from its files alone."""
+    _conclude(folder, as_json)
+
+
+@app.command(name="report")
+def show_report(folder: FolderArgument = None, results: ResultsOption = RESULTS) -> None:
+    """Shows the newest campaign again (or the one named)."""
+    chosen = folder or results / "latest"
+    if not chosen.exists():
+        raise UsageError(f"there is no campaign in {results} yet", advice="run `make demo` first")
+    _conclude(chosen, as_json=False)
+
+
+@app.command()
+def calibrate(profile: ProfileOption, scale: ScaleOption = "laptop") -> None:
+    """Holds a profile's disk against what its tier declares, with fio."""
+    gate = campaign.calibrate(profile, scale, ROOT, CACHE, _tell)
+    _tell.done()
+    _out.print(report.gate_table(gate))
+    raise typer.Exit(EXIT_DONE if gate.passed else EXIT_INCONCLUSIVE)
+
+
+@app.command()
+def setup() -> None:
+    """Provides what a first campaign needs: Docker engine, base image, our images."""
+    provision.provide(ROOT, CACHE, SystemClock(), SystemShell(), _tell)
+    _tell.done()
+
+
+@app.command(name="doctor")
+def show_doctor() -> None:
+    """Says what this machine offers and lacks."""
+    findings = doctor.examine(ROOT, CACHE, SystemClock())
+    for finding in findings:
+        mark = "[green]ok     [/green]" if finding.ok else "[red]missing[/red]"
+        _out.print(f"{mark} {escape(finding.subject)}: {escape(finding.text)}", highlight=False)
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(EXIT_UNAVAILABLE)
+
+
+@app.command(name="list")
+def show_list() -> None:
+    """Lists profiles, workloads, databases, load generators and tier mechanisms."""
+    for title, names in (
+        ("profiles", catalogue.names(ROOT / "profiles")),
+        ("workloads", catalogue.names(ROOT / "workloads")),
+        ("databases", tuple(databases())),
+        ("load generators", tuple(load_generators())),
+        ("tier mechanisms", tuple(tier_mechanisms())),
+    ):
+        _out.print(f"[bold]{title}[/bold]: {', '.join(names)}", highlight=False)
+
+
+@app.command()
+def clean() -> None:
+    """Removes leftovers in Docker and the kept data sets. Results stay."""
+    with host.only_one(campaign.LOCK):
+        removed = (*DockerContainers(SystemClock()).sweep(), *datasets.forget(CACHE))
+    for line in removed or ("nothing to remove",):
+        _out.print(line, highlight=False)
+
+
+def _carry_out(
+    request: campaign.Request,
+    results: Path,
+    as_json: bool,
+    fail_if_worse: bool,
+    accept_inconclusive: bool,
+) -> None:
+    made = campaign.make_plan(request, ROOT)
+    for note in made.notes:
+        _tell.warn(note)
+    folder = campaign.carry_out(made, ROOT, CACHE, results, _tell)
+    whole, verdict = _conclude(folder, as_json)
+    raise typer.Exit(_exit_code(whole, verdict, fail_if_worse, accept_inconclusive))
+
+
+def _conclude(folder: Path, as_json: bool) -> tuple[Campaign, Verdict]:
+    _tell.step("judging and writing the report")
+    whole, verdict, paths = campaign.conclude(folder)
+    _tell.done()
+    if as_json:
+        _out.print_json((folder / "verdict.json").read_text())
+        return whole, verdict
+    for part in report.console(whole, verdict):
+        _out.print(part)
+    for path in (paths.html, paths.markdown):
+        _out.print(f"report: {path.resolve()}", soft_wrap=True, highlight=False)
+    return whole, verdict
+
+
+def _exit_code(
+    whole: Campaign, verdict: Verdict, fail_if_worse: bool, accept_inconclusive: bool
+) -> int:
+    if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
+        return EXIT_WORSE
+    if any(data.record.outcome != "done" for data in whole.runs):
+        return EXIT_INCONCLUSIVE
+    undecided = any(decision.tier is None for decision in verdict.decisions)
+    return EXIT_INCONCLUSIVE if undecided and not accept_inconclusive else EXIT_DONE
+
+
+# ------------------------------------------------------------------ the edge
+
+
+def _complain(error: TierbenchError) -> None:
+    _tell.done()
+    _err.print(f"[red]tierbench:[/red] {escape(error.what)}", highlight=False)
+    for mistake in getattr(error, "mistakes", ()):
+        where = f"{mistake.where}: " if mistake.where else ""
+        _err.print(f"  {escape(where + mistake.what)}", highlight=False)
+    if error.evidence:
+        _err.print(escape(error.evidence.strip()), style="dim", highlight=False)
+    if error.advice:
+        _err.print(f"  → {escape(error.advice)}", highlight=False)
+
+
+def main() -> NoReturn:
+    """Runs a command; the only place that turns errors into exit codes."""
+    sys.exit(_guarded(lambda: app(standalone_mode=False)))
+
+
+def _guarded(command: Callable[[], Any]) -> int:
+    try:
+        code = command()
+    except KeyboardInterrupt:
+        _complain(
+            InterruptedByUser(
+                "interrupted",
+                advice="`tierbench analyze results/latest` makes a report of the finished runs",
+            )
+        )
+        return EXIT_INTERRUPTED
+    except TierbenchError as error:
+        _complain(error)
+        return error.exit_code
+    except (typer.Exit, typer.Abort) as end:
+        return int(getattr(end, "exit_code", EXIT_INTERRUPTED))
+    except Exception as error:
+        if type(error).__module__.startswith(("click", "typer")):
+            show = getattr(error, "show", None)
+            if show is not None:
+                show()
+            return EXIT_USAGE
+        _tell.done()
+        traceback.print_exc()
+        _err.print("[red]tierbench:[/red] this is our own fault; please report it with the above")
+        return EXIT_INTERNAL
+    return int(code or EXIT_DONE)

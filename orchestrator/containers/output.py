@@ -1,0 +1,58 @@
+"""The output of a command in a container, followed while it comes."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from docker.errors import DockerException
+
+from orchestrator.errors import TierbenchError
+
+
+class Output:
+    """The two streams of an exec, read by a thread so that the caller can look up meanwhile."""
+
+    def __init__(self, stream: Any) -> None:
+        self.out: list[str] = []
+        self.err: list[str] = []
+        self._pending = ""
+        self._queue: queue.Queue[tuple[bytes | None, bytes | None] | Exception | None] = (
+            queue.Queue()
+        )
+        threading.Thread(target=self._read, args=(stream,), daemon=True).start()
+
+    def _read(self, stream: Any) -> None:
+        try:
+            for chunk in stream:
+                self._queue.put(chunk)
+        except (DockerException, OSError, ValueError) as error:
+            self._queue.put(TierbenchError(f"the output stream broke: {error}"))
+        self._queue.put(None)
+
+    def follow(self, on_line: Callable[[str], None]) -> bool:
+        """Takes what has come within a quarter of a second; False when the stream has ended."""
+        try:
+            chunk = self._queue.get(timeout=0.25)
+        except queue.Empty:
+            return True
+        if chunk is None:
+            return False
+        if isinstance(chunk, Exception):
+            self.err.append(f"{chunk}\n")
+            return True
+        out, err = chunk
+        if err:
+            self.err.append(err.decode(errors="replace"))
+        if out:
+            text = out.decode(errors="replace")
+            self.out.append(text)
+            *lines, self._pending = (self._pending + text).split("\n")
+            for line in lines:
+                on_line(line)
+        return True
+
+    def tail(self) -> str:
+        return "\n".join(("".join(self.out) + "".join(self.err)).splitlines()[-20:])

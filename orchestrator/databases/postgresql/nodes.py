@@ -1,0 +1,161 @@
+"""The nodes as containers: how each is started, stopped, watched, and what is run inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from orchestrator.databases.postgresql import settings
+from orchestrator.databases.postgresql.sql import Extent
+from orchestrator.errors import NodeError, RunError, TierbenchError
+from orchestrator.model import ClusterSpec, Endpoint, Node, Volume
+from orchestrator.protocols import Completed, Container, ContainerSpec, Mount, World
+
+# The same for every cluster: it is reached from this machine and its own network only, it holds
+# generated rows, and a kept data set carries it from run to run.
+USER = PASSWORD = DATABASE = "bench"
+
+STOP_DEADLINE_S = 180.0
+WARM_S = 600.0
+_SHUT_DOWN = "database system is shut down"  # the last words of a clean stop
+
+
+def container_specs(
+    spec: ClusterSpec, volumes: Sequence[Volume], network: str, prefix: str, image: str
+) -> tuple[ContainerSpec, ...]:
+    """The nodes of a cluster: node 1 is the primary, at `prefix`.11; the others stream from it."""
+    options = settings.options(settings.applied(spec))
+    quorum = settings.options(
+        {"synchronous_standby_names": settings.synchronous_standby_names(spec.replication_factor)}
+    )
+    primary = f"{prefix}.11"
+    return tuple(
+        ContainerSpec(
+            name=f"{network}-node-{number}",
+            image=image,
+            command=("primary", *options, *quorum)
+            if number == 1
+            else ("standby", primary, settings.slot(number), *options),
+            role="database",
+            mounts=(Mount(volume.name, "/data"),),
+            network=network,
+            address=f"{prefix}.{10 + number}",
+            ports={settings.PORT: spec.port} if number == 1 else {},
+            cpus=spec.node.cpus,
+            memory_bytes=spec.node.memory_bytes,
+            # Parallel workers of a query meet here; it counts against the memory limit.
+            shared_memory_bytes=max(64 * 2**20, spec.node.memory_bytes // 4),
+        )
+        for number, volume in enumerate(volumes, start=1)
+    )
+
+
+def endpoint(primary: Container) -> Endpoint:
+    return Endpoint(
+        host=primary.address or primary.name,
+        port=settings.PORT,
+        local_port=primary.ports[settings.PORT],
+        user=USER,
+        password=PASSWORD,
+        database=DATABASE,
+    )
+
+
+def described(number: int, plan: ContainerSpec, volume: Volume, started: Container) -> Node:
+    return Node(
+        name=f"node-{number}",
+        role="database",
+        container=started.name,
+        process_id=started.process_id,
+        device=volume.device.removeprefix("/dev/") or None,
+        cpus=plan.cpus,
+        memory_bytes=plan.memory_bytes,
+    )
+
+
+def kill(names: Sequence[str], world: World) -> None:
+    for name in names:
+        with suppress(TierbenchError):  # what cannot be stopped is reported where it is removed
+            world.containers.stop(name, 0)
+
+
+def stop_cleanly(names: Sequence[str], world: World) -> None:
+    """The primary first: it ends only when its standbys have received its last checkpoint."""
+    for name in names:
+        world.containers.stop(name, STOP_DEADLINE_S)
+        said = log(name, world)
+        if not said.rstrip().endswith(_SHUT_DOWN):
+            raise NodeError(
+                f"{name} did not stop cleanly ({world.containers.state(name)})",
+                advice=f"its disk cannot be kept; it had {STOP_DEADLINE_S:g} s to write it",
+                evidence=said,
+            )
+
+
+def raise_if_dead(names: Sequence[str], world: World) -> None:
+    for name in names:
+        state = world.containers.state(name)
+        if state != "running":
+            raise NodeError(
+                f"the database node {name} is {state}",
+                advice="its last log lines say why; out of memory means: give nodes more of it",
+                evidence=log(name, world),
+            )
+
+
+def log(name: str, world: World) -> str:
+    return f"{name}:\n{world.containers.logs(name, tail=20)}"
+
+
+# ------------------------------------------------------------------ commands in containers
+
+_AS_BENCH = (f"--username={USER}", f"--dbname={DATABASE}")
+PSQL = ("psql", *_AS_BENCH, "--no-psqlrc", "--quiet", "--output=/dev/null", "--set=ON_ERROR_STOP=1")
+VACUUM = ("vacuumdb", *_AS_BENCH, "--quiet", "--freeze", "--analyze")
+
+
+def run(node: Node, argv: Sequence[str], timeout_s: float, world: World) -> Completed:
+    """RunError where the command fails, NodeError where its node dies."""
+    container = node.container or node.name
+    done = world.containers.exec(container, argv, timeout_s=timeout_s, watch=(container,))
+    if done.exit_code != 0:
+        raise RunError(
+            f"{argv[0]} failed on {container} (exit {done.exit_code})",
+            advice="look at the database's log among the raw files of the run",
+            evidence=done.err[-2000:],
+        )
+    return done
+
+
+def read(node: Node, extents: Sequence[Extent], world: World) -> bool:
+    """Whether all was read within the time allowed."""
+    container = node.container or node.name
+    text = "; ".join(extent.sql() for extent in extents)
+    done = world.containers.exec(
+        container,
+        (*PSQL, "--command", text),
+        timeout_s=WARM_S + 30,
+        env={"PGOPTIONS": f"-c transaction_timeout={WARM_S:g}s"},
+        watch=(container,),
+    )
+    if done.exit_code != 0 and "transaction timeout" not in done.err:
+        raise RunError(f"filling the cache of {container} failed", evidence=done.err[-2000:])
+    return done.exit_code == 0
+
+
+def verified(image: str, own: Mapping[str, str], world: World) -> str:
+    """What the server in the image says against settings: one line for each that it refuses."""
+    plan = ContainerSpec(
+        name="tierbench-verify-settings",
+        image=image,
+        command=("idle",),
+        role="database",
+        init=True,
+        stop_timeout_s=1,
+    )
+    pairs = [f"{name}={value}" for name, value in own.items()]
+    with world.containers.running(plan) as idle:
+        done = world.containers.exec(idle.name, ("node", "verify", *pairs), timeout_s=60)
+    if done.exit_code != 0:
+        raise RunError(f"{image} could not verify settings", evidence=done.err[-2000:])
+    return done.out

@@ -1,0 +1,213 @@
+"""What is asked of a PostgreSQL server in SQL: one session, its facts, what its cache should hold.
+
+The only module of this family that imports psycopg; its errors stop here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import psycopg
+from psycopg.rows import dict_row
+
+from orchestrator.databases.postgresql.settings import DURABILITY, durable
+from orchestrator.errors import RunError
+from orchestrator.model import Endpoint
+
+Row = dict[str, Any]
+
+
+class Session(Protocol):
+    def rows(self, sql: str) -> list[Row]:
+        """Runs one statement; its rows by column name. RunError with the server's own words."""
+
+
+class _Psycopg:
+    def __init__(self, connection: psycopg.Connection[Row]) -> None:
+        self._connection = connection
+
+    def rows(self, sql: str) -> list[Row]:
+        cursor = self._connection.execute(sql.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
+@contextmanager
+def session(endpoint: Endpoint, statement_timeout_s: float) -> Iterator[Session]:
+    """A session in autocommit mode over 127.0.0.1. RunError where the server cannot be reached,
+    refuses a statement, or takes longer for one than `statement_timeout_s`."""
+    try:
+        with psycopg.connect(
+            host="127.0.0.1",
+            port=endpoint.local_port,
+            user=endpoint.user,
+            password=endpoint.password,
+            dbname=endpoint.database,
+            application_name="tierbench",
+            connect_timeout=5,
+            options=f"-c statement_timeout={round(statement_timeout_s * 1000)}",
+            autocommit=True,
+            row_factory=dict_row,
+        ) as connection:
+            yield _Psycopg(connection)
+    except psycopg.Error as error:
+        where = f"PostgreSQL at 127.0.0.1:{endpoint.local_port}"
+        raise RunError(
+            f"{where}: {' '.join(str(error).split())}",
+            advice="look at the database's log among the raw files of the run",
+        ) from error
+
+
+# ------------------------------------------------------------------ replication
+
+# A standby counts once it streams, is in the quorum and has replayed what the primary has flushed.
+_IN_SYNC = """
+SELECT count(*) AS replicas_in_sync FROM pg_stat_replication
+WHERE state = 'streaming' AND sync_state = 'quorum' AND replay_lsn >= pg_current_wal_flush_lsn()
+"""
+
+
+def replicas_in_sync(asked: Session) -> int:
+    """Standbys that stream and have replayed all that the primary has flushed."""
+    return int(asked.rows(_IN_SYNC)[0]["replicas_in_sync"])
+
+
+# ------------------------------------------------------------------ facts
+
+_NOW = """
+SELECT current_setting('server_version') AS version,
+       pg_database_size(current_database()) AS data_bytes,
+       (SELECT sum(size)::bigint FROM pg_ls_waldir()) AS wal_kept_bytes,
+       pg_size_bytes(current_setting('shared_buffers')) AS shared_buffers_bytes,
+       (SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming') AS replicas,
+       (SELECT coalesce(max(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), replay_lsn)), 0)::bigint
+          FROM pg_stat_replication) AS replay_lag_bytes
+"""
+_SETTINGS = "SELECT name, current_setting(name) AS value FROM pg_settings WHERE {} ORDER BY name"
+# Counters since `begin_measuring`. "Read" means not in shared buffers: the page cache may still
+# have had it. What reached the disk is in the telemetry.
+_COUNTERS = """
+SELECT d.stats_reset::text AS reset_at, d.xact_commit, d.xact_rollback, d.deadlocks,
+       d.blks_hit, d.blks_read, d.blk_read_time / 1000 AS blks_read_s, d.temp_bytes,
+       coalesce(d.checksum_failures, 0) AS checksum_failures,
+       c.num_timed AS checkpoints_timed, c.num_requested AS checkpoints_requested,
+       c.buffers_written AS checkpoint_buffers_written,
+       w.wal_bytes::bigint, w.wal_records, w.wal_fpi, w.wal_sync AS wal_syncs,
+       w.wal_sync_time / 1000 AS wal_sync_s,
+       (SELECT coalesce(sum(autovacuum_count), 0)::bigint FROM pg_stat_user_tables) AS autovacuums
+FROM pg_stat_database d, pg_stat_checkpointer c, pg_stat_wal w
+WHERE d.datname = current_database()
+"""
+
+
+def facts(asked: Session, memory_bytes: int | None) -> Row:
+    """What the server says of itself; `since_reset` counts since `reset_counters`."""
+    now = asked.rows(_NOW)[0]
+    counters = asked.rows(_COUNTERS)[0]
+    durability = _named(asked, "name IN ({})".format(", ".join(f"'{n}'" for n in DURABILITY)))
+    touched = counters["blks_hit"] + counters["blks_read"]
+    syncs = counters["wal_syncs"]
+    return {
+        **now,
+        "durability": durability,
+        "durable": all(durable(name, value) for name, value in durability.items()),
+        "settings": _named(asked, "source = 'command line'"),
+        "cache_bytes": memory_bytes,
+        "replicas_in_sync": replicas_in_sync(asked),
+        "since_reset": {
+            **counters,
+            "buffer_hit_ratio": counters["blks_hit"] / touched if touched else None,
+            "wal_sync_avg_s": counters["wal_sync_s"] / syncs if syncs else None,
+        },
+    }
+
+
+def _named(asked: Session, condition: str) -> dict[str, str]:
+    return {row["name"]: row["value"] for row in asked.rows(_SETTINGS.format(condition))}
+
+
+def reset_counters(asked: Session) -> None:
+    asked.rows("SELECT pg_stat_reset(), pg_stat_reset_shared()")
+
+
+# ------------------------------------------------------------------ filling the cache
+
+_RELATIONS = """
+SELECT c.oid::bigint AS oid, c.relkind = 'i' AS is_index,
+       pg_relation_size(c.oid) / current_setting('block_size')::int AS blocks
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'i', 'm') AND n.nspname !~ '^(pg_|information_schema)'
+  AND pg_relation_size(c.oid) > 0
+ORDER BY c.oid
+"""
+BLOCK_BYTES = 8192
+_PIECE_BLOCKS = 64 * 2**20 // BLOCK_BYTES
+# Shared buffers also hold the catalogue; the rest of the memory also holds sessions and the
+# second copies of what went through the page cache into shared buffers.
+_SHARED_SHARE, _FILE_SHARE = 0.95, 0.9
+
+
+@dataclass(frozen=True)
+class Relation:
+    oid: int
+    is_index: bool
+    blocks: int
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Blocks `first` to `last` of a relation. Mode "buffer" ends in shared buffers, "read" in the
+    page cache."""
+
+    oid: int
+    mode: Literal["buffer", "read"]
+    first: int
+    last: int
+
+    def sql(self) -> str:
+        """Clipped to what is there: a standby's files may end a few empty blocks earlier."""
+        end = f"pg_relation_size({self.oid}) / {BLOCK_BYTES}"
+        return (
+            f"SELECT pg_prewarm({self.oid}, '{self.mode}', 'main', {self.first}, "
+            f"least({self.last}, {end} - 1)) WHERE {self.first} < {end}"
+        )
+
+
+def cache_plan(asked: Session, memory_bytes: int) -> tuple[Extent, ...]:
+    """What a cache of `memory_bytes` should hold of this server's data, in reading order."""
+    relations = [Relation(**row) for row in asked.rows(_RELATIONS)]
+    shared_bytes = int(asked.rows(_NOW)[0]["shared_buffers_bytes"])
+    return fill(
+        relations,
+        shared_blocks=int(_SHARED_SHARE * shared_bytes) // BLOCK_BYTES,
+        file_blocks=int(_FILE_SHARE * (memory_bytes - shared_bytes)) // BLOCK_BYTES,
+    )
+
+
+def fill(relations: Sequence[Relation], shared_blocks: int, file_blocks: int) -> tuple[Extent, ...]:
+    """Indexes before tables, shared buffers before the page cache, each relation in proportion.
+
+    A block of an index is touched more often than a block of its table, so that is what a cache
+    that has long been in use holds; of the tables any part is as good as another where keys are
+    drawn uniformly.
+    """
+    extents: list[Extent] = []
+    for wanted in (True, False):
+        group = [relation for relation in relations if relation.is_index is wanted]
+        total = sum(relation.blocks for relation in group)
+        shared = min(total, shared_blocks)
+        filed = min(total - shared, file_blocks)
+        shared_blocks, file_blocks = shared_blocks - shared, file_blocks - filed
+        for relation in group:
+            split = relation.blocks * shared // total
+            end = min(relation.blocks, split + -(-relation.blocks * filed // total))
+            extents += _pieces(relation.oid, "buffer", 0, split)
+            extents += _pieces(relation.oid, "read", split, end)
+    return tuple(extents)
+
+
+def _pieces(oid: int, mode: Literal["buffer", "read"], start: int, end: int) -> Iterator[Extent]:
+    for first in range(start, end, _PIECE_BLOCKS):
+        yield Extent(oid, mode, first, min(first + _PIECE_BLOCKS, end) - 1)

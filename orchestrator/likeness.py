@@ -1,0 +1,105 @@
+"""Whether two runs differ in nothing but their tier: else their figures are not compared. Pure.
+
+The size of the disk belongs to the tier (many tiers grow with it), so it may differ; the data on it
+may not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from orchestrator.frames import RunData
+from orchestrator.model import Record, Workload
+from orchestrator.units import format_bytes
+
+MAX_DATA_DIFFERENCE_PCT = 5.0
+_GROUPS = ("database", "database_before")  # of facts, in order of preference
+_COMPARED = ("database", "version", "image", "stand_in", "durable", "durability")
+
+
+def differences(left: Record, right: Record) -> tuple[str, ...]:
+    """What differs besides the tier, one phrase each: `database version 17.2 against 16.4`."""
+    return (
+        *_cluster(left, right),
+        *_workload(left.workload, right.workload),
+        *_facts(left, right),
+        *_data(left, right),
+    )
+
+
+def among(runs: Sequence[RunData]) -> tuple[str, ...]:
+    """What differs among runs that should be alike, each thing once."""
+    found = (phrase for run in runs[1:] for phrase in differences(runs[0].record, run.record))
+    return tuple(dict.fromkeys(found))
+
+
+def _cluster(left: Record, right: Record) -> Iterator[str]:
+    one, two = left.profile.cluster, right.profile.cluster
+    yield from _unlike("database", one.database, two.database)
+    yield from _unlike("asked-for version", one.version, two.version)
+    yield from _unlike("number of nodes", one.nodes, two.nodes)
+    yield from _unlike("replication factor", one.replication_factor, two.replication_factor)
+    yield from _unlike("CPUs per node", one.node.cpus, two.node.cpus)
+    if one.node.memory_bytes != two.node.memory_bytes:
+        sizes = [format_bytes(spec.node.memory_bytes) for spec in (one, two)]
+        yield f"memory per node {sizes[0]} against {sizes[1]}"
+    yield from _leaves("setting", one.settings, two.settings)
+
+
+def _workload(left: Workload, right: Workload) -> Iterator[str]:
+    for field in fields(left):
+        one, two = getattr(left, field.name), getattr(right, field.name)
+        if field.name == "dataset":
+            yield from _unlike("data set", one.family, two.family)
+            yield from _leaves("data set's", one.parameters, two.parameters)
+        elif field.name == "options":
+            yield from _leaves("workload option", one, two)
+        else:
+            yield from _unlike(f"workload's {field.name}", one, two)
+
+
+def _facts(left: Record, right: Record) -> Iterator[str]:
+    """What was read back from the servers, and from the generator."""
+    one, two = _group(left, *_GROUPS), _group(right, *_GROUPS)
+    for key in _COMPARED:
+        if key in one and key in two:
+            yield from _leaves("running database's", {key: one[key]}, {key: two[key]})
+    one, two = _group(left, "generator"), _group(right, "generator")
+    if "version" in one and "version" in two:
+        yield from _unlike("load generator's version", one["version"], two["version"])
+
+
+def _data(left: Record, right: Record) -> Iterator[str]:
+    """As the runs began, where that was recorded: inserts make faster tiers end with more."""
+    one, two = (_group(record, "database_before").get("data_bytes") for record in (left, right))
+    if not (isinstance(one, (int, float)) and isinstance(two, (int, float))):
+        return
+    if abs(one - two) > MAX_DATA_DIFFERENCE_PCT / 100 * max(one, two):
+        yield f"data before the run {format_bytes(one)} against {format_bytes(two)}"
+
+
+def _group(record: Record, *names: str) -> Mapping[str, Any]:
+    found = (record.facts[name] for name in names if isinstance(record.facts.get(name), Mapping))
+    return next(found, {})
+
+
+def _leaves(
+    what: str, left: Mapping[str, Any], right: Mapping[str, Any], prefix: str = ""
+) -> Iterator[str]:
+    for key in dict.fromkeys((*left, *right)):
+        one, two = left.get(key), right.get(key)
+        if isinstance(one, Mapping) and isinstance(two, Mapping):
+            yield from _leaves(what, one, two, f"{prefix}{key}.")
+        else:
+            yield from _unlike(f"{what} {prefix}{key}", one, two)
+
+
+def _unlike(what: str, left: Any, right: Any) -> Iterator[str]:
+    if left != right:
+        yield f"{what} {_word(left)} against {_word(right)}"
+
+
+def _word(value: Any) -> str:
+    return "not given" if value is None else str(value)

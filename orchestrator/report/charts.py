@@ -1,0 +1,217 @@
+"""Charts as static SVG, drawn with altair and rendered by vl-convert: no browser, no network.
+
+A tier has one colour in all charts and tables. The colours are those of Okabe and Ito (Color
+Universal Design, 2008), chosen to stay apart for every common kind of colour blindness; yellow,
+unreadable on white, gives way to grey.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from orchestrator import units
+from orchestrator.model import Delta, Tier
+from orchestrator.report.series import Series
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
+_WIDTH, _HEIGHT = 320, 150
+_CAP_IN_VIEW = 2.5
+_SHADE = "#808080"
+_INK, _GRID = "#444444", "#dddddd"
+_Layers = alt.LayerChart | alt.FacetChart
+
+
+def colours(tiers: Sequence[str]) -> dict[str, str]:
+    """Tier → colour, by position; an eighth tier starts over."""
+    return {tier: PALETTE[place % len(PALETTE)] for place, tier in enumerate(tiers)}
+
+
+@dataclass(frozen=True)
+class Cap:
+    """A declared limit to draw across a chart."""
+
+    tier: str
+    label: str
+    value: float
+
+
+def caps(tiers: Mapping[str, Tier], metric: str, highest: float) -> tuple[Cap, ...]:
+    """The declared limits that stand within sight of what was measured; others would flatten it."""
+    found = []
+    for name, tier in tiers.items():
+        burst = tier.burst
+        base = tier.iops if metric == "disk_iops" else tier.bytes_per_s
+        peak = None
+        if burst is not None:
+            peak = burst.iops if metric == "disk_iops" else burst.bytes_per_s
+        for value, what in ((base, "cap"), (peak, "burst cap")):
+            if value is not None and value <= _CAP_IN_VIEW * highest:
+                shown = units.format_quantity(value, "" if metric == "disk_iops" else "bytes/s")
+                found.append(Cap(name, f"{name} {what}, {shown}", float(value)))
+    return tuple(found)
+
+
+def over_time(
+    series: Series,
+    tiers: Sequence[str],
+    title: str,
+    unit: str,
+    factor: float = 1.0,
+    limits: Sequence[Cap] = (),
+) -> str:
+    """One thin line per run in its tier's colour, warm-up shaded, limits dashed. SVG text."""
+    table = series.table.assign(value=(series.table["value"] * factor).round(6))
+    start_s = min(float(table["seconds"].min()), 0.0)
+    heading = {"title": {"text": title, "subtitle": unit}}
+    spec = dict(_over_time_spec(tuple(tiers), bool(limits))) | heading
+    return _svg(
+        spec,
+        runs=table.to_dict("records"),
+        warm_up=[{"from": start_s, "to": 0.0, "text": "warm-up" if start_s else ""}],
+        caps=[{"tier": c.tier, "cap": c.value * factor, "text": c.label} for c in limits],
+    )
+
+
+@cache
+def _over_time_spec(tiers: tuple[str, ...], with_caps: bool) -> Mapping[str, Any]:
+    """The drawing without its data: altair takes its time, so each kind is made once."""
+    x = alt.X("seconds:Q", title="seconds since measuring began", scale=alt.Scale(nice=False))
+    y = alt.Y("value:Q", title=None, scale=alt.Scale(zero=True))
+    line = alt.Chart(alt.NamedData("runs")).mark_line(strokeWidth=1.2, opacity=0.85, clip=True)
+    lines = line.encode(x=x, y=y, color=_colour(tiers), detail="run:N")
+    layers = [_warm_up_shade(), alt.layer(lines)]
+    if with_caps:
+        layers.append(_cap_layers(tiers))
+    chart = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)
+    made: dict[str, Any] = chart.to_dict()
+    return made
+
+
+def _colour(tiers: Sequence[str], legend: bool = True) -> alt.Color:
+    scale = alt.Scale(domain=list(tiers), range=list(colours(tiers).values()))
+    shown = alt.Legend(orient="bottom", columns=4, title=None, symbolType="stroke")
+    return alt.Color("tier:N", scale=scale, legend=shown if legend else None)
+
+
+def _warm_up_shade() -> _Layers:
+    base = alt.Chart(alt.NamedData("warm_up")).encode(x="from:Q")
+    shade = base.mark_rect(color=_SHADE, opacity=0.14).encode(x2="to:Q")
+    word = base.mark_text(align="left", baseline="top", dx=3, dy=3, fontSize=10, color=_SHADE)
+    return alt.layer(shade, word.encode(y=alt.value(0), text="text:N"))
+
+
+def _cap_layers(tiers: Sequence[str]) -> _Layers:
+    base = alt.Chart(alt.NamedData("caps")).encode(y="cap:Q", color=_colour(tiers))
+    rule = base.mark_rule(strokeDash=[5, 4], strokeWidth=1.2)
+    word = base.mark_text(align="right", baseline="bottom", dy=-2, fontSize=10)
+    return alt.layer(rule, word.encode(x=alt.value(_WIDTH - 3), text="text:N"))
+
+
+# ------------------------------------------------------------------ deltas
+
+
+def changes(
+    deltas: Sequence[Delta], tiers: Sequence[str], margin_pct: float, title: str, better: str
+) -> str:
+    """A dot per contender and workload with its interval; within the margin is shaded. SVG text."""
+    rows = [_change_row(delta) for delta in deltas]
+    scale = alt.Scale(domain=list(_domain(deltas, margin_pct)), nice=False)
+    x = alt.X("change:Q", title="change against the baseline, %", scale=scale)
+    y = alt.Y("tier:N", title=None, sort=list(tiers), axis=alt.Axis(domain=False, ticks=False))
+    base = alt.Chart().encode(y=y, color=_colour(tiers, legend=False))
+    layers = (
+        _margin_shade(margin_pct),
+        alt.Chart().mark_rule(color=_SHADE).encode(x=alt.datum(0)),
+        base.mark_rule(strokeWidth=2, clip=True).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
+        base.mark_point(size=55, filled=True, opacity=1).encode(x=x),
+    )
+    workloads = list(dict.fromkeys(delta.workload for delta in deltas))
+    header = alt.Header(title=None, labelAlign="left", labelAnchor="start", labelOrient="top")
+    chart = (
+        alt.layer(*layers, data=alt.NamedData("changes"))
+        .properties(width=_WIDTH - 30, height=alt.Step(18))
+        .facet(row=alt.Row("workload:N", sort=workloads, header=header), spacing=8)
+        .properties(title=alt.Title(title, subtitle=better))
+    )
+    return _svg(chart.to_dict(), changes=rows)
+
+
+def _margin_shade(margin_pct: float) -> alt.Chart:
+    shade: alt.Chart = alt.Chart().mark_rect(color=_SHADE, opacity=0.14)
+    return shade.encode(x=alt.datum(-margin_pct), x2=alt.datum(margin_pct))
+
+
+def _change_row(delta: Delta) -> dict[str, Any]:
+    return {
+        "tier": delta.contender,
+        "workload": delta.workload,
+        "change": delta.change_pct,
+        "low": delta.change_pct if delta.ci_low_pct is None else delta.ci_low_pct,
+        "high": delta.change_pct if delta.ci_high_pct is None else delta.ci_high_pct,
+    }
+
+
+def _domain(deltas: Sequence[Delta], margin_pct: float) -> tuple[float, float]:
+    """All dots and the margin; intervals too, unless they dwarf the dots: then they are cut."""
+    rows = [_change_row(delta) for delta in deltas]
+    reach = max(margin_pct, *(abs(row["change"]) for row in rows)) * 2
+    low = max(min(row["low"] for row in rows), -reach, -100.0)
+    high = min(max(row["high"] for row in rows), reach)
+    low, high = min(low, -margin_pct), max(high, margin_pct)
+    room = (high - low) * 0.05
+    return low - room, high + room
+
+
+# ------------------------------------------------------------------ rendering
+
+
+_LOOK: Mapping[str, Any] = {
+    "background": "white",
+    "font": "system-ui, sans-serif",
+    "view": {"stroke": None},
+    "title": {
+        "anchor": "start",
+        "frame": "group",
+        "fontSize": 13,
+        "fontWeight": 600,
+        "color": _INK,
+        "subtitleColor": "#666666",
+        "subtitleFontSize": 11,
+        "offset": 8,
+    },
+    "axis": {
+        "labelColor": "#666666",
+        "titleColor": "#666666",
+        "titleFontWeight": "normal",
+        "titleFontSize": 11,
+        "labelFontSize": 11,
+        "gridColor": _GRID,
+        "domainColor": _GRID,
+        "tickColor": _GRID,
+        "tickCount": 5,
+    },
+    "axisX": {"grid": False},
+    "legend": {"labelColor": _INK, "labelFontSize": 11, "symbolStrokeWidth": 3, "offset": 4},
+    "header": {"labelColor": _INK, "labelFontSize": 11, "labelFontWeight": 600, "labelPadding": 2},
+}
+
+
+def _svg(spec: dict[str, Any], **tables: Sequence[Mapping[Any, Any]]) -> str:
+    """Rendered with its data, which altair never sees: it would check every row."""
+    full = spec | {"config": dict(_LOOK), "datasets": {k: list(v) for k, v in tables.items()}}
+    return str(vl_convert.vegalite_to_svg(full))
+
+
+_ID = re.compile(r'(\bid="|url\(#|href="#)')
+
+
+def with_own_ids(svg: str, prefix: str) -> str:
+    """The SVG with its ids made unlike those of other charts on the same page."""
+    return _ID.sub(rf"\g<1>{prefix}-", svg)

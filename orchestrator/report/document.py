@@ -1,0 +1,45 @@
+"""Arranges a campaign and its verdict into one Document: the order in which a reader needs it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from orchestrator.frames import Campaign
+from orchestrator.model import Verdict
+from orchestrator.report import conditions, disks, figures, method, summary, tables
+from orchestrator.report.blocks import Document, Part, Section
+from orchestrator.report.findings import Findings
+from orchestrator.report.stamps import stamps
+
+
+def arrange(campaign: Campaign, verdict: Verdict) -> Document:
+    """The first screen, then tables, causes, charts, and the conditions they hold under."""
+    findings = Findings(campaign, verdict)
+    word, text = summary.status(findings)
+    return Document(
+        title=summary.title(findings),
+        subtitle=summary.subtitle(findings),
+        status=word,
+        status_text=text,
+        stamps=stamps(findings),
+        answers=summary.answers(findings),
+        verdicts=summary.verdict_table(findings),
+        footnotes=findings.footnotes,
+        sections=(
+            tables.measured(findings),
+            _deltas(findings),
+            tables.limits(findings),
+            figures.over_time(findings),
+            disks.disks(findings),
+            conditions.cache(findings),
+            conditions.environment(findings),
+            method.method(findings),
+        ),
+        tiers=findings.tiers,
+    )
+
+
+def _deltas(findings: Findings) -> Section:
+    section = tables.deltas(findings)
+    drawn = figures.changes(findings)
+    return replace(section, parts=(*section.parts, Part("", drawn))) if drawn else section

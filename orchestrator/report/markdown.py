@@ -1,0 +1,137 @@
+"""Draws a Document as Markdown (GitHub's kind, for its tables): text and links to charts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from orchestrator.report.blocks import (
+    Answer,
+    Block,
+    Cell,
+    Code,
+    Document,
+    Figures,
+    Footnote,
+    Items,
+    Paragraph,
+    Section,
+    Table,
+)
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def draw(document: Document) -> str:
+    """The whole report as one Markdown text, ending in a newline."""
+    pieces = [
+        f"# {_plain(document.title)}",
+        _plain(document.subtitle),
+        f"**{document.status.upper()}.** {_plain(document.status_text)}",
+        *_stamps(document),
+        *(_answer(answer, len(document.tiers)) for answer in document.answers),
+        _table(document.verdicts),
+        *_footnotes(document.footnotes),
+    ]
+    for section in document.sections:
+        pieces.extend(_section(section))
+    return "\n\n".join(piece for piece in pieces if piece) + "\n"
+
+
+def _stamps(document: Document) -> Iterator[str]:
+    if document.stamps:
+        yield "\n>\n".join(
+            f"> **{_plain(stamp.label)}.** {_plain(stamp.text)}" for stamp in document.stamps
+        )
+
+
+def _answer(answer: Answer, tiers: int) -> str:
+    if tiers < 2:
+        return f"**{_plain(answer.workload)}**: {_plain(answer.text)}"
+    chosen = _plain(answer.tier) if answer.tier else "no answer"
+    price = f" ({_plain(answer.price)})" if answer.price else ""
+    return f"**{_plain(answer.workload)}: {chosen}**{price}. {_plain(answer.text)}"
+
+
+def _footnotes(footnotes: tuple[Footnote, ...]) -> Iterator[str]:
+    if footnotes:
+        yield "**Doubts**"
+        yield "\n".join(
+            f"- {_raised((note.number,))} {_plain(note.text)} *{_plain(note.advice)}* "
+            f"({_plain(note.where)})"
+            for note in footnotes
+        )
+
+
+def _section(section: Section) -> Iterator[str]:
+    yield f"## {_plain(section.title)}"
+    for part in section.parts:
+        if part.title:
+            yield f"### {_plain(part.title)}"
+        for block in part.blocks:
+            yield _block(block)
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Table():
+            return _table(block)
+        case Paragraph():
+            return _paragraph(block)
+        case Items(rows=rows):
+            return "\n".join(f"- {_paragraph(row)}" for row in rows)
+        case Code(text=text):
+            return f"```sh\n{text}\n```"
+        case Figures():
+            return _figures(block)
+
+
+def _paragraph(paragraph: Paragraph) -> str:
+    lead = f"**{_plain(paragraph.lead)}**: " if paragraph.lead else ""
+    return lead + _plain(paragraph.text)
+
+
+def _figures(figures: Figures) -> str:
+    images = "\n".join(f"![{_plain(f.title)}]({f.path})" for f in figures.rows)
+    return f"{images}\n\n{_plain(figures.caption)}" if figures.caption else images
+
+
+def _table(table: Table) -> str:
+    width = len(table.columns)
+    lines = [
+        _row(_plain(column.title) for column in table.columns),
+        _row("---:" if column.numeric else "---" for column in table.columns),
+    ]
+    for cells in table.rows:
+        drawn = [_cell(cell) for cell in cells]
+        lines.append(_row(drawn + [""] * (width - len(drawn))))
+    text = "\n".join(lines)
+    return "\n\n".join((text, *(_plain(remark) for remark in table.remarks)))
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(cell: Cell) -> str:
+    text = _plain(cell.text)
+    if cell.href:
+        text = f"[{text}]({cell.href})"
+    if cell.missing:
+        text = f"*{text}*"
+    if cell.strong:
+        text = f"**{text}**"
+    if cell.word:
+        text = f"{text} **{cell.word}**"
+    text += _raised(cell.notes)
+    return f"{text} ({_plain(cell.detail)})" if cell.detail else text
+
+
+def _raised(numbers: tuple[int, ...]) -> str:
+    return "·".join(str(number).translate(_RAISED) for number in numbers)
+
+
+def _plain(text: str) -> str:
+    """Text with Markdown's own signs escaped and line breaks closed up."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

@@ -1,0 +1,37 @@
+"""Draws a Document as one HTML page that needs no other file: style and charts inside it."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from orchestrator.report import charts
+from orchestrator.report.blocks import Block, Document, Figure
+
+
+def draw(document: Document) -> str:
+    """The whole page. All text is escaped; the charts are our own SVG and stand as they are."""
+    here = resources.files(__package__)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["kind"] = _kind
+    environment.filters["inline_svg"] = _inline
+    template = environment.from_string((here / "page.html.jinja").read_text(encoding="utf-8"))
+    style = Markup((here / "page.css").read_text(encoding="utf-8"))
+    colour = charts.colours(document.tiers)
+    return template.render(document=document, style=style, colour=colour) + "\n"
+
+
+def _kind(block: Block) -> str:
+    """Which macro draws a block."""
+    return type(block).__name__.lower()
+
+
+def _inline(figure: Figure) -> Markup:
+    """A chart inside the page: ids of its own, and a name for those who hear the page."""
+    svg = charts.with_own_ids(figure.svg, figure.name)
+    named = Markup('<svg role="img" aria-label="{}" ').format(figure.title)
+    return Markup(svg.replace("<svg ", str(named), 1))

@@ -1,0 +1,119 @@
+-- Loads sysbench's tables sbtest1…N through COPY, in parallel also within a table. The
+-- tables are those of sysbench's "prepare" (columns, types, filling, serial id, secondary
+-- index k_N); with sysbench's loader they take about three times as long. Run by luajit:
+--   luajit /workloads/sysbench/load.lua --tables=4 --table-size=250000 --workers=2
+--          --pgsql-host=… --pgsql-db=…
+-- Options (default): --tables (1), --table-size (10000), --workers (2), --seed (1),
+--   --create-secondary (on), --reset (off: existing tables are an error), --pgsql-host
+--   (localhost), --pgsql-port (5432), --pgsql-user (postgres), --pgsql-password, --pgsql-db
+--   (postgres), --dialect (postgresql) | yugabytedb: keys and index before the rows.
+-- Writes one JSON object per line: phase "load" about once a second (parts_done, parts,
+-- rows, bytes, rows_per_s, bytes_per_s, elapsed_s, eta_s), "keys" (tables_done, tables),
+-- "done"; a failure is {"phase":"failed","message":…}, a line on standard error, status 1.
+-- Ends with ANALYZE and an exact count of every table. A part (up to 250,000 rows) is
+-- one transaction; k is uniform, as with --rand-type=uniform.
+local here = arg[0]:match("^(.*)/[^/]*$") or "."
+package.path = here .. "/../lib/?.lua;" .. package.path
+
+local clock = require("clock")
+local pq = require("pq")
+local rows = require("rows")
+local workers = require("workers")
+
+local PART_ROWS = 250000
+local C_GROUPS, PAD_GROUPS = 10, 5
+local opt
+
+local function connect(index)
+   local conn = pq.connect(pq.address(opt, index))
+   if opt.dialect == "postgresql" then conn:exec("SET maintenance_work_mem = '128MB'") end
+   return conn
+end
+
+local function add_index(conn, t)
+   if opt.create_secondary then conn:exec(string.format("CREATE INDEX k_%d ON sbtest%d (k)", t, t)) end
+end
+
+local function create(conn, t)
+   if opt.reset then conn:exec("DROP TABLE IF EXISTS sbtest" .. t) end
+   local key = opt.dialect == "yugabytedb" and ", PRIMARY KEY (id)" or ""
+   conn:exec(string.format([[CREATE TABLE sbtest%d (id serial, k integer DEFAULT 0 NOT NULL,
+      c char(120) DEFAULT '' NOT NULL, pad char(60) DEFAULT '' NOT NULL%s)]], t, key))
+   if opt.dialect == "yugabytedb" then add_index(conn, t) end
+end
+
+local function parts()
+   local list = {}
+   for t = 1, opt.tables do
+      for first = 1, opt.table_size, PART_ROWS do
+         list[#list + 1] = {t = t, first = first, last = math.min(first + PART_ROWS - 1, opt.table_size)}
+      end
+   end
+   return list
+end
+
+local function load_part(conn, part, share)
+   math.randomseed((opt.seed * 1024 + part.t) * 65536 + math.floor(part.first / PART_ROWS))
+   conn:copy_start(string.format("COPY sbtest%d (id, k, c, pad) FROM STDIN", part.t))
+   rows.start(function(data, n, count)
+      conn:copy_data(data, n)
+      share.rows, share.bytes = share.rows + count, share.bytes + n
+   end)
+   for id = part.first, part.last do
+      rows.int(id)
+      rows.int(math.random(opt.table_size))
+      rows.digit_groups(C_GROUPS)
+      rows.digit_groups(PAD_GROUPS)
+      rows.end_row()
+   end
+   rows.flush()
+   conn:copy_end()
+   share.units = share.units + 1
+end
+
+local function load()
+   local list = parts()
+   local n = math.min(opt.workers, #list)
+   if n == 0 then return end
+   local phase = {name = "load", units = "parts", count = #list, effort = opt.tables * opt.table_size}
+   workers.run(n, phase, function(index, share)
+      local conn = connect(index)
+      for i = index + 1, #list, n do load_part(conn, list[i], share) end
+   end)
+end
+
+local function finish_table(conn, t)
+   if opt.dialect ~= "yugabytedb" then
+      conn:exec(string.format("ALTER TABLE sbtest%d ADD PRIMARY KEY (id)", t))
+      add_index(conn, t)
+   end
+   conn:exec(string.format("SELECT setval('sbtest%d_id_seq', %d, true)", t, math.max(opt.table_size, 1)))
+   conn:exec("ANALYZE sbtest" .. t)
+   local n = tonumber(conn:exec("SELECT count(*) FROM sbtest" .. t)[1][1])
+   if n ~= opt.table_size then error(string.format("sbtest%d has %d rows instead of %d", t, n, opt.table_size), 0) end
+end
+
+local function finish_tables()
+   local n = math.min(opt.workers, opt.tables)
+   workers.run(n, {name = "keys", units = "tables", count = opt.tables, effort = opt.tables}, function(index, share)
+      local conn = connect(index)
+      for t = index + 1, opt.tables, n do
+         finish_table(conn, t)
+         share.units, share.effort = share.units + 1, share.effort + 1
+      end
+   end)
+end
+
+workers.main(function()
+   opt = workers.options(arg, {
+      tables = 1, table_size = 10000, workers = 2, seed = 1, create_secondary = true, reset = false,
+      dialect = "postgresql", pgsql_host = "localhost", pgsql_port = 5432, pgsql_user = "postgres",
+      pgsql_password = "", pgsql_db = "postgres"})
+   local started_us = clock.now_us()
+   local conn = connect(0)
+   for t = 1, opt.tables do create(conn, t) end
+   load()
+   finish_tables()
+   workers.say{phase = "done", tables = opt.tables, rows = opt.tables * opt.table_size,
+               elapsed_s = (clock.now_us() - started_us) / 1e6}
+end)
