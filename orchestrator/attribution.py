@@ -1,9 +1,10 @@
 """What limited each cell: one named bottleneck, with every resource's figures beside it. Pure.
 
 Rules and thresholds: docs/METHOD.md. First whether the machine or the load generator was the limit
-(then the tier is not what was measured), then burst credit, the tier's caps, the node's CPU and
-memory, and last the time that single I/Os take. Nothing, or two that cannot be told apart, is
-`unattributed`. Correlation, not proof: raising the suspected cap is the proof.
+(then the tier is not what was measured), then burst credit, the tier's caps, the node's CPU, and
+the time that single I/Os take. Nothing, or two that cannot be told apart, is `unattributed`.
+Memory pressure comes last: reading back what memory could not hold is pressure too, so it does not
+exonerate the disk. Correlation, not proof: raising the suspected cap is the proof.
 """
 
 from __future__ import annotations
@@ -75,8 +76,9 @@ def bottleneck(runs: Sequence[RunData], cpus: float | None) -> Bottleneck | None
     if not runs:
         return None
     record = runs[0].record
-    names = [node.name for node in record.nodes if node.role == "database"]
-    by_node = {name: _medians(runs, name, cpus) for name in names}
+    gathered = [evidence.gather(run, cpus) for run in runs]
+    names = dict.fromkeys(name for nodes in gathered for name in nodes)
+    by_node = {name: _medians([n[name] for n in gathered if name in n]) for name in names}
     node = max(by_node, key=lambda name: _load(by_node[name]), default="")
     figures = by_node.get(node, {})
     cause = judge(figures, record.profile.tier, node)
@@ -90,14 +92,8 @@ def bottleneck(runs: Sequence[RunData], cpus: float | None) -> Bottleneck | None
     )
 
 
-def _medians(runs: Sequence[RunData], node: str, cpus: float | None) -> dict[str, float]:
+def _medians(gathered: Sequence[Figures]) -> dict[str, float]:
     """Each figure's median over the runs that have it."""
-    gathered = [
-        evidence.gather(run, found, cpus)
-        for run in runs
-        for found in run.record.nodes
-        if found.name == node
-    ]
     names = dict.fromkeys(name for figures in gathered for name in figures)
     return {name: median(f[name] for f in gathered if name in f) for name in names}
 
@@ -114,30 +110,38 @@ def judge(figures: Figures, tier: Tier, node: str) -> Cause:
     """The cause that these figures carry. Figures that are absent support nothing."""
     if not {"disk_iops", "cpu_pct"} & set(figures):
         return Cause(UNATTRIBUTED, "Neither disk nor CPU of the database nodes was sampled.")
-    caps = [cause for rule in _CAP_RULES if (cause := rule(figures, tier, node))]
     outside = next((cause for rule in _OUTSIDE_RULES if (cause := rule(figures))), None)
-    if caps and outside:
-        return _disk_or_outside(caps[0], outside, figures)
-    if outside:
-        return outside
+    caps = [cause for rule in _CAP_RULES if (cause := rule(figures, tier, node))]
+    if not caps:
+        inside = (rule(figures, node) for rule in _INSIDE_RULES)
+        found = outside or _burst_exhausted(figures) or next((c for c in inside if c), None)
+        return found or _nothing(figures)
+    if rival := _rival(figures):
+        return rival
     if fall := _burst_exhausted(figures):
         return fall
-    if caps:
-        return caps[0] if len(caps) == 1 else _both_caps(figures, node)
-    inside = (rule(figures, node) for rule in _INSIDE_RULES)
-    return next((cause for cause in inside if cause), None) or _nothing(figures)
+    if len(caps) > 1:
+        return _both_caps(figures, node)
+    if outside and outside.verdict == LOAD_BOUND:
+        yet = "Throughput is at what think time allows all the same, so it shows in latency."
+        return Cause(caps[0].verdict, f"{caps[0].text} {yet}")
+    return caps[0]
 
 
-def _disk_or_outside(disk: Cause, outside: Cause, figures: Figures) -> Cause:
-    """A disk at its cap and a busy machine: the cap is the limit only if it is clearly nearer."""
-    cap = max(figures.get("iops_of_cap_pct", 0.0), figures.get("bandwidth_of_cap_pct", 0.0))
-    busy = max(figures.get("host_cpu_pct", 0.0), figures.get("client_cpu_pct", 0.0))
-    if outside.verdict == LOAD_BOUND or min(cap, 100.0) - busy > APART_PCT:
-        return Cause(disk.verdict, f"{disk.text} Little else was free: {_machine_text(figures)}.")
+def _rival(figures: Figures) -> Cause | None:
+    """A disk at its cap beside a CPU as busy: which of them was the limit cannot be told."""
+    cap = min(_nearest_cap(figures), 100.0)
+    limits = {"host_cpu_pct": HOST_PCT, "client_cpu_pct": CLIENT_PCT, "cpu_pct": CPU_PCT}
+    busy = max(figures.get(name, 0.0) for name, least in limits.items())
+    if not any(figures.get(name, 0.0) >= least for name, least in limits.items()):
+        return None
+    if cap - busy > APART_PCT:
+        return None
+    node = f"the node's CPU {figures['cpu_pct']:.0f} % busy, " if "cpu_pct" in figures else ""
     return Cause(
         UNATTRIBUTED,
-        f"The disk and the machine were both at their limit and cannot be told apart: the disk at "
-        f"{cap:.0f} % of its cap, {_machine_text(figures)}. {_ELSEWHERE}",
+        f"Disk and CPU were both at their limit and cannot be told apart: the disk at {cap:.0f} % "
+        f"of its cap, {node}{_machine_text(figures)}. A faster disk alone may not help.",
     )
 
 
@@ -157,7 +161,8 @@ def _iops_cap(figures: Figures, tier: Tier, node: str) -> Cause | None:
         return None
     return Cause(
         IOPS_CAP,
-        f"At the IOPS cap {figures['time_at_iops_cap_pct']:.0f} % of the time on {node}"
+        f"At the {_burst_word(figures)}IOPS cap "
+        f"{figures['time_at_iops_cap_pct']:.0f} % of the time on {node}"
         f"{_rate_of('disk_iops', figures, format_number, ' IOPS')}{_wait_text(figures)}. "
         "A tier with more IOPS would help.",
     )
@@ -170,7 +175,8 @@ def _bandwidth_cap(figures: Figures, tier: Tier, node: str) -> Cause | None:
         return None
     return Cause(
         BANDWIDTH_CAP,
-        f"At the bandwidth cap {figures['time_at_bandwidth_cap_pct']:.0f} % of the time on {node}"
+        f"At the {_burst_word(figures)}bandwidth cap "
+        f"{figures['time_at_bandwidth_cap_pct']:.0f} % of the time on {node}"
         f"{_rate_of('disk_bytes_per_s', figures, format_bytes_per_s, '')}{_wait_text(figures)}. "
         "A tier with more bandwidth would help; more IOPS alone would not.",
     )
@@ -249,7 +255,8 @@ def _memory_bound(figures: Figures, node: str) -> Cause | None:
     return Cause(
         MEMORY_BOUND,
         f"Tasks waited for memory {pressure:.0f} % of the time on this machine"
-        f"{_cap_text(figures)}. A faster disk would not help; more memory would.",
+        f"{_cap_text(figures)}. More memory would help; so might a faster disk, because what "
+        "memory cannot hold is read again.",
     )
 
 
@@ -295,8 +302,8 @@ _OUTSIDE_RULES: tuple[Callable[[Figures], Cause | None], ...] = (
 )
 _INSIDE_RULES: tuple[Callable[[Figures, str], Cause | None], ...] = (
     _cpu_bound,
-    _memory_bound,
     _latency_bound,
+    _memory_bound,
 )
 
 
@@ -309,6 +316,10 @@ def _nearest_cap(figures: Figures) -> float:
 
 def _rate_of(name: str, figures: Figures, words: Callable[[float], str], unit: str) -> str:
     return f" ({words(figures[name])}{unit})" if name in figures else ""
+
+
+def _burst_word(figures: Figures) -> str:
+    return "burst's " if figures.get("burst_credit_left_pct", 0.0) > 0 else ""
 
 
 def _wait_text(figures: Figures) -> str:
@@ -332,5 +343,5 @@ def _machine_text(figures: Figures) -> str:
     used = [f"{name} {figures[key]:.0f} %" for name, key in parts if key in figures]
     whole = figures.get("host_cpu_pct")
     if whole is None:
-        return "of its CPU: " + ", ".join(used)
+        return f"{', '.join(used)} of the machine's CPU"
     return f"{whole:.0f} % of the machine's CPU busy" + (f" ({', '.join(used)})" if used else "")

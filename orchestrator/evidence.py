@@ -26,17 +26,27 @@ MIN_FALL = 0.2
 BASE_TOLERANCE = 0.1
 
 
-def gather(run: RunData, node: Node, cpus: float | None) -> dict[str, float]:
-    """All figures of one node in one run's measured window; empty where nothing was sampled."""
+def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
+    """All figures of each database node in a run's measured window; none where nothing was sampled.
+
+    `cpus`: cores of the machine, for nodes that do not say theirs.
+    """
     window = frames.measured_window(run.record)
     if window is None or run.samples.empty:
         return {}
     growth = Growth(run.samples, *window)
-    return {
-        **dict(_disk(run, node, window)),
-        **dict(_means(run, node, growth, cpus)),
+    shared = {
         **dict(_machine(run.record.nodes, growth, cpus)),
         **dict(_sessions(run.record)),
+    }
+    return {
+        node.name: {
+            **dict(_disk(run, node, window)),
+            **dict(_means(run, node, growth, cpus)),
+            **shared,
+        }
+        for node in run.record.nodes
+        if node.role == "database"
     }
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from orchestrator import datasets, store
 from orchestrator.errors import GateError, RunError, TierbenchError
-from orchestrator.model import Cluster, Gate, Node, Outcome, Phase, Plan, Record, Run, Volume
+from orchestrator.model import Cluster, Gate, Node, Outcome, Phase, Plan, Record, Run, Tier, Volume
 from orchestrator.plan import run_estimate_s
 from orchestrator.protocols import Parts, Result, World
 from orchestrator.telemetry import Readings, sampling
@@ -64,23 +64,24 @@ class Gates:
         self._parts, self._world = parts, world
         self._taken: dict[str, Gate] = {}
 
-    def passed(self, plan: Plan, profile_name: str) -> Gate:
-        """GateError where the disk is not what its tier declares."""
-        profile = plan.profile(profile_name)
-        tier = profile.tier
+    def of(self, tier: Tier) -> Gate:
+        """The tier's gate, passed or not; taken now if it was not yet."""
         if tier.name not in self._taken:
             self._world.tell.step(f"truth gate: is the disk what {tier.title} declares?", 15)
             mechanism = self._parts.tiers[tier.enforcement]
             gate = mechanism.gate(tier, self._world)
             # A busy second of this machine may fail an honest disk; a dishonest one fails twice.
             self._taken[tier.name] = gate if gate.passed else mechanism.gate(tier, self._world)
-        gate = self._taken[tier.name]
-        if not gate.passed:
-            raise GateError(
-                f"the disk of {tier.name} is not what the tier declares: {_misses(gate)}",
-                advice="figures made on it would say nothing about the tier: see docs/TIERS.md",
-            )
-        return gate
+        return self._taken[tier.name]
+
+
+def _believe(gate: Gate) -> None:
+    """GateError where the disk is not what its tier declares."""
+    if not gate.passed:
+        raise GateError(
+            f"the disk of {gate.tier} is not what the tier declares: {_misses(gate)}",
+            advice="figures made on it would say nothing about the tier: see docs/TIERS.md",
+        )
 
 
 def _misses(gate: Gate) -> str:
@@ -141,7 +142,8 @@ def _run(
     with _phase("load", draft, world):
         images = datasets.ensure(profile, workload, plan.seed, parts, world)
     with _phase("prepare", draft, world):
-        draft.gate = gates.passed(plan, run.profile)
+        draft.gate = gates.of(profile.tier)
+        _believe(draft.gate)
     with ExitStack() as up:
         with _phase("prepare", draft, world):
             world.tell.step(f"attaching {profile.tier.title}")

@@ -35,6 +35,17 @@ def among(runs: Sequence[RunData]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def obstacle(runs: Sequence[RunData]) -> str:
+    """Why runs of several tiers must not be compared, or an empty text."""
+    if unlike := among(runs):
+        return f"the runs differ in more than the tier: {'; '.join(unlike)}"
+    records = [run.record for run in runs]
+    failed = sorted({r.run.profile for r in records if r.gate is not None and not r.gate.passed})
+    if failed:
+        return f"the disk of {' and of '.join(failed)} did not pass its truth gate"
+    return ""
+
+
 def _cluster(left: Record, right: Record) -> Iterator[str]:
     one, two = left.profile.cluster, right.profile.cluster
     yield from _unlike("database", one.database, two.database)

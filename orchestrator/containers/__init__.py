@@ -33,6 +33,7 @@ _DEVICE_OPTIONS: dict[str, Any] = {
     "device_cgroup_rules": ["b 7:* rwm", "c 10:* rwm"],
 }
 _CONFLICT = 409
+_REMOVAL_S = 20.0
 _SUBNETS = tuple(f"10.{second}.77.0/24" for second in range(201, 250))
 
 
@@ -183,8 +184,20 @@ class DockerContainers:
         )
 
     def _remove(self, name: str) -> None:
-        with contextlib.suppress(NotFound):
-            self._client.containers.get(name).remove(force=True, v=True)
+        """Gone when this returns, also where someone else is removing it at this moment."""
+
+        def gone() -> bool:
+            try:
+                self._client.containers.get(name).remove(force=True, v=True)
+            except NotFound:
+                return True
+            except APIError as error:
+                if error.status_code != _CONFLICT:
+                    raise
+                return False
+            return True
+
+        wait_until(gone, deadline_s=_REMOVAL_S, clock=self._clock)
 
     def stop(self, container: str, timeout_s: float) -> None:
         with engine_errors(f"stopping {container}"), contextlib.suppress(NotFound):
@@ -337,7 +350,7 @@ class DockerContainers:
                     if made.labels.get(ROLE_LABEL) == "disk":
                         self._remove_volumes(ours, removed)
                         made.stop(timeout=15)
-                    made.remove(force=True, v=True)
+                    self._remove(made.name)
                     removed.append(f"container {made.name}")
             self._remove_volumes(ours, removed)
             for network in self._client.networks.list(filters=ours):

@@ -22,9 +22,9 @@ from orchestrator.report.series import Series
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
 _WIDTH, _HEIGHT = 320, 150
-_CAP_IN_VIEW = 2.5
+_CAP_IN_VIEW = 2.0
 _SHADE = "#808080"
-_INK, _GRID = "#444444", "#dddddd"
+_INK, _QUIET, _GRID = "#444444", "#666666", "#dddddd"
 _Layers = alt.LayerChart | alt.FacetChart
 
 
@@ -35,27 +35,27 @@ def colours(tiers: Sequence[str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Cap:
-    """A declared limit to draw across a chart."""
+    """A declared limit to draw across a chart; `label` names every tier that declares it."""
 
-    tier: str
     label: str
     value: float
 
 
-def caps(tiers: Mapping[str, Tier], metric: str, highest: float) -> tuple[Cap, ...]:
-    """The declared limits that stand within sight of what was measured; others would flatten it."""
-    found = []
+def caps(tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]) -> tuple[Cap, ...]:
+    """The limits that a tier came near to; one far above all lines would only flatten them."""
+    found: dict[float, list[str]] = {}
     for name, tier in tiers.items():
-        burst = tier.burst
-        base = tier.iops if metric == "disk_iops" else tier.bytes_per_s
-        peak = None
-        if burst is not None:
-            peak = burst.iops if metric == "disk_iops" else burst.bytes_per_s
-        for value, what in ((base, "cap"), (peak, "burst cap")):
-            if value is not None and value <= _CAP_IN_VIEW * highest:
-                shown = units.format_quantity(value, "" if metric == "disk_iops" else "bytes/s")
-                found.append(Cap(name, f"{name} {what}, {shown}", float(value)))
-    return tuple(found)
+        base, burst = tier.iops, tier.burst.iops if tier.burst else None
+        if metric == "disk_bytes_per_s":
+            base, burst = tier.bytes_per_s, tier.burst.bytes_per_s if tier.burst else None
+        for value, words in ((base, name), (burst, f"{name} burst")):
+            if value is not None and value <= _CAP_IN_VIEW * highest.get(name, 0.0):
+                found.setdefault(float(value), []).append(words)
+    unit = "bytes/s" if metric == "disk_bytes_per_s" else ""
+    return tuple(
+        Cap(f"cap of {', '.join(words)}: {units.format_quantity(value, unit)}", value)
+        for value, words in found.items()
+    )
 
 
 def over_time(
@@ -75,7 +75,7 @@ def over_time(
         spec,
         runs=table.to_dict("records"),
         warm_up=[{"from": start_s, "to": 0.0, "text": "warm-up" if start_s else ""}],
-        caps=[{"tier": c.tier, "cap": c.value * factor, "text": c.label} for c in limits],
+        caps=[{"cap": cap.value * factor, "text": cap.label} for cap in limits],
     )
 
 
@@ -88,7 +88,7 @@ def _over_time_spec(tiers: tuple[str, ...], with_caps: bool) -> Mapping[str, Any
     lines = line.encode(x=x, y=y, color=_colour(tiers), detail="run:N")
     layers = [_warm_up_shade(), alt.layer(lines)]
     if with_caps:
-        layers.append(_cap_layers(tiers))
+        layers.append(_cap_layers())
     chart = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)
     made: dict[str, Any] = chart.to_dict()
     return made
@@ -103,15 +103,16 @@ def _colour(tiers: Sequence[str], legend: bool = True) -> alt.Color:
 def _warm_up_shade() -> _Layers:
     base = alt.Chart(alt.NamedData("warm_up")).encode(x="from:Q")
     shade = base.mark_rect(color=_SHADE, opacity=0.14).encode(x2="to:Q")
-    word = base.mark_text(align="left", baseline="top", dx=3, dy=3, fontSize=10, color=_SHADE)
+    word = base.mark_text(align="left", baseline="bottom", dy=-2, fontSize=10, color=_QUIET)
     return alt.layer(shade, word.encode(y=alt.value(0), text="text:N"))
 
 
-def _cap_layers(tiers: Sequence[str]) -> _Layers:
-    base = alt.Chart(alt.NamedData("caps")).encode(y="cap:Q", color=_colour(tiers))
-    rule = base.mark_rule(strokeDash=[5, 4], strokeWidth=1.2)
-    word = base.mark_text(align="right", baseline="bottom", dy=-2, fontSize=10)
-    return alt.layer(rule, word.encode(x=alt.value(_WIDTH - 3), text="text:N"))
+def _cap_layers() -> _Layers:
+    """Above the lines and in ink, since a run at its cap hides anything of its own colour."""
+    base = alt.Chart(alt.NamedData("caps")).encode(y="cap:Q")
+    rule = base.mark_rule(strokeDash=[5, 4], strokeWidth=1.2, color=_INK)
+    word = base.mark_text(align="right", baseline="bottom", dy=-2, fontSize=10, color=_INK)
+    return alt.layer(rule, word.encode(x=alt.value(_WIDTH), text="text:N"))
 
 
 # ------------------------------------------------------------------ deltas
@@ -182,13 +183,13 @@ _LOOK: Mapping[str, Any] = {
         "fontSize": 13,
         "fontWeight": 600,
         "color": _INK,
-        "subtitleColor": "#666666",
+        "subtitleColor": _QUIET,
         "subtitleFontSize": 11,
         "offset": 8,
     },
     "axis": {
-        "labelColor": "#666666",
-        "titleColor": "#666666",
+        "labelColor": _QUIET,
+        "titleColor": _QUIET,
         "titleFontWeight": "normal",
         "titleFontSize": 11,
         "labelFontSize": 11,
@@ -198,6 +199,8 @@ _LOOK: Mapping[str, Any] = {
         "tickCount": 5,
     },
     "axisX": {"grid": False},
+    "axisY": {"minExtent": 40},
+    "padding": {"left": 8, "right": 8, "top": 4, "bottom": 4},
     "legend": {"labelColor": _INK, "labelFontSize": 11, "symbolStrokeWidth": 3, "offset": 4},
     "header": {"labelColor": _INK, "labelFontSize": 11, "labelFontWeight": 600, "labelPadding": 2},
 }

@@ -16,11 +16,9 @@ from orchestrator.report.findings import Findings
 
 def cache(findings: Findings) -> Section:
     """Whether each workload's data set fits in the database's cache: if so, reads say nothing."""
-    rows: list[tuple[Cell, ...]] = []
-    for workload in findings.workloads:
-        rows.append((Cell(workload.name, strong=True),))
-        rows.extend(_cache_rows(findings, workload.name))
+    rows = [row for workload in findings.workloads for row in _cache_rows(findings, workload.name)]
     columns = (
+        Column("Workload"),
         Column("Tier"),
         Column("Data set", numeric=True),
         Column("Cache", numeric=True),
@@ -39,10 +37,10 @@ def _cache_rows(findings: Findings, workload: str) -> Iterator[tuple[Cell, ...]]
     """One row where all tiers agree, else one each."""
     found = {tier: _cache_cells(findings, tier, workload) for tier in findings.tiers}
     if len(found) > 1 and len(set(found.values())) == 1:
-        yield (Cell("all tiers"), *next(iter(found.values())))
+        yield (Cell(workload), Cell("all tiers"), *next(iter(found.values())))
         return
     for tier, cells in found.items():
-        yield (Cell(tier, tier=tier), *cells)
+        yield (Cell(workload), Cell(tier, tier=tier), *cells)
 
 
 def _cache_cells(findings: Findings, tier: str, workload: str) -> tuple[Cell, ...]:

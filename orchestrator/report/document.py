@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from orchestrator.frames import Campaign
 from orchestrator.model import Verdict
-from orchestrator.report import conditions, disks, figures, method, summary, tables
+from orchestrator.report import conditions, disks, figures, limits, method, summary, tables
 from orchestrator.report.blocks import Document, Part, Section
 from orchestrator.report.findings import Findings
 from orchestrator.report.stamps import stamps
@@ -28,7 +28,7 @@ def arrange(campaign: Campaign, verdict: Verdict) -> Document:
         sections=(
             tables.measured(findings),
             _deltas(findings),
-            tables.limits(findings),
+            limits.limits(findings),
             figures.over_time(findings),
             disks.disks(findings),
             conditions.cache(findings),

@@ -43,18 +43,10 @@ def _drawn(findings: Findings, workload: str) -> Iterator[Figure]:
     for metric, name, title, unit, factor in _DISK:
         found = series.of_disk(findings, workload, metric)
         if len(found.table):
-            limits = _caps(findings, workload, metric, found.highest)
+            tiers = {profile.name: profile.tier for profile in findings.profiles}
+            limits = charts.caps(tiers, metric, found.highest)
             svg = charts.over_time(found, findings.tiers, title, unit, factor, limits)
             yield Figure(f"{workload}-{name}", f"{title} under {workload}, {unit}", svg)
-
-
-def _caps(findings: Findings, workload: str, metric: str, highest: float) -> tuple[charts.Cap, ...]:
-    tiers = {
-        profile.name: profile.tier
-        for profile in findings.profiles
-        if findings.finished(profile.name, workload)
-    }
-    return charts.caps(tiers, metric, highest)
 
 
 def _caption(findings: Findings, workload: str) -> str:
@@ -74,7 +66,8 @@ def changes(findings: Findings) -> tuple[Figures, ...]:
         return ()
     caption = (
         "Dots: change of the mean; bars: 95 % interval, cut off where it is far wider than the "
-        f"changes. Shaded: within ±{findings.campaign.plan.margin_pct:g} %, counted as the same."
+        f"changes. Shaded: ±{findings.campaign.plan.margin_pct:g} %; an interval that lies within "
+        "counts as the same."
     )
     return (Figures(drawn, findings.contenders, caption),)
 

@@ -35,9 +35,9 @@ def _method(plan: Plan) -> Paragraph:
         "round by round in an order that turns about, so that a slow drift of the "
         "machine favours none; the warm-up is recorded and not counted. A change is the ratio of "
         "the contender's mean to the baseline's, with a 95 % interval from the spread between "
-        "repetitions. A tier is called better or worse only if that whole interval lies beyond "
-        f"±{margin}, the same only if it lies within, and anything else is inconclusive. "
-        "The long form is docs/METHOD.md."
+        f"repetitions; a tier is called the same where that whole interval lies within ±{margin}, "
+        "better or worse where it lies on one side of no change and so many comparisons do not "
+        "make that likely by chance, and inconclusive otherwise. The long form is docs/METHOD.md."
     )
 
 

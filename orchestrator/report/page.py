@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import resources
 
 from jinja2 import Environment, StrictUndefined
@@ -19,6 +20,7 @@ def draw(document: Document) -> str:
     )
     environment.filters["kind"] = _kind
     environment.filters["inline_svg"] = _inline
+    environment.filters["unbroken"] = _unbroken
     template = environment.from_string((here / "page.html.jinja").read_text(encoding="utf-8"))
     style = Markup((here / "page.css").read_text(encoding="utf-8"))
     colour = charts.colours(document.tiers)
@@ -28,6 +30,14 @@ def draw(document: Document) -> str:
 def _kind(block: Block) -> str:
     """Which macro draws a block."""
     return type(block).__name__.lower()
+
+
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=\D)")
+
+
+def _unbroken(text: str) -> str:
+    """A number and its unit stay on one line."""
+    return _BEFORE_UNIT.sub("\u00a0", text.replace("± ", "±\u00a0"))
 
 
 def _inline(figure: Figure) -> Markup:

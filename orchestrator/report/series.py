@@ -32,8 +32,11 @@ class Series:
     bin_s: int
 
     @property
-    def highest(self) -> float:
-        return float(self.table["value"].max()) if len(self.table) else 0.0
+    def highest(self) -> dict[str, float]:
+        """Tier → its highest value."""
+        return {
+            str(tier): float(v) for tier, v in self.table.groupby("tier")["value"].max().items()
+        }
 
 
 def of_interval(findings: Findings, workload: str, column: str) -> Series:

@@ -147,8 +147,8 @@ def _reading(findings: Findings) -> Iterator[str]:
     if findings.contenders:
         margin = units.format_quantity(findings.campaign.plan.margin_pct, "%")
         yield (
-            "Changes are against the baseline of the same workload, with their 95 % interval; a "
-            f"difference within ±{margin} counts as the same."
+            "Changes are against the baseline of the same workload, with their 95 % interval; one "
+            f"that lies within ±{margin} counts as the same."
         )
     if any(findings.is_tpcc_derived(workload.name) for workload in findings.workloads):
         yield (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orchestrator.model import Bottleneck, CellSummary
+from orchestrator.model import CellSummary
 from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Column, Paragraph, Part, Section, Table
-from orchestrator.report.findings import Findings
+from orchestrator.report.blocks import Cell, Column, Items, Paragraph, Part, Section, Table
+from orchestrator.report.findings import Findings, sentence
 from orchestrator.report.summary import change_cell, missing_remarks
 
 
@@ -27,7 +27,7 @@ def measured(findings: Findings) -> Section:
         "stands where there are two repetitions or more. CPU is a database node's, in percent of "
         "its limit (mean of the nodes); disk figures are the sum over the nodes, and the busiest "
         "disk is the one to hold against a tier's declared limit. Raised numbers are the doubts "
-        "listed under the first table."
+        "listed with the first table."
     )
     parts = [_workload_part(findings, workload.name) for workload in findings.workloads]
     return Section("measured", "Measured", (Part("", (about,)), *parts))
@@ -104,11 +104,25 @@ def deltas(findings: Findings) -> Section:
         return Section(anchor, "Against another tier", (Part("", (nothing,)),))
     latency = _delta_table(findings, ("latency_avg_s", "latency_p99_s"))
     throughput = _delta_table(findings, ("",))
-    parts = (
+    parts: tuple[Part, ...] = (
         Part("Latency (negative is better)", (latency,)),
         Part("Throughput (positive is better)", (throughput,)),
     )
+    reasons = _open_questions(findings)
+    if reasons.rows:
+        parts = (*parts, Part("Why inconclusive", (reasons,)))
     return Section(anchor, title, parts)
+
+
+def _open_questions(findings: Findings) -> Items:
+    """Each reason for `inconclusive` once, with the comparisons it holds for."""
+    found: dict[str, dict[str, None]] = {}
+    for delta in findings.verdict.deltas:
+        if delta.verdict == "inconclusive" and delta.reason:
+            found.setdefault(delta.reason, {})[f"{delta.contender}, {delta.workload}"] = None
+    return Items(
+        tuple(Paragraph(sentence(reason), "; ".join(names)) for reason, names in found.items())
+    )
 
 
 def _delta_table(findings: Findings, metrics: tuple[str, ...]) -> Table:
@@ -125,40 +139,7 @@ def _delta_table(findings: Findings, metrics: tuple[str, ...]) -> Table:
                 for w in findings.workloads
             ),
         )
-        for metric in metrics
         for contender in findings.contenders
+        for metric in metrics
     )
     return Table(heads, rows)
-
-
-# ------------------------------------------------------------------ bottlenecks
-
-
-def limits(findings: Findings) -> Section:
-    """What limited each cell, with the figures that say so."""
-    found = {(b.workload, b.profile): b for b in findings.verdict.bottlenecks}
-    rows: list[tuple[Cell, ...]] = []
-    for workload in findings.workloads:
-        rows.append((Cell(workload.name, strong=True),))
-        rows.extend(
-            _limit_row(findings, tier, workload.name, found.get((workload.name, tier)))
-            for tier in findings.tiers
-        )
-    columns = (Column("Tier"), Column("Limited by"), Column("Evidence, busiest node"))
-    table = Table(columns, tuple(rows))
-    return Section("limits", "What limited each run", (Part("", (table,)),))
-
-
-def _limit_row(
-    findings: Findings, tier: str, workload: str, bottleneck: Bottleneck | None
-) -> tuple[Cell, ...]:
-    if bottleneck is None:
-        done = findings.finished(tier, workload)
-        text = "could not be told" if done else "missing: no finished run"
-        return (Cell(tier, tier=tier), Cell(text, missing=True), Cell(""))
-    figures = "; ".join(wording.evidence(*item) for item in bottleneck.evidence.items())
-    return (
-        Cell(tier, detail=bottleneck.node, tier=tier),
-        Cell(bottleneck.verdict, detail=bottleneck.text),
-        Cell(figures),
-    )

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from orchestrator import units
-from orchestrator.metrics import METRICS
 from orchestrator.model import CellSummary, Decision, Delta, Price
 
 _AFTER_NUMBER = {"1/s": "/s", "1/min": " NOPM"}
@@ -53,7 +52,7 @@ def money(amount: float, currency: str) -> str:
 def decision_price(decision: Decision) -> str:
     if decision.monthly_cost is None or not decision.currency:
         return ""
-    return f"{money(decision.monthly_cost, decision.currency)} a month"
+    return f"{money(decision.monthly_cost, decision.currency)} a month for its disks"
 
 
 def price(stated: Price | None) -> str:
@@ -63,33 +62,6 @@ def price(stated: Price | None) -> str:
         f"{money(stated.monthly, stated.currency)} a month "
         f"({stated.region}, as of {stated.as_of}; {stated.source})"
     )
-
-
-_UNITS_BY_ENDING = (
-    ("_bytes_per_s", "bytes/s"),
-    ("_bytes", "bytes"),
-    ("_per_s", "1/s"),
-    ("_pct", "%"),
-    ("_s", "s"),
-)
-
-
-def evidence(name: str, value: float) -> str:
-    """One figure behind a bottleneck, in its metric's unit or the one its name ends with."""
-    metric = METRICS.get(name)
-    if metric is not None:
-        return f"{metric.title.partition(',')[0]}: {_with_unit(value, metric.unit)}"
-    endings = ((ending, unit) for ending, unit in _UNITS_BY_ENDING if name.endswith(ending))
-    ending, unit = next(endings, ("", ""))
-    words = name.removesuffix(ending).replace("iops", "IOPS").replace("cpu", "CPU")
-    title = words.replace("_", " ").strip()
-    return f"{title[:1].upper()}{title[1:]}: {_with_unit(value, unit)}"
-
-
-def _with_unit(value: float, unit: str) -> str:
-    if unit == "1/s":
-        return f"{units.format_number(value)}/s"
-    return units.format_quantity(value, unit)
 
 
 def listing(words: Sequence[str]) -> str:

@@ -56,15 +56,17 @@ local SQL = {
                           c_payment_cnt = c_payment_cnt + 1, c_data = left($5 || c_data, 500)
       WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3 RETURNING c_balance, left(c_data, 200)]], "iiiit"},
    -- One statement: the history row needs both names, and the warehouse row, which every
-   -- payment of the warehouse wants, is locked last and for one round trip only.
+   -- payment of the warehouse wants, is locked last and for one round trip only. Last,
+   -- because the update of w joins d: planners may run independent parts in any order,
+   -- and two payments with different orders would wait for each other.
    pay_warehouse = {[[
       WITH d AS (UPDATE district SET d_ytd = d_ytd + $6 * 0.01 WHERE d_w_id = $1 AND d_id = $2
                  RETURNING d_name, d_street_1, d_street_2, d_city, d_state, d_zip),
-           w AS (UPDATE warehouse SET w_ytd = w_ytd + $6 * 0.01 WHERE w_id = $1
-                 RETURNING w_name, w_street_1, w_street_2, w_city, w_state, w_zip),
+           w AS (UPDATE warehouse SET w_ytd = w_ytd + $6 * 0.01 FROM d WHERE w_id = $1
+                 RETURNING w_name, w_street_1, w_street_2, w_city, w_state, w_zip, d.*),
            h AS (INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data)
-                 SELECT $5, $4, $3, $2, $1, localtimestamp, $6 * 0.01, w_name || '    ' || d_name FROM d, w)
-      SELECT * FROM d, w]], "iiiiii"},
+                 SELECT $5, $4, $3, $2, $1, localtimestamp, $6 * 0.01, w_name || '    ' || d_name FROM w)
+      SELECT * FROM w]], "iiiiii"},
    last_order = {[[
       SELECT o.o_id, o.o_entry_d, o.o_carrier_id, ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d
       FROM (SELECT o_id, o_entry_d, o_carrier_id FROM orders WHERE o_w_id = $1 AND o_d_id = $2 AND o_c_id = $3

@@ -1,0 +1,195 @@
+"""Limits of one disk from its row and its parameters: the vendors' formulas, one function each.
+
+Sizes are whole GiB, as billed. Every function names the document its formula is from by the row's
+`source` (profiles/catalog/). Nothing here enforces: what is beyond a rule is refused by `rules`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from orchestrator.tier_catalog.rows import (
+    GIB,
+    TIB,
+    UNIT_BYTES,
+    BurstRow,
+    DiskType,
+    Gp2Rule,
+    HddRule,
+    Line,
+    LinearRule,
+    Provisioned,
+    SizeRow,
+    ThroughputRule,
+)
+
+_MIB = 2**20
+_KIB = 2**10
+
+
+@dataclass(frozen=True)
+class BurstLimits:
+    """`iops` and `bytes_per_s` while bursting; None: does not burst. `duration_s`: how long a full
+    bucket holds the burst; None: on demand, without end and billed."""
+
+    iops: int | None
+    bytes_per_s: int | None
+    duration_s: float | None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Sustained limits, reads first. `write_*` only where writes are limited apart."""
+
+    iops: int | None
+    bytes_per_s: int | None
+    write_iops: int | None = None
+    burst: BurstLimits | None = None
+
+    @property
+    def total_iops(self) -> int | None:
+        """For one total of reads and writes: the lower of the two where they are apart."""
+        return lower(self.iops, self.write_iops)
+
+
+def lower(first: int | None, second: int | None) -> int | None:
+    """The lower of two limits, of which either may be unknown."""
+    known = [one for one in (first, second) if one is not None]
+    return min(known, default=None)
+
+
+def whole_gib(size_bytes: int) -> int:
+    """Sizes are provisioned and billed in GiB, rounded up."""
+    return math.ceil(size_bytes / GIB)
+
+
+def of_size(size: SizeRow) -> Limits:
+    """A fixed size: as its row says."""
+    return Limits(size.iops, size.bytes_per_s, size.write_iops, _burst(size.burst))
+
+
+def by_size(kind: DiskType, gib: int) -> Limits:
+    """A type whose limits follow from its size. `gib` of all disks together where the type shares
+    its limits per VM."""
+    rule = kind.by_size
+    if isinstance(rule, Gp2Rule):
+        return gp2(rule, gib, kind.unit_bytes or 0)
+    if isinstance(rule, HddRule):
+        return hdd(rule, gib, kind.unit_bytes or 0)
+    if isinstance(rule, LinearRule):
+        return linear(rule, gib)
+    raise TypeError(f"{kind.title} has no limits by size")
+
+
+def linear(rule: LinearRule, gib: int) -> Limits:
+    """GCP: baseline + per GiB, with a maximum where there is one."""
+    throughput = rule.throughput
+    return Limits(
+        iops=round(_on(rule.iops, gib)),
+        bytes_per_s=round(_on(throughput, gib) * UNIT_BYTES[rule.unit]) if throughput else None,
+        write_iops=round(_on(rule.write_iops, gib)) if rule.write_iops else None,
+    )
+
+
+def gp2(rule: Gp2Rule, gib: int, unit_bytes: int) -> Limits:
+    """AWS gp2. Burst duration = bucket / (burst − baseline).
+
+    Between the two throughput bands the volume bursts to the upper one; without credit its
+    throughput is baseline IOPS × I/O size, which meets both bands at their edges.
+    """
+    iops = round(min(rule.max_iops, max(rule.min_iops, rule.iops_per_gib * gib)))
+    between = rule.small_up_to_gib < gib < rule.large_from_gib
+    if between:
+        bytes_per_s = min(rule.large_bytes_per_s, iops * unit_bytes)
+    else:
+        small = gib <= rule.small_up_to_gib
+        bytes_per_s = rule.small_bytes_per_s if small else rule.large_bytes_per_s
+    if iops >= rule.burst_iops:
+        return Limits(iops, bytes_per_s)
+    burst = BurstLimits(
+        rule.burst_iops,
+        rule.large_bytes_per_s if between else None,
+        rule.bucket_ios / (rule.burst_iops - iops),
+    )
+    return Limits(iops, bytes_per_s, burst=burst)
+
+
+def hdd(rule: HddRule, gib: int, unit_bytes: int) -> Limits:
+    """AWS st1 and sc1. Burst duration = bucket / (burst − baseline), the bucket in bytes.
+
+    A small random I/O is charged a whole unit, so IOPS are throughput / unit.
+    """
+    tib = gib * GIB / TIB
+    base = min(rule.max, rule.per_tib * tib)
+    peak = min(rule.burst_max, rule.burst_per_tib * tib)
+    burst = None
+    if peak > base:
+        duration_s = rule.bucket_per_tib * tib / (peak - base)
+        burst = BurstLimits(_units(peak, unit_bytes), round(peak), duration_s)
+    return Limits(_units(base, unit_bytes), round(base), burst=burst)
+
+
+def follow_iops(rule: ThroughputRule, iops: int) -> int:
+    """Bytes/s of a type whose throughput is not provisioned but follows from its IOPS."""
+    top = rule.max * UNIT_BYTES[rule.unit]
+    if rule.follows == "aws-io1":
+        return round(min(top, io1_bytes_per_s(iops)))
+    return round(min(top, (rule.max_per_iops or 0) * iops * UNIT_BYTES[rule.unit]))
+
+
+def io1_bytes_per_s(iops: int) -> int:
+    """AWS io1: I/O of up to 256 KiB and 500 MiB/s to 32,000 IOPS, above it 16 KiB per IOPS."""
+    if iops > 32_000:
+        return iops * 16 * _KIB
+    return min(500 * _MIB, iops * 256 * _KIB)
+
+
+def max_iops(rule: Provisioned, gib: int) -> int:
+    """The most IOPS one may provision at this size."""
+    per_gib = rule.iops.max_per_gib
+    at_size = rule.iops.max if per_gib is None else math.floor(per_gib * gib)
+    return min(rule.iops.max, max(rule.iops.min, at_size))
+
+
+def min_iops(rule: Provisioned, gib: int) -> int:
+    """The fewest IOPS one may provision at this size."""
+    return max(rule.iops.min, math.ceil((rule.iops.min_per_gib or 0) * gib))
+
+
+def max_throughput(rule: ThroughputRule, iops: int) -> float:
+    """The most throughput one may provision with these IOPS, in the rule's unit."""
+    return rule.max if rule.max_per_iops is None else min(rule.max, rule.max_per_iops * iops)
+
+
+def bucket(base: float, peak: float, duration_s: float) -> float:
+    """What a full credit bucket holds: I/Os, or bytes. Credit drains by what is above the base."""
+    return (peak - base) * duration_s
+
+
+def refill_s(base: float, peak: float, duration_s: float) -> float:
+    """How long an idle disk takes to fill an empty bucket, which fills at the base rate."""
+    return bucket(base, peak, duration_s) / base
+
+
+def achievable_iops(iops: float, bytes_per_s: float, block_bytes: int, unit_bytes: int) -> float:
+    """I/Os per second that both limits let through at one block size."""
+    return min(iops / math.ceil(block_bytes / unit_bytes), bytes_per_s / block_bytes)
+
+
+def crossover_bytes(iops: float, bytes_per_s: float) -> float:
+    """The block size from which on throughput is the limit and no longer IOPS."""
+    return bytes_per_s / iops
+
+
+def _on(line: Line, gib: int) -> float:
+    value = line.base + line.per_gib * gib
+    return value if line.max is None else min(line.max, value)
+
+
+def _units(bytes_per_s: float, unit_bytes: int) -> int:
+    return max(1, round(bytes_per_s / unit_bytes))
+
+
+def _burst(row: BurstRow | None) -> BurstLimits | None:
+    return row and BurstLimits(row.iops, row.bytes_per_s, row.duration_s)

@@ -1,0 +1,101 @@
+"""What a disk costs a month at list price: the sum of its components, or None where one is unknown.
+
+monthly = per disk + GiB × price + steps above the free IOPS + steps above the free throughput
+        + operations / 10,000 × price
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from orchestrator.model import Price
+from orchestrator.tier_catalog.rows import UNIT_BYTES, PriceRow, Step
+
+
+def monthly(
+    row: PriceRow,
+    gib: float | None = None,
+    iops: float | None = None,
+    bytes_per_s: float | None = None,
+    operations: float | None = None,
+) -> float | None:
+    """One disk for one month in `row.currency`.
+
+    `operations`: I/O operations in the month. None where a component that is billed here has no
+    known price, or its quantity is not given.
+    """
+    unit_bytes = UNIT_BYTES[row.unit] if row.unit else 1
+    throughput = None if bytes_per_s is None else bytes_per_s / unit_bytes
+    parts = (
+        row.per_disk,
+        _times(row.per_gib, gib),
+        _stepped(row.per_iops, iops),
+        _stepped(row.per_throughput, throughput),
+        _times(row.per_10k_operations, None if operations is None else operations / 10_000),
+    )
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def pick(rows: Sequence[PriceRow], region: str | None) -> PriceRow | None:
+    """The row of the region, or the first where none is asked for."""
+    return next((row for row in rows if region in (None, row.region)), None)
+
+
+def stated(row: PriceRow, amount: float) -> Price:
+    """The amount with where and when its components were read."""
+    return Price(
+        monthly=round(amount, 2),
+        currency=row.currency,
+        region=row.region,
+        as_of=row.as_of or row.source.as_of,
+        source=str(row.source.text),
+    )
+
+
+def describe(row: PriceRow) -> str:
+    """The components in a line: `0.08/GiB + 0.005/IOPS above 3,000 USD`."""
+    parts = list(_named(row.per_disk, "disk"))
+    parts += _named(row.per_gib, "GiB")
+    parts += _steps(row.per_iops, "IOPS")
+    parts += _steps(row.per_throughput, row.unit or "")
+    parts += _named(row.per_10k_operations, "10k operations")
+    return f"{' + '.join(parts)} {row.currency}"
+
+
+def _times(price: float | None, quantity: float | None) -> float | None:
+    if price == 0:
+        return 0.0
+    return None if price is None or quantity is None else price * quantity
+
+
+def _stepped(steps: Sequence[Step], quantity: float | None) -> float | None:
+    """Each step prices what lies between its `above` and the next one's."""
+    if not steps:
+        return 0.0
+    if quantity is None:
+        return None
+    tops = [step.above for step in steps[1:]] + [float("inf")]
+    total = 0.0
+    for step, top in zip(steps, tops, strict=True):
+        inside = min(quantity, top) - step.above
+        if inside <= 0:
+            break
+        if step.price is None:
+            return None
+        total += inside * step.price
+    return total
+
+
+def _named(price: float | None, per: str) -> Iterable[str]:
+    if price is None:
+        return [f"?/{per}"]
+    return [f"{price:g}/{per}"] if price else []
+
+
+def _steps(steps: Sequence[Step], per: str) -> list[str]:
+    return [
+        (_named(step.price, per) or [f"0/{per}"])[0]  # type: ignore[index]
+        + (f" above {step.above:,.0f}" if step.above else "")
+        for step in steps
+    ]

@@ -1,0 +1,306 @@
+"""What a catalogue file may hold, as frozen records: disk types, prices, VM sizes.
+
+YAML says `throughput: 125MB/s`, the records say `bytes_per_s`. Numbers with a `unit` beside them
+(the coefficients of a rule) are in that unit, as the vendor writes them. What a source does not
+tell is None. Only `emulated_latency` and `emulated_io_unit` are assumptions of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from orchestrator import units
+
+GIB = 2**30
+TIB = 2**40
+UNIT_BYTES = {"MB/s": 10**6, "MiB/s": 2**20}
+
+Positive = Annotated[int, Field(gt=0)]
+Amount = Annotated[float, Field(ge=0)]
+Bytes = Annotated[int, BeforeValidator(units.parse_bytes), Field(gt=0)]
+BytesPerS = Annotated[int, BeforeValidator(units.parse_bytes_per_s), Field(gt=0)]
+Seconds = Annotated[float, BeforeValidator(units.parse_seconds), Field(gt=0)]
+Text = Annotated[str, BeforeValidator(str), Field(min_length=1)]  # a bare date is read as one
+Unit = Literal["MB/s", "MiB/s"]
+
+
+class Row(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Source(Row):
+    """A document: who wrote it, title or repository path, and the date its figures are of."""
+
+    text: Text
+    as_of: Text
+
+    def __str__(self) -> str:
+        return f"{self.text}, {self.as_of}"
+
+
+def _cited(value: object, info: ValidationInfo) -> object:
+    known: Mapping[str, Source] = info.context or {}
+    if value not in known:
+        raise ValueError(f"unknown source; `sources` has {', '.join(sorted(known)) or 'none'}")
+    return known[str(value)]
+
+
+Cited = Annotated[Source, BeforeValidator(_cited)]
+
+
+class Latency(Row):
+    """As documented, and the bound that the words imply (for filtering)."""
+
+    documented: Text
+    below_s: Seconds | None = Field(None, alias="below")
+
+
+class EmulatedLatency(Row):
+    """Our assumption within what is documented: no vendor states a figure to emulate."""
+
+    read_s: Seconds = Field(alias="read")
+    write_s: Seconds = Field(alias="write")
+
+
+class BurstRow(Row):
+    """`credit`: a bucket that holds the burst for `duration`. `on-demand`: opt-in and billed."""
+
+    model: Literal["credit", "on-demand"]
+    iops: Positive | None = None
+    bytes_per_s: BytesPerS | None = Field(None, alias="throughput")
+    duration_s: Seconds | None = Field(None, alias="duration")
+
+    @model_validator(mode="after")
+    def _whole(self) -> BurstRow:
+        if (self.model == "credit") != (self.duration_s is not None):
+            raise ValueError("credit burst needs `duration`; on-demand burst has none")
+        if self.iops is None and self.bytes_per_s is None:
+            raise ValueError("a burst needs `iops` or `throughput`")
+        return self
+
+
+class Step(Row):
+    """What a unit above `above` costs a month, until the next step. None: billed, not known."""
+
+    above: Amount = 0
+    price: Amount | None
+
+
+class PriceRow(Row):
+    """List price components per month. Absent: not billed. None: billed, but not known to us."""
+
+    currency: Text
+    region: Text
+    as_of: Text | None = None
+    source: Cited
+    per_disk: Amount | None = 0
+    per_gib: Amount | None = 0
+    per_iops: tuple[Step, ...] = ()
+    per_throughput: tuple[Step, ...] = ()
+    unit: Unit | None = None
+    per_10k_operations: Amount | None = 0
+
+    @field_validator("per_iops", "per_throughput")
+    @classmethod
+    def _rising(cls, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        if any(low.above >= high.above for low, high in zip(steps, steps[1:], strict=False)):
+            raise ValueError("the steps must rise by `above`")
+        return steps
+
+    @model_validator(mode="after")
+    def _whole(self) -> PriceRow:
+        if self.per_throughput and self.unit is None:
+            raise ValueError("`per_throughput` needs `unit`")
+        return self
+
+
+class Plus(Row):
+    """Azure's performance plus, chosen when the disk is created."""
+
+    iops: Positive
+    bytes_per_s: BytesPerS = Field(alias="throughput")
+
+
+class SizeRow(Row):
+    """One fixed size. Where reads and writes are limited apart, `iops` is the limit of reads."""
+
+    size_bytes: Bytes | None = Field(alias="size")
+    iops: Positive
+    write_iops: Positive | None = None
+    bytes_per_s: BytesPerS | None = Field(alias="throughput")
+    burst: BurstRow | None = None
+    performance_plus: Plus | None = None
+    prices: tuple[PriceRow, ...] = ()
+    notes: str = ""
+
+
+class SizeRange(Row):
+    min_bytes: Bytes = Field(alias="min")
+    max_bytes: Bytes = Field(alias="max")
+
+
+class IopsRule(Row):
+    """IOPS one may provision: `min` to min(`max`, max(`min`, `max_per_gib` × GiB)).
+
+    `included` comes free and is the default; without it the number must be given.
+    """
+
+    min: Positive
+    max: Positive
+    included: Positive | None = None
+    min_per_gib: Amount | None = None
+    max_per_gib: Amount | None = None
+
+
+class ThroughputRule(Row):
+    """Throughput in `unit`: provisioned up to min(`max`, `max_per_iops` × IOPS), or following
+    the IOPS by a named formula (`orchestrator/tier_catalog/limits.py`)."""
+
+    unit: Unit
+    max: Amount
+    min: Amount | None = None
+    included: Amount | None = None
+    max_per_iops: Amount | None = None
+    follows: Literal["per-iops", "aws-io1"] | None = None
+
+
+class Provisioned(Row):
+    size: SizeRange
+    iops: IopsRule
+    throughput: ThroughputRule
+
+
+class Line(Row):
+    """min(`max`, `base` + `per_gib` × GiB)."""
+
+    base: Amount = 0
+    per_gib: Amount
+    max: Amount | None = None
+
+
+class LinearRule(Row):
+    formula: Literal["linear"]
+    size: SizeRange | None = None
+    iops: Line
+    write_iops: Line | None = None
+    throughput: Line | None
+    unit: Unit
+
+
+class Gp2Rule(Row):
+    """AWS gp2: IOPS by size with a bucket of I/O credits, throughput in two bands."""
+
+    formula: Literal["aws-gp2"]
+    size: SizeRange
+    iops_per_gib: Amount
+    min_iops: Positive
+    max_iops: Positive
+    burst_iops: Positive
+    bucket_ios: Positive
+    small_bytes_per_s: BytesPerS = Field(alias="small_throughput")
+    small_up_to_gib: Positive
+    large_bytes_per_s: BytesPerS = Field(alias="large_throughput")
+    large_from_gib: Positive
+
+
+class HddRule(Row):
+    """AWS st1 and sc1: throughput by size, with a bucket of bytes; each I/O costs one unit."""
+
+    formula: Literal["aws-hdd"]
+    size: SizeRange
+    per_tib: BytesPerS
+    max: BytesPerS
+    burst_per_tib: BytesPerS
+    burst_max: BytesPerS
+    bucket_per_tib: Bytes
+
+
+SizeRule = Annotated[LinearRule | Gp2Rule | HddRule, Field(discriminator="formula")]
+
+
+class DiskType(Row):
+    """A type of disk: fixed `sizes`, or limits `by_size`, or `provisioned` within rules."""
+
+    title: Text
+    media: Literal["ssd", "hdd", "nvme"]
+    source: Cited
+    latency: Latency | None
+    emulated_latency: EmulatedLatency | None
+    io_unit_bytes: Bytes | None = Field(alias="io_unit")
+    emulated_io_unit_bytes: Bytes | None = Field(None, alias="emulated_io_unit")
+    shared_per_vm: bool = False
+    emulate: bool = True
+    notes: str = ""
+    sizes: Mapping[str, SizeRow] | None = None
+    by_size: SizeRule | None = None
+    provisioned: Provisioned | None = None
+    prices: tuple[PriceRow, ...] = ()
+
+    @model_validator(mode="after")
+    def _whole(self) -> DiskType:
+        forms = (self.sizes, self.by_size, self.provisioned)
+        if sum(form is not None for form in forms) != 1:
+            raise ValueError("a type has exactly one of `sizes`, `by_size` and `provisioned`")
+        if self.emulate and not (self.emulated_latency and self.unit_bytes):
+            raise ValueError("an emulated type needs `emulated_latency` and an I/O unit")
+        return self
+
+    @property
+    def unit_bytes(self) -> int | None:
+        """The I/O unit to emulate: the documented one, else our assumption."""
+        return self.io_unit_bytes or self.emulated_io_unit_bytes
+
+
+class Caps(Row):
+    """What a VM lets through to its disks. `iops` and `throughput` are the limits of reads where
+    writes have their own."""
+
+    iops: Positive | None = None
+    bytes_per_s: BytesPerS | None = Field(None, alias="throughput")
+    write_iops: Positive | None = None
+    write_bytes_per_s: BytesPerS | None = Field(None, alias="write_throughput")
+    iops_per_disk: Positive | None = None
+    burst: BurstRow | None = None
+
+
+class CachedCaps(Row):
+    iops: Positive
+    bytes_per_s: BytesPerS = Field(alias="throughput")
+    size_bytes: Bytes | None = Field(None, alias="size")
+
+
+class VmSize(Row):
+    """A VM size: `uncached` caps for all its disks together, or caps per disk type."""
+
+    source: Cited
+    vcpus: Positive | None = None
+    max_disks: Positive | None = None
+    network_mbit_per_s: Positive | None = None
+    uncached: Caps | None = None
+    by_type: Mapping[str, Caps] = {}
+    cached: CachedCaps | None = None
+    notes: str = ""
+
+    @model_validator(mode="after")
+    def _whole(self) -> VmSize:
+        if (self.uncached is None) == (not self.by_type):
+            raise ValueError("a VM size has either `uncached` or `by_type`")
+        return self
+
+
+class CatalogFile(Row):
+    provider: Annotated[str, Field(pattern=r"^[a-z]+$")]
+    sources: Mapping[str, Source]
+    types: Mapping[str, DiskType] = {}
+    vms: Mapping[str, VmSize] = {}

@@ -1,0 +1,58 @@
+"""Quantities as people write them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator import units
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("10GiB", 10 * 2**30), ("250 GB", 250 * 10**9), (4096, 4096), ("1,024 KiB", 2**20)],
+)
+def test_bytes(text: object, expected: int) -> None:
+    assert units.parse_bytes(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("125MB/s", 125_000_000), ("240 MiB/s", 240 * 2**20)]
+)
+def test_rates(text: object, expected: int) -> None:
+    assert units.parse_bytes_per_s(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("2ms", 0.002), ("30min", 1800.0), ("0.8 ms", 0.0008), ("80us", 8e-5)]
+)
+def test_times(text: object, expected: float) -> None:
+    assert units.parse_seconds(text) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("text", ["", "ten", "-5s", "5", 5, "5 parsecs", True, None, "1.2.3s"])
+def test_a_time_without_a_known_unit_is_refused(text: object) -> None:
+    with pytest.raises(ValueError, match=r"time|quantity"):
+        units.parse_seconds(text)
+
+
+@pytest.mark.parametrize("text", ["125", 125, "125MB", "125/s", "MB/s"])
+def test_a_rate_without_its_unit_is_refused(text: object) -> None:
+    with pytest.raises(ValueError, match=r"rate|quantity"):
+        units.parse_bytes_per_s(text)
+
+
+@given(st.integers(min_value=0, max_value=10**15))
+def test_plain_numbers_of_bytes_are_kept(number: int) -> None:
+    assert units.parse_bytes(str(number)) == number
+
+
+def test_what_a_person_reads() -> None:
+    assert units.format_seconds(0.01352) == "13.5 ms"
+    assert units.format_seconds(0.00042) == "420 µs"
+    assert units.format_bytes(1.5 * 2**30) == "1.5 GiB"
+    assert units.format_bytes_per_s(125e6) == "125 MB/s"
+    assert units.format_change(-46.94) == "−46.9 %"
+    assert units.format_change(0.01) == "0 %"
+    assert units.format_number(12345.6) == "12,346"
