@@ -95,7 +95,7 @@ def carry_out(made: Plan, root: Path, cache: Path, results: Path, tell: Tell) ->
         return experiment.execute(made, parts, world, results, fingerprint)
 
 
-def conclude(folder: Path) -> tuple[Campaign, Verdict, report.Paths]:
+def conclude(folder: Path) -> tuple[Campaign, Verdict, report.ReportPaths]:
     """Files → verdict and report. Needs neither Docker nor anything else of the running half."""
     campaign = store.load(folder)
     verdict = judge(campaign)

@@ -36,7 +36,7 @@ _ENFORCEMENTS: dict[Enforcement, tuple[str, str]] = {
 
 
 def find(campaign: Campaign) -> tuple[Doubt, ...]:
-    """Every doubt: about the campaign, then run by run, with those that runs recorded themselves."""
+    """Every doubt: about the campaign, then run by run, those that runs recorded included."""
     cpus = frames.machine_cpus(campaign)
     found = [doubt for check in CAMPAIGN_CHECKS for doubt in check(campaign)]
     for run in sorted(campaign.runs, key=lambda one: one.record.run.number):
@@ -76,8 +76,8 @@ def _missing_cells(campaign: Campaign) -> Iterator[Doubt]:
             if planned and not frames.finished(campaign, profile.name, workload.name):
                 yield Doubt(
                     "missing cell",
-                    f"{profile.name} × {workload.name} has no finished run and is left out of every "
-                    "comparison",
+                    f"{profile.name} × {workload.name} has no finished run and is left out of "
+                    "every comparison",
                     "see its run's failure, then run the campaign again",
                 )
 
@@ -93,8 +93,8 @@ def _not_the_real_disk(campaign: Campaign) -> Iterator[Doubt]:
     if len(by_kind) > 1:
         yield Doubt(
             "unlike disks",
-            f"tiers are held to their limits in different ways ({', '.join(by_kind)}): part of each "
-            "difference may be the way",
+            f"tiers are held to their limits in different ways ({', '.join(by_kind)}): part of "
+            "each difference may be the way",
             "give all profiles the same `enforcement`",
         )
 

@@ -233,8 +233,8 @@ def _ceiling(run: RunData, _: Telemetry) -> Iterator[Doubt]:
         yield _doubt(
             run,
             "think time's ceiling",
-            f"{100 * nopm / ceiling:.1f} % of the {format_number(ceiling)} New-Orders a minute that "
-            "think time allows: throughput cannot tell tiers apart",
+            f"{100 * nopm / ceiling:.1f} % of the {format_number(ceiling)} New-Orders a minute "
+            "that think time allows: throughput cannot tell tiers apart",
             "compare latencies, or take `think: none`",
         )
 

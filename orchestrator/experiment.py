@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator import datasets, store
+from orchestrator import datasets, host, store
 from orchestrator.errors import GateError, RunError, TierbenchError
 from orchestrator.model import Cluster, Gate, Node, Outcome, Phase, Plan, Record, Run, Tier, Volume
 from orchestrator.plan import run_estimate_s
@@ -182,7 +182,17 @@ def _run(
 
 def _watched(cluster: Cluster, volumes: Sequence[Volume], client: Node) -> tuple[Node, ...]:
     servers = [volume.server for volume in volumes if volume.server is not None]
-    return (*cluster.nodes, client, *servers, Node(name="host", role="host"))
+    return (*cluster.nodes, client, *servers, _machine())
+
+
+def _machine() -> Node:
+    """What all of them share on a laptop; on a cluster of machines, the client's."""
+    return Node(
+        name="host",
+        role="host",
+        cpus=float(host.cpu_count()),
+        memory_bytes=host.memory_bytes() or None,
+    )
 
 
 @contextmanager

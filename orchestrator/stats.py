@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 CONFIDENCE = 0.95
 POWER = 0.8
@@ -43,7 +43,7 @@ def summarise(values: Sequence[float], confidence: float = CONFIDENCE) -> Summar
     if data.size < 2:
         return Summary(1, mean, median, None, None)
     spread = float(data.std(ddof=1)) / math.sqrt(data.size)
-    half = float(stats.t.ppf(0.5 + confidence / 2, data.size - 1)) * spread
+    half = _t(0.5 + confidence / 2, data.size - 1) * spread
     return Summary(int(data.size), mean, median, mean - half, mean + half)
 
 
@@ -123,7 +123,7 @@ def ratio_of_means(
         return Ratio(math.exp(change), None, None, None)
     found = _difference(left, right, change)
     half = _t(0.5 + confidence / 2, found.freedom) * found.error
-    p_value = 2 * float(stats.t.sf(abs(found.change) / found.error, found.freedom))
+    p_value = 2 * float(special.stdtr(found.freedom, -abs(found.change) / found.error))
     return Ratio(math.exp(change), math.exp(change - half), math.exp(change + half), p_value)
 
 
@@ -155,7 +155,8 @@ def _freedom(spread_left: float, n_left: int, spread_right: float, n_right: int)
 
 
 def _t(quantile: float, freedom: float) -> float:
-    return float(stats.t.ppf(quantile, freedom))
+    """Student's t quantile."""
+    return float(special.stdtrit(freedom, quantile))
 
 
 def adjust_for_many(p_values: Sequence[float]) -> tuple[float, ...]:

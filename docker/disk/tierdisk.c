@@ -14,7 +14,7 @@
  *
  *   tierdisk serve IMAGE MOUNTPOINT SOCKET [name=value]...
  *   tierdisk ask SOCKET limits | stats | set name=value...
- *   tierdisk probe DEVICE COUNT    median of COUNT single reads, in microseconds
+ *   tierdisk probe DEVICE COUNT [PERCENTILE]    of single reads, in microseconds
  *   tierdisk busy DEVICE           exit 0 when something has it mounted
  *   tierdisk loops                 every loop device that a disk of ours made
  */
@@ -622,9 +622,10 @@ static int ascending(const void *a, const void *b)
 /* What a read costs its user, the way through loop and FUSE included. */
 static int probe(int count, char **words)
 {
-    int reads = count == 2 ? atoi(words[1]) : 0;
-    if (reads <= 0)
-        die("usage: tierdisk probe DEVICE COUNT");
+    int reads = count >= 2 ? atoi(words[1]) : 0;
+    double percentile = count == 3 ? atof(words[2]) : 50;
+    if (reads <= 0 || percentile < 0 || percentile >= 100)
+        die("usage: tierdisk probe DEVICE COUNT [PERCENTILE]");
     int device = open(words[0], O_RDONLY | O_DIRECT | O_CLOEXEC);
     void *bytes;
     double *took_us = calloc(reads, sizeof *took_us);
@@ -637,7 +638,7 @@ static int probe(int count, char **words)
         took_us[i] = (now_ns() - before) / 1e3;
     }
     qsort(took_us, reads, sizeof *took_us, ascending);
-    printf("%.1f\n", took_us[reads / 2]);
+    printf("%.1f\n", took_us[(int)(reads * percentile / 100)]);
     return 0;
 }
 

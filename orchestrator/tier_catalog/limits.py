@@ -66,7 +66,7 @@ def whole_gib(size_bytes: int) -> int:
 
 def of_size(size: SizeRow) -> Limits:
     """A fixed size: as its row says."""
-    return Limits(size.iops, size.bytes_per_s, size.write_iops, _burst(size.burst))
+    return Limits(size.iops, size.bytes_per_s, size.write_iops, burst_of(size.burst))
 
 
 def by_size(kind: DiskType, gib: int) -> Limits:
@@ -191,5 +191,6 @@ def _units(bytes_per_s: float, unit_bytes: int) -> int:
     return max(1, round(bytes_per_s / unit_bytes))
 
 
-def _burst(row: BurstRow | None) -> BurstLimits | None:
-    return row and BurstLimits(row.iops, row.bytes_per_s, row.duration_s)
+def burst_of(row: BurstRow | None) -> BurstLimits | None:
+    """A row's burst as limits."""
+    return BurstLimits(row.iops, row.bytes_per_s, row.duration_s) if row else None

@@ -6,7 +6,7 @@ monthly = per disk + GiB × price + steps above the free IOPS + steps above the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from orchestrator.model import Price
 from orchestrator.tier_catalog.rows import UNIT_BYTES, PriceRow, Step
@@ -55,7 +55,7 @@ def stated(row: PriceRow, amount: float) -> Price:
 
 def describe(row: PriceRow) -> str:
     """The components in a line: `0.08/GiB + 0.005/IOPS above 3,000 USD`."""
-    parts = list(_named(row.per_disk, "disk"))
+    parts = _named(row.per_disk, "disk")
     parts += _named(row.per_gib, "GiB")
     parts += _steps(row.per_iops, "IOPS")
     parts += _steps(row.per_throughput, row.unit or "")
@@ -87,15 +87,12 @@ def _stepped(steps: Sequence[Step], quantity: float | None) -> float | None:
     return total
 
 
-def _named(price: float | None, per: str) -> Iterable[str]:
+def _named(price: float | None, per: str) -> list[str]:
     if price is None:
-        return [f"?/{per}"]
+        return [f"unknown/{per}"]
     return [f"{price:g}/{per}"] if price else []
 
 
 def _steps(steps: Sequence[Step], per: str) -> list[str]:
-    return [
-        (_named(step.price, per) or [f"0/{per}"])[0]  # type: ignore[index]
-        + (f" above {step.above:,.0f}" if step.above else "")
-        for step in steps
-    ]
+    named = [(step, "".join(_named(step.price, per))) for step in steps]
+    return [f"{text} above {step.above:,.0f}" if step.above else text for step, text in named]

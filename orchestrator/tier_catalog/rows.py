@@ -8,6 +8,7 @@ tell is None. Only `emulated_latency` and `emulated_io_unit` are assumptions of 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -114,7 +115,7 @@ class PriceRow(Row):
     @field_validator("per_iops", "per_throughput")
     @classmethod
     def _rising(cls, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        if any(low.above >= high.above for low, high in zip(steps, steps[1:], strict=False)):
+        if any(low.above >= high.above for low, high in pairwise(steps)):
             raise ValueError("the steps must rise by `above`")
         return steps
 

@@ -4,7 +4,7 @@
 -- open loop     --arrival-rate=R transactions/s over all threads: each thread draws
 --               Poisson arrivals of R/threads; latency counts from the drawn instant; a
 --               thread that is late starts at once, so nothing is left out
--- think times   the workload asks for a pause before and after (terminals at a desk)
+-- own schedule  the workload says when the next one is due (terminals with think times)
 --
 -- Attempts: serialization failures (40001), deadlocks (40P01) and YugabyteDB's conflict
 -- and restart errors are tried again, at most --max-attempts times, with a random pause
@@ -39,11 +39,12 @@ end
 -- and errors (fed by report_queries_as) instead of bare events.
 function loop.connect(thread_id)
    local opt = sysbench.opt
+   math.randomseed(opt.seed * 65536 + thread_id)
    loop.driver = sysbench.sql.driver("pgsql")
    local address = pq.address(opt, thread_id)
    local conn = pq.connect(address)
    conn:exec("SET default_transaction_isolation = '" .. opt.isolation:gsub("'", "") .. "'")
-   if thread_id then conn:report_queries_as(thread_id) end
+   conn:report_queries_as(thread_id)
    return conn
 end
 
@@ -154,41 +155,51 @@ local function wait_until(self, t_us)
 end
 
 local function closed(self)
-   local id, workload = self.thread_id, self.workload
-   while true do
-      local kind, before_s, after_s = workload.draw()
-      if before_s and not wait_until(self, clock.now_us() + before_s * 1e6) then break end
-      if not ffi.C.sb_more_events(id) then break end
+   local id, draw = self.thread_id, self.workload.draw
+   while ffi.C.sb_more_events(id) do
+      local kind = draw()
       ffi.C.sb_event_start(id)
       execute(self, kind, nil)
       ffi.C.sb_event_stop(id)
-      if after_s and not wait_until(self, clock.now_us() + after_s * 1e6) then break end
    end
 end
 
-local function open(self, rate_per_s)
-   local id, due_us = self.thread_id, clock.now_us()
+-- A schedule: due_us() is the instant of the next transaction; done(now_us) moves on;
+-- overdue(now_us) counts what should have started by then and has not.
+local function poisson(rate_per_s)
+   local function gap_us() return -math.log(1 - math.random()) / rate_per_s * 1e6 end
+   local due_us, schedule = clock.now_us() + gap_us(), {}
+   function schedule.due_us() return due_us end
+   function schedule.done() due_us = due_us + gap_us() end
+   function schedule.overdue(now_us)
+      local n = 0
+      while due_us < now_us do
+         n = n + 1
+         schedule.done()
+      end
+      return n
+   end
+   return schedule
+end
+
+local function scheduled(self, schedule)
+   local id, draw = self.thread_id, self.workload.draw
    while true do
-      due_us = due_us - math.log(1 - math.random()) / rate_per_s * 1e6
-      local kind = self.workload.draw()
-      if not wait_until(self, due_us) then return end
-      if not ffi.C.sb_more_events(id) then break end
+      local due_us = schedule.due_us()
+      if not wait_until(self, due_us) or not ffi.C.sb_more_events(id) then break end
+      local kind = draw()
       ffi.C.sb_event_start(id)
       execute(self, kind, due_us)
       ffi.C.sb_event_stop(id)
+      schedule.done(clock.now_us())
    end
-   local ended_us = math.min(clock.now_us(), self.deadline_us or math.huge)
-   while due_us < ended_us do
-      self.recorder.unstarted = self.recorder.unstarted + 1
-      due_us = due_us - math.log(1 - math.random()) / rate_per_s * 1e6
-   end
+   self.recorder.unstarted = schedule.overdue(math.min(clock.now_us(), self.deadline_us or math.huge))
 end
 
--- workload: conn; draw() -> kind, pause before, pause after (seconds or nil), and draws
--- the transaction's input; execute(kind) -> outcome, one attempt with that input.
+-- workload: conn; draw() -> kind, and draws the transaction's input; execute(kind) ->
+-- outcome, one attempt with that input; new_schedule(): where the workload has its own.
 function loop.new(thread_id, workload, types)
    local opt = sysbench.opt
-   math.randomseed(opt.seed * 65536 + thread_id)
    local rollback = workload.conn:prepare("ROLLBACK")
    workload.conn:start_pipeline()
    return {thread_id = thread_id, workload = workload, conn = workload.conn, rollback = rollback, failures = 0,
@@ -196,10 +207,12 @@ function loop.new(thread_id, workload, types)
 end
 
 function loop.run(self)
-   local opt = sysbench.opt
+   local opt, workload = sysbench.opt, self.workload
    if opt.time > 0 then self.deadline_us = clock.now_us() + opt.time * 1e6 end
-   if opt.arrival_rate > 0 then
-      open(self, opt.arrival_rate / opt.threads)
+   if workload.new_schedule then
+      scheduled(self, workload.new_schedule())
+   elseif opt.arrival_rate > 0 then
+      scheduled(self, poisson(opt.arrival_rate / opt.threads))
    else
       closed(self)
    end

@@ -5,8 +5,8 @@
 -- --max-attempts, --isolation, --seed):
 --   --think (none)      none: no pauses, every transaction draws its warehouse and district,
 --                       so that all are reached whatever the number of threads;
---                       spec: keying and think times, each thread a terminal bound to one
---                       warehouse and district; --threads must be 10 x warehouses
+--                       spec: keying and think times; ten terminals per warehouse, bound to
+--                       warehouse and district, served by --threads connections
 --   --weights (45,43,4,4,4)  cards of new_order, payment, order_status, delivery and
 --                       stock_level in a terminal's deck, which is shuffled and dealt
 --                       again and again: exact shares, and less noise between runs than
@@ -20,6 +20,7 @@ package.path = here .. "/../lib/?.lua;" .. here .. "/?.lua;" .. package.path
 local loop = require("loop")
 local pq = require("pq")
 local random = require("random")
+local terminals = require("terminals")
 local transactions = require("transactions")
 
 local DISTRICTS = 10
@@ -45,7 +46,9 @@ end
 -- the same in all threads, as it depends on the data set and --seed only.
 local function read_facts(conn)
    local ok, rows = pcall(conn.exec, conn, "SELECT name, value FROM tpcc_facts")
-   if not ok and rows.sqlstate == "42P01" then error("the database holds no TPC-C-derived data set: load it first", 0) end
+   if not ok and rows.sqlstate == "42P01" then
+      error("the database holds no TPC-C-derived data set: load it first", 0)
+   end
    if not ok then error(rows, 0) end
    local facts = {}
    for _, row in ipairs(rows) do facts[row[1]] = tonumber(row[2]) or row[2] end
@@ -62,8 +65,8 @@ local function check_options(facts)
    if opt.think ~= "none" and opt.think ~= "spec" then error("--think is none or spec", 0) end
    if opt.think == "none" then return end
    if opt.arrival_rate > 0 then error("--think=spec and --arrival-rate exclude each other", 0) end
-   if opt.threads ~= DISTRICTS * facts.warehouses then
-      error(string.format("--think=spec takes 10 threads per warehouse: --threads=%d for %d warehouses",
+   if opt.threads > DISTRICTS * facts.warehouses then
+      error(string.format("--think=spec has 10 terminals per warehouse: at most --threads=%d for %d warehouses",
                           DISTRICTS * facts.warehouses, facts.warehouses), 0)
    end
 end
@@ -75,8 +78,9 @@ function init()
       local facts = read_facts(conn)
       conn:close()
       check_options(facts)
+      local terminal_count = sysbench.opt.think == "spec" and DISTRICTS * facts.warehouses or sysbench.opt.threads
       loop.describe(types, {think = sysbench.opt.think, weights = weights, warehouses = facts.warehouses,
-                            c_last_load = facts.c_last, c_last_run = facts.c_last_run, data_seed = facts.seed})
+                            terminals = terminal_count, c_last_load = facts.c_last, c_last_run = facts.c_last_run, data_seed = facts.seed})
    end)
 end
 
@@ -99,40 +103,47 @@ local function new_deck()
    end
 end
 
-local function new_terminal(thread_id, facts)
-   local terminal = {warehouses = facts.warehouses, c_last = facts.c_last_run, c_customer = facts.c_customer,
-                     c_item = facts.c_item}
-   if sysbench.opt.think == "spec" then
-      local w, d = math.floor(thread_id / DISTRICTS) + 1, thread_id % DISTRICTS + 1
-      function terminal.home() return w, d end
-   else
-      local warehouses = facts.warehouses
-      function terminal.home() return math.random(warehouses), math.random(DISTRICTS) end
-   end
-   return terminal
+-- Draws for terminals: home() is where one works, now.
+local function new_terminal(facts, home)
+   return {warehouses = facts.warehouses, c_last = facts.c_last_run, c_customer = facts.c_customer,
+           c_item = facts.c_item, home = home}
 end
 
--- Think times are exponential and cut at ten times their mean (clause 5.2.5.4).
-local function think_s(mean_s)
-   return math.min(-math.log(1 - math.random()), 10) * mean_s
+-- No think times: one terminal per thread, at home in all warehouses.
+local function draws_freely(workload, facts, input)
+   local deal, warehouses = new_deck(), facts.warehouses
+   local terminal = new_terminal(facts, function() return math.random(warehouses), math.random(DISTRICTS) end)
+   function workload.draw()
+      local card = deal()
+      transactions.types[card].draw(terminal, input)
+      return card - 1
+   end
+end
+
+local function draws_for_terminals(workload, facts, input, thread_id)
+   local schedule
+   local function bound(w, d) return new_terminal(facts, function() return w, d end) end
+   function workload.new_schedule()
+      schedule = terminals(thread_id, sysbench.opt.threads, facts.warehouses, transactions.types, bound, new_deck)
+      return schedule
+   end
+   function workload.draw()
+      local terminal = schedule.current
+      transactions.types[terminal.card].draw(terminal, input)
+      return terminal.card - 1
+   end
 end
 
 local function new_workload(thread_id)
    local conn = loop.connect(thread_id)
-   local terminal = new_terminal(thread_id, read_facts(conn))
+   local facts, input = read_facts(conn), transactions.new_input()
    local prepared = transactions.prepare(conn, sysbench.opt.db_ps_mode == "disable")
-   local deal, input, spec = new_deck(), transactions.new_input(), sysbench.opt.think == "spec"
    local workload = {conn = conn}
-   function workload.draw()
-      local card = deal()
-      local t = transactions.types[card]
-      t.draw(terminal, input)
-      if spec then return card - 1, t.keying_s, think_s(t.think_s) end
-      return card - 1
-   end
    function workload.execute(kind)
       return transactions.types[kind + 1].execute(conn, prepared, input)
    end
+   local draws = sysbench.opt.think == "spec" and draws_for_terminals or draws_freely
+   draws(workload, facts, input, thread_id)
    return workload
 end
 

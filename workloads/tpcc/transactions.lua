@@ -68,7 +68,7 @@ end
 
 local function draw_new_order(terminal, input)
    local n = rnd(5, MAX_LINES)
-   input.w, input.d = terminal:home()
+   input.w, input.d = terminal.home()
    input.c, input.n, input.all_local = random.customer(terminal.c_customer), n, 1
    input.rollback = rnd(100) == 1
    for i = 0, n - 1 do
@@ -87,7 +87,8 @@ end
 -- The lines the stock update of one round covers. A statement changes a row once, so a
 -- repeated (warehouse, item), neighbours after sorting, has to wait for the next round.
 local function send_stock(conn, s, input, round)
-   local w_ids, items, quantities, n, seen, later = input.round_w, input.round_items, input.round_quantities, 0, 0, false
+   local w_ids, items, quantities = input.round_w, input.round_items, input.round_quantities
+   local n, seen, later = 0, 0, false
    for i = 0, input.n - 1 do
       local repeated = i > 0 and input.items[i] == input.items[i - 1] and input.w_ids[i] == input.w_ids[i - 1]
       seen = repeated and seen + 1 or 1
@@ -172,7 +173,7 @@ end
 -- Payment ---------------------------------------------------------------------------
 
 local function draw_payment(terminal, input)
-   input.w, input.d = terminal:home()
+   input.w, input.d = terminal.home()
    input.c_w, input.c_d = input.w, input.d
    if terminal.warehouses > 1 and rnd(100) <= 15 then
       input.c_w, input.c_d = another_warehouse(terminal, input.w), rnd(DISTRICTS)
@@ -202,7 +203,7 @@ end
 -- Order-Status ----------------------------------------------------------------------
 
 local function draw_order_status(terminal, input)
-   input.w, input.d = terminal:home()
+   input.w, input.d = terminal.home()
    draw_customer(terminal, input)
 end
 
@@ -219,7 +220,7 @@ end
 -- Delivery --------------------------------------------------------------------------
 
 local function draw_delivery(terminal, input)
-   input.w = terminal:home()
+   input.w = terminal.home()
    input.carrier = rnd(10)
 end
 
@@ -295,7 +296,7 @@ end
 -- Stock-Level -----------------------------------------------------------------------
 
 local function draw_stock_level(terminal, input)
-   input.w, input.d = terminal:home()
+   input.w, input.d = terminal.home()
    input.threshold = rnd(10, 20)
 end
 

@@ -1,0 +1,29 @@
+"""The catalogue of disk tiers and VM sizes (`profiles/catalog/*.yaml`): facts, rules, prices.
+
+Pure: texts in, rows and Tiers out. `read` the texts; `choose` a row with its parameters; hold it
+against a VM with `effective`; `tiers` and `vms` list. docs/CATALOG.md says what a row holds.
+"""
+
+from __future__ import annotations
+
+from orchestrator.tier_catalog.choosing import Chosen, choose, names_a_row, own
+from orchestrator.tier_catalog.effective import Cap, Effective, bound, effective
+from orchestrator.tier_catalog.listing import TierRow, VmRow, tiers, vms
+from orchestrator.tier_catalog.reading import Catalog, read
+
+__all__ = [
+    "Cap",
+    "Catalog",
+    "Chosen",
+    "Effective",
+    "TierRow",
+    "VmRow",
+    "bound",
+    "choose",
+    "effective",
+    "names_a_row",
+    "own",
+    "read",
+    "tiers",
+    "vms",
+]

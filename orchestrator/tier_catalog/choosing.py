@@ -1,0 +1,245 @@
+"""A row's name and parameters → the model's Tier: `tier: azure/P15`, or a mapping with `type`.
+
+Burst credit is empty unless asked for: a disk that works has spent it, and a run shorter than the
+bucket would measure the credit. The disk's list price comes along where every component is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from orchestrator import units
+from orchestrator.errors import Mistake
+from orchestrator.model import Burst, Enforcement, Price, Tier
+from orchestrator.tier_catalog import limits as limits_of
+from orchestrator.tier_catalog import prices, rules
+from orchestrator.tier_catalog.limits import BurstLimits, Limits
+from orchestrator.tier_catalog.reading import Catalog, provider_of
+from orchestrator.tier_catalog.rows import (
+    GIB,
+    UNIT_BYTES,
+    Bytes,
+    BytesPerS,
+    DiskType,
+    Positive,
+    PriceRow,
+    Row,
+    Seconds,
+    SizeRow,
+)
+from orchestrator.tier_catalog.strict_yaml import refused, validate
+
+_MAX_EMULATED_IO_UNIT = 2**20  # what the emulated device takes; larger I/Os do not reach it
+_START_PCT = {"full": 100.0, "empty": 0.0}
+
+
+class Reference(Row):
+    """What a profile may write under `tier` when it names a row."""
+
+    type: str
+    size_bytes: Bytes | None = Field(None, alias="size")
+    iops: Positive | None = None
+    bytes_per_s: BytesPerS | None = Field(None, alias="throughput")
+    burst: (
+        Literal["full", "empty", "off", "on-demand"] | Annotated[float, Field(ge=0, le=100)] | None
+    ) = None
+    performance_plus: bool = False
+    read_latency_s: Seconds | None = Field(None, alias="read_latency")
+    write_latency_s: Seconds | None = Field(None, alias="write_latency")
+    enforcement: Enforcement = "emulated"
+    path: str | None = None
+    region: str | None = None
+    operations_per_month: Annotated[float, Field(ge=0)] | None = None
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """One disk as bought: the tier as it is run, and the row it is from.
+
+    `type` and the rest are None for a tier with its own numbers (`own`).
+    """
+
+    tier: Tier
+    limits: Limits
+    type: str | None = None
+    kind: DiskType | None = None
+    size_bytes: int | None = None
+    burst_on: bool = True
+
+
+def names_a_row(tier: object) -> bool:
+    """Whether the `tier` of a profile names a catalogue row (else it gives its own numbers)."""
+    return isinstance(tier, str) or (isinstance(tier, dict) and "type" in tier)
+
+
+def own(tier: Tier) -> Chosen:
+    """A tier with its own numbers, in the form that `effective` takes."""
+    given = tier.burst
+    burst = BurstLimits(given.iops, given.bytes_per_s, given.duration_s) if given else None
+    return Chosen(tier, Limits(tier.iops, tier.bytes_per_s, burst=burst))
+
+
+def choose(
+    catalog: Catalog, tier: object, name: str, title: str = "", where: str = "tier"
+) -> Chosen:
+    """`tier`: what the profile `name` has under its key `where`. Raises UsageError with every
+    mistake: an unknown row or key, a parameter missing, beyond the type's rules or not settable."""
+    given = {"type": tier} if isinstance(tier, str) else tier
+    asked = validate(Reference, where, given)
+    full, kind, size_name = catalog.find(
+        asked.type, where if given is not tier else f"{where}.type"
+    )
+    parameters = rules.Parameters(asked.size_bytes, asked.iops, asked.bytes_per_s)
+    if size_name is None and kind.sizes and asked.size_bytes is not None:
+        found = rules.next_size(kind, asked.size_bytes)
+        size_name = found and found[0]
+        parameters = replace(parameters, size_bytes=None)
+        if found is None:
+            raise refused([Mistake(f"{where}.size", f"no size of {full} is that large")])
+    size = (kind.sizes or {}).get(size_name or "")
+    mistakes = [*_refusals(full, kind, size_name, parameters), *_conflicts(asked, full, kind, size)]
+    if mistakes:
+        raise refused(Mistake(f"{where}.{key}", what) for key, what in mistakes)
+    return _chosen(asked, full, kind, size_name, name, title)
+
+
+def _refusals(
+    full: str, kind: DiskType, size_name: str | None, asked: rules.Parameters
+) -> Iterator[rules.Found]:
+    if kind.sizes:
+        if size_name is None:
+            known = ", ".join(kind.sizes)
+            yield "size", f"is missing: give the size, or name one of {known}"
+        yield from rules.fixed(f"{provider_of(full)}/{size_name or ''}", asked)
+    elif kind.provisioned:
+        yield from rules.provisioned(full, kind, kind.provisioned, asked)
+    else:
+        yield from rules.by_size(full, kind, asked)
+
+
+def _conflicts(
+    asked: Reference, full: str, kind: DiskType, size: SizeRow | None
+) -> Iterator[rules.Found]:
+    """What fits no rule of the row: burst that it has not, emulation that is not possible."""
+    model = (size.burst.model if size.burst else None) if size else None
+    if kind.by_size and kind.by_size.formula != "linear":
+        model = "credit"
+    if asked.burst == "on-demand" and model != "on-demand":
+        yield "burst", f"{full} has no on-demand burst"
+    elif asked.burst not in (None, "off", "on-demand") and model != "credit":
+        yield "burst", f"{full} has no burst credit"
+    if asked.performance_plus and not (size and size.performance_plus):
+        yield "performance_plus", "is not offered for this size"
+    if asked.performance_plus and asked.burst == "on-demand":
+        yield "performance_plus", "cannot be combined with on-demand burst: its limits are unknown"
+    if asked.enforcement == "emulated" and not kind.emulate:
+        what = "cannot be emulated on this machine"
+        yield "enforcement", f"{full} {what}: use `enforcement: mounted` with a `path`"
+    if asked.enforcement == "mounted" and not asked.path:
+        yield "path", "is missing: the directory where the disk is mounted"
+
+
+def _chosen(
+    asked: Reference, full: str, kind: DiskType, size_name: str | None, name: str, title: str
+) -> Chosen:
+    size_bytes, limits = _limits(asked, kind, (kind.sizes or {}).get(size_name or ""))
+    price, no_price = _price(asked, kind, (kind.sizes or {}).get(size_name or ""), limits)
+    latency = kind.emulated_latency
+    tier = Tier(
+        name=name,
+        title=title or _title(kind, size_name, asked, limits),
+        enforcement=asked.enforcement,
+        iops=limits.total_iops,
+        bytes_per_s=limits.bytes_per_s,
+        read_latency_s=asked.read_latency_s or (latency.read_s if latency else None),
+        write_latency_s=asked.write_latency_s or (latency.write_s if latency else None),
+        burst=_burst(asked, limits),
+        io_unit_bytes=kind.unit_bytes or _MAX_EMULATED_IO_UNIT,
+        path=asked.path,
+        price=price,
+        source=kind.source.text,
+        as_of=kind.source.as_of,
+        notes=" ".join(
+            _notes(asked, kind, (kind.sizes or {}).get(size_name or ""), limits, no_price)
+        ),
+    )
+    return Chosen(tier, limits, full, kind, size_bytes, asked.burst != "off")
+
+
+def _limits(asked: Reference, kind: DiskType, size: SizeRow | None) -> tuple[int | None, Limits]:
+    """Capacity and limits as bought; the parameters have been checked."""
+    if size:
+        limits = limits_of.of_size(size)
+        if asked.performance_plus and size.performance_plus:
+            plus = size.performance_plus
+            limits = replace(limits, iops=plus.iops, bytes_per_s=plus.bytes_per_s, burst=None)
+        if limits.burst and limits.burst.duration_s is None:
+            peak = limits.burst if asked.burst == "on-demand" else limits
+            limits = Limits(peak.iops, peak.bytes_per_s)
+        return size.size_bytes, limits
+    gib = limits_of.whole_gib(asked.size_bytes or 0)
+    if not kind.provisioned:
+        return gib * GIB, limits_of.by_size(kind, gib)
+    rule = kind.provisioned
+    iops = asked.iops or rule.iops.included or 0
+    if rule.throughput.follows:
+        bytes_per_s = limits_of.follow_iops(rule.throughput, iops)
+    else:
+        included = (rule.throughput.included or 0) * UNIT_BYTES[rule.throughput.unit]
+        bytes_per_s = asked.bytes_per_s or round(included)
+    return gib * GIB, Limits(iops, bytes_per_s)
+
+
+def _burst(asked: Reference, limits: Limits) -> Burst | None:
+    burst = limits.burst
+    if burst is None or burst.duration_s is None or asked.burst == "off":
+        return None
+    start = asked.burst if isinstance(asked.burst, float) else _START_PCT[asked.burst or "empty"]
+    return Burst(burst.iops, burst.bytes_per_s, burst.duration_s, start)
+
+
+def _price(
+    asked: Reference, kind: DiskType, size: SizeRow | None, limits: Limits
+) -> tuple[Price | None, str]:
+    """The price, or why there is none."""
+    if asked.burst == "on-demand":
+        return None, "No price: the fee for on-demand burst is not in the catalogue."
+    if asked.performance_plus:
+        return None, "No price: that of performance plus is not in the catalogue."
+    row: PriceRow | None = prices.pick((size.prices if size else ()) or kind.prices, asked.region)
+    if row is None:
+        of = f" for {asked.region}" if asked.region else ""
+        return None, f"No price{of} in the catalogue."
+    gib = limits_of.whole_gib((size.size_bytes if size else asked.size_bytes) or 0)
+    amount = prices.monthly(row, gib, limits.iops, limits.bytes_per_s, asked.operations_per_month)
+    if amount is None:
+        return None, f"No price: of {prices.describe(row)} not every component is known."
+    return prices.stated(row, amount), ""
+
+
+def _title(kind: DiskType, size_name: str | None, asked: Reference, limits: Limits) -> str:
+    if size_name:
+        extra = " with on-demand burst" if asked.burst == "on-demand" else ""
+        extra += " with performance plus" if asked.performance_plus else ""
+        return f"{kind.title} {size_name}{extra}"
+    gib = limits_of.whole_gib(asked.size_bytes or 0)
+    if not kind.provisioned:
+        return f"{kind.title}, {gib:,} GiB"
+    rate = units.format_bytes_per_s(limits.bytes_per_s or 0)
+    return f"{kind.title}, {gib:,} GiB, {limits.iops or 0:,} IOPS, {rate}"
+
+
+def _notes(
+    asked: Reference, kind: DiskType, size: SizeRow | None, limits: Limits, no_price: str
+) -> Iterator[str]:
+    if kind.latency:
+        yield f"Documented latency: {kind.latency.documented}."
+    if asked.enforcement == "emulated" and not (asked.read_latency_s and asked.write_latency_s):
+        yield "The latency emulated is our assumption within that."
+    if limits.write_iops and limits.write_iops != limits.iops:
+        yield f"Reads {limits.iops or 0:,} and writes {limits.write_iops:,} IOPS; one total here."
+    yield from (note for note in (kind.notes, size.notes if size else "", no_price) if note)

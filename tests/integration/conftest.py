@@ -1,0 +1,115 @@
+"""What tests with real containers share: a machine made ready once, and a count of what is left."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from orchestrator import provision
+from orchestrator.clock import SystemClock
+from orchestrator.console import ConsoleTell
+from orchestrator.containers import DockerContainers
+from orchestrator.protocols import World
+from orchestrator.shell import SystemShell
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = Path(os.environ.get("TIERBENCH_CACHE") or ROOT / ".cache")
+HERE = Path(__file__).resolve().parent
+
+
+@pytest.fixture(scope="session")
+def engine() -> DockerContainers:
+    """The engine with our images built; leftovers of an earlier, killed test run removed."""
+    tell = ConsoleTell(Console(stderr=True))
+    containers = provision.provide(ROOT, CACHE, SystemClock(), SystemShell(), tell)
+    containers.sweep()
+    return containers
+
+
+@pytest.fixture
+def world(engine: DockerContainers) -> World:
+    tell = ConsoleTell(Console(stderr=True))
+    return World(SystemClock(), SystemShell(), engine, tell, CACHE, ROOT)
+
+
+def leftovers() -> list[str]:
+    """Everything of ours that still exists: containers, networks, volumes, loops, mounts."""
+    found: list[str] = []
+    for kind, command in (
+        ("container", ["docker", "ps", "-aq", "--filter", "label=tierbench"]),
+        ("network", ["docker", "network", "ls", "-q", "--filter", "label=tierbench"]),
+        ("volume", ["docker", "volume", "ls", "-q", "--filter", "label=tierbench"]),
+    ):
+        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        found += [f"{kind} {name}" for name in listed.split()]
+    loops = subprocess.run(
+        ["losetup", "-l", "-n", "-O", "NAME,BACK-FILE"], capture_output=True, text=True, check=True
+    ).stdout
+    found += [f"loop {line}" for line in loops.splitlines() if "/run/tierbench/" in line]
+    mounts = Path("/proc/mounts").read_text().splitlines()
+    found += [f"mount {line}" for line in mounts if "tierbench" in line]
+    return found
+
+
+@pytest.fixture
+def nothing_left(engine: DockerContainers) -> Iterator[None]:
+    """Fails the test where anything of ours is left after it."""
+    yield
+    assert leftovers() == []
+
+
+@dataclass
+class Program:
+    """`tierbench` as a person starts it, its output followed while it runs."""
+
+    process: subprocess.Popen[str]
+    lines: list[str] = field(default_factory=list)
+
+    @classmethod
+    def start(cls, *arguments: str, **environment: str) -> Program:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "orchestrator", *arguments],
+            cwd=ROOT,
+            env={**os.environ, "COLUMNS": "200", **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+        )
+        return cls(process)
+
+    def until(self, text: str, deadline_s: float = 180.0) -> None:
+        """Reads on until a line holds `text`; fails where the program ends or takes too long."""
+        end = time.monotonic() + deadline_s
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip())
+            if text in line:
+                return
+            assert time.monotonic() < end, f"no {text!r} in time:\n{self.text}"
+        raise AssertionError(f"ended before {text!r}:\n{self.text}")
+
+    def end(self, deadline_s: float = 240.0) -> int:
+        """Waits for the end and returns the exit code."""
+        out, _ = self.process.communicate(timeout=deadline_s)
+        self.lines += out.splitlines()
+        return self.process.returncode
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+
+def tierbench(*arguments: str, **environment: str) -> tuple[int, str]:
+    """Runs `tierbench` to its end: exit code and everything it printed."""
+    program = Program.start(*arguments, **environment)
+    code = program.end(900)
+    return code, program.text

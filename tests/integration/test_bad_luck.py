@@ -1,0 +1,151 @@
+"""Bad input and bad luck: each ends with a clear message, its exit code, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from orchestrator import store
+from orchestrator.containers import DockerContainers
+from tests.integration.conftest import HERE, Program, leftovers, tierbench
+
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
+
+TINY = str(HERE / "workloads" / "tiny.yaml")
+SHORT = str(HERE / "workloads" / "short.yaml")
+FIXED_PORT = str(HERE / "profiles" / "fixed-port.yaml")
+
+
+def run_arguments(results: Path, workload: str = TINY, profile: str = "ultra") -> list[str]:
+    options = ["--scale", "smoke", "--nodes", "1", "--results", str(results)]
+    return ["run", "--profile", profile, "--workload", workload, *options]
+
+
+def fresh_workload(folder: Path) -> str:
+    """A workload whose data set nobody has loaded yet."""
+    text = Path(TINY).read_text().replace("5000", str(10_000 + time.time_ns() % 10_000))
+    file = folder / "fresh.yaml"
+    file.write_text(text)
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "--profile", "ulta", "--workload", "tpcc"], "unknown profile 'ulta'"),
+        (["run", "--profile", "ultra", "--workload", "tcpp"], "unknown workload 'tcpp'"),
+        (["run", "--profile", "ultra", "--workload", "tpcc", "--scale", "big"], "unknown scale"),
+        (["run", "--profile", "ultra", "--workload", "tpcc", "--db", "oracle"], "unknown database"),
+        (["run", "--profile", "ultra"], "workload"),
+        (["run", "--profile", "ultra", "--workload", "tpcc", "--nodes", "0"], "nodes"),
+        (["analyze", "/tmp"], "not a results folder"),
+    ],
+)
+def test_wrong_arguments(arguments: list[str], said: str) -> None:
+    code, text = tierbench(*arguments)
+    assert code == 64, text
+    assert said in text
+
+
+def test_an_unknown_key_is_shown_with_its_path(tmp_path: Path) -> None:
+    file = tmp_path / "odd.yaml"
+    file.write_text(Path(FIXED_PORT).read_text().replace("tier: {", "tier: {iosp: 3, "))
+    code, text = tierbench(*run_arguments(tmp_path, profile=str(file)))
+    assert code == 64, text
+    assert "tier.iosp: unknown key" in text
+
+
+def test_no_engine(tmp_path: Path) -> None:
+    where = f"unix://{tmp_path}/none.sock"
+    code, text = tierbench(*run_arguments(tmp_path), DOCKER_HOST=where)
+    assert code == 69, text
+    assert "Docker engine does not answer" in text
+
+
+def test_a_taken_port(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(("127.0.0.1", 55432))
+        taken.listen()
+        code, text = tierbench(*run_arguments(tmp_path, profile=FIXED_PORT))
+    assert code == 69, text
+    assert "55432" in text
+    assert not list(tmp_path.glob("*/runs")), "nothing may have been started"
+
+
+@pytest.mark.parametrize("moment", ["loading", "truth gate", "starting", "measuring"])
+def test_interrupt(tmp_path: Path, moment: str) -> None:
+    program = Program.start(*run_arguments(tmp_path, fresh_workload(tmp_path)))
+    program.until(moment)
+    time.sleep(0.7)
+    program.process.send_signal(signal.SIGINT)
+    assert program.end() == 130, program.text
+    assert "interrupted" in program.text
+    (data,) = store.load(tmp_path / "latest").runs
+    assert data.record.outcome == "interrupted"
+
+
+def test_a_polite_kill_is_an_interrupt(tmp_path: Path) -> None:
+    program = Program.start(*run_arguments(tmp_path))
+    program.until("measuring")
+    program.process.terminate()
+    time.sleep(0.2)
+    program.process.terminate()  # impatience must not cut the cleaning short
+    assert program.end() == 130, program.text
+
+
+def test_a_database_node_dies(tmp_path: Path) -> None:
+    program = Program.start(*run_arguments(tmp_path))
+    program.until("measuring")
+    names = subprocess.run(
+        ["docker", "ps", "--filter", "label=tierbench.role=database", "--format", "{{.Names}}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert len(names) == 1
+    subprocess.run(["docker", "kill", names[0]], check=True, capture_output=True)
+    assert program.end() == 2, program.text
+    assert "died in the middle of the run" in program.text
+    (data,) = store.load(tmp_path / "latest").runs
+    assert data.record.outcome == "failed"
+    assert "died" in str(data.record.failure)
+    assert (tmp_path / "latest" / "report.md").is_file()
+
+
+def test_the_disk_dies(tmp_path: Path) -> None:
+    program = Program.start(*run_arguments(tmp_path))
+    program.until("measuring")
+    subprocess.run(["docker", "kill", "tierbench-disk-node-1"], check=True, capture_output=True)
+    assert program.end() == 2, program.text
+    (data,) = store.load(tmp_path / "latest").runs
+    assert data.record.outcome == "failed"
+
+
+def test_leftovers_of_a_killed_program_are_removed_by_the_next(
+    tmp_path: Path, engine: DockerContainers
+) -> None:
+    program = Program.start(*run_arguments(tmp_path))
+    program.until("measuring")
+    os.kill(program.process.pid, signal.SIGKILL)
+    program.end()
+    assert leftovers(), "a killed program cannot have cleaned up: this test would test nothing"
+    code, text = tierbench(*run_arguments(tmp_path, SHORT))
+    assert code == 0, text
+    assert "removed a leftover" in text
+
+
+def test_two_campaigns_at_once_are_refused(tmp_path: Path) -> None:
+    program = Program.start(*run_arguments(tmp_path))
+    program.until("truth gate")
+    code, text = tierbench(*run_arguments(tmp_path))
+    program.process.send_signal(signal.SIGINT)
+    program.end()
+    assert code == 69, text
+    assert "another campaign is running" in text

@@ -1,0 +1,69 @@
+-- Terminals with keying and think times (specification 5.11, clauses 5.2.4 and 5.2.5).
+--
+-- Ten terminals per warehouse, each bound to its warehouse and district. A thread (one
+-- database connection) serves its share of them, however many: it always turns to the
+-- one that is due next. Where fewer threads than terminals are given, a terminal may find
+-- its thread busy, as it may find a connection pool empty; that wait is in the latency
+-- and recorded as queueing.
+-- Terminals sit down one after the other within the first cycle (21 s), so that they do
+-- not all key in at once: warm up for longer than that.
+local clock = require("clock")
+
+local DISTRICTS, FIRST_CYCLE_S, LONGEST_THINK = 10, 21, 10
+
+-- Think times are exponential and cut at ten times their mean.
+local function think_s(mean_s)
+   return math.min(-math.log(1 - math.random()), LONGEST_THINK) * mean_s
+end
+
+-- Restores the heap order (earliest first) below position i.
+local function sift_down(heap, i)
+   local moved = heap[i]
+   while true do
+      local child = 2 * i
+      if child < #heap and heap[child + 1].due_us < heap[child].due_us then child = child + 1 end
+      if child > #heap or heap[child].due_us >= moved.due_us then break end
+      heap[i] = heap[child]
+      i = child
+   end
+   heap[i] = moved
+end
+
+-- new_terminal(w, d): what draws its input; it gets due_us and card here. deal(): a new
+-- function that deals from a deck of its own. Returns a schedule as lib/loop.lua wants
+-- it; schedule.current is the terminal whose turn it is.
+return function(thread_id, threads, warehouses, types, new_terminal, new_deck)
+   local heap, schedule = {}, {}
+   local begin_us = clock.now_us()
+   for i = thread_id, DISTRICTS * warehouses - 1, threads do
+      local terminal = new_terminal(math.floor(i / DISTRICTS) + 1, i % DISTRICTS + 1)
+      terminal.deal = new_deck()
+      terminal.card = terminal.deal()
+      terminal.due_us = begin_us + (math.random() * FIRST_CYCLE_S + types[terminal.card].keying_s) * 1e6
+      heap[#heap + 1] = terminal
+   end
+   for i = math.floor(#heap / 2), 1, -1 do sift_down(heap, i) end
+
+   function schedule.due_us()
+      schedule.current = heap[1]
+      return heap[1].due_us
+   end
+
+   function schedule.done(now_us)
+      local terminal = heap[1]
+      local thinking_s = think_s(types[terminal.card].think_s)
+      terminal.card = terminal.deal()
+      terminal.due_us = now_us + (thinking_s + types[terminal.card].keying_s) * 1e6
+      sift_down(heap, 1)
+   end
+
+   function schedule.overdue(now_us)
+      local n = 0
+      for _, terminal in ipairs(heap) do
+         if terminal.due_us < now_us then n = n + 1 end
+      end
+      return n
+   end
+
+   return schedule
+end
