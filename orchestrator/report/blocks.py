@@ -111,6 +111,7 @@ class Stamp:
 
     label: str
     text: str
+    advice: str
 
 
 @dataclass(frozen=True)

@@ -145,6 +145,8 @@ class Findings:
     def _doubts_by_kind(self) -> Mapping[tuple[str, str], tuple[Doubt, ...]]:
         groups: dict[tuple[str, str], tuple[Doubt, ...]] = {}
         for doubt in self.verdict.doubts:
+            if doubt.run is None:  # a stamp, since it touches every figure
+                continue
             key = (doubt.kind, doubt.advice)
             groups[key] = (*groups.get(key, ()), doubt)
         return groups
@@ -180,8 +182,6 @@ def _touched(doubts: tuple[Doubt, ...]) -> frozenset[int]:
 
 def _where(doubts: tuple[Doubt, ...], recorded: frozenset[int]) -> str:
     touched = _touched(doubts)
-    if not touched:
-        return "whole campaign"
     if touched >= recorded and len(recorded) > 1:
         return "every run"
     return f"run {min(touched)}" if len(touched) == 1 else f"runs {ranges(touched)}"

@@ -20,6 +20,7 @@ from orchestrator.report.blocks import (
 )
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
+_CODE = re.compile(r"(`[^`|]+`)")
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -42,7 +43,8 @@ def draw(document: Document) -> str:
 def _stamps(document: Document) -> Iterator[str]:
     if document.stamps:
         yield "\n>\n".join(
-            f"> **{_plain(stamp.label)}.** {_plain(stamp.text)}" for stamp in document.stamps
+            f"> **{_plain(stamp.label)}.** {_plain(stamp.text)} {_advice(stamp.advice)}".rstrip()
+            for stamp in document.stamps
         )
 
 
@@ -58,10 +60,14 @@ def _footnotes(footnotes: tuple[Footnote, ...]) -> Iterator[str]:
     if footnotes:
         yield "**Doubts**"
         yield "\n".join(
-            f"- {_raised((note.number,))} {_plain(note.text)} *{_plain(note.advice)}* "
+            f"- {_raised((note.number,))} {_plain(note.text)} {_advice(note.advice)} "
             f"({_plain(note.where)})"
             for note in footnotes
         )
+
+
+def _advice(text: str) -> str:
+    return f"*{_plain(text)}*" if text else ""
 
 
 def _section(section: Section) -> Iterator[str]:
@@ -133,5 +139,8 @@ def _raised(numbers: tuple[int, ...]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text with Markdown's own signs escaped and line breaks closed up."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    """Text with Markdown's own signs escaped, except in `code`, and line breaks closed up."""
+    pieces = _CODE.split(" ".join(text.split()))
+    return "".join(
+        piece if _CODE.fullmatch(piece) else _SPECIAL.sub(r"\\\1", piece) for piece in pieces
+    )

@@ -6,7 +6,7 @@ import re
 from importlib import resources
 
 from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from orchestrator.report import charts
 from orchestrator.report.blocks import Block, Document, Figure
@@ -20,7 +20,7 @@ def draw(document: Document) -> str:
     )
     environment.filters["kind"] = _kind
     environment.filters["inline_svg"] = _inline
-    environment.filters["unbroken"] = _unbroken
+    environment.filters["text"] = _text
     template = environment.from_string((here / "page.html.jinja").read_text(encoding="utf-8"))
     style = Markup((here / "page.css").read_text(encoding="utf-8"))
     colour = charts.colours(document.tiers)
@@ -32,12 +32,14 @@ def _kind(block: Block) -> str:
     return type(block).__name__.lower()
 
 
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=\D)")
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|(?:µs|ms|s|min|h|B|[KMGT]iB|MB/s|IOPS|NOPM)\b)")
+_CODE = re.compile(r"`([^`]+)`")
 
 
-def _unbroken(text: str) -> str:
-    """A number and its unit stay on one line."""
-    return _BEFORE_UNIT.sub("\u00a0", text.replace("± ", "±\u00a0"))
+def _text(text: str) -> Markup:
+    """Escaped; a number and its unit stay on one line, and `code` is set as code."""
+    whole = _BEFORE_UNIT.sub("\u00a0", text.replace("± ", "±\u00a0"))
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(whole))))
 
 
 def _inline(figure: Figure) -> Markup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from orchestrator.model import CellSummary
@@ -114,15 +115,36 @@ def deltas(findings: Findings) -> Section:
     return Section(anchor, title, parts)
 
 
+_METRIC_WORDS = {
+    "throughput_per_s": "transactions/s",
+    "nopm": "NOPM",
+    "latency_avg_s": "average latency",
+    "latency_p99_s": "p99 latency",
+}
+
+
 def _open_questions(findings: Findings) -> Items:
     """Each reason for `inconclusive` once, with the comparisons it holds for."""
-    found: dict[str, dict[str, None]] = {}
+    found: dict[str, dict[str, list[str]]] = {}
     for delta in findings.verdict.deltas:
-        if delta.verdict == "inconclusive" and delta.reason:
-            found.setdefault(delta.reason, {})[f"{delta.contender}, {delta.workload}"] = None
+        if delta.verdict == "inconclusive":
+            cells = found.setdefault(delta.reason, {})
+            metrics = cells.setdefault(f"{delta.contender}, {delta.workload}", [])
+            word = _METRIC_WORDS.get(delta.metric, delta.metric)
+            metrics.extend([word] * (word not in metrics))
+    every = {f"{delta.contender}, {delta.workload}" for delta in findings.verdict.deltas}
     return Items(
-        tuple(Paragraph(sentence(reason), "; ".join(names)) for reason, names in found.items())
+        tuple(
+            Paragraph(
+                sentence(reason), "all comparisons" if cells.keys() == every else _named(cells)
+            )
+            for reason, cells in found.items()
+        )
     )
+
+
+def _named(cells: Mapping[str, list[str]]) -> str:
+    return "; ".join(f"{cell} ({', '.join(metrics)})" for cell, metrics in cells.items())
 
 
 def _delta_table(findings: Findings, metrics: tuple[str, ...]) -> Table:

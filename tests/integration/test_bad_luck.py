@@ -1,4 +1,4 @@
-"""Bad input and bad luck: each ends with a clear message, its exit code, and nothing left behind."""
+"""Bad input and bad luck: a clear message, its exit code, and nothing left behind."""
 
 from __future__ import annotations
 
