@@ -102,11 +102,10 @@ def _not_the_real_disk(campaign: Campaign) -> Iterator[Doubt]:
 def _fewer_nodes(campaign: Campaign) -> Iterator[Doubt]:
     for note in campaign.plan.notes:
         if "instead of" in note and "node" in note:
-            yield Doubt(
-                "fewer nodes",
-                note,
-                "run on a machine with two cores per node, or set NODES to start them all the same",
-            )
+            advice = "run on a machine with two cores per node, or set NODES to start them here"
+            if "as asked" in note:
+                advice = "leave NODES out on a machine with two cores per node"
+            yield Doubt("fewer nodes", note, advice)
 
 
 def _unlike_runs(campaign: Campaign) -> Iterator[Doubt]:

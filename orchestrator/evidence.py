@@ -6,7 +6,7 @@ medians over seconds, so that a pause does not hide a cap; rates are from first 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -257,16 +257,28 @@ def _sessions(record: Record) -> Iterator[tuple[str, float]]:
     nopm = frames.value_of(record, "nopm")
     if ceiling and nopm is not None:
         yield "nopm_of_ceiling_pct", 100 * nopm / ceiling
-    counted = frames.fact(record, "since_reset")
     begin, measure = record.phase("warm-up"), record.phase("measure")
-    if not isinstance(counted, dict) or begin is None or measure is None:
+    if begin is None or measure is None or measure.end_s <= begin.start_s:
         return
     elapsed_s = measure.end_s - begin.start_s
-    reading_s, syncing_s = counted.get("blks_read_s"), counted.get("wal_sync_s")
-    if isinstance(reading_s, (int, float)) and elapsed_s > 0 and record.workload.threads:
+    reading_s, syncing_s = _counted(record, "blks_read_s"), _counted(record, "wal_sync_s")
+    if reading_s is not None and record.workload.threads:
         yield "sessions_reading_pct", 100 * reading_s / elapsed_s / record.workload.threads
-    if isinstance(syncing_s, (int, float)) and elapsed_s > 0:
+    if syncing_s is not None:
         yield "log_syncing_pct", 100 * syncing_s / elapsed_s
+
+
+def _counted(record: Record, name: str) -> float | None:
+    """What a counter of the database grew by from just before warm-up to the end.
+
+    What it had counted before (filling the cache) is taken off, where that was recorded.
+    """
+    groups = (record.facts.get(key) for key in ("database_before", "database"))
+    counters = [g.get("since_reset") if isinstance(g, Mapping) else None for g in groups]
+    before, after = (c.get(name) if isinstance(c, Mapping) else None for c in counters)
+    if not isinstance(after, (int, float)):
+        return None
+    return max(0.0, after - (before if isinstance(before, (int, float)) else 0.0))
 
 
 def ceiling_nopm(record: Record) -> float | None:

@@ -57,6 +57,9 @@ def check(plan: Plan, parts: Parts, world: World) -> None:
     datasets.check_space(plan, world)
 
 
+_GATE_RETRIES = 2
+
+
 class Gates:
     """The truth gate of each tier, taken once a campaign, before the tier's first use."""
 
@@ -70,8 +73,12 @@ class Gates:
             self._world.tell.step(f"truth gate: is the disk what {tier.title} declares?", 15)
             mechanism = self._parts.tiers[tier.enforcement]
             gate = mechanism.gate(tier, self._world)
-            # A busy second of this machine may fail an honest disk; a dishonest one fails twice.
-            self._taken[tier.name] = gate if gate.passed else mechanism.gate(tier, self._world)
+            for _ in range(_GATE_RETRIES):
+                if gate.passed:
+                    break
+                # A busy moment of this machine may fail an honest disk; a dishonest one fails on.
+                gate = mechanism.gate(tier, self._world)
+            self._taken[tier.name] = gate
         return self._taken[tier.name]
 
 

@@ -84,7 +84,8 @@ def finished(campaign: Campaign, profile: str, workload: str) -> tuple[RunData, 
 
 def machine_cpus(campaign: Campaign) -> float | None:
     """Cores of the machine that ran the campaign, from its fingerprint."""
-    cpus = campaign.fingerprint.get("cpus")
+    host = campaign.fingerprint.get("host")
+    cpus = host.get("cpus") if isinstance(host, Mapping) else None
     return float(cpus) if isinstance(cpus, (int, float)) and cpus > 0 else None
 
 

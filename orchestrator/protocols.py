@@ -83,6 +83,7 @@ class ContainerSpec:
     address: str | None = None
     ports: Mapping[int, int | None] = field(default_factory=dict)
     cpus: float | None = None
+    cpu_shares: int | None = None
     memory_bytes: int | None = None
     shared_memory_bytes: int | None = None
     init: bool = False

@@ -18,7 +18,7 @@ POWER = 0.8
 NOISE_FLOOR = 0.005  # relative standard deviation between repetitions that we never assume less of
 MIN_BEYOND = 10  # observations beyond a percentile, without which it is one or two outliers
 MAX_REPETITIONS = 50
-MIN_STEADY_POINTS = 10
+BATCHES = 10
 MAX_DRIFT_PCT = 10.0
 MAX_HALVES_PCT = 5.0
 
@@ -209,7 +209,7 @@ class Steadiness:
     """How a series moved over its window, in % of its mean.
 
     drift_pct: the fitted line's change from start to end; noise_pct: what such a change could be by
-    chance (95 %), given how the series keeps to itself. halves_pct: second half against first.
+    chance (95 %). halves_pct: second half against first.
     """
 
     drift_pct: float
@@ -222,36 +222,24 @@ def steadiness(times_s: Sequence[float], values: Sequence[float]) -> Steadiness 
     """Whether a series is steady: it drifts by less than 10 %, or no more than by chance.
 
     10 % along the fitted line is SNIA's steady state (Solid State Storage Performance Test
-    Specification 2.0). Chance counts neighbouring seconds as less than independent: an effective
-    number n·(1−ρ)/(1+ρ), with ρ the residuals' correlation from one second to the next (Bartlett).
-    None where there are fewer than ten finite values, or their mean is not above zero.
+    Specification 2.0). Chance is judged by ten batch means (Conway 1963), since seconds next to
+    each other are not independent: checkpoints and vacuum last for several. None where there are
+    fewer than twenty finite values, or their mean is not above zero.
     """
     pairs = [(t, v) for t, v in zip(times_s, values, strict=True) if math.isfinite(v)]
-    if len(pairs) < MIN_STEADY_POINTS:
+    if len(pairs) < 2 * BATCHES:
         return None
-    time, value = np.asarray(sorted(pairs), dtype=float).T
-    mean, span = float(value.mean()), float(time[-1] - time[0])
-    if mean <= 0 or span <= 0:
+    value = np.asarray([v for _, v in sorted(pairs)], dtype=float)
+    mean, half = float(value.mean()), value.size // 2
+    if mean <= 0:
         return None
-    slope, offset = np.polyfit(time - time[0], value, 1)
-    residuals = value - (offset + slope * (time - time[0]))
-    half = value.size // 2
+    batches = np.asarray([batch.mean() for batch in np.array_split(value, BATCHES)]) / mean
+    order = np.arange(BATCHES) - (BATCHES - 1) / 2
+    slope = float((order * batches).sum() / (order**2).sum())
+    residuals = batches - 1 - slope * order
+    error = math.sqrt(float((residuals**2).sum()) / (BATCHES - 2) / float((order**2).sum()))
+    drift_pct = 100 * slope * BATCHES
+    noise_pct = 100 * _t(0.5 + CONFIDENCE / 2, BATCHES - 2) * error * BATCHES
     halves_pct = 100 * float(value[-half:].mean() - value[:half].mean()) / mean
-    drift_pct = 100 * float(slope) * span / mean
-    noise_pct = 100 * _slope_noise(time, residuals) * span / mean
     moved = abs(drift_pct) > MAX_DRIFT_PCT or abs(halves_pct) > MAX_HALVES_PCT
     return Steadiness(drift_pct, halves_pct, noise_pct, not (moved and abs(drift_pct) > noise_pct))
-
-
-def _slope_noise(time: np.ndarray, residuals: np.ndarray) -> float:
-    """Half the 95 % interval of a fitted slope, with residuals that follow one another."""
-    n = residuals.size
-    total = float((residuals**2).sum())
-    if total == 0:
-        return 0.0
-    follow = float((residuals[1:] * residuals[:-1]).sum()) / total
-    follow += (2 + 4 * follow) / n  # a fitted line takes about this much out of it
-    follow = min(max(follow, 0.0), 0.95)
-    effective = max(n * (1 - follow) / (1 + follow), 3.0)
-    error = math.sqrt(total / (n - 2) / float(((time - time.mean()) ** 2).sum()))
-    return _t(0.5 + CONFIDENCE / 2, max(effective - 2, 1.0)) * error * math.sqrt(n / effective)

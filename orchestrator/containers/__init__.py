@@ -134,6 +134,8 @@ class DockerContainers:
         if spec.cpus:
             host["cpu_period"] = 100_000
             host["cpu_quota"] = round(spec.cpus * 100_000)
+        if spec.cpu_shares:
+            host["cpu_shares"] = spec.cpu_shares
         if spec.memory_bytes:
             host["mem_limit"] = spec.memory_bytes
             host["memswap_limit"] = spec.memory_bytes
@@ -319,7 +321,8 @@ class DockerContainers:
 
     @contextmanager
     def volume(self, name: str, device: str, fstype: str) -> Iterator[str]:
-        options = {"type": fstype, "device": device, "o": "noatime"} if device else {}
+        # Disks are copies of each other, so they share the identity that XFS writes into them.
+        options = {"type": fstype, "device": device, "o": "noatime,nouuid"} if device else {}
         with engine_errors(f"making volume {name}"):
             with contextlib.suppress(NotFound):
                 self._client.volumes.get(name).remove(force=True)

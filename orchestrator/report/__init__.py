@@ -62,12 +62,15 @@ def console(campaign: Campaign, verdict: Verdict) -> tuple[RenderableType, ...]:
     """Status, stamps, answers, the verdict table and the doubts, each ready to be printed."""
     findings = Findings(campaign, verdict)
     parts: list[RenderableType] = [terminal.status(*summary.status(findings))]
-    if found := stamps(findings):
+    found = stamps(findings)
+    if found:
         parts.append(terminal.stamps(found))
     parts += [Text(), terminal.answers(summary.answers(findings), len(findings.tiers)), Text()]
     parts.append(terminal.table(summary.verdict_table(findings)))
     if findings.footnotes:
         parts += [Text(), terminal.doubts(findings.footnotes)]
+    if found:
+        parts += [Text(), terminal.meanings(found)]
     return tuple(parts)
 
 

@@ -67,11 +67,15 @@ class Code:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart in a file of its own: `charts/<name>.svg`; `title` says what is drawn, with unit."""
+    """A chart in a file of its own: `charts/<name>.svg`; `title` says what is drawn, with unit.
+
+    `remark`: what a reader of this chart must know; said once where charts share it.
+    """
 
     name: str
     title: str
     svg: str
+    remark: str = ""
 
     @property
     def path(self) -> str:

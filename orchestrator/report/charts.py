@@ -53,9 +53,14 @@ def caps(tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]) -
                 found.setdefault(float(value), []).append(words)
     unit = "bytes/s" if metric == "disk_bytes_per_s" else ""
     return tuple(
-        Cap(f"cap of {', '.join(words)}: {units.format_quantity(value, unit)}", value)
+        Cap(f"cap of {_few(words)}: {units.format_quantity(value, unit)}", value)
         for value, words in found.items()
     )
+
+
+def _few(names: Sequence[str]) -> str:
+    """Two names fit beside a line; more are counted."""
+    return ", ".join(names) if len(names) <= 2 else f"{len(names)} tiers"
 
 
 def over_time(
@@ -212,9 +217,14 @@ def _svg(spec: dict[str, Any], **tables: Sequence[Mapping[Any, Any]]) -> str:
     return str(vl_convert.vegalite_to_svg(full))
 
 
-_ID = re.compile(r'(\bid="|url\(#|href="#)')
+_ID = re.compile(r'(\bid="|url\(#|href="#)([^")]+)')
 
 
 def with_own_ids(svg: str, prefix: str) -> str:
-    """The SVG with its ids made unlike those of other charts on the same page."""
-    return _ID.sub(rf"\g<1>{prefix}-", svg)
+    """The SVG with ids unlike those of other charts on a page, and the same at every rendering."""
+    known: dict[str, str] = {}
+
+    def renamed(match: re.Match[str]) -> str:
+        return match[1] + known.setdefault(match[2], f"{prefix}-{len(known)}")
+
+    return _ID.sub(renamed, svg)

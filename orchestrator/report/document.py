@@ -40,6 +40,7 @@ def arrange(campaign: Campaign, verdict: Verdict) -> Document:
 
 
 def _deltas(findings: Findings) -> Section:
+    """The tables of changes, the same as a chart, and why some are open."""
     section = tables.deltas(findings)
-    drawn = figures.changes(findings)
-    return replace(section, parts=(*section.parts, Part("", drawn))) if drawn else section
+    charts = tuple(Part("As intervals", (drawn,)) for drawn in figures.changes(findings))
+    return replace(section, parts=(*section.parts, *charts, *tables.open_questions(findings)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from orchestrator.report import charts, series
 from orchestrator.report.blocks import Figure, Figures, Paragraph, Part, Section
@@ -13,6 +13,9 @@ _DISK = (
     ("disk_iops", "iops", "Disk IOPS", "reads and writes per second", 1.0),
     ("disk_bytes_per_s", "bandwidth", "Disk bandwidth", "MB/s", 1e-6),
 )
+
+_BUSIEST = "Disk figures are those of the busiest database node."
+_CAPS = "Dashed: the declared cap of a tier's disk, where the tier came near it."
 
 
 def over_time(findings: Findings) -> Section:
@@ -25,38 +28,42 @@ def _workload_part(findings: Findings, workload: str) -> Part:
     if not drawn:
         nothing = "No charts: no run of this workload left figures over time."
         return Part(workload, (Paragraph(nothing),))
+    bin_s = series.of_interval(findings, workload, "throughput_per_s").bin_s
     shown = {run.profile for run in findings.campaign.plan.runs if findings.loss(run) is None}
     tiers = tuple(tier for tier in findings.tiers if tier in shown)
-    return Part(workload, (Figures(drawn, tiers, _caption(findings, workload)),))
+    return Part(workload, (Figures(drawn, tiers, _caption(drawn, bin_s)),))
 
 
 def _drawn(findings: Findings, workload: str) -> Iterator[Figure]:
     rates = series.of_interval(findings, workload, "throughput_per_s")
     if len(rates.table):
         svg = charts.over_time(rates, findings.tiers, "Throughput", "transactions/s")
-        yield Figure(f"{workload}-throughput", f"Throughput of {workload}, transactions/s", svg)
+        yield _figure(f"{workload}-throughput", f"Throughput of {workload}, transactions/s", svg)
     for name, title in _LATENCIES:
         times = series.of_interval(findings, workload, f"latency_{name}_s")
         if len(times.table):
             svg = charts.over_time(times, findings.tiers, title, "latency, ms", 1e3)
-            yield Figure(f"{workload}-latency-{name}", f"{title} of {workload}, ms", svg)
+            yield _figure(f"{workload}-latency-{name}", f"{title} of {workload}, ms", svg)
     for metric, name, title, unit, factor in _DISK:
         found = series.of_disk(findings, workload, metric)
         if len(found.table):
             tiers = {profile.name: profile.tier for profile in findings.profiles}
             limits = charts.caps(tiers, metric, found.highest)
             svg = charts.over_time(found, findings.tiers, title, unit, factor, limits)
-            yield Figure(f"{workload}-{name}", f"{title} under {workload}, {unit}", svg)
+            remark = f"{_BUSIEST} {_CAPS}" if limits else _BUSIEST
+            what = f"{title} under {workload}, {unit}"
+            yield _figure(f"{workload}-{name}", what, svg, remark)
 
 
-def _caption(findings: Findings, workload: str) -> str:
-    bin_s = series.of_interval(findings, workload, "throughput_per_s").bin_s
+def _figure(name: str, title: str, svg: str, remark: str = "") -> Figure:
+    return Figure(name, title, charts.with_own_ids(svg, name), remark)
+
+
+def _caption(drawn: Sequence[Figure], bin_s: int) -> str:
     points = "second by second" if bin_s == 1 else f"means over {bin_s} s"
-    return (
-        f"One line per run, {points}; the shaded warm-up is not counted. Dashed: the declared cap "
-        "of a tier's disk, where it is near enough to show. Disk figures are those of the "
-        "busiest database node."
-    )
+    first = f"One line per run, {points}; the shaded warm-up is not counted."
+    remarks = sorted({figure.remark for figure in drawn}, key=len)
+    return f"{first} {remarks[-1]}".rstrip()
 
 
 def changes(findings: Findings) -> tuple[Figures, ...]:
@@ -90,7 +97,7 @@ def _changes(findings: Findings) -> Iterator[Figure]:
         if found:
             margin_pct = findings.campaign.plan.margin_pct
             svg = charts.changes(found, findings.tiers, margin_pct, title, better)
-            yield Figure(f"changes-{name}", f"Change of {title.lower()} by tier", svg)
+            yield _figure(f"changes-{name}", f"Change of {title.lower()} by tier", svg)
 
 
 def _metric(findings: Findings, name: str, workload: str) -> str:

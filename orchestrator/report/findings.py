@@ -5,7 +5,7 @@ The report never computes a figure of its own: what is shown comes from `Verdict
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -46,6 +46,10 @@ class Findings:
     @property
     def workloads(self) -> tuple[Workload, ...]:
         return self.campaign.plan.workloads
+
+    def opening(self, text: str) -> str:
+        """A sentence with a capital at the start, unless a tier's name stands there."""
+        return closed(text) if text.split(" ", 1)[0].rstrip(":,") in self.tiers else sentence(text)
 
     # -------------------------------------------------------------- figures
 
@@ -107,25 +111,23 @@ class Findings:
     def finished(self, profile: str, workload: str) -> tuple[RunData, ...]:
         return frames.finished(self.campaign, profile, workload)
 
-    def losses(self, profile: str, workload: str) -> tuple[str, ...]:
-        """One sentence for each planned run that left no figures."""
-        return tuple(
-            sentence
-            for run in self.planned(profile, workload)
-            if (sentence := self.loss(run)) is not None
-        )
-
     def loss(self, run: Run) -> str | None:
-        """Why a planned run left no figures; None where it did."""
+        """What became of a planned run that left no figures; None where it did."""
         data = self._runs.get(run.number)
         if data is None:
-            return f"run {run.number} was not carried out"
-        record = data.record
-        if record.outcome == "done":
+            return "not carried out"
+        if data.record.outcome == "done":
             return None
-        if record.outcome == "interrupted":
-            return f"run {run.number} was interrupted" + _because(record.failure)
-        return f"run {run.number} failed" + _because(record.failure)
+        failure = (data.record.failure or "no reason was recorded").strip().rstrip(".")
+        return f"{data.record.outcome}: {failure}"
+
+    def losses(self, runs: Iterable[Run]) -> tuple[str, ...]:
+        """One sentence for each fate: which runs of which cells, and why."""
+        fates: dict[str, list[Run]] = {}
+        for run in runs:
+            if (loss := self.loss(run)) is not None:
+                fates.setdefault(loss, []).append(run)
+        return tuple(_fate(lost, fate) for fate, lost in fates.items())
 
     @cached_property
     def lost_runs(self) -> tuple[Run, ...]:
@@ -164,16 +166,33 @@ class Findings:
         )
 
 
-def _because(failure: str | None) -> str:
-    return f": {failure.strip().rstrip('.')}" if failure else ", no reason was recorded"
+_CELLS_NAMED = 3
+
+
+def _fate(runs: Sequence[Run], fate: str) -> str:
+    verb = "" if fate.startswith("failed") else "was " if len(runs) == 1 else "were "
+    return closed(f"{_runs_named(runs)} {verb}{fate}")
+
+
+def _runs_named(runs: Sequence[Run]) -> str:
+    """`Runs 2, 11 (premium × insert)`; many cells are counted instead."""
+    cells = list(dict.fromkeys(f"{run.profile} × {run.workload}" for run in runs))
+    named = ", ".join(cells) if len(cells) <= _CELLS_NAMED else f"{len(cells)} cells"
+    word = "Run" if len(runs) == 1 else "Runs"
+    return f"{word} {ranges(run.number for run in runs)} ({named})"
 
 
 def _footnote(number: int, doubts: tuple[Doubt, ...], recorded: frozenset[int]) -> Footnote:
-    texts = list(dict.fromkeys(doubt.text.strip() for doubt in doubts))
-    shown = " ".join(sentence(text) for text in texts[:_TEXTS_SHOWN])
-    if len(texts) > _TEXTS_SHOWN:
-        shown += f" And {len(texts) - _TEXTS_SHOWN} more like this, in verdict.json."
-    return Footnote(number, shown, sentence(doubts[0].advice.strip()), _where(doubts, recorded))
+    texts = dict.fromkeys(sentence(doubt.text.strip()) for doubt in doubts)
+    advice = sentence(doubts[0].advice.strip())
+    return Footnote(number, some(list(texts)), advice, _where(doubts, recorded))
+
+
+def some(sentences: Sequence[str]) -> str:
+    """The first few, one after the other, and how many more there are."""
+    shown = " ".join(sentences[:_TEXTS_SHOWN])
+    more = len(sentences) - _TEXTS_SHOWN
+    return f"{shown} And {more} more like this, in verdict.json." if more > 0 else shown
 
 
 def _touched(doubts: tuple[Doubt, ...]) -> frozenset[int]:

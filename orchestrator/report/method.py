@@ -12,9 +12,9 @@ from orchestrator.report.findings import Findings
 
 _DISCLAIMER = (
     "The order-entry workload is derived from the TPC-C specification and does not comply with it: "
-    "nothing here was audited, and no figure may be compared with published TPC-C results or "
-    "with figures of other programs that go by that name. NOPM counts New-Order transactions "
-    "committed in a minute of the measured window. TPC-C is a trademark of the Transaction "
+    "nothing here was audited, and no figure may be held against what the TPC publishes or "
+    "against other programs that go by that name. NOPM counts the New-Order transactions "
+    "committed per minute of the measured window. TPC-C is a trademark of the Transaction "
     "Processing Performance Council."
 )
 
@@ -87,7 +87,6 @@ def _run_row(findings: Findings, run: Run) -> tuple[Cell, ...]:
     data = findings.run(run.number)
     window = data.record.phase("measure") if data is not None else None
     loss = findings.loss(run)
-    outcome = loss.removeprefix(f"run {run.number} ") if loss else "done"
     folder = f"runs/{run.slug}/"
     return (
         Cell(str(run.number)),
@@ -95,7 +94,7 @@ def _run_row(findings: Findings, run: Run) -> tuple[Cell, ...]:
         Cell(run.workload),
         Cell(str(run.repetition)),
         Cell(wording.moment(window.start_s)) if window else Cell("never measured", missing=True),
-        Cell(outcome, missing=loss is not None),
+        Cell(loss or "done", missing=loss is not None),
         Cell(folder, href=folder) if data is not None else Cell("none"),
     )
 

@@ -38,12 +38,13 @@ _CODE = re.compile(r"`([^`]+)`")
 
 def _text(text: str) -> Markup:
     """Escaped; a number and its unit stay on one line, and `code` is set as code."""
-    whole = _BEFORE_UNIT.sub("\u00a0", text.replace("± ", "±\u00a0"))
+    whole = _BEFORE_UNIT.sub(
+        "\u00a0", text.replace("± ", "±\u00a0").replace("n = ", "n\u00a0=\u00a0")
+    )
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(whole))))
 
 
 def _inline(figure: Figure) -> Markup:
-    """A chart inside the page: ids of its own, and a name for those who hear the page."""
-    svg = charts.with_own_ids(figure.svg, figure.name)
+    """A chart inside the page, with a name for those who hear the page."""
     named = Markup('<svg role="img" aria-label="{}" ').format(figure.title)
-    return Markup(svg.replace("<svg ", str(named), 1))
+    return Markup(figure.svg.replace("<svg ", str(named), 1))

@@ -1,11 +1,11 @@
-"""What every figure must be read with: doubts about the whole campaign, notes of the plan, scale."""
+"""What every figure must be read with: doubts about the campaign, notes of the plan, scale."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from orchestrator.report.blocks import Stamp
-from orchestrator.report.findings import Findings, closed, sentence
+from orchestrator.report.findings import Findings, closed, sentence, some
 from orchestrator.report.wording import listing
 
 STUDY_NODES = 3
@@ -50,10 +50,11 @@ def _shared(findings: Findings, texts: Iterable[str]) -> str:
         name, colon, rest = text.partition(": ")
         known = bool(colon) and name in findings.tiers
         tiers_of.setdefault(rest if known else text, []).extend([name] * known)
-    return " ".join(
-        closed(f"{listing(tiers)}: {text}") if tiers else sentence(text)
+    said = [
+        closed(f"{listing(tiers)}: {text}") if tiers else findings.opening(text)
         for text, tiers in tiers_of.items()
-    )
+    ]
+    return some(said)
 
 
 def _nodes(findings: Findings) -> Iterator[Stamp]:

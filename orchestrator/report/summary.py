@@ -9,7 +9,7 @@ from orchestrator.frames import fact
 from orchestrator.model import CellSummary, Decision, Workload
 from orchestrator.report import wording
 from orchestrator.report.blocks import Answer, Cell, Column, StatusWord, Table
-from orchestrator.report.findings import Findings, closed
+from orchestrator.report.findings import Findings
 
 _LATENCIES = ("latency_avg_s", "latency_p99_s")
 
@@ -100,7 +100,7 @@ def _answer(findings: Findings, workload: Workload, decision: Decision | None) -
     if decision is None:
         return Answer(workload.name, None, "No decision was recorded.", "")
     price = wording.decision_price(decision)
-    return Answer(workload.name, decision.tier, closed(decision.reason), price)
+    return Answer(workload.name, decision.tier, findings.opening(decision.reason), price)
 
 
 def _plain_figures(findings: Findings, workload: str) -> str:
@@ -108,7 +108,7 @@ def _plain_figures(findings: Findings, workload: str) -> str:
     name = findings.verdict.baseline
     rate = findings.cell(name, workload, findings.throughput_metric(workload))
     if rate is None:
-        return closed(f"{name} left no figures{_reasons(findings, name, workload)}")
+        return " ".join(findings.losses(findings.planned(name, workload)))
     latencies = [
         f"{word} {wording.figure_with_unit(cell)}"
         for word, metric in (("average", "latency_avg_s"), ("99th percentile", "latency_p99_s"))
@@ -119,27 +119,21 @@ def _plain_figures(findings: Findings, workload: str) -> str:
     return f"{name} did {wording.figure_with_unit(rate)}{tail} (n = {rate.n})."
 
 
-def _reasons(findings: Findings, profile: str, workload: str) -> str:
-    losses = findings.losses(profile, workload)
-    return f": {'; '.join(losses)}" if losses else ""
-
-
 def verdict_table(findings: Findings) -> Table:
     """Per workload: the baseline's own figures, then each contender's change against them."""
     rows: list[tuple[Cell, ...]] = []
-    remarks: list[str] = []
     for workload in findings.workloads:
         rows.append((Cell(f"{workload.name}: {workload.title}", strong=True),))
         rows.append(_baseline_row(findings, workload.name))
         rows.extend(_contender_row(findings, c, workload.name) for c in findings.contenders)
-        remarks.extend(missing_remarks(findings, workload.name))
     columns = (
         Column("Tier"),
         Column("Throughput", numeric=True),
         Column("Average latency", numeric=True),
         Column("p99 latency", numeric=True),
     )
-    return Table(columns, tuple(rows), remarks=(*_reading(findings), *remarks))
+    remarks = (*_reading(findings), *findings.losses(findings.campaign.plan.runs))
+    return Table(columns, tuple(rows), remarks=remarks)
 
 
 def _reading(findings: Findings) -> Iterator[str]:
@@ -155,15 +149,6 @@ def _reading(findings: Findings) -> Iterator[str]:
             "The TPC-C-derived workload counts New-Orders per minute (NOPM), "
             "and its latency is that of New-Order."
         )
-
-
-def missing_remarks(findings: Findings, workload: str) -> tuple[str, ...]:
-    """One remark per tier of this workload that lost runs, naming each and why."""
-    return tuple(
-        closed(f"{tier}, {workload}: {'; '.join(losses)}")
-        for tier in findings.tiers
-        if (losses := findings.losses(tier, workload))
-    )
 
 
 def _baseline_row(findings: Findings, workload: str) -> tuple[Cell, ...]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from orchestrator.model import CellSummary
 from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Column, Items, Paragraph, Part, Section, Table
+from orchestrator.report.blocks import Cell, Column, Paragraph, Part, Section, Table
 from orchestrator.report.findings import Findings, sentence
-from orchestrator.report.summary import change_cell, missing_remarks
+from orchestrator.report.summary import change_cell
 
 
 @dataclass(frozen=True)
@@ -23,15 +23,31 @@ class _Shown:
 
 def measured(findings: Findings) -> Section:
     """One table per workload, tiers as rows."""
-    about = Paragraph(
-        "Means over the repetitions; ± is half the 95 % interval of the mean, relative to it, and "
-        "stands where there are two repetitions or more. CPU is a database node's, in percent of "
-        "its limit (mean of the nodes); disk figures are the sum over the nodes, and the busiest "
-        "disk is the one to hold against a tier's declared limit. Raised numbers are the doubts "
-        "listed with the first table."
-    )
+    about = Paragraph(" ".join(_about(findings)))
     parts = [_workload_part(findings, workload.name) for workload in findings.workloads]
     return Section("measured", "Measured", (Part("", (about,)), *parts))
+
+
+def _about(findings: Findings) -> Iterator[str]:
+    """How to read the tables, as far as this campaign needs it."""
+    if findings.campaign.plan.repetitions > 1:
+        yield (
+            "Means over the repetitions; ± is half the 95 % interval of the mean, relative to it, "
+            "and stands where there are two repetitions or more."
+        )
+    if _several_nodes(findings):
+        yield (
+            "CPU is the mean of the database nodes, in percent of their limit. Disk figures are "
+            "the sum of the nodes; the busiest disk is the one to hold against a tier's limit."
+        )
+    else:
+        yield "CPU is the database node's, in percent of its limit."
+    if findings.footnotes:
+        yield "Raised numbers are the doubts listed with the first table."
+
+
+def _several_nodes(findings: Findings) -> bool:
+    return any(profile.cluster.nodes > 1 for profile in findings.profiles)
 
 
 def _columns(findings: Findings, workload: str) -> tuple[_Shown, ...]:
@@ -39,7 +55,6 @@ def _columns(findings: Findings, workload: str) -> tuple[_Shown, ...]:
     new_order = findings.latency_scope(workload) != "all"
     per_statement = "statement_latency_avg_s"
     statements = any(findings.cell(tier, workload, per_statement) for tier in findings.tiers)
-    several = any(profile.cluster.nodes > 1 for profile in findings.profiles)
     columns = (
         _Shown("latency_avg_s", "New-Order average latency" if new_order else "Average latency"),
         _Shown("latency_p95_s", "p95"),
@@ -49,7 +64,9 @@ def _columns(findings: Findings, workload: str) -> tuple[_Shown, ...]:
         _Shown("throughput_per_s", "Transactions/s"),
         _Shown("cpu_pct", "CPU"),
         _Shown("disk_iops", "Disk IOPS"),
-        _Shown("disk_iops", "of the busiest disk", busiest=True) if several else None,
+        _Shown("disk_iops", "Busiest disk IOPS", busiest=True)
+        if _several_nodes(findings)
+        else None,
         _Shown("disk_bytes_per_s", "Disk bandwidth"),
     )
     return tuple(column for column in columns if column is not None)
@@ -65,11 +82,10 @@ def _workload_part(findings: Findings, workload: str) -> Part:
 
 
 def _remarks(findings: Findings, workload: str) -> tuple[str, ...]:
-    remarks = missing_remarks(findings, workload)
+    runs = [run for run in findings.campaign.plan.runs if run.workload == workload]
     statements = findings.campaign.plan.workload(workload).statements_per_transaction
-    if statements and statements > 1:
-        remarks = (f"A transaction is {statements} statements.", *remarks)
-    return remarks
+    size = (f"A transaction is {statements} statements.",) if statements and statements > 1 else ()
+    return (*size, *findings.losses(runs))
 
 
 def _tier_row(
@@ -105,13 +121,10 @@ def deltas(findings: Findings) -> Section:
         return Section(anchor, "Against another tier", (Part("", (nothing,)),))
     latency = _delta_table(findings, ("latency_avg_s", "latency_p99_s"))
     throughput = _delta_table(findings, ("",))
-    parts: tuple[Part, ...] = (
+    parts = (
         Part("Latency (negative is better)", (latency,)),
         Part("Throughput (positive is better)", (throughput,)),
     )
-    reasons = _open_questions(findings)
-    if reasons.rows:
-        parts = (*parts, Part("Why inconclusive", (reasons,)))
     return Section(anchor, title, parts)
 
 
@@ -123,7 +136,7 @@ _METRIC_WORDS = {
 }
 
 
-def _open_questions(findings: Findings) -> Items:
+def open_questions(findings: Findings) -> tuple[Part, ...]:
     """Each reason for `inconclusive` once, with the comparisons it holds for."""
     found: dict[str, dict[str, list[str]]] = {}
     for delta in findings.verdict.deltas:
@@ -132,15 +145,14 @@ def _open_questions(findings: Findings) -> Items:
             metrics = cells.setdefault(f"{delta.contender}, {delta.workload}", [])
             word = _METRIC_WORDS.get(delta.metric, delta.metric)
             metrics.extend([word] * (word not in metrics))
+    if not found:
+        return ()
     every = {f"{delta.contender}, {delta.workload}" for delta in findings.verdict.deltas}
-    return Items(
-        tuple(
-            Paragraph(
-                sentence(reason), "all comparisons" if cells.keys() == every else _named(cells)
-            )
-            for reason, cells in found.items()
-        )
+    rows = tuple(
+        (Cell("all" if cells.keys() == every else _named(cells)), Cell(sentence(reason)))
+        for reason, cells in found.items()
     )
+    return (Part("Why inconclusive", (Table((Column("Comparison"), Column("Reason")), rows),)),)
 
 
 def _named(cells: Mapping[str, list[str]]) -> str:

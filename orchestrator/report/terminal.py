@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -23,7 +23,7 @@ def status(word: StatusWord, text: str) -> Text:
 
 
 def stamps(found: tuple[Stamp, ...]) -> Text:
-    """The labels alone: the sentences are in the report."""
+    """The labels alone, for the top."""
     line = Text()
     for stamp in found:
         line.append(f" {stamp.label} ", style="black on yellow")
@@ -48,28 +48,45 @@ def answers(found: tuple[Answer, ...], tiers: int) -> RenderableType:
 
 
 def table(block: Table) -> RenderableType:
-    """The verdict table, its remarks below. Headings within it span their row as first cell."""
-    grid = Grid(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for column in block.columns:
-        grid.add_column(column.title, justify="right" if column.numeric else "left", no_wrap=True)
-    for row in block.rows:
+    """A grid per group under its heading, all with the same widths; the remarks below."""
+    heads = [Text(column.title, style="dim") for column in block.columns]
+    drawn = [[_cell(cell) for cell in row] for row in block.rows]
+    widths = _widths([heads, *(row for row in drawn if len(row) > 1)])
+    parts: list[RenderableType] = []
+    grid = _grid(block, widths)
+    grid.add_row(*heads)
+    for row in drawn:
         if len(row) == 1:
-            grid.add_row(Text(row[0].text, style="bold"))
+            parts += [grid, Text(row[0].plain, style="bold")]
+            grid = _grid(block, widths)
         else:
-            first, *others = row
-            grid.add_row(Padding(_cell(first), (0, 0, 0, 2)), *(_cell(cell) for cell in others))
+            grid.add_row(*row)
     remarks = [Text(remark, style="dim") for remark in block.remarks]
-    return Group(grid, Text(), *remarks)
+    return Group(*parts, grid, *remarks)
+
+
+def _grid(block: Table, widths: list[int]) -> Grid:
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    for column, width in zip(block.columns, widths, strict=True):
+        grid.add_column(justify="right" if column.numeric else "left", width=width)
+    return grid
+
+
+def _widths(rows: list[list[Text]]) -> list[int]:
+    """The longest line of each column."""
+    lines = [[max(map(cell_len, text.plain.split("\n"))) for text in row] for row in rows]
+    return [max(column) for column in zip(*lines, strict=True)]
 
 
 def _cell(cell: Cell) -> Text:
+    """The figure with its word, and below it what is quieter."""
     line = Text(cell.text, style="italic yellow" if cell.missing else "")
     if cell.word:
         line.append(f" {cell.word}", style=_WORD_STYLE[cell.word])
     if cell.notes:
         line.append(f" [{','.join(str(number) for number in cell.notes)}]", style="yellow")
     if cell.detail:
-        line.append(f" ({cell.detail})", style="dim")
+        line.append(f"\n{cell.detail}", style="dim")
     return line
 
 
@@ -80,4 +97,14 @@ def doubts(footnotes: tuple[Footnote, ...]) -> RenderableType:
     for note in footnotes:
         line = Text.assemble(note.text, " ", (note.advice, "italic"), (f" ({note.where})", "dim"))
         grid.add_row(f"[{note.number}]", line)
+    return grid
+
+
+def meanings(found: tuple[Stamp, ...]) -> RenderableType:
+    """What the stamps mean, for the end."""
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="yellow", no_wrap=True)
+    grid.add_column()
+    for stamp in found:
+        grid.add_row(stamp.label, Text.assemble(stamp.text, " ", (stamp.advice, "italic")))
     return grid

@@ -7,10 +7,11 @@ bucket would measure the credit. The disk's list price comes along where every c
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from orchestrator import units
 from orchestrator.errors import Mistake
@@ -22,7 +23,6 @@ from orchestrator.tier_catalog.reading import Catalog, provider_of
 from orchestrator.tier_catalog.rows import (
     GIB,
     UNIT_BYTES,
-    Bytes,
     BytesPerS,
     DiskType,
     Positive,
@@ -35,18 +35,39 @@ from orchestrator.tier_catalog.strict_yaml import refused, validate
 
 _MAX_EMULATED_IO_UNIT = 2**20  # what the emulated device takes; larger I/Os do not reach it
 _START_PCT = {"full": 100.0, "empty": 0.0}
+_BURST_WORDS = ("full", "empty", "off", "on-demand")
+
+
+def _burst_word(value: object) -> object:
+    """`full`, `empty`, `off`, `on-demand`, or how full the bucket is: `50`, `50 %`."""
+    if value is False:  # what YAML reads for a bare `off`
+        return "off"
+    if value is None or value in _BURST_WORDS:
+        return value
+    number = value.rstrip(" %") if isinstance(value, str) else value
+    with suppress(TypeError, ValueError):
+        if number is not True and 0 <= float(number) <= 100:  # type: ignore[arg-type]
+            return float(number)  # type: ignore[arg-type]
+    raise ValueError(f"use {', '.join(_BURST_WORDS)} or a percentage of the bucket")
+
+
+def _size_with_unit(value: object) -> int:
+    """A bare number is refused: 250 would be 250 bytes, and hardly anyone means that."""
+    if isinstance(value, (int, float)) or str(value).strip().isdigit():
+        raise ValueError("give the size with its unit, such as 250GiB")
+    return units.parse_bytes(value)
 
 
 class Reference(Row):
     """What a profile may write under `tier` when it names a row."""
 
     type: str
-    size_bytes: Bytes | None = Field(None, alias="size")
+    size_bytes: Annotated[int, BeforeValidator(_size_with_unit), Field(gt=0)] | None = Field(
+        None, alias="size"
+    )
     iops: Positive | None = None
     bytes_per_s: BytesPerS | None = Field(None, alias="throughput")
-    burst: (
-        Literal["full", "empty", "off", "on-demand"] | Annotated[float, Field(ge=0, le=100)] | None
-    ) = None
+    burst: Annotated[str | float | None, BeforeValidator(_burst_word)] = None
     performance_plus: bool = False
     read_latency_s: Seconds | None = Field(None, alias="read_latency")
     write_latency_s: Seconds | None = Field(None, alias="write_latency")
@@ -68,7 +89,6 @@ class Chosen:
     type: str | None = None
     kind: DiskType | None = None
     size_bytes: int | None = None
-    burst_on: bool = True
 
 
 def names_a_row(tier: object) -> bool:
@@ -101,7 +121,7 @@ def choose(
         if found is None:
             raise refused([Mistake(f"{where}.size", f"no size of {full} is that large")])
     size = (kind.sizes or {}).get(size_name or "")
-    mistakes = [*_refusals(full, kind, size_name, parameters), *_conflicts(asked, full, kind, size)]
+    mistakes = [*_refusals(full, kind, size_name, parameters), *_conflicts(asked, kind, size)]
     if mistakes:
         raise refused(Mistake(f"{where}.{key}", what) for key, what in mistakes)
     return _chosen(asked, full, kind, size_name, name, title)
@@ -114,40 +134,49 @@ def _refusals(
         if size_name is None:
             known = ", ".join(kind.sizes)
             yield "size", f"is missing: give the size, or name one of {known}"
-        yield from rules.fixed(f"{provider_of(full)}/{size_name or ''}", asked)
+        name = f"{provider_of(full)}/{size_name}" if size_name else full
+        yield from rules.fixed(name, asked)
     elif kind.provisioned:
         yield from rules.provisioned(full, kind, kind.provisioned, asked)
     else:
         yield from rules.by_size(full, kind, asked)
 
 
-def _conflicts(
-    asked: Reference, full: str, kind: DiskType, size: SizeRow | None
-) -> Iterator[rules.Found]:
+def _conflicts(asked: Reference, kind: DiskType, size: SizeRow | None) -> Iterator[rules.Found]:
     """What fits no rule of the row: burst that it has not, emulation that is not possible."""
-    model = (size.burst.model if size.burst else None) if size else None
-    if kind.by_size and kind.by_size.formula != "linear":
-        model = "credit"
+    model = _burst_model(asked, kind, size)
     if asked.burst == "on-demand" and model != "on-demand":
-        yield "burst", f"{full} has no on-demand burst"
+        yield "burst", f"{asked.type} has no on-demand burst"
     elif asked.burst not in (None, "off", "on-demand") and model != "credit":
-        yield "burst", f"{full} has no burst credit"
+        yield "burst", f"{asked.type} has no burst credit"
     if asked.performance_plus and not (size and size.performance_plus):
-        yield "performance_plus", "is not offered for this size"
-    if asked.performance_plus and asked.burst == "on-demand":
-        yield "performance_plus", "cannot be combined with on-demand burst: its limits are unknown"
+        yield "performance_plus", f"{asked.type} does not offer it"
+    if asked.performance_plus and asked.burst not in (None, "off"):
+        yield "performance_plus", "its limits together with burst are not in the catalogue"
     if asked.enforcement == "emulated" and not kind.emulate:
-        what = "cannot be emulated on this machine"
-        yield "enforcement", f"{full} {what}: use `enforcement: mounted` with a `path`"
+        what = "cannot be emulated: use `enforcement: mounted` with a `path`"
+        yield "enforcement", f"{asked.type} {what}"
     if asked.enforcement == "mounted" and not asked.path:
         yield "path", "is missing: the directory where the disk is mounted"
+
+
+def _burst_model(asked: Reference, kind: DiskType, size: SizeRow | None) -> str | None:
+    if size:
+        return size.burst.model if size.burst else None
+    if not kind.by_size:
+        return None
+    if asked.size_bytes is None:  # which is a mistake already
+        return "credit"
+    limits = limits_of.by_size(kind, limits_of.whole_gib(asked.size_bytes))
+    return "credit" if limits.burst else None
 
 
 def _chosen(
     asked: Reference, full: str, kind: DiskType, size_name: str | None, name: str, title: str
 ) -> Chosen:
-    size_bytes, limits = _limits(asked, kind, (kind.sizes or {}).get(size_name or ""))
-    price, no_price = _price(asked, kind, (kind.sizes or {}).get(size_name or ""), limits)
+    size = (kind.sizes or {}).get(size_name or "")
+    size_bytes, limits = _limits(asked, kind, size)
+    price, no_price = _price(asked, kind, size, limits)
     latency = kind.emulated_latency
     tier = Tier(
         name=name,
@@ -163,15 +192,18 @@ def _chosen(
         price=price,
         source=kind.source.text,
         as_of=kind.source.as_of,
-        notes=" ".join(
-            _notes(asked, kind, (kind.sizes or {}).get(size_name or ""), limits, no_price)
-        ),
+        notes=" ".join(_notes(asked, kind, size, limits, no_price)),
     )
-    return Chosen(tier, limits, full, kind, size_bytes, asked.burst != "off")
+    return Chosen(tier, limits, full, kind, size_bytes)
 
 
 def _limits(asked: Reference, kind: DiskType, size: SizeRow | None) -> tuple[int | None, Limits]:
     """Capacity and limits as bought; the parameters have been checked."""
+    size_bytes, limits = _bought(asked, kind, size)
+    return size_bytes, replace(limits, burst=None) if asked.burst == "off" else limits
+
+
+def _bought(asked: Reference, kind: DiskType, size: SizeRow | None) -> tuple[int | None, Limits]:
     if size:
         limits = limits_of.of_size(size)
         if asked.performance_plus and size.performance_plus:
@@ -196,7 +228,7 @@ def _limits(asked: Reference, kind: DiskType, size: SizeRow | None) -> tuple[int
 
 def _burst(asked: Reference, limits: Limits) -> Burst | None:
     burst = limits.burst
-    if burst is None or burst.duration_s is None or asked.burst == "off":
+    if burst is None or burst.duration_s is None:
         return None
     start = asked.burst if isinstance(asked.burst, float) else _START_PCT[asked.burst or "empty"]
     return Burst(burst.iops, burst.bytes_per_s, burst.duration_s, start)
@@ -239,7 +271,7 @@ def _notes(
     if kind.latency:
         yield f"Documented latency: {kind.latency.documented}."
     if asked.enforcement == "emulated" and not (asked.read_latency_s and asked.write_latency_s):
-        yield "The latency emulated is our assumption within that."
+        yield "The latency emulated is our assumption."
     if limits.write_iops and limits.write_iops != limits.iops:
         yield f"Reads {limits.iops or 0:,} and writes {limits.write_iops:,} IOPS; one total here."
     yield from (note for note in (kind.notes, size.notes if size else "", no_price) if note)

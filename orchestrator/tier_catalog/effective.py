@@ -91,7 +91,7 @@ def together(chosen: Chosen, disks: int) -> Limits:
     if kind and kind.shared_per_vm and kind.by_size and chosen.size_bytes is not None:
         return limits_of.by_size(kind, limits_of.whole_gib(chosen.size_bytes * disks))
     one = chosen.limits
-    burst = one.burst if chosen.burst_on else None
+    burst = one.burst
     if burst:
         iops, rate = _times(burst.iops, disks), _times(burst.bytes_per_s, disks)
         burst = BurstLimits(iops, rate, burst.duration_s)

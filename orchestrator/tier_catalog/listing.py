@@ -192,7 +192,8 @@ def _by_size(
 ) -> _Offer:
     price = prices.pick(kind.prices, None)
     if isinstance(rule, LinearRule):
-        low = limits_of.linear(rule, 0)
+        none = limits_of.linear(rule, 0)
+        low = Limits(none.total_iops or None, none.bytes_per_s or None)
         high = _most(full, rule, catalog)
         span = (rule.size.min_bytes, rule.size.max_bytes) if rule.size else (None, None)
         return _Offer(kind.title, "by size", span, low, high, None, price)

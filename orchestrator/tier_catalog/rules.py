@@ -35,7 +35,7 @@ def fixed(name: str, asked: Parameters) -> Iterator[Found]:
     """A fixed size takes no parameters."""
     for key, value in _given(asked):
         if value is not None:
-            yield key, f"cannot be set: {name} is a fixed size"
+            yield key, f"cannot be set: {name} has fixed limits"
 
 
 def next_size(kind: DiskType, size_bytes: int) -> tuple[str, SizeRow] | None:

@@ -23,7 +23,7 @@ class _NoDuplicates(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+            key = self.construct_object(key_node, deep=True)
             if key in seen:
                 raise yaml.MarkedYAMLError(
                     problem=f"the key {key!r} stands twice", problem_mark=key_node.start_mark
@@ -53,7 +53,7 @@ def validate(record: type[_Record], where: str, content: object, context: object
         return record.model_validate(content, context=context)
     except ValidationError as error:
         raise refused(
-            [Mistake(f"{where}{_path(one['loc'])}", _say(one)) for one in error.errors()]
+            [Mistake(_place(where, one["loc"]), _say(one)) for one in error.errors()]
         ) from error
 
 
@@ -65,8 +65,11 @@ def refused(mistakes: Iterable[Mistake], advice: str = "") -> UsageError:
     return UsageError(f"{count} found; nothing was started", advice=advice, mistakes=found)
 
 
-def _path(location: tuple[int | str, ...]) -> str:
-    return "".join(f".{part}" for part in location)
+def _place(where: str, location: tuple[int | str, ...]) -> str:
+    path = ".".join(str(part) for part in location)
+    if where.endswith(": "):  # a file, not a key in it
+        return f"{where}{path or '(the whole file)'}"
+    return f"{where}.{path}" if path else where
 
 
 def _say(one: Mapping[str, Any]) -> str:

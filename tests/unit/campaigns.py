@@ -189,15 +189,15 @@ def _intervals(
 ) -> pd.DataFrame:
     generator = np.random.default_rng(seed)
     warm, measure = phases
-    time_s = np.arange(warm.start_s + 1.0, measure.end_s + 0.5)
+    time_s = np.arange(warm.start_s, measure.end_s - 0.5)  # a row stands at its second's begin
     position = (time_s - measure.start_s) / max(measure.duration_s, 1.0) - 0.5
     rate = mean * (1.0 + drift_pct / 100.0 * position) * generator.normal(1.0, 0.02, time_s.size)
-    rate = np.where(time_s <= measure.start_s, rate * 0.9, rate)
+    rate = np.where(time_s < measure.start_s, rate * 0.9, rate)
     average_s = workload.threads / rate
     return pd.DataFrame(
         {
             "time_s": time_s,
-            "phase": np.where(time_s <= measure.start_s, "warm-up", "measure"),
+            "phase": np.where(time_s < measure.start_s, "warm-up", "measure"),
             "throughput_per_s": rate,
             "latency_avg_s": average_s,
             "latency_p50_s": average_s * 0.9,
@@ -258,7 +258,7 @@ def _samples(
     generator = np.random.default_rng(seed)
     warm, measure = phases
     time_s = np.arange(warm.start_s, measure.end_s + 0.5)
-    phase = np.where(time_s <= measure.start_s, "warm-up", "measure")
+    phase = np.where(time_s < measure.start_s, "warm-up", "measure")
     tables = []
     for node in nodes:
         for metric, rate in _rates(node, shape, host_cpus).items():
@@ -429,5 +429,6 @@ def build_campaign(
         estimate_s=len(runs) * (warmup_s + measure_s + 60.0),
         notes=notes,
     )
-    fingerprint = {"cpus": int(host_cpus), "memory_bytes": 64 * GIB, "kernel": "6.12"}
+    host = {"hostname": "example", "cpus": int(host_cpus), "memory_bytes": 64 * GIB}
+    fingerprint = {"tierbench": "0.1.0", "host": host}
     return Campaign("2026-01-01T000000Z-synthetic", plan, fingerprint, tuple(data))

@@ -151,12 +151,12 @@ def test_no_samples_no_telemetry() -> None:
 def test_only_the_measured_window_counts() -> None:
     campaign = build_campaign(profiles=["premium"], workloads=["insert"], repetitions=1, nodes=1)
     run = campaign.runs[0]
-    loud = run.samples.copy()
-    loud.loc[loud["phase"] == "warm-up", "value"] *= 0.5
-    before = figures(frames.telemetry_of(run, frames.machine_cpus(campaign)))
-    after = figures(frames.telemetry_of(replace(run, samples=loud), 32.0))
-    for key, value in before.items():
-        assert after[key] == pytest.approx(value, rel=0.03), key
+    table, window = run.samples, run.record.phase("measure")
+    assert window is not None
+    loud = table.assign(value=table["value"].where(table["time_s"] >= window.start_s, 0.0))
+    before = figures(frames.telemetry_of(run, 32.0))
+    assert before == figures(frames.telemetry_of(replace(run, samples=loud), 32.0))
+    assert before["cpu_pct", "all"] == pytest.approx(90.0, rel=0.01)
 
 
 def test_finished_runs_only_and_only_planned_ones() -> None:

@@ -92,7 +92,7 @@ def test_the_next_run_goes_on_after_a_failure(tmp_path: Path) -> None:
 def test_a_lying_disk_is_never_measured(tmp_path: Path) -> None:
     log = Log()
     campaign = carry_out(log, tmp_path, gate="slow")
-    assert log.words == [*CHECKS, *LOADING, "gate of premium", "gate of premium"]
+    assert log.words == [*CHECKS, *LOADING, *3 * GATE]
     record = campaign.runs[0].record
     assert record.outcome == "failed"
     assert "not what the tier declares" in str(record.failure)

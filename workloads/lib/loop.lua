@@ -85,10 +85,8 @@ end
 local function leave(self, failure)
    if lost(failure) then return failure end
    if self.conn.queued > 0 or self.conn:in_transaction() then
-      local ok, worse = pcall(function()
-         self.conn.queued = 0
-         self.conn:run(self.rollback)
-      end)
+      if self.conn.queued > 0 then pcall(self.conn.flush, self.conn) end
+      local ok, worse = pcall(self.conn.run, self.conn, self.rollback)
       if not ok then return worse end
    end
 end

@@ -25,7 +25,6 @@ void PQfinish(PGconn *c);
 int PQstatus(const PGconn *c);
 char *PQerrorMessage(const PGconn *c);
 int PQtransactionStatus(const PGconn *c);
-int PQserverVersion(const PGconn *c);
 PGresult *PQexec(PGconn *c, const char *sql);
 PGresult *PQprepare(PGconn *c, const char *name, const char *sql, int n, const unsigned *types);
 int PQsendQueryPrepared(PGconn *c, const char *name, int n, const char *const *values,
@@ -38,7 +37,6 @@ PGresult *PQgetResult(PGconn *c);
 void PQclear(PGresult *r);
 int PQresultStatus(const PGresult *r);
 char *PQresultErrorField(const PGresult *r, int field);
-char *PQresultErrorMessage(const PGresult *r);
 char *PQcmdStatus(PGresult *r);
 char *PQcmdTuples(PGresult *r);
 int PQntuples(const PGresult *r);
@@ -52,7 +50,7 @@ int PQputCopyEnd(PGconn *c, const char *error);
 
 local lib = ffi.load("libpq.so.5")
 local CONNECTION_OK, IDLE = 0, 0
-local TUPLES_OK, COMMAND_OK, COPY_IN, FATAL, SYNC, ABORTED = 2, 1, 4, 7, 10, 11
+local TUPLES_OK, COMMAND_OK, COPY_IN, FATAL, SYNC = 2, 1, 4, 7, 10
 local SQLSTATE_FIELD, PRIMARY_FIELD = 67, 77
 local INT4, TEXT, INT4_ARRAY, TEXT_ARRAY = 23, 25, 1007, 1009
 local OIDS = {i = INT4, t = TEXT, I = INT4_ARRAY, T = TEXT_ARRAY}

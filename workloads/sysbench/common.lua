@@ -37,6 +37,7 @@ function common.define(name, sql, types, arguments)
    end
 
    function init()
+      if not sysbench.opt.auto_inc then error("--auto-inc must stay on: keys come from the tables' sequences", 0) end
       loop.protected(loop.describe, {name}, {statements = sysbench.opt.statements})
    end
 

@@ -66,11 +66,13 @@ schema.bookkeeping = {
    "CREATE TABLE tpcc_loaded (w_id int PRIMARY KEY, complete boolean NOT NULL, rows bigint, order_lines bigint)",
 }
 
+-- session: statements for a loading connection; run_session: for a terminal's.
 local postgresql = {name = "postgresql", keys_first = false, copy_options = "", transactional_copy = true}
 
 -- Keys and indexes are cheapest after the data. The memory is for one CREATE INDEX of
 -- one worker; it is given back at the end of the session.
 postgresql.session = {"SET maintenance_work_mem = '128MB'"}
+postgresql.run_session = {}
 function postgresql.key(columns) return "(" .. table.concat(columns, ", ") .. ")" end
 function postgresql.split() return "" end
 
@@ -79,6 +81,10 @@ function postgresql.split() return "" end
 -- scans; COPY commits in batches of its own, so a warehouse may be left half loaded.
 local yugabytedb = {name = "yugabytedb", keys_first = true, transactional_copy = false, session = {},
                     copy_options = " WITH (ROWS_PER_TRANSACTION 20000)"}
+
+-- Its planner knows little of table sizes; joins with an order's lines must go through
+-- the key, never through a scan of the table.
+yugabytedb.run_session = {"SET enable_hashjoin = off", "SET enable_mergejoin = off"}
 
 function yugabytedb.key(columns, range)
    local hashed, ordered = {}, {}

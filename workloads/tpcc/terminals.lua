@@ -5,15 +5,34 @@
 -- one that is due next. Where fewer threads than terminals are given, a terminal may find
 -- its thread busy, as it may find a connection pool empty; that wait is in the latency
 -- and recorded as queueing.
--- Terminals sit down one after the other within the first cycle (21 s), so that they do
--- not all key in at once: warm up for longer than that.
+-- Every terminal starts somewhere within its cycle of keying and thinking, so that load
+-- and mix are those of the steady state from the first second; starting all with keying
+-- would send waves through the first minute (a fifth too much in its second quarter).
 local clock = require("clock")
 
-local DISTRICTS, FIRST_CYCLE_S, LONGEST_THINK = 10, 21, 10
+local DISTRICTS, LONGEST_THINK = 10, 10
 
 -- Think times are exponential and cut at ten times their mean.
 local function think_s(mean_s)
    return math.min(-math.log(1 - math.random()), LONGEST_THINK) * mean_s
+end
+
+-- Where a terminal is when the run begins: keying or thinking, each as likely as the part
+-- of the cycle it takes up. Returns the card and the seconds until it is played.
+local function first_card(types, weights, deal)
+   local cycle_s = 0
+   for i, t in ipairs(types) do cycle_s = cycle_s + weights[i] * (t.keying_s + t.think_s) end
+   local at_s = math.random() * cycle_s
+   for i, t in ipairs(types) do
+      if at_s < weights[i] * t.keying_s then return i, math.random() * t.keying_s end
+      at_s = at_s - weights[i] * t.keying_s
+      if at_s < weights[i] * t.think_s then
+         local card = deal()
+         return card, think_s(t.think_s) + types[card].keying_s
+      end
+      at_s = at_s - weights[i] * t.think_s
+   end
+   return deal(), 0
 end
 
 -- Restores the heap order (earliest first) below position i.
@@ -29,17 +48,17 @@ local function sift_down(heap, i)
    heap[i] = moved
 end
 
--- new_terminal(w, d): what draws its input; it gets due_us and card here. deal(): a new
--- function that deals from a deck of its own. Returns a schedule as lib/loop.lua wants
+-- new_terminal(w, d): what draws its input; it gets due_us and card here. new_deck():
+-- a function that deals from a deck of its own. Returns a schedule as lib/loop.lua wants
 -- it; schedule.current is the terminal whose turn it is.
-return function(thread_id, threads, warehouses, types, new_terminal, new_deck)
+return function(thread_id, threads, warehouses, types, weights, new_terminal, new_deck)
    local heap, schedule = {}, {}
    local begin_us = clock.now_us()
    for i = thread_id, DISTRICTS * warehouses - 1, threads do
       local terminal = new_terminal(math.floor(i / DISTRICTS) + 1, i % DISTRICTS + 1)
       terminal.deal = new_deck()
-      terminal.card = terminal.deal()
-      terminal.due_us = begin_us + (math.random() * FIRST_CYCLE_S + types[terminal.card].keying_s) * 1e6
+      local card, wait_s = first_card(types, weights, terminal.deal)
+      terminal.card, terminal.due_us = card, begin_us + wait_s * 1e6
       heap[#heap + 1] = terminal
    end
    for i = math.floor(#heap / 2), 1, -1 do sift_down(heap, i) end

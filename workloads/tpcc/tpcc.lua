@@ -20,6 +20,7 @@ package.path = here .. "/../lib/?.lua;" .. here .. "/?.lua;" .. package.path
 local loop = require("loop")
 local pq = require("pq")
 local random = require("random")
+local schema = require("schema")
 local terminals = require("terminals")
 local transactions = require("transactions")
 
@@ -80,7 +81,8 @@ function init()
       check_options(facts)
       local terminal_count = sysbench.opt.think == "spec" and DISTRICTS * facts.warehouses or sysbench.opt.threads
       loop.describe(types, {think = sysbench.opt.think, weights = weights, warehouses = facts.warehouses,
-                            terminals = terminal_count, c_last_load = facts.c_last, c_last_run = facts.c_last_run, data_seed = facts.seed})
+                            terminals = terminal_count, c_last_load = facts.c_last,
+                            c_last_run = facts.c_last_run, data_seed = facts.seed})
    end)
 end
 
@@ -124,7 +126,8 @@ local function draws_for_terminals(workload, facts, input, thread_id)
    local schedule
    local function bound(w, d) return new_terminal(facts, function() return w, d end) end
    function workload.new_schedule()
-      schedule = terminals(thread_id, sysbench.opt.threads, facts.warehouses, transactions.types, bound, new_deck)
+      schedule = terminals(thread_id, sysbench.opt.threads, facts.warehouses, transactions.types, parse_weights(),
+                           bound, new_deck)
       return schedule
    end
    function workload.draw()
@@ -137,6 +140,7 @@ end
 local function new_workload(thread_id)
    local conn = loop.connect(thread_id)
    local facts, input = read_facts(conn), transactions.new_input()
+   for _, statement in ipairs(schema.dialects[facts.dialect].run_session) do conn:exec(statement) end
    local prepared = transactions.prepare(conn, sysbench.opt.db_ps_mode == "disable")
    local workload = {conn = conn}
    function workload.execute(kind)

@@ -1,0 +1,241 @@
+"""YugabyteDB from its own image: nodes under `yugabyted`, every one of which takes SQL.
+
+Shape: n nodes with 1, 3 or 5 copies of every tablet; a write is answered when a majority of the
+copies has it. Each node runs a master, a tablet server and PostgreSQL's front end; leaders are
+spread, so clients spread their connections over all nodes.
+
+A loaded data set is kept as copies of all nodes' disks. They name each other by address, so a copy
+starts only on the addresses it was loaded at; `restore: load` does without copies.
+Facts, traps and their sources: docs/YUGABYTEDB.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.databases.yugabytedb import facts as said
+from orchestrator.databases.yugabytedb import flags, image, lsm, nodes, settings, sql, tls, versions
+from orchestrator.databases.yugabytedb.readiness import Connect, Waiting, check_flags
+from orchestrator.errors import NodeError, RunError, UsageError
+from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
+from orchestrator.protocols import Container, World
+
+_FLUSH_S = 600.0
+_WARM_S = 600.0
+
+
+@dataclass
+class _Running:
+    """What is known of a cluster while it runs: it is asked for more than `Cluster` tells."""
+
+    asked: settings.Settings
+    masters: str
+    waiting: Waiting
+    begun: lsm.ByNode
+
+
+class YugabyteDB:
+    name = "yugabytedb"
+
+    def __init__(self, connect: Connect = sql.session) -> None:
+        self._connect = connect
+        self._running: dict[str, _Running] = {}
+
+    def image(self, spec: ClusterSpec, world: World) -> str:
+        return image.chosen(settings.read(spec)[0], world.containers)
+
+    def keeps_images(self, spec: ClusterSpec) -> bool:
+        """Whether a copy of the loaded disks is started from: the profile's `restore`."""
+        return settings.read(spec)[0].restores
+
+    # -------------------------------------------------------------- before anything starts
+
+    def check(self, spec: ClusterSpec, world: World) -> None:
+        asked, mistakes = settings.read(spec)
+        if mistakes:
+            raise UsageError(
+                "YugabyteDB cannot run this cluster",
+                advice="correct the profile",
+                mistakes=mistakes,
+            )
+        image.need(asked, world.containers)
+
+    # -------------------------------------------------------------- up and down
+
+    @contextmanager
+    def running(
+        self, spec: ClusterSpec, volumes: Sequence[Volume], network: str, prefix: str, world: World
+    ) -> Iterator[Cluster]:
+        """New nodes start one after the other, each joining the first; restored ones at once.
+
+        NodeError where the running cluster is not what was asked: version, copies, durability.
+        """
+        asked, _ = settings.read(spec)
+        waiting = Waiting(spec, asked, self._connect, world)
+        restored = all(volume.restored for volume in volumes)
+        with ExitStack() as up:
+            try:
+                started = self._start(spec, asked, volumes, network, prefix, waiting, up, world)
+                cluster = self._formed(spec, asked, started, waiting, network, world)
+                masters = flags.master_addresses(spec, prefix)
+                self._running[network] = _Running(asked, masters, waiting, {})
+                yield cluster
+                if not restored:
+                    waiting.remembers_masters(cluster.nodes)
+            finally:
+                self._running.pop(network, None)
+                names = [f"{network}-node-{number}" for number in range(1, spec.nodes + 1)]
+                nodes.stop(names, world, 0 if restored else 60)
+
+    def _start(
+        self,
+        spec: ClusterSpec,
+        asked: settings.Settings,
+        volumes: Sequence[Volume],
+        network: str,
+        prefix: str,
+        waiting: Waiting,
+        up: ExitStack,
+        world: World,
+    ) -> list[tuple[Node, Endpoint]]:
+        tag = image.need(asked, world.containers)
+        addresses = [flags.address(prefix, number) for number in range(1, spec.nodes + 1)]
+        certificates: Sequence[Any] = [None] * spec.nodes
+        if asked.tls:
+            folder = world.cache / "certificates" / network
+            certificates = tls.make(folder, addresses, world.clock.now())
+        started: list[tuple[Node, Endpoint]] = []
+        for number, volume in enumerate(volumes, start=1):
+            plan = nodes.container_spec(
+                spec, asked, number, volume, network, prefix, tag, certificates[number - 1]
+            )
+            container: Container = up.enter_context(world.containers.running(plan))
+            node = nodes.described(number, plan, volume, container)
+            started.append((node, nodes.endpoint(container)))
+            if not volume.restored:
+                waiting.answers(*started[-1], up=[each for each, _ in started])
+        return started
+
+    def _formed(
+        self,
+        spec: ClusterSpec,
+        asked: settings.Settings,
+        started: Sequence[tuple[Node, Endpoint]],
+        waiting: Waiting,
+        network: str,
+        world: World,
+    ) -> Cluster:
+        """The cluster, once it is whole, runs what was asked, and has the generator's database."""
+        up = tuple(node for node, _ in started)
+        endpoints = tuple(endpoint for _, endpoint in started)
+        for node, endpoint in started:
+            waiting.answers(node, endpoint, up)
+        place = flags.place_data(spec)
+        if place is not None:
+            nodes.run(up[0], place, 300, world)
+        waiting.whole(up, endpoints[0])
+        check_flags(up, asked)
+        admin = self._admin(waiting, up[0], endpoints[0])
+        with self._connect(admin, 120.0) as asking:
+            found = versions.parse_banner(sql.banner(asking))
+            if found != asked.version:
+                raise NodeError(
+                    f"the image runs YugabyteDB {found or 'of an unknown version'}, "
+                    f"asked is {asked.version}",
+                    advice="correct `version` in the profile, or bring the image of that release",
+                )
+            sql.create_own(asking, nodes.USER, nodes.PASSWORD, nodes.DATABASE)
+        return Cluster(self.name, str(asked.version), up, endpoints, network)
+
+    def _admin(self, waiting: Waiting, first: Node, endpoint: Endpoint) -> sql.Address:
+        from orchestrator.databases.yugabytedb.readiness import admin_address
+
+        return admin_address(endpoint, waiting.password(first))
+
+    # -------------------------------------------------------------- while it runs
+
+    def settle(self, cluster: Cluster, world: World) -> None:
+        """Memory tables are written out, then all is waited for that this sets off."""
+        here = self._running[cluster.network]
+        world.tell.step("writing memory tables to disk, then waiting until nothing is merged")
+        for node, endpoint in zip(cluster.nodes, cluster.endpoints, strict=True):
+            nodes.flush_tablets(node, endpoint.host, here.asked.tls, _FLUSH_S, world)
+        first, secured = cluster.nodes[0], here.asked.tls
+        nodes.admin(first, here.masters, secured, ("flush_sys_catalog",), _FLUSH_S, world)
+        lsm.rest(cluster.nodes, world)
+
+    def warm(self, cluster: Cluster, world: World) -> None:
+        """Reads all tables, the largest first; a disk too slow for that within ten minutes is left
+        with a cache half full, and a warning. Indexes are left to the warm-up."""
+        end_s = world.clock.monotonic() + _WARM_S
+        with self._connect(sql.local(cluster.endpoints[0]), 60.0) as asked:
+            names = sql.tables(asked)
+        shares = [names[offset :: len(cluster.endpoints)] for offset in range(len(names))]
+
+        def read(endpoint: Endpoint, share: Sequence[str]) -> bool:
+            for name in share:
+                left_s = end_s - world.clock.monotonic()
+                if left_s <= 1:
+                    return False
+                try:
+                    with self._connect(sql.local(endpoint), left_s) as asked:
+                        asked.rows(f"SELECT count(*) FROM {name}")
+                except RunError as error:
+                    if "statement timeout" in error.what:
+                        return False
+                    raise
+            return True
+
+        work = list(zip(cluster.endpoints, shares, strict=False))
+        with ThreadPoolExecutor(max_workers=max(1, len(work))) as pool:
+            whole = all(pool.map(lambda each: read(*each), work))
+        if not whole:
+            world.tell.warn(f"the cache was not full after {_WARM_S:g} s of reading")
+
+    def begin_measuring(self, cluster: Cluster, world: World) -> None:
+        """Waits until leaders are spread and the disks are quiet; counts from here."""
+        here = self._running[cluster.network]
+        here.waiting.balanced(cluster.nodes, here.masters)
+        lsm.rest(cluster.nodes, world, deadline_s=1800)
+        here.begun = lsm.read(cluster.nodes)
+
+    def facts(self, cluster: Cluster, world: World) -> Mapping[str, Any]:
+        """RunError where the cluster cannot say; NodeError where that is because a node died."""
+        here = self._running[cluster.network]
+        try:
+            return self._facts(cluster, here, world)
+        except (OSError, KeyError, ValueError, RunError) as error:
+            world.clock.sleep(0.5)  # a connection is lost before the engine notices the death
+            nodes.raise_if_dead([node.container or node.name for node in cluster.nodes], world)
+            if isinstance(error, RunError):
+                raise
+            raise RunError(f"YugabyteDB's servers could not be read: {error}") from error
+
+    def _facts(self, cluster: Cluster, here: _Running, world: World) -> dict[str, Any]:
+        servers = check_flags(cluster.nodes, here.asked)
+        with self._connect(sql.local(cluster.endpoints[0]), 60.0) as asked:
+            banner = sql.banner(asked)
+            isolation = sql.effective_isolation(asked)
+        known = {
+            "version": cluster.version,
+            "banner": banner,
+            "image": image.chosen(here.asked, world.containers),
+            "durability": {"asked": here.asked.durability, **said.durability(servers)},
+            "durable": said.durable(servers),
+            "tls": here.asked.tls,
+            "isolation": isolation,
+            "flags": said.telling(servers),
+            "cache_bytes": cluster.nodes[0].memory_bytes,
+            **said.placement(cluster.nodes),
+            "since_reset": lsm.since(here.begun, lsm.read(cluster.nodes)),
+        }
+        if said.STAND_IN in banner:
+            known["stand_in"] = True
+        with contextlib.suppress(IndexError):
+            known["connections_over"] = len(cluster.endpoints)
+        return known

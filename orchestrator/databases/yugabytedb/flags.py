@@ -1,0 +1,183 @@
+"""What a node is started with: a profile's cluster → memory shares, flags and command line. Pure.
+
+Facts and their sources: docs/YUGABYTEDB.md. The servers size themselves from the memory of the
+machine and do not see the container's limit, so every share is set here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from orchestrator.databases.yugabytedb.settings import Settings
+from orchestrator.model import ClusterSpec
+
+BASE_DIR = "/home/yugabyte/yb_data"  # the tier's mount: data, WAL, configuration and logs
+CERTS_DIR = f"{BASE_DIR}/certs"
+DATA_DIR = f"{BASE_DIR}/data"
+WAL_DIR = f"{BASE_DIR}/wal"
+CERTS_SOURCE = "/tierbench-certs"
+YSQL, MASTER_WEB, TSERVER_WEB, YSQL_WEB = 5433, 7000, 9000, 13000
+MASTER_RPC, TSERVER_RPC = 7100, 9100
+
+_MIB = 2**20
+# Of a node's memory. yugabyted gives the tablet server 60 % (of the machine) and so do we; what
+# the master may use is bounded, because here it shares the container. The rest is for PostgreSQL's
+# sessions and for the page cache, through which data files are read.
+_TSERVER_PCT, _MASTER_PCT = 60, 10
+_MASTER_BYTES = (192 * _MIB, 2048 * _MIB)
+_BLOCK_CACHE_PCT = 50  # of the tablet server's share: its own default
+
+
+@dataclass(frozen=True)
+class Memory:
+    """How a node's memory is divided, in bytes."""
+
+    master_bytes: int
+    tserver_bytes: int
+    block_cache_bytes: int
+
+
+def memory(node_bytes: int) -> Memory:
+    low, high = _MASTER_BYTES
+    tserver = node_bytes * _TSERVER_PCT // 100
+    return Memory(
+        master_bytes=min(max(node_bytes * _MASTER_PCT // 100, low), high),
+        tserver_bytes=tserver,
+        block_cache_bytes=tserver * _BLOCK_CACHE_PCT // 100,
+    )
+
+
+# ------------------------------------------------------------------ flags of the two servers
+
+
+def _common(asked: Settings) -> dict[str, str]:
+    flags = {
+        # One tablet of every table led by each node, and no split in the middle of a run.
+        "ysql_num_shards_per_tserver": "1",
+        "enable_automatic_tablet_splitting": "false",
+    }
+    if asked.durability == "durable":
+        # Required: without it, a file system that cannot do it turns it off with one line of log.
+        flags |= {"durable_wal_write": "true", "require_durable_wal_write": "true"}
+    else:
+        flags["durable_wal_write"] = "false"
+    if asked.own_wal_directory:
+        flags["fs_wal_dirs"] = WAL_DIR
+    if asked.version.has("memory_defaults_for_ysql"):
+        flags["use_memory_defaults_optimized_for_ysql"] = "false"
+    return flags
+
+
+def master_flags(spec: ClusterSpec, asked: Settings) -> dict[str, str]:
+    """The flags of the master, the profile's own last. Masters make their log durable always."""
+    common = _common(asked)
+    common.pop("durable_wal_write")
+    return {
+        "memory_limit_hard_bytes": str(memory(spec.node.memory_bytes).master_bytes),
+        # Its periodic rows in a system table would be writes that nobody asked for.
+        "master_enable_metrics_snapshotter": "false",
+        **common,
+        **asked.master_flags,
+    }
+
+
+def tserver_flags(spec: ClusterSpec, asked: Settings) -> dict[str, str]:
+    """The flags of the tablet server, the profile's own last."""
+    shares = memory(spec.node.memory_bytes)
+    return {
+        "memory_limit_hard_bytes": str(shares.tserver_bytes),
+        "db_block_cache_size_bytes": str(shares.block_cache_bytes),
+        "tserver_enable_metrics_snapshotter": "false",
+        **_common(asked),
+        **asked.tserver_flags,
+    }
+
+
+def joined(flags: Mapping[str, str]) -> str:
+    """`name=value,name=value` as yugabyted takes flags; a value with a comma is braced."""
+    return ",".join(
+        f"{name}={{{value}}}" if "," in value else f"{name}={value}"
+        for name, value in flags.items()
+    )
+
+
+# ------------------------------------------------------------------ command lines
+
+
+def start_command(
+    spec: ClusterSpec, asked: Settings, number: int, prefix: str, restored: bool
+) -> tuple[str, ...]:
+    """The container's command for node `number` (from 1), at `prefix`.1<number>.
+
+    A restored node does not pass `--join`: the option asks a running master for leave, and in a
+    cluster that starts as a whole there is none yet. The node remembers whom it joined.
+    """
+    argv = [
+        "bin/yugabyted",
+        "start",
+        "--background=false",
+        "--ui=false",
+        "--callhome=false",
+        f"--base_dir={BASE_DIR}",
+        f"--advertise_address={address(prefix, number)}",
+        f"--cloud_location={asked.zones[(number - 1) % len(asked.zones)]}",
+        f"--fault_tolerance={asked.fault_tolerance}",
+        f"--master_flags={joined(master_flags(spec, asked))}",
+        f"--tserver_flags={joined(tserver_flags(spec, asked))}",
+    ]
+    if asked.tls:
+        argv.append("--secure")
+    if number > 1 and not restored:
+        argv.append(f"--join={address(prefix, 1)}")
+    return _prepared(asked, address(prefix, number), restored, argv)
+
+
+def _prepared(
+    asked: Settings, node_address: str, restored: bool, argv: list[str]
+) -> tuple[str, ...]:
+    """The command behind what must be done in the container before it."""
+    steps = []
+    if asked.tls:
+        # PostgreSQL refuses a key that belongs neither to root nor to itself, and the files belong
+        # to whoever runs this program.
+        steps.append(f"install -D -m 600 -t {CERTS_DIR} {CERTS_SOURCE}/*")
+    if restored:
+        # All peers know each other by address: on another one the node would wait forever.
+        conf = f"{BASE_DIR}/conf/yugabyted.conf"
+        steps.append(
+            f'{{ grep -q \'"advertise_address": "{node_address}"\' {conf} || '
+            f"{{ echo 'this disk was loaded at another address than {node_address}'; exit 78; }}; }}"
+        )
+        # A node that was killed leaves these, and would take itself for running already.
+        steps.append(f"rm -f {DATA_DIR}/*.pid")
+    if not steps:
+        return tuple(argv)
+    return ("sh", "-c", " && ".join([*steps, 'exec "$@"']), "yugabyted", *argv)
+
+
+def address(prefix: str, number: int) -> str:
+    return f"{prefix}.{10 + number}"
+
+
+def master_addresses(spec: ClusterSpec, prefix: str) -> str:
+    """As yb-admin takes them. Nodes beyond the replication factor have no voting master."""
+    voting = range(1, spec.replication_factor + 1)
+    return ",".join(f"{address(prefix, number)}:{MASTER_RPC}" for number in voting)
+
+
+def place_data(spec: ClusterSpec) -> tuple[str, ...] | None:
+    """What makes the cluster replicate as asked, once all nodes are up; None where it already does.
+
+    yugabyted starts at one replica and goes to three by itself when the third node joins.
+    """
+    if spec.replication_factor in (1, 3):
+        return None
+    return (
+        "bin/yugabyted",
+        "configure",
+        "data_placement",
+        "--fault_tolerance=zone",
+        f"--rf={spec.replication_factor}",
+        f"--base_dir={BASE_DIR}",
+    )

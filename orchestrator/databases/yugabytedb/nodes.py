@@ -1,0 +1,175 @@
+"""The nodes as containers: how each is started, stopped, watched, and what is run inside it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from orchestrator.databases.yugabytedb import flags, web
+from orchestrator.databases.yugabytedb.settings import Settings
+from orchestrator.errors import NodeError, RunError, TierbenchError
+from orchestrator.model import ClusterSpec, Endpoint, Node, Volume
+from orchestrator.protocols import Completed, Container, ContainerSpec, Mount, World
+
+# The same for every cluster: it is reached from this machine and its own network only, it holds
+# generated rows, and a kept data set carries it from run to run.
+USER = PASSWORD = DATABASE = "bench"
+
+_STOP_S = 60.0
+_HOME = "/home/yugabyte"
+_LOGS = ("yugabyted.log", "master.err", "tserver.err")
+
+
+def container_spec(
+    spec: ClusterSpec,
+    asked: Settings,
+    number: int,
+    volume: Volume,
+    network: str,
+    prefix: str,
+    image: str,
+    certificates: Path | None,
+) -> ContainerSpec:
+    """Node `number`, counted from 1. Only node 1 has a port of the user's choice."""
+    mounts = [Mount(volume.name, flags.BASE_DIR)]
+    if certificates is not None:
+        mounts.append(Mount(str(certificates.resolve()), flags.CERTS_SOURCE, read_only=True))
+    return ContainerSpec(
+        name=f"{network}-node-{number}",
+        image=image,
+        command=flags.start_command(spec, asked, number, prefix, volume.restored),
+        role="database",
+        mounts=tuple(mounts),
+        network=network,
+        address=flags.address(prefix, number),
+        ports={
+            flags.YSQL: spec.port if number == 1 else None,
+            flags.MASTER_WEB: None,
+            flags.TSERVER_WEB: None,
+            flags.YSQL_WEB: None,
+        },
+        cpus=spec.node.cpus,
+        memory_bytes=spec.node.memory_bytes,
+        # PostgreSQL's shared memory of a node; it counts against the memory limit.
+        shared_memory_bytes=max(256 * 2**20, spec.node.memory_bytes // 8),
+        stop_timeout_s=30,
+    )
+
+
+def endpoint(started: Container) -> Endpoint:
+    return Endpoint(
+        host=started.address or started.name,
+        port=flags.YSQL,
+        local_port=started.ports[flags.YSQL],
+        user=USER,
+        password=PASSWORD,
+        database=DATABASE,
+    )
+
+
+def described(number: int, plan: ContainerSpec, volume: Volume, started: Container) -> Node:
+    ports = started.ports
+    return web.WatchedNode(
+        name=f"node-{number}",
+        role="database",
+        container=started.name,
+        process_id=started.process_id,
+        device=volume.device.removeprefix("/dev/") or None,
+        cpus=plan.cpus,
+        memory_bytes=plan.memory_bytes,
+        sources={
+            web.MASTER: f"http://127.0.0.1:{ports[flags.MASTER_WEB]}",
+            web.TSERVER: f"http://127.0.0.1:{ports[flags.TSERVER_WEB]}",
+            web.YSQL: f"http://127.0.0.1:{ports[flags.YSQL_WEB]}",
+        },
+    )
+
+
+# ------------------------------------------------------------------ watching and stopping
+
+
+def raise_if_dead(names: Sequence[str], world: World) -> None:
+    for name in names:
+        state = world.containers.state(name)
+        if state != "running":
+            raise NodeError(
+                f"the database node {name} is {state}",
+                advice="its last log lines say why; out of memory means: give nodes more of it",
+                evidence=log(name, world),
+            )
+
+
+def log(name: str, world: World) -> str:
+    """The container's last lines, and, while it runs, those of the servers in it."""
+    text = f"{name}:\n{world.containers.logs(name, tail=20)}"
+    with contextlib.suppress(TierbenchError):
+        if world.containers.state(name) == "running":
+            files = [f"{flags.BASE_DIR}/logs/{file}" for file in _LOGS]
+            argv = ("tail", "-q", "-n", "12", *files)
+            text += world.containers.exec(name, argv, timeout_s=10).out
+    return text
+
+
+def stop(names: Sequence[str], world: World, timeout_s: float = _STOP_S) -> None:
+    """All at once, so that no node works on what the others no longer see.
+
+    YugabyteDB has no slower stop than this: its servers are killed and recover from their logs.
+    """
+
+    def one(name: str) -> None:
+        with contextlib.suppress(TierbenchError):  # reported where the container is removed
+            world.containers.stop(name, timeout_s)
+
+    with ThreadPoolExecutor(max_workers=len(names)) as pool:
+        list(pool.map(one, names))
+
+
+# ------------------------------------------------------------------ commands in containers
+
+
+def run(node: Node, argv: Sequence[str], timeout_s: float, world: World) -> Completed:
+    """In the image's home. RunError where the command fails, NodeError where its node dies."""
+    container = node.container or node.name
+    command = (f"{_HOME}/{argv[0]}" if argv[0].startswith("bin/") else argv[0], *argv[1:])
+    done = world.containers.exec(container, command, timeout_s=timeout_s, watch=(container,))
+    if done.exit_code != 0:
+        raise RunError(
+            f"{' '.join(argv[:3])} failed on {container} (exit {done.exit_code})",
+            advice="look at the database's log among the raw files of the run",
+            evidence=(done.out + done.err)[-2000:],
+        )
+    return done
+
+
+def admin(
+    node: Node, masters: str, tls: bool, words: Sequence[str], timeout_s: float, world: World
+) -> str:
+    """One command of yb-admin; what it printed."""
+    options = [f"--master_addresses={masters}", f"--timeout_ms={round(timeout_s * 1000)}"]
+    if tls:
+        options.append(f"--certs_dir_name={flags.CERTS_DIR}")
+    return run(node, ("bin/yb-admin", *options, *words), timeout_s + 10, world).out
+
+
+def flush_tablets(node: Node, address: str, tls: bool, timeout_s: float, world: World) -> None:
+    """Writes all memory tables of one tablet server to its disk."""
+    options = [
+        f"--server_address={address}:{flags.TSERVER_RPC}",
+        f"--timeout_ms={round(timeout_s * 1000)}",
+    ]
+    if tls:
+        options.append(f"--certs_dir_name={flags.CERTS_DIR}")
+    run(node, ("bin/yb-ts-cli", *options, "flush_all_tablets"), timeout_s + 10, world)
+
+
+def remembered(node: Node, world: World) -> dict[str, object]:
+    """What yugabyted keeps of itself in its configuration file: masters, password."""
+    done = run(node, ("cat", f"{flags.BASE_DIR}/conf/yugabyted.conf"), 20, world)
+    try:
+        content = json.loads(done.out)
+    except ValueError:  # it is being written at this moment
+        return {}
+    return content if isinstance(content, dict) else {}

@@ -1,0 +1,184 @@
+"""A profile's settings for YugabyteDB: read, checked, refused. Pure.
+
+Words of our own (`OWN`), or flags of the servers: `name` for both, `master.name` or `tserver.name`
+for one. What would give durability up, or what the cluster would not come up with, is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from orchestrator.databases.yugabytedb.versions import DEFAULT, Version, parse
+from orchestrator.errors import Mistake
+from orchestrator.model import ClusterSpec
+from orchestrator.units import format_bytes
+
+MIN_MEMORY_BYTES = 2**30
+MAX_NODES = 9
+REPLICATION_FACTORS = (1, 3, 5)
+OWN = {
+    "durability": "default (a write is answered from memory, synced within a second) or durable",
+    "tls": "on or off: between nodes and to clients, with certificates made here",
+    "zones": "cloud.region.zone of each node, separated by spaces",
+    "wal_directory": "shared (with the data) or own: both on the tier's disk",
+    "image": "another image than the release's own",
+    "restore": "copy (a loaded data set) or load (before every run)",
+}
+
+_NAME = re.compile(r"(?:(master|tserver)\.)?([a-z][a-z0-9_]*)")
+_ZONE = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+){2}")
+_PLACED = "it follows from the node's place in the cluster"
+_DURABLE = "it decides what survives a power cut: use `durability: default` or `durable`"
+_RESERVED = {
+    "fs_data_dirs": "the data lie on the tier's disk",
+    "fs_wal_dirs": "use `wal_directory`",
+    **dict.fromkeys(
+        ("rpc_bind_addresses", "server_broadcast_addresses", "master_addresses", "webserver_port",
+         "tserver_master_addrs", "webserver_interface", "pgsql_proxy_bind_address",
+         "pgsql_proxy_webserver_port", "placement_cloud", "placement_region", "placement_zone"),
+        _PLACED,
+    ),
+    "replication_factor": "use `cluster.replication_factor`",
+    **dict.fromkeys(
+        ("certs_dir", "certs_for_client_dir", "use_node_to_node_encryption", "ysql_enable_auth",
+         "use_client_to_server_encryption", "allow_insecure_connections"),
+        "use `tls`",
+    ),
+    **dict.fromkeys(
+        ("durable_wal_write", "require_durable_wal_write", "interval_durable_wal_write_ms",
+         "bytes_durable_wal_write_mb", "log_enable_background_sync", "never_fsync",
+         "enable_data_block_fsync"),
+        _DURABLE,
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a profile asks of YugabyteDB, read."""
+
+    version: Version
+    durability: Literal["default", "durable"] = "default"
+    tls: bool = False
+    zones: tuple[str, ...] = ()
+    own_wal_directory: bool = False
+    image: str | None = None
+    restores: bool = True
+    master_flags: Mapping[str, str] = field(default_factory=dict)
+    tserver_flags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def fault_tolerance(self) -> str:
+        """What loss the placement is asked to survive: only several zones make it a zone."""
+        return "zone" if len(set(self.zones)) > 1 else "none"
+
+
+def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
+    """The settings, and all that is wrong with them and with the cluster's shape.
+
+    What is wrong reads as its default, so that all mistakes are found at once.
+    """
+    mistakes: list[Mistake] = list(_shape_mistakes(spec))
+    given = dict(spec.settings)
+
+    def choice(name: str, *words: str) -> str:
+        value = given.pop(name, words[0]).strip().lower()
+        if value not in words:
+            mistakes.append(_mistake(name, f"{value!r} is none of {', '.join(words)}"))
+            return words[0]
+        return value
+
+    durability = choice("durability", "default", "durable")
+    tls, wal = choice("tls", "off", "on"), choice("wal_directory", "shared", "own")
+    restore, image = choice("restore", "copy", "load"), given.pop("image", None)
+    zones = _zones(given.pop("zones", None), spec.nodes, mistakes)
+    version = _version(spec, mistakes)
+    flags = _flags(given, version, mistakes)
+    settings = Settings(
+        version=version,
+        durability="durable" if durability == "durable" else "default",
+        tls=tls == "on",
+        zones=zones,
+        own_wal_directory=wal == "own",
+        image=image,
+        restores=restore == "copy",
+        master_flags=flags["master"],
+        tserver_flags=flags["tserver"],
+    )
+    return settings, tuple(mistakes)
+
+
+def _version(spec: ClusterSpec, mistakes: list[Mistake]) -> Version:
+    try:
+        return parse(spec.version or DEFAULT)
+    except ValueError as error:
+        mistakes.append(Mistake("cluster.version", str(error)))
+        return parse(DEFAULT)
+
+
+def _zones(text: str | None, nodes: int, mistakes: list[Mistake]) -> tuple[str, ...]:
+    """A zone of its own for each node, unless the profile says otherwise."""
+    if text is None:
+        return tuple(f"tierbench.local.zone{number}" for number in range(1, nodes + 1))
+    zones = tuple(re.split(r"[\s,]+", text.strip()))
+    wrong = [zone for zone in zones if not _ZONE.fullmatch(zone)]
+    if wrong:
+        mistakes.append(_mistake("zones", f"{', '.join(wrong)}: write cloud.region.zone"))
+    elif len(zones) != nodes:
+        mistakes.append(_mistake("zones", f"{len(zones)} zones for {nodes} nodes: one for each"))
+    return zones
+
+
+def _flags(
+    given: Mapping[str, str], version: Version, mistakes: list[Mistake]
+) -> dict[str, dict[str, str]]:
+    flags: dict[str, dict[str, str]] = {"master": {}, "tserver": {}}
+    for key, value in given.items():
+        found = _NAME.fullmatch(key)
+        if found is None:
+            known = ", ".join(OWN)
+            mistakes.append(_mistake(key, f"neither one of {known} nor the name of a flag"))
+            continue
+        server, name = found[1], found[2]
+        if name in _RESERVED:
+            mistakes.append(_mistake(key, f"cannot be set here: {_RESERVED[name]}"))
+        elif any(sign in value for sign in "{}\n"):
+            mistakes.append(_mistake(key, "braces and line breaks cannot be passed on"))
+        elif "," in value and not version.has("braced_flags"):
+            what = f"{version} splits flags at every comma, so a value cannot hold one"
+            mistakes.append(_mistake(key, what))
+        else:
+            for each in (server,) if server else flags:
+                flags[each][name] = value
+    return flags
+
+
+def _shape_mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
+    nodes, factor = spec.nodes, spec.replication_factor
+    if not 1 <= nodes <= MAX_NODES:
+        yield Mistake("cluster.nodes", f"{nodes} nodes: set up here with 1 to {MAX_NODES}")
+    if factor not in REPLICATION_FACTORS:
+        what = f"{factor} copies: a majority needs an odd number; 1, 3 or 5 are set up here"
+        yield Mistake("cluster.replication_factor", what)
+    elif factor > nodes:
+        what = f"{factor} copies on {nodes} nodes: every copy needs a node of its own"
+        yield Mistake("cluster.replication_factor", what)
+    elif factor == 1 and nodes >= 3:
+        what = (
+            f"1 copy on {nodes} nodes: `yugabyted` goes to 3 copies by itself when the third node "
+            "joins; take 3, or fewer nodes"
+        )
+        yield Mistake("cluster.replication_factor", what)
+    if spec.node.memory_bytes < MIN_MEMORY_BYTES:
+        what = (
+            f"{format_bytes(spec.node.memory_bytes)} is too little for a master, a tablet server "
+            f"and a few sessions: give it at least {format_bytes(MIN_MEMORY_BYTES)}"
+        )
+        yield Mistake("cluster.node.memory", what)
+
+
+def _mistake(name: str, what: str) -> Mistake:
+    return Mistake(f"cluster.settings.{name}", what)

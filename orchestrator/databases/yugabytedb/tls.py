@@ -1,0 +1,88 @@
+"""Certificates of one cluster: an authority made for it, and one pair for each node.
+
+The same pair serves between nodes and to clients. Files are named as yugabyted wants them:
+ca.crt, node.<address>.crt, node.<address>.key. The authority's key is thrown away.
+"""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.x509.oid import NameOID
+
+_KEY_BITS = 2048
+_VALID = datetime.timedelta(days=3650)  # kept data sets carry them
+
+
+def make(folder: Path, addresses: Sequence[str], now_s: float) -> tuple[Path, ...]:
+    """One folder per address, below `folder`, which is made anew."""
+    shutil.rmtree(folder, ignore_errors=True)
+    now = datetime.datetime.fromtimestamp(now_s, datetime.UTC)
+    authority_key = _key()
+    name = _name("tierbench")
+    authority = (
+        _draft(name, name, authority_key, now)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(authority_key, hashes.SHA256())
+    )
+    made = []
+    for address in addresses:
+        key = _key()
+        certificate = (
+            _draft(_name(address), name, key, now)
+            .add_extension(
+                x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))]),
+                critical=False,
+            )
+            .sign(authority_key, hashes.SHA256())
+        )
+        place = folder / address
+        place.mkdir(parents=True)
+        _write(place / "ca.crt", authority.public_bytes(serialization.Encoding.PEM))
+        _write(place / f"node.{address}.crt", certificate.public_bytes(serialization.Encoding.PEM))
+        _write(place / f"node.{address}.key", _private(key))
+        made.append(place)
+    return tuple(made)
+
+
+def _key() -> rsa.RSAPrivateKey:
+    return rsa.generate_private_key(public_exponent=65537, key_size=_KEY_BITS)
+
+
+def _name(common: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])
+
+
+def _draft(
+    subject: x509.Name, issuer: x509.Name, key: rsa.RSAPrivateKey, now: datetime.datetime
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        # Clocks of node and host are one clock here, but a day back costs nothing.
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + _VALID)
+    )
+
+
+def _private(key: rsa.RSAPrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.TraditionalOpenSSL,
+        serialization.NoEncryption(),
+    )
+
+
+def _write(file: Path, content: bytes) -> None:
+    file.touch(mode=0o600)
+    file.write_bytes(content)

@@ -1,0 +1,236 @@
+"""A workload in our words → BenchBase's XML configuration. Pure, and without any secret.
+
+The same YAML drives the built-in workload and BenchBase; `bind` says how one becomes the other.
+What BenchBase cannot do is refused here, before anything is started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jinja2
+
+from orchestrator.errors import Mistake, UsageError
+from orchestrator.model import Cluster, Dataset, Workload
+
+NAME = "benchbase"
+TEMPLATE = "benchbase/tpcc.xml.jinja"
+FAMILY = "benchbase-tpcc"
+BUILT_IN_FAMILY = "tpcc"
+YUGABYTEDB_DDL = "/workloads/benchbase/yugabytedb.sql"
+
+TERMINALS_PER_WAREHOUSE = 10
+MAX_TERMINALS = 1_000
+_MAX_ATTEMPTS = 10  # the built-in workload's default
+_ISOLATION = {
+    "read committed": "TRANSACTION_READ_COMMITTED",
+    "repeatable read": "TRANSACTION_REPEATABLE_READ",
+    "serializable": "TRANSACTION_SERIALIZABLE",
+}
+
+
+@dataclass(frozen=True)
+class TransactionType:
+    """BenchBase's and our name, and the times of TPC-C specification 5.11, clause 5.2.5.7."""
+
+    name: str
+    ours: str
+    keying_ms: int
+    think_ms: int
+
+
+TYPES = (
+    TransactionType("NewOrder", "new_order", 18_000, 12_000),
+    TransactionType("Payment", "payment", 3_000, 12_000),
+    TransactionType("OrderStatus", "order_status", 2_000, 10_000),
+    TransactionType("Delivery", "delivery", 2_000, 5_000),
+    TransactionType("StockLevel", "stock_level", 2_000, 5_000),
+)
+_WEIGHTS = (45, 43, 4, 4, 4)
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A JDBC driver: BenchBase's name of the database type, class, URL scheme, and what spreads
+    connections over several nodes."""
+
+    type: str
+    class_name: str
+    scheme: str
+    spread: str
+
+
+POSTGRESQL = Driver("POSTGRES", "org.postgresql.Driver", "postgresql", "loadBalanceHosts=true")
+YUGABYTEDB = Driver("YUGABYTE", "com.yugabyte.Driver", "yugabytedb", "load-balance=true")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the XML says of the load. `arrival_rate` 0: closed loop. `thinks`: with keying and
+    think times, ten terminals to a warehouse."""
+
+    warehouses: int
+    terminals: int
+    loader_threads: int
+    isolation: str
+    max_attempts: int
+    arrival_rate: float
+    weights: tuple[int, ...]
+    thinks: bool
+    warmup_s: int
+    measure_s: int
+
+    @property
+    def rate(self) -> str:
+        """Never BenchBase's sample value: 10000/s is a closed loop that drops what it queues."""
+        return f"{self.arrival_rate:g}" if self.arrival_rate else "unlimited"
+
+    @property
+    def warehouses_reached(self) -> int:
+        """BenchBase's terminals each stay at one warehouse, so few of them leave some alone."""
+        return min(self.terminals, self.warehouses)
+
+
+def bind(workload: Workload) -> Workload:
+    """The built-in TPC-C-derived workload as BenchBase runs it, on BenchBase's own data set.
+
+    UsageError for any other workload.
+    """
+    if workload.dataset.family not in (BUILT_IN_FAMILY, FAMILY):
+        raise UsageError(
+            f"BenchBase cannot run {workload.name}: it is used for the TPC-C-derived workload only",
+            advice="leave GENERATOR out, or take the workload tpcc",
+        )
+    return replace(
+        workload,
+        generator=NAME,
+        script=TEMPLATE,
+        dataset=Dataset(FAMILY, workload.dataset.parameters),
+    )
+
+
+def settings(workload: Workload) -> Settings:
+    """What `workload` asks of BenchBase. UsageError with everything it cannot do."""
+    mistakes: list[Mistake] = []
+    where = f"workloads/{workload.name}.yaml"
+
+    def read(key: str, given: Mapping[str, Any], default: Any, parse: Callable[[Any], Any]) -> Any:
+        try:
+            return parse(given.get(key, default))
+        except (ValueError, TypeError) as error:
+            mistakes.append(Mistake(f"{where}: {key}", str(error)))
+            return parse(default)
+
+    options, parameters = workload.options, workload.dataset.parameters
+    known = {"think", "isolation", "weights", "arrival_rate", "max_attempts"}
+    for key in sorted(set(options) - known):
+        mistakes.append(Mistake(f"{where}: options.{key}", "BenchBase has no such option"))
+    for key in sorted(set(parameters) - {"warehouses"}):
+        mistakes.append(Mistake(f"{where}: dataset.{key}", "BenchBase's loader has no such option"))
+    if "warehouses" not in parameters:
+        mistakes.append(Mistake(f"{where}: dataset.warehouses", "this key is missing"))
+    warehouses = read("warehouses", parameters, 1, _positive)
+    thinks = read("think", options, "none", _thinks)
+    made = Settings(
+        warehouses=warehouses,
+        terminals=TERMINALS_PER_WAREHOUSE * warehouses if thinks else workload.threads,
+        loader_threads=workload.loader_threads,
+        isolation=read("isolation", options, "read committed", _isolation),
+        max_attempts=read("max_attempts", options, _MAX_ATTEMPTS, _positive),
+        arrival_rate=read("arrival_rate", options, 0, _rate),
+        weights=read("weights", options, ",".join(map(str, _WEIGHTS)), _weights),
+        thinks=thinks,
+        warmup_s=read("warmup", {"warmup": workload.warmup_s}, 0, _whole_seconds),
+        measure_s=read("measure", {"measure": workload.measure_s}, 1, _whole_seconds),
+    )
+    mistakes += [Mistake(f"{where}: {key}", what) for key, what in _contradictions(made)]
+    if mistakes:
+        raise UsageError(
+            f"BenchBase cannot run {workload.name} as its file asks",
+            advice="correct the file, or leave GENERATOR out",
+            mistakes=tuple(mistakes),
+        )
+    return made
+
+
+def render(template: str, asked: Settings, cluster: Cluster, driver: Driver) -> str:
+    """The XML for `cluster`, whose password BenchBase reads from PGPASSWORD in its environment."""
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+    )
+    return environment.from_string(template).render(
+        settings=asked,
+        types=TYPES,
+        driver=driver,
+        url=_url(cluster, driver),
+        user=cluster.endpoints[0].user,
+        ddl=YUGABYTEDB_DDL if cluster.database == "yugabytedb" else None,
+    )
+
+
+def _url(cluster: Cluster, driver: Driver) -> str:
+    hosts = ",".join(f"{endpoint.host}:{endpoint.port}" for endpoint in cluster.endpoints)
+    options = ["ApplicationName=tierbench", "reWriteBatchedInserts=true"]
+    if len(cluster.endpoints) > 1:
+        options.append(driver.spread)
+    return f"jdbc:{driver.scheme}://{hosts}/{cluster.endpoints[0].database}?{'&'.join(options)}"
+
+
+# ------------------------------------------------------------------ single values
+
+
+def _contradictions(made: Settings) -> Iterator[tuple[str, str]]:
+    if made.thinks and made.arrival_rate:
+        yield "options", "`think: spec` and `arrival_rate` exclude each other"
+    if made.terminals > MAX_TERMINALS:
+        yield (
+            "threads",
+            f"{made.terminals:,} terminals: BenchBase gives each a thread and a connection of its "
+            f"own, and more than {MAX_TERMINALS:,} are refused here; the built-in workload shares "
+            "connections",
+        )
+
+
+def _positive(value: Any) -> int:
+    number = int(value)
+    if number != float(value) or number < 1:
+        raise ValueError(f"a whole number above 0 is needed (given: {value!r})")
+    return number
+
+
+def _whole_seconds(value: Any) -> int:
+    if float(value) != int(value):
+        raise ValueError(f"BenchBase counts whole seconds (given: {value:g} s)")
+    return int(value)
+
+
+def _thinks(value: Any) -> bool:
+    if value not in ("none", "spec"):
+        raise ValueError(f"none or spec (given: {value!r})")
+    return bool(value == "spec")
+
+
+def _isolation(value: Any) -> str:
+    name = " ".join(str(value).lower().replace("_", " ").replace("-", " ").split())
+    if name not in _ISOLATION:
+        raise ValueError(f"one of {', '.join(_ISOLATION)} (given: {value!r})")
+    return _ISOLATION[name]
+
+
+def _rate(value: Any) -> float:
+    rate = float(value)
+    if not 0 <= rate < float("inf"):
+        raise ValueError(f"transactions per second, or 0 for a closed loop (given: {value!r})")
+    return rate
+
+
+def _weights(value: Any) -> tuple[int, ...]:
+    words = str(value).split(",")
+    if len(words) != len(TYPES) or not all(word.strip().isdigit() for word in words):
+        raise ValueError(f"{len(TYPES)} whole numbers, separated by commas (given: {value!r})")
+    weights = tuple(int(word) for word in words)
+    if sum(weights) == 0:
+        raise ValueError("at least one weight must be above 0")
+    return weights

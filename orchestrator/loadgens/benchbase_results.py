@@ -1,0 +1,284 @@
+"""BenchBase's files → the table of transactions.py. Pure.
+
+What is read, and what each file can and cannot tell:
+
+raw.csv          every transaction that began and ended in the measured window, warm-up excluded:
+                 type, start (its header says microseconds; it is Unix seconds), latency over all
+                 attempts, terminal. Not how it ended: intended rollbacks and transactions that
+                 were given up after their last attempt have rows like any other.
+attempts.tsv     one line per attempt that did not commit, of all phases, from BenchBase's own
+                 logger (workloads/benchbase/log4j.properties). A line belongs to the row of its
+                 terminal and type that covers its instant; that tells how each row ended.
+histograms.json  commits, rollbacks, refused attempts and errors per type, over all phases. It
+                 only has to agree with attempts.tsv; where it does not, outcomes are unknown.
+summary.json     final state, number of requests, elapsed time: for cross-checks.
+
+Ignored on purpose: "goodput" (all phases), `tp (req/s) scaled` (no throughput at all), windows
+and percentiles of the other files (made again here, from single transactions).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.errors import LoadError
+from orchestrator.loadgens.benchbase_config import TYPES
+from orchestrator.transactions import COMMITTED, FAILED, ROLLED_BACK
+
+ATTEMPTS, HISTOGRAMS = "attempts.tsv", "histograms.json"
+
+# Both clocks are cut to whole milliseconds, each in its own way (raw.csv by one constant offset).
+_CLOCKS_APART_S = 0.0015
+_KINDS = {"Aborted": "rolled back", "Retryable": "refused", "not be retried": "error"}
+_OURS = {each.name: each.ours for each in TYPES}
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_LOST_CONNECTION = re.compile(r"08...|57P0[123]")
+
+
+def plain(text: str) -> str:
+    """`text` without the escape sequences that make a terminal's letters bold."""
+    return _ESCAPES.sub("", text)
+
+
+def final_state(out: Path) -> str | None:
+    """ "EXIT" where the run ended well; None where nothing says."""
+    return _json(_only(out, "summary.json", needed=False)).get("Final State")
+
+
+def read_table(out: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The table of transactions.py in order of start, and facts about how it was read.
+
+    Where outcomes cannot be known, the fact `outcomes_known` is False, all rows are taken as
+    committed, and `new_orders_committed` holds what is certain instead. LoadError where there is
+    nothing to read, or where a connection was lost.
+    """
+    rows = _read_raw(_only(out, "raw.csv"))
+    attempts = _read_attempts(out / ATTEMPTS)
+    histograms = _json(out / HISTOGRAMS)
+    table, facts = _with_outcomes(rows, attempts, histograms)
+    summary = _json(_only(out, "summary.json", needed=False))
+    facts |= {
+        "recorded_transactions": len(table),
+        "recorded_failures": int((table["outcome"] == FAILED).sum()),
+        "benchbase_measured_requests": summary.get("Measured Requests"),
+        "final_state": summary.get("Final State"),
+        "errors": _count_errors(attempts),
+    }
+    if not facts["outcomes_known"]:
+        facts["new_orders_committed"] = _new_orders_between(rows, histograms)
+        facts["recorded_failures"] = None
+    return table.drop(columns="terminal"), facts
+
+
+def _with_outcomes(
+    rows: pd.DataFrame, attempts: pd.DataFrame, histograms: Mapping[str, Any]
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    if not histograms or _tally(attempts) != _tally_of(histograms):
+        return _settle(rows, attempts.assign(row=-1)[:0]), {"outcomes_known": False}
+    attempts = attempts.assign(row=_place(rows, attempts))
+    outside = attempts["row"] < 0
+    unplaced = outside & _during(attempts["time_s"], rows)
+    return _settle(rows, attempts[~outside]), {
+        "outcomes_known": True,
+        "attempts_outside_window": int((outside & ~unplaced).sum()),
+        "attempts_unplaced": int(unplaced.sum()),
+    }
+
+
+# ------------------------------------------------------------------ files
+
+
+def _only(out: Path, ending: str, needed: bool = True) -> Path:
+    found = sorted(out.glob(f"*.{ending}"))
+    if len(found) == 1 or not (found or needed):
+        return found[0] if found else out / f"no.{ending}"
+    raise LoadError(
+        f"{out} holds {len(found)} files *.{ending}, not one",
+        advice="look at benchbase.out there: it says why BenchBase wrote none"
+        if not found
+        else "the folder holds the results of several executions: read them one by one",
+    )
+
+
+def _json(file: Path) -> dict[str, Any]:
+    return dict(json.loads(file.read_text())) if file.is_file() else {}
+
+
+def _read_raw(file: Path) -> pd.DataFrame:
+    columns = {
+        "Transaction Name": "type",
+        "Start Time (microseconds)": "start_s",  # seconds, whatever the header says
+        "Latency (microseconds)": "latency_us",
+        "Worker Id (start number)": "terminal",
+    }
+    raw = pd.read_csv(file, usecols=list(columns)).rename(columns=columns)
+    unknown = set(raw["type"]) - set(_OURS)
+    if unknown:
+        raise LoadError(f"{file.name} holds transactions of unknown types: {sorted(unknown)}")
+    raw = raw.sort_values("start_s", kind="stable", ignore_index=True)
+    return pd.DataFrame(
+        {
+            "start_s": raw["start_s"].astype(np.float64),
+            "latency_s": raw["latency_us"].to_numpy() * 1e-6,
+            # How long a transaction waited for a free terminal is not written down anywhere.
+            "queue_s": np.full(len(raw), np.nan),
+            "type": pd.Categorical(raw["type"].map(_OURS), categories=list(_OURS.values())),
+            "terminal": raw["terminal"].astype(np.int64),
+        }
+    )
+
+
+_LINE = re.compile(
+    r"(?P<time>\S+)\t\D*(?P<terminal>\d+)\D*\t"
+    r"(?:.*occurred during \[)?(?P<name>[\w.]+)/\d+(?P<text>.*)"
+)
+_DETAILS = re.compile(r"(?:attempt \[(\d+)\], max retry attempts \[(\d+)\], )?sql state \[(\w+)\]")
+
+
+def _read_attempts(file: Path) -> pd.DataFrame:
+    """Attempts that did not commit: time_s, terminal, type, kind, last, sqlstate.
+
+    `last`: after a refusal no further attempt was made. LoadError where a connection was lost.
+    """
+    lines = file.read_text().splitlines() if file.is_file() else []
+    found = list(_attempts(lines))
+    table = pd.DataFrame(
+        found, columns=["time", "terminal", "type", "kind", "last", "sqlstate"], dtype=object
+    )
+    times = pd.to_datetime(table.pop("time"), format="%Y-%m-%dT%H:%M:%S.%f")
+    table.insert(0, "time_s", times.to_numpy(dtype="datetime64[ms]").astype(np.int64) / 1e3)
+    return table.astype({"terminal": np.int64, "last": bool})
+
+
+def _attempts(lines: list[str]) -> Iterator[tuple[str, int, str, str, bool, str]]:
+    for line in lines:
+        match = _LINE.match(line)
+        kind = next((kind for word, kind in _KINDS.items() if word in line), None)
+        if match is None or kind is None or "SQL connection exception" in line:
+            raise _lost_connection(line)
+        details = _DETAILS.search(match["text"])
+        attempt, most, sqlstate = details.groups() if details else (None, None, "")
+        if _LOST_CONNECTION.fullmatch(sqlstate):
+            raise _lost_connection(line)
+        last = kind != "refused" or (most is not None and int(attempt or 0) + 1 >= int(most))
+        name = match["name"].rpartition(".")[2]
+        ours = _OURS.get(name, name)
+        yield match["time"], int(match["terminal"]), ours, kind, last, sqlstate
+
+
+def _lost_connection(line: str) -> LoadError:
+    return LoadError(
+        "BenchBase lost its connection to the database: its figures would describe the outage",
+        advice="look at the database's log among the raw files of the run",
+        evidence=line,
+    )
+
+
+# ------------------------------------------------------------------ which row an attempt belongs to
+
+
+def _place(rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
+    """The row of each attempt, −1 where it was of a transaction outside the measured window.
+
+    A terminal's transactions follow each other, so the row covers the attempt's instant. Within
+    the clocks' inaccuracy around a boundary it is the earlier row: an attempt fails at its end.
+    """
+    start_s = rows["start_s"].to_numpy()
+    end_s = start_s + rows["latency_s"].to_numpy()
+    kinds = rows["type"].astype(str).to_numpy()
+    terminals, of = rows["terminal"].to_numpy(), attempts["terminal"].to_numpy()
+    placed = np.full(len(attempts), -1)
+    for terminal in np.intersect1d(of, terminals):
+        own, which = np.flatnonzero(terminals == terminal), np.flatnonzero(of == terminal)
+        time_s = attempts["time_s"].to_numpy()[which]
+        wanted = attempts["type"].to_numpy()[which]
+        newest = np.searchsorted(start_s[own], time_s + _CLOCKS_APART_S, side="right") - 1
+        for back in (0, 1, 2):  # the earliest that fits is kept
+            row = own[np.maximum(newest - back, 0)]
+            fits = (newest >= back) & (time_s <= end_s[row] + _CLOCKS_APART_S)
+            fits &= kinds[row] == wanted
+            placed[which[fits]] = row[fits]
+    return placed
+
+
+def _settle(rows: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
+    """`rows` with outcome, retries and the last error's SQLSTATE."""
+    outcome = np.full(len(rows), COMMITTED, dtype=np.uint8)
+    row, kind = attempts["row"].to_numpy(), attempts["kind"].to_numpy()
+    refused, final = kind == "refused", attempts["last"].to_numpy()
+    outcome[row[kind == "rolled back"]] = ROLLED_BACK
+    outcome[row[final & (kind != "rolled back")]] = FAILED
+    # An attempt that is refused is repeated, unless it was the last.
+    retries = np.bincount(row[refused & ~final], minlength=len(rows))
+    failed = attempts[kind != "rolled back"]
+    sqlstate = np.full(len(rows), "", dtype=object)
+    sqlstate[failed["row"].to_numpy()] = failed["sqlstate"].to_numpy()
+    states = pd.Categorical(sqlstate.astype(str))
+    return rows.assign(outcome=outcome, retries=retries, sqlstate=states)
+
+
+def _during(time_s: pd.Series, rows: pd.DataFrame) -> pd.Series:
+    """Whether an instant lies well inside the time that the rows cover, so that it needs a row.
+
+    A transaction that spans the window's begin or end has none; a second covers nearly all such.
+    """
+    if rows.empty:
+        return pd.Series(False, index=time_s.index)
+    end_s = float((rows["start_s"] + rows["latency_s"]).max())
+    return time_s.between(float(rows["start_s"].min()) + 1.0, end_s - 1.0)
+
+
+# ------------------------------------------------------------------ counts
+
+
+def _tally(attempts: pd.DataFrame) -> dict[tuple[str, str], int]:
+    return dict(Counter(zip(attempts["kind"], attempts["type"], strict=True)))
+
+
+def _tally_of(histograms: Mapping[str, Any]) -> dict[tuple[str, str], int]:
+    keys = {"aborted": "rolled back", "rejected": "refused", "unexpected": "error"}
+    return {
+        (kind, name): count
+        for key, kind in keys.items()
+        for name, count in _histogram(histograms, key).items()
+        if count
+    }
+
+
+def _histogram(histograms: Mapping[str, Any], key: str) -> dict[str, int]:
+    """Our type → count of one of BenchBase's histograms."""
+    entries = histograms.get(key, {}).get("HISTOGRAM", {})
+    names = {name: name.rpartition("/")[0].rpartition(".")[2] for name in entries}
+    return {_OURS.get(names[name], names[name]): int(count) for name, count in entries.items()}
+
+
+def _count_errors(attempts: pd.DataFrame) -> list[dict[str, Any]]:
+    """All attempts of all phases that ended in an error, by type and SQLSTATE."""
+    bad = attempts[attempts["kind"] != "rolled back"]
+    kinds = np.where(bad["last"], "failed", "retried")
+    counted = Counter(zip(kinds.tolist(), bad["type"], bad["sqlstate"], strict=True))
+    return [
+        {"kind": kind, "type": name, "sqlstate": state, "count": count}
+        for (kind, name, state), count in sorted(counted.items())
+    ]
+
+
+def _new_orders_between(rows: pd.DataFrame, histograms: Mapping[str, Any]) -> list[int | None]:
+    """Fewest and most New-Orders that can have committed in the window, where only counts over all
+    phases are known; None for what nothing tells."""
+    name = "new_order"
+    count = int((rows["type"] == name).sum())
+    if not histograms:
+        return [None, count]
+    lost = sum(
+        _histogram(histograms, key).get(name, 0) for key in ("aborted", "rejected", "unexpected")
+    )
+    return [max(0, count - lost), min(count, _histogram(histograms, "completed").get(name, 0))]

@@ -1,0 +1,188 @@
+"""PostgreSQL for real: up, down and up again from the same disks; what a commit waits for; deaths.
+
+Goal: the claims that docker/postgres/ and the adapter make together. Method: real containers on
+plain volumes; no tier is involved, so nothing here measures a disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+
+from orchestrator.databases.postgresql import PostgreSQL
+from orchestrator.errors import NodeError, UsageError
+from orchestrator.model import Cluster, ClusterSpec, NodeSize, Volume
+from orchestrator.protocols import World
+
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
+
+MIB = 2**20
+NETWORK = "tierbench-test-pg"
+DATABASE = PostgreSQL()
+
+
+def spec(count: int, memory_bytes: int = 128 * MIB) -> ClusterSpec:
+    return ClusterSpec("postgresql", count, count, NodeSize(1.0, memory_bytes, 1024 * MIB))
+
+
+@contextmanager
+def plain_volumes(count: int, world: World) -> Iterator[tuple[Volume, ...]]:
+    with ExitStack() as up:
+        names = [f"{NETWORK}-{number}" for number in range(1, count + 1)]
+        for name in names:
+            up.enter_context(world.containers.volume(name, "", ""))
+        yield tuple(Volume(name, "", restored=False) for name in names)
+
+
+@contextmanager
+def running(volumes: tuple[Volume, ...], world: World) -> Iterator[Cluster]:
+    with (
+        world.containers.network(NETWORK) as prefix,
+        DATABASE.running(spec(len(volumes)), volumes, NETWORK, prefix, world) as cluster,
+    ):
+        yield cluster
+
+
+@contextmanager
+def session(cluster: Cluster, options: str = "") -> Iterator[psycopg.Connection[Any]]:
+    at = cluster.endpoints[0]
+    with psycopg.connect(
+        host="127.0.0.1",
+        port=at.local_port,
+        user=at.user,
+        password=at.password,
+        dbname=at.database,
+        options=options,
+        autocommit=True,
+    ) as connection:
+        yield connection
+
+
+def count(cluster: Cluster, question: str) -> int:
+    with session(cluster) as connection:
+        row = connection.execute(question.encode()).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def log(cluster: Cluster, number: int, world: World) -> str:
+    return world.containers.logs(cluster.nodes[number - 1].container or "")
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_data_survive_a_clean_stop_and_all_copies_are_in_sync(copies: int, world: World) -> None:
+    with plain_volumes(copies, world) as volumes:
+        with running(volumes, world) as cluster:
+            with session(cluster) as connection:
+                connection.execute("CREATE TABLE t AS SELECT generate_series(1, 5000) AS id")
+                connection.execute("CREATE INDEX ON t (id)")
+            assert superuser_is_kept_out(cluster)
+            DATABASE.settle(cluster, world)
+            unfrozen = "SELECT count(*) FROM pg_class WHERE relname = 't' AND relallvisible = 0"
+            assert count(cluster, unfrozen) == 0
+        with running(volumes, world) as cluster:
+            assert count(cluster, "SELECT count(*) FROM t") == 5000
+            DATABASE.warm(cluster, world)
+            DATABASE.begin_measuring(cluster, world)
+            facts = DATABASE.facts(cluster, world)
+            assert facts["replicas"] == facts["replicas_in_sync"] == copies - 1
+            assert facts["durable"] is True
+            assert facts["durability"]["data_checksums"] == "on"
+            assert facts["settings"]["shared_buffers"] == "32MB"
+            assert facts["data_bytes"] > 5_000_000
+            assert facts["cache_bytes"] == 128 * MIB
+            assert facts["since_reset"]["checkpoints_requested"] == 0
+            assert cluster.version.startswith("17.")
+            # Taken over as they were: nothing was copied again, nothing had to be recovered.
+            assert "database system was shut down at" in log(cluster, 1, world)
+            for number in range(1, copies + 1):
+                assert "node: copying" not in log(cluster, number, world)
+                assert "was not properly shut down" not in log(cluster, number, world)
+
+
+def superuser_is_kept_out(cluster: Cluster) -> bool:
+    at = cluster.endpoints[0]
+    with pytest.raises(psycopg.OperationalError) as caught:
+        psycopg.connect(f"host=127.0.0.1 port={at.local_port} user=postgres dbname=bench")
+    return "no pg_hba.conf entry" in str(caught.value)
+
+
+def commit_waits(cluster: Cluster) -> bool:
+    """Whether a commit was still waiting for a standby after a second."""
+    warnings: list[str] = []
+    with session(cluster, "-c statement_timeout=1000") as connection:
+        connection.add_notice_handler(lambda said: warnings.append(said.message_primary or ""))
+        connection.execute("CREATE TABLE IF NOT EXISTS waited ()")
+        connection.execute("DROP TABLE waited")
+    return any("canceling wait for synchronous replication" in said for said in warnings)
+
+
+def test_a_commit_waits_for_a_majority_of_the_copies(world: World) -> None:
+    with plain_volumes(3, world) as volumes, running(volumes, world) as cluster:
+        world.containers.stop(cluster.nodes[1].container or "", 10)
+        assert not commit_waits(cluster)
+        world.containers.stop(cluster.nodes[2].container or "", 10)
+        assert commit_waits(cluster)
+
+
+def test_a_killed_node_is_named_with_its_last_words(world: World) -> None:
+    with plain_volumes(1, world) as volumes, pytest.raises(NodeError) as caught:  # noqa: SIM117
+        with running(volumes, world) as cluster:
+            world.containers.exec(f"{NETWORK}-node-1", ("kill", "-KILL", "-1"), timeout_s=5)
+            world.containers.stop(f"{NETWORK}-node-1", 0)
+            DATABASE.facts(cluster, world)
+    assert f"{NETWORK}-node-1 is exited" in caught.value.what
+    assert "ready to accept connections" in caught.value.evidence
+
+
+def test_a_crashed_session_process_ends_the_node(world: World) -> None:
+    """The server would otherwise recover by itself, and a run would go on as if nothing were."""
+    with plain_volumes(1, world) as volumes, pytest.raises(NodeError) as caught:  # noqa: SIM117
+        with running(volumes, world) as cluster, session(cluster) as victim:
+            row = victim.execute("SELECT pg_backend_pid()").fetchone()
+            assert row is not None
+            kill = ("kill", "-KILL", str(row[0]))
+            world.containers.exec(f"{NETWORK}-node-1", kill, timeout_s=5)
+            world.clock.sleep(1)
+            DATABASE.facts(cluster, world)
+    assert "was terminated by signal 9" in caught.value.evidence
+
+
+def test_the_page_cache_counts_against_the_memory_of_a_node(world: World) -> None:
+    """Or data "four times the memory" would be read from the memory of the whole machine."""
+    with plain_volumes(1, world) as volumes, running(volumes, world) as cluster:
+        with session(cluster) as connection:
+            connection.execute(
+                "CREATE TABLE t AS SELECT i, repeat('x', 1000) FROM generate_series(1, 300000) i"
+            )
+        assert DATABASE.facts(cluster, world)["data_bytes"] > 300_000_000
+        DATABASE.settle(cluster, world)
+        DATABASE.warm(cluster, world)
+        held = cached_bytes(world)
+        assert 64 * MIB < held <= 128 * MIB
+        assert world.containers.state(f"{NETWORK}-node-1") == "running"
+
+
+def cached_bytes(world: World) -> int:
+    """Page cache (shared memory included) that the kernel counts for node 1, cgroup v1 or v2."""
+    for file, key in (("memory/memory.stat", "total_cache"), ("memory.stat", "file")):
+        command = ("cat", f"/sys/fs/cgroup/{file}")
+        shown = world.containers.exec(f"{NETWORK}-node-1", command, timeout_s=5)
+        if shown.exit_code == 0:
+            pairs = (line.split() for line in shown.out.splitlines())
+            return next(int(value) for name, value in pairs if name == key)
+    raise AssertionError("the container does not see its cgroup")
+
+
+def test_settings_are_refused_by_the_server_before_it_is_started(world: World) -> None:
+    wrong = {"work_mem": "1XB", "fooo": "1", "random_page_cost": "1.2", "jit": "on"}
+    with pytest.raises(UsageError) as caught:
+        DATABASE.check(ClusterSpec("postgresql", 1, 1, spec(1).node, settings=wrong), world)
+    found = {one.where: one.what for one in caught.value.mistakes}
+    assert set(found) == {"cluster.settings.work_mem", "cluster.settings.fooo"}
+    assert "Valid units" in found["cluster.settings.work_mem"]
+    assert found["cluster.settings.fooo"] == 'unrecognized configuration parameter "fooo"'
