@@ -17,7 +17,7 @@ RUN       = $(TIERBENCH) run --profile $(PROFILE) $(COMMON) $(if $(REPEATS),--re
 COMPARE   = $(TIERBENCH) compare --accept-inconclusive
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo compare point-select insert tpcc report calibrate doctor list test test-fast check fix clean bench-tiers bench-tpcc
+.PHONY: help setup demo compare point-select insert tpcc report calibrate doctor list test test-fast check fix clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'

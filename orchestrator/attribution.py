@@ -339,6 +339,7 @@ def _machine_text(figures: Figures) -> str:
     parts = (
         ("load generator", "client_cpu_pct"),
         ("emulated disks", "disk_server_cpu_pct"),
+        ("not ours", "other_cpu_pct"),
     )
     used = [f"{name} {figures[key]:.0f} %" for name, key in parts if key in figures]
     whole = figures.get("host_cpu_pct")

@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from orchestrator import profiles as parse
+from orchestrator import tier_catalog
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.model import Profile, Workload
+from orchestrator.strict_yaml import collecting, raise_all
 
 
 def names(folder: Path) -> tuple[str, ...]:
@@ -30,9 +32,11 @@ def read(
         for name in names(root / "profiles/clusters")
     }
 
+    rows = catalog(root)
+
     def profile(name: str) -> Profile:
         file = _find(root / "profiles", "profile", name)
-        return parse.read_profile(file.stem, file.read_text(), clusters, scale)
+        return parse.read_profile(file.stem, file.read_text(), clusters, scale, rows)
 
     def workload(name: str) -> Workload:
         file = _find(root / "workloads", "workload", name)
@@ -42,13 +46,19 @@ def read(
     found_profiles: list[Profile] = []
     found_workloads: list[Workload] = []
     for name in dict.fromkeys(profile_names):
-        with parse.collecting(mistakes):
+        with collecting(mistakes):
             found_profiles.append(profile(name))
     for name in dict.fromkeys(workload_names):
-        with parse.collecting(mistakes):
+        with collecting(mistakes):
             found_workloads.append(workload(name))
-    parse.raise_all(mistakes)
+    raise_all(mistakes)
     return tuple(found_profiles), tuple(found_workloads)
+
+
+def catalog(root: Path) -> tier_catalog.Catalog:
+    """The disk tiers and VM sizes of `profiles/catalog`. UsageError with every mistake."""
+    files = sorted((root / "profiles/catalog").glob("*.yaml"))
+    return tier_catalog.read({f"profiles/catalog/{file.name}": file.read_text() for file in files})
 
 
 def _find(folder: Path, kind: str, name: str) -> Path:

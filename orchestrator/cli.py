@@ -18,7 +18,17 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from orchestrator import campaign, catalogue, datasets, doctor, host, provision, report
+from orchestrator import (
+    campaign,
+    catalogue,
+    datasets,
+    doctor,
+    host,
+    provision,
+    report,
+    tier_catalog,
+    units,
+)
 from orchestrator.clock import SystemClock
 from orchestrator.console import ConsoleTell
 from orchestrator.containers import DockerContainers
@@ -38,6 +48,7 @@ from orchestrator.errors import (
 from orchestrator.frames import Campaign
 from orchestrator.loadgens import load_generators
 from orchestrator.model import Verdict
+from orchestrator.report import listing
 from orchestrator.shell import SystemShell
 from orchestrator.tiers import tier_mechanisms
 
@@ -78,6 +89,13 @@ ResultsOption = Annotated[Path, typer.Option(help="Where results are kept.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print verdict.json instead of tables.")]
 FailOption = Annotated[bool, typer.Option(help="Exit 1 where a contender is worse.")]
 AcceptOption = Annotated[bool, typer.Option(help="Exit 0 also where no decision can be made.")]
+TextArgument = Annotated[str, typer.Argument(help="Words that must stand in the name or title.")]
+ProviderOption = Annotated[str | None, typer.Option(help="azure, aws or gcp.")]
+MinIopsOption = Annotated[int | None, typer.Option(help="Can be had with at least this many IOPS.")]
+MinThroughputOption = Annotated[str | None, typer.Option(help="At least, such as 200MB/s.")]
+MaxLatencyOption = Annotated[str | None, typer.Option(help="Documented, at most, such as 1ms.")]
+BurstOption = Annotated[bool | None, typer.Option(help="Only tiers with (or without) burst.")]
+MachinesOption = Annotated[bool, typer.Option("--vms", help="Virtual machines, not disks.")]
 FolderArgument = Annotated[Path | None, typer.Argument(help="A results folder; default: newest.")]
 
 
@@ -128,7 +146,14 @@ def analyze(folder: Path, as_json: JsonOption = False) -> None:
 
 
 @app.command(name="report")
-def show_report(folder: FolderArgument = None, results: ResultsOption = RESULTS) -> None:
+def show_report(folder: TextArgument = Annotated[str, typer.Argument(help="Words that must stand in the name or title.")]
+ProviderOption = Annotated[str | None, typer.Option(help="azure, aws or gcp.")]
+MinIopsOption = Annotated[int | None, typer.Option(help="Can be had with at least this many IOPS.")]
+MinThroughputOption = Annotated[str | None, typer.Option(help="At least, such as 200MB/s.")]
+MaxLatencyOption = Annotated[str | None, typer.Option(help="Documented, at most, such as 1ms.")]
+BurstOption = Annotated[bool | None, typer.Option(help="Only tiers with (or without) burst.")]
+MachinesOption = Annotated[bool, typer.Option("--vms", help="Virtual machines, not disks.")]
+FolderArgument = None, results: ResultsOption = RESULTS) -> None:
     """Shows the newest campaign again (or the one named)."""
     chosen = folder or results / "latest"
     if not chosen.exists():
@@ -176,6 +201,27 @@ def show_list() -> None:
         _out.print(f"[bold]{title}[/bold]: {', '.join(names)}", highlight=False)
 
 
+@app.command(name="tiers")
+def show_tiers(
+    text: TextArgument = "",
+    provider: ProviderOption = None,
+    min_iops: MinIopsOption = None,
+    min_throughput: MinThroughputOption = None,
+    max_latency: MaxLatencyOption = None,
+    burst: BurstOption = None,
+    machines: MachinesOption = False,
+) -> None:
+    """Lists the catalogue: disk tiers with their limits, or virtual machines with theirs."""
+    rows = catalogue.catalog(ROOT)
+    if machines:
+        _out.print(listing.vm_table(tier_catalog.vms(rows, provider, min_iops, text)))
+        return
+    least = _quantity(units.parse_bytes_per_s, min_throughput)
+    most = _quantity(units.parse_seconds, max_latency)
+    found = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
+    _out.print(listing.tier_table(found))
+
+
 @app.command()
 def clean() -> None:
     """Removes leftovers in Docker and the kept data sets. Results stay."""
@@ -183,6 +229,14 @@ def clean() -> None:
         removed = (*DockerContainers(SystemClock()).sweep(), *datasets.forget(CACHE))
     for line in removed or ("nothing to remove",):
         _out.print(line, highlight=False)
+
+
+def _quantity(parse: Callable[[object], float], text: str | None) -> Any:
+    """An option's quantity, None where it was not given. UsageError in the parser's own words."""
+    try:
+        return None if text is None else parse(text)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def _carry_out(

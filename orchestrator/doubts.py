@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from orchestrator import frames, likeness
+from orchestrator import evidence, frames, likeness
 from orchestrator.doubts_of_runs import RUN_CHECKS
 from orchestrator.frames import Campaign
 from orchestrator.model import Doubt, Enforcement
@@ -43,6 +43,8 @@ def find(campaign: Campaign) -> tuple[Doubt, ...]:
         found += run.record.doubts
         if run.record.outcome == "done":
             telemetry = {(m.metric, m.scope): m.value for m in frames.telemetry_of(run, cpus)}
+            of_machine = evidence.of_machine(run, cpus)
+            telemetry |= {(name, "all"): value for name, value in of_machine.items()}
             found += [doubt for check in RUN_CHECKS for doubt in check(run, telemetry)]
     return tuple(dict.fromkeys(found))
 

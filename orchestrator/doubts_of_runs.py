@@ -19,6 +19,7 @@ from orchestrator.units import (
 SHORT_S = 30.0
 CHECKPOINTS = 2
 WRITING_SHARE = 0.1  # of a run's I/Os: then checkpoints matter to it
+OTHERS_PCT = 25.0  # the kernel's own work for network and loop devices is among it
 FAILURES_PCT = 1.0
 RETRIES_PCT = 5.0
 LITTLE_PCT = 5.0
@@ -109,6 +110,18 @@ def _host_saturated(run: RunData, telemetry: Telemetry) -> Iterator[Doubt]:
             f"the machine's CPU was {busy:.0f} % busy, with database, load generator and disks all "
             "on it",
             "use a machine with more cores, fewer NODES or fewer threads",
+        )
+
+
+def _others_busy(run: RunData, telemetry: Telemetry) -> Iterator[Doubt]:
+    used = telemetry.get(("other_cpu_pct", "all"), 0.0)
+    if used >= OTHERS_PCT:
+        yield _doubt(
+            run,
+            "machine shared",
+            f"{used:.0f} % of the machine's CPU went to something else than database, load "
+            "generator and disk servers",
+            "stop what else runs on the machine, and measure again",
         )
 
 
@@ -286,6 +299,7 @@ RUN_CHECKS: tuple[Callable[[RunData, Telemetry], Iterable[Doubt]], ...] = (
     _cached,
     _client_busy,
     _host_saturated,
+    _others_busy,
     _no_telemetry,
     _failures,
     _few_transactions,

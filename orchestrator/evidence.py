@@ -230,23 +230,37 @@ def _gate_latency_s(gate: Gate | None, way: str) -> float | None:
     return None
 
 
+def of_machine(run: RunData, cpus: float | None) -> dict[str, float]:
+    """Who used the machine while a run was measured, in % of its CPU."""
+    window = frames.measured_window(run.record)
+    if window is None or run.samples.empty:
+        return {}
+    return dict(_machine(run.record.nodes, Growth(run.samples, *window), cpus))
+
+
 def _machine(
     nodes: Sequence[Node], growth: Growth, cpus: float | None
 ) -> Iterator[tuple[str, float]]:
     host = next((node for node in nodes if node.role == "host"), None)
     machine = (host.cpus if host else None) or cpus
-    if machine:
-        for name, role in (("client_cpu_pct", "client"), ("disk_server_cpu_pct", "disk")):
-            found = [growth.per_s(n.name, frames.CPU_SECONDS) for n in nodes if n.role == role]
-            used = [value for value in found if value is not None]
-            if used:
-                yield name, 100 * sum(used) / machine
-        busy = growth.per_s(host.name, frames.HOST_CPU_SECONDS) if host else None
-        if busy is not None:
-            yield "host_cpu_pct", 100 * busy / machine
     pressure = growth.per_s(host.name, frames.MEMORY_PRESSURE_SECONDS) if host else None
     if pressure is not None:
         yield "memory_pressure_pct", 100 * pressure
+    if not machine:
+        return
+    used: dict[str, float] = {}
+    for node in nodes:
+        seconds = growth.per_s(node.name, frames.CPU_SECONDS)
+        if seconds is not None:
+            used[node.role] = used.get(node.role, 0.0) + 100 * seconds / machine
+    for name, role in (("client_cpu_pct", "client"), ("disk_server_cpu_pct", "disk")):
+        if role in used:
+            yield name, used[role]
+    busy = growth.per_s(host.name, frames.HOST_CPU_SECONDS) if host else None
+    if busy is not None:
+        yield "host_cpu_pct", 100 * busy / machine
+        if "database" in used:
+            yield "other_cpu_pct", max(0.0, 100 * busy / machine - sum(used.values()))
 
 
 # ------------------------------------------------------------------ what sessions waited for

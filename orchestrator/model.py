@@ -83,6 +83,7 @@ class ClusterSpec:
     node: NodeSize
     version: str | None = None
     port: int | None = None
+    vm: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -6,15 +6,13 @@ given twice are refused, because a misspelt limit would silently be no limit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from orchestrator import units
-from orchestrator.errors import Mistake, UsageError
+from orchestrator import tier_catalog, units
+from orchestrator.errors import Mistake
 from orchestrator.model import (
     Burst,
     ClusterSpec,
@@ -26,6 +24,7 @@ from orchestrator.model import (
     Tier,
     Workload,
 )
+from orchestrator.strict_yaml import collecting, parse, raise_all, refused, unknown, validate
 
 Bytes = Annotated[int, BeforeValidator(units.parse_bytes), Field(gt=0)]
 BytesPerS = Annotated[int, BeforeValidator(units.parse_bytes_per_s), Field(gt=0)]
@@ -36,6 +35,7 @@ Text = Annotated[str, BeforeValidator(str)]  # YAML reads a bare date or number 
 
 MIN_DISK_BYTES = 512 * 2**20  # XFS refuses less than 300 MiB, and a database needs its log
 MIN_MEMORY_BYTES = 128 * 2**20
+NO_CATALOG = tier_catalog.Catalog({}, {})
 
 
 class _Strict(BaseModel):
@@ -124,6 +124,7 @@ class ClusterYaml(_Strict):
     nodes: Positive
     replication_factor: Positive
     port: Annotated[int, Field(gt=0, lt=65536)] | None = None
+    vm: str | None = None
     node: Annotated[Mapping[str, NodeYaml], Field(min_length=1)]
     settings: Mapping[str, Text] = {}
 
@@ -141,16 +142,24 @@ class ClusterYaml(_Strict):
             nodes=self.nodes,
             replication_factor=self.replication_factor,
             port=self.port,
+            vm=self.vm,
             node=NodeSize(cpus=size.cpus, memory_bytes=size.memory, disk_bytes=size.disk),
             settings=dict(self.settings),
         )
 
 
-class ProfileYaml(_Strict):
+class NamedTierYaml(_Strict):
+    """A profile whose tier names a catalogue row; the row is read by `tier_catalog`."""
+
     question: str
+    title: str = ""  # the row's own
+    tier: Any
+    cluster: ClusterYaml
+
+
+class ProfileYaml(NamedTierYaml):
     title: str
     tier: TierYaml
-    cluster: ClusterYaml
 
 
 class ScaleYaml(_Strict):
@@ -172,36 +181,69 @@ class WorkloadYaml(_Strict):
     scales: Annotated[Mapping[str, ScaleYaml], Field(min_length=1)]
 
 
-def read_profile(name: str, text: str, clusters: Mapping[str, str], scale: str) -> Profile:
-    """`text` is profiles/<name>.yaml. Its `cluster` is a mapping, or names one of `clusters`.
+def read_profile(
+    name: str,
+    text: str,
+    clusters: Mapping[str, str],
+    scale: str,
+    catalog: tier_catalog.Catalog = NO_CATALOG,
+) -> Profile:
+    """`text` is profiles/<name>.yaml. Its `cluster` is a mapping, or names one of `clusters`; its
+    `tier` is a mapping of its own numbers, or names a row of `catalog`.
 
     Raises UsageError with every mistake in the file.
     """
     where = f"profiles/{name}.yaml"
-    content = _parse_yaml(where, text)
+    content = parse(where, text)
     cluster = content.get("cluster")
     if isinstance(cluster, str):
         if cluster not in clusters:
-            raise _usage([Mistake(f"{where}: cluster", _unknown("cluster", cluster, clusters))])
-        content["cluster"] = _parse_yaml(f"profiles/clusters/{cluster}.yaml", clusters[cluster])
-    read = _validate(ProfileYaml, where, content)
-    if scale not in read.cluster.node:
-        what = _unknown("scale", scale, read.cluster.node)
-        raise _usage([Mistake(f"{where}: cluster.node", what)])
-    return Profile(
-        name=name,
-        question=read.question,
-        tier=read.tier.build(name, read.title),
-        cluster=read.cluster.build(scale),
-    )
+            raise refused([Mistake(f"{where}: cluster", unknown("cluster", cluster, clusters))])
+        content["cluster"] = parse(f"profiles/clusters/{cluster}.yaml", clusters[cluster])
+    mistakes: list[Mistake] = []
+    chosen: tier_catalog.Chosen | None = None
+    read: NamedTierYaml | None = None
+    named = tier_catalog.names_a_row(content.get("tier"))
+    if named:
+        title = str(content.get("title", ""))
+        with collecting(mistakes):
+            chosen = tier_catalog.choose(catalog, content["tier"], name, title, f"{where}: tier")
+    with collecting(mistakes):
+        read = validate(NamedTierYaml if named else ProfileYaml, f"{where}: ", content)
+        _check_cluster(where, read.cluster, scale, catalog)
+    raise_all(mistakes)
+    assert read is not None
+    if isinstance(read, ProfileYaml):
+        chosen = tier_catalog.own(read.tier.build(name, read.title))
+    assert chosen is not None
+    tier = _on_vm(chosen, read.cluster.vm, catalog)
+    return Profile(name, read.question, tier, read.cluster.build(scale))
+
+
+def _check_cluster(
+    where: str, cluster: ClusterYaml, scale: str, catalog: tier_catalog.Catalog
+) -> None:
+    if scale not in cluster.node:
+        what = unknown("scale", scale, cluster.node)
+        raise refused([Mistake(f"{where}: cluster.node", what)])
+    if cluster.vm is not None:
+        catalog.vm(cluster.vm, f"{where}: cluster.vm")
+
+
+def _on_vm(chosen: tier_catalog.Chosen, vm: str | None, catalog: tier_catalog.Catalog) -> Tier:
+    """The tier as a node gets it: one disk on the cluster's VM size, where one is named."""
+    if vm is None:
+        return chosen.tier
+    on_vm = tier_catalog.effective(chosen, 1, catalog.vm(vm), vm)
+    return tier_catalog.bound(chosen.tier, on_vm)
 
 
 def read_workload(name: str, text: str, scale: str) -> Workload:
     """`text` is workloads/<name>.yaml. Raises UsageError with every mistake in the file."""
     where = f"workloads/{name}.yaml"
-    read = _validate(WorkloadYaml, where, _parse_yaml(where, text))
+    read = validate(WorkloadYaml, f"{where}: ", parse(where, text))
     if scale not in read.scales:
-        raise _usage([Mistake(f"{where}: scales", _unknown("scale", scale, read.scales))])
+        raise refused([Mistake(f"{where}: scales", unknown("scale", scale, read.scales))])
     size = read.scales[scale]
     return Workload(
         name=name,
@@ -217,84 +259,3 @@ def read_workload(name: str, text: str, scale: str) -> Workload:
         statements_per_transaction=read.statements_per_transaction,
         options={**read.options, **size.options},
     )
-
-
-@contextmanager
-def collecting(mistakes: list[Mistake]) -> Iterator[None]:
-    """Adds the mistakes of a UsageError raised inside to the list instead of passing it on."""
-    try:
-        yield
-    except UsageError as error:
-        mistakes.extend(error.mistakes or (Mistake("", error.what),))
-
-
-def raise_all(mistakes: list[Mistake]) -> None:
-    """One UsageError for all that was collected, if anything was."""
-    if mistakes:
-        raise _usage(mistakes)
-
-
-def _usage(mistakes: list[Mistake]) -> UsageError:
-    count = "one mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
-    return UsageError(
-        f"{count} found; nothing was started",
-        advice="correct them; `tierbench list` shows what there is",
-        mistakes=tuple(mistakes),
-    )
-
-
-def _unknown(kind: str, name: str, known: Mapping[str, Any]) -> str:
-    return f"unknown {kind} {name!r}; there is {', '.join(sorted(known)) or 'none'}"
-
-
-class _NoDuplicates(yaml.SafeLoader):
-    """PyYAML keeps the last of two equal keys without a word; we refuse."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
-                raise yaml.MarkedYAMLError(
-                    problem=f"the key {key!r} stands twice", problem_mark=key_node.start_mark
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-def _parse_yaml(where: str, text: str) -> dict[str, Any]:
-    try:
-        content = yaml.load(text, Loader=_NoDuplicates)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        place = f"{where}:{mark.line + 1}:{mark.column + 1}" if mark else where
-        raise _usage([Mistake(place, str(error.problem))]) from error
-    if not isinstance(content, dict):
-        raise _usage([Mistake(where, "expected a mapping of keys to values")])
-    return content
-
-
-_Model = TypeVar("_Model", bound=BaseModel)
-
-
-def _validate(model: type[_Model], where: str, content: Mapping[str, Any]) -> _Model:
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        raise _usage(
-            [Mistake(f"{where}: {_path(one['loc'])}", _say(one)) for one in error.errors()]
-        ) from error
-
-
-def _path(location: tuple[int | str, ...]) -> str:
-    return ".".join(str(part) for part in location) or "(the whole file)"
-
-
-def _say(one: Mapping[str, Any]) -> str:
-    if one["type"] == "extra_forbidden":
-        return "unknown key"
-    if one["type"] == "missing":
-        return "this key is missing"
-    text = str(one["msg"]).removeprefix("Value error, ")
-    given = "" if isinstance(one["input"], Mapping) else f" (given: {one['input']!r})"
-    return text if "got" in text else f"{text}{given}"

@@ -107,6 +107,12 @@ class Containers(Protocol):
 
     def image_present(self, tag: str) -> bool: ...
 
+    def pull(self, tag: str) -> bool:
+        """True where the image could be pulled."""
+
+    def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
+        """Builds `folder`/Dockerfile; RunError with the last lines where it fails."""
+
     def running(self, spec: ContainerSpec) -> AbstractContextManager[Container]:
         """Starts, yields, then stops (politely) and removes with its anonymous volumes."""
 

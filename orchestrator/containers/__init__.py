@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from docker.errors import APIError, NotFound
 from docker.types import IPAMConfig, IPAMPool
 
 import docker
 from orchestrator.clock import wait_until
 from orchestrator.containers.errors import engine_errors
+from orchestrator.containers.images import Images
 from orchestrator.containers.output import Output
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.protocols import Clock, Completed, Container, ContainerSpec
@@ -37,7 +38,7 @@ _REMOVAL_S = 20.0
 _SUBNETS = tuple(f"10.{second}.77.0/24" for second in range(201, 250))
 
 
-class DockerContainers:
+class DockerContainers(Images):
     """The `Containers` protocol on a Docker engine. UnavailableError where none answers."""
 
     def __init__(self, clock: Clock) -> None:
@@ -52,41 +53,6 @@ class DockerContainers:
             info = self._client.info()
         keys = ("ServerVersion", "Driver", "CgroupVersion", "KernelVersion", "OperatingSystem")
         return {key: info.get(key) for key in keys}
-
-    # -------------------------------------------------------------- images
-
-    def image_present(self, tag: str) -> bool:
-        with engine_errors(f"looking for image {tag}"):
-            try:
-                self._client.images.get(tag)
-            except ImageNotFound:
-                return False
-        return True
-
-    def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
-        """Builds `folder`/Dockerfile; RunError with the last lines where it fails."""
-        lines: list[str] = []
-        with engine_errors(f"building {tag}"):
-            stream = self._client.api.build(path=folder, tag=tag, rm=True, decode=True)
-            for entry in stream:
-                text = str(entry.get("stream") or entry.get("error") or "").rstrip()
-                if text:
-                    lines.append(text)
-                    on_line(text)
-                if "error" in entry:
-                    raise RunError(f"building {tag} failed", evidence="\n".join(lines[-30:]))
-
-    def import_image(self, tarball: str, repository: str, tag: str) -> None:
-        with engine_errors(f"importing {repository}:{tag}"):
-            self._client.api.import_image_from_file(tarball, repository=repository, tag=tag)
-
-    def pull(self, tag: str) -> bool:
-        """True where the image could be pulled."""
-        try:
-            self._client.images.pull(tag)
-        except (APIError, DockerException, OSError):
-            return False
-        return True
 
     # -------------------------------------------------------------- containers
 
@@ -353,7 +319,7 @@ class DockerContainers:
                     if made.labels.get(ROLE_LABEL) == "disk":
                         self._remove_volumes(ours, removed)
                         made.stop(timeout=15)
-                    self._remove(made.name)
+                    self._remove(str(made.name))
                     removed.append(f"container {made.name}")
             self._remove_volumes(ours, removed)
             for network in self._client.networks.list(filters=ours):

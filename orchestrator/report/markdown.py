@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Answer,
     Block,
@@ -20,6 +21,7 @@ from orchestrator.report.blocks import (
 )
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
+_BREAKS = re.compile(r"\s*[\r\n\t]+\s*")
 _CODE = re.compile(r"(`[^`|]+`)")
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -121,7 +123,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    text = _plain(cell.text)
+    text = _plain(wording.unbroken(cell.text))
     if cell.href:
         text = f"[{text}]({cell.href})"
     if cell.missing:
@@ -131,7 +133,7 @@ def _cell(cell: Cell) -> str:
     if cell.word:
         text = f"{text} **{cell.word}**"
     text += _raised(cell.notes)
-    return f"{text} ({_plain(cell.detail)})" if cell.detail else text
+    return f"{text}<br>{_plain(wording.unbroken(cell.detail))}" if cell.detail else text
 
 
 def _raised(numbers: tuple[int, ...]) -> str:
@@ -140,7 +142,7 @@ def _raised(numbers: tuple[int, ...]) -> str:
 
 def _plain(text: str) -> str:
     """Text with Markdown's own signs escaped, except in `code`, and line breaks closed up."""
-    pieces = _CODE.split(" ".join(text.split()))
+    pieces = _CODE.split(_BREAKS.sub(" ", text))
     return "".join(
         piece if _CODE.fullmatch(piece) else _SPECIAL.sub(r"\\\1", piece) for piece in pieces
     )

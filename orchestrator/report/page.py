@@ -8,7 +8,7 @@ from importlib import resources
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
-from orchestrator.report import charts
+from orchestrator.report import charts, wording
 from orchestrator.report.blocks import Block, Document, Figure
 
 
@@ -32,16 +32,12 @@ def _kind(block: Block) -> str:
     return type(block).__name__.lower()
 
 
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|(?:µs|ms|s|min|h|B|[KMGT]iB|MB/s|IOPS|NOPM)\b)")
 _CODE = re.compile(r"`([^`]+)`")
 
 
 def _text(text: str) -> Markup:
     """Escaped; a number and its unit stay on one line, and `code` is set as code."""
-    whole = _BEFORE_UNIT.sub(
-        "\u00a0", text.replace("± ", "±\u00a0").replace("n = ", "n\u00a0=\u00a0")
-    )
-    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(whole))))
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(wording.unbroken(text)))))
 
 
 def _inline(figure: Figure) -> Markup:

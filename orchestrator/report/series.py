@@ -78,20 +78,21 @@ def _piece(seconds: pd.Series, value: pd.Series, tier: str, data: RunData) -> pd
 
 
 def _thinned(pieces: list[pd.DataFrame]) -> Series:
-    """Each value belongs to the second before it; a point stands in the middle of its bin."""
+    """Each value belongs to the time after its own; a point stands in the middle of its bin."""
     full = [piece for piece in pieces if len(piece)]
     if not full:
         return Series(pd.DataFrame(columns=_COLUMNS), 1)
     table = pd.concat(full, ignore_index=True).dropna(subset=["value"])
     span_s = table["seconds"].max() - table["seconds"].min()
     bin_s = max(1, math.ceil(span_s / POINTS_PER_LINE))
-    table["seconds"] = (np.ceil(table["seconds"] / bin_s) - 0.5) * bin_s
+    table["seconds"] = (np.floor(table["seconds"] / bin_s) + 0.5) * bin_s
     means = table.groupby(["tier", "run", "seconds"], sort=False)["value"].mean()
     return Series(means.reset_index(), bin_s)
 
 
 def _busiest_node_rate(data: RunData, counters: tuple[str, ...]) -> pd.Series:
-    """The sum of these counters' rates, by time, of the node where it is highest while measured."""
+    """The counters' rates together, by the begin of each step, of the node where they are highest
+    while measured."""
     names = [node.name for node in data.record.nodes if node.role == "database"]
     table = data.samples
     wanted = table["metric"].isin(counters) & table["node"].isin(names)
@@ -101,4 +102,5 @@ def _busiest_node_rate(data: RunData, counters: tuple[str, ...]) -> pd.Series:
     if measuring.empty:
         return pd.Series(dtype=float)
     busiest = measuring.groupby("node")["value"].mean().idxmax()
-    return rates[rates["node"] == busiest].groupby("time_s")["value"].sum()
+    own = rates[rates["node"] == busiest]
+    return own["value"].groupby(own["time_s"] - own["step_s"]).sum()

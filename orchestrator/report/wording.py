@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -73,6 +74,15 @@ def listing(words: Sequence[str]) -> str:
 
 def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|(?:µs|ms|s|min|h|B|[KMGT]iB|MB/s|IOPS|NOPM)\b)")
+
+
+def unbroken(text: str) -> str:
+    """With the spaces that hold a number to its sign and unit made such that no line ends there."""
+    joined = text.replace("± ", "±\u00a0").replace("n = ", "n\u00a0=\u00a0")
+    return _BEFORE_UNIT.sub("\u00a0", joined)
 
 
 def moment(time_s: float) -> str:

@@ -31,7 +31,7 @@ from orchestrator.tier_catalog.rows import (
     Seconds,
     SizeRow,
 )
-from orchestrator.tier_catalog.strict_yaml import refused, validate
+from orchestrator.strict_yaml import refused, validate
 
 _MAX_EMULATED_IO_UNIT = 2**20  # what the emulated device takes; larger I/Os do not reach it
 _START_PCT = {"full": 100.0, "empty": 0.0}

@@ -17,7 +17,7 @@ from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog.choosing import Chosen
 from orchestrator.tier_catalog.limits import BurstLimits, Limits, lower
 from orchestrator.tier_catalog.rows import VmSize
-from orchestrator.tier_catalog.strict_yaml import refused
+from orchestrator.strict_yaml import refused
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.tier_catalog.rows import CatalogFile, DiskType, SizeRow, Source, VmSize
-from orchestrator.tier_catalog.strict_yaml import parse, refused, validate
+from orchestrator.strict_yaml import parse, refused, validate
 
 _UNREADABLE = Source(text="?", as_of="?")
 

@@ -62,7 +62,10 @@ Cell = tuple[str, str]  # profile, workload
 
 @dataclass(frozen=True)
 class Shape:
-    """What one cell does while it is measured; disk and CPU figures are per database node."""
+    """What one cell does while it is measured; disk and CPU figures are per database node.
+
+    host_cpu_pct None: what nodes and client use, and 5 % of the machine for its kernel.
+    """
 
     throughput_per_s: float
     read_iops: float
@@ -71,7 +74,7 @@ class Shape:
     cpu_pct: float
     bytes_per_io: float = 16_384.0
     client_cpu_pct: float = 8.0
-    host_cpu_pct: float = 55.0
+    host_cpu_pct: float | None = None
 
 
 SHAPES: dict[Cell, Shape] = {
@@ -226,10 +229,18 @@ def _nodes(profile: Profile, host_cpus: float) -> tuple[Node, ...]:
     return (*database, client, host)
 
 
-def _rates(node: Node, shape: Shape, host_cpus: float) -> dict[str, float]:
+def _host_cpu_pct(nodes: Sequence[Node], shape: Shape, host_cpus: float) -> float:
+    if shape.host_cpu_pct is not None:
+        return shape.host_cpu_pct
+    cores = sum(node.cpus or host_cpus for node in nodes if node.role == "database")
+    return shape.cpu_pct * cores / host_cpus + shape.client_cpu_pct + 5.0
+
+
+def _rates(node: Node, nodes: Sequence[Node], shape: Shape, host_cpus: float) -> dict[str, float]:
     """Counter growth per second of one node."""
     if node.role == "host":
-        return {"cpu_busy_seconds_total": shape.host_cpu_pct / 100.0 * host_cpus}
+        busy_pct = _host_cpu_pct(nodes, shape, host_cpus)
+        return {"cpu_busy_seconds_total": busy_pct / 100.0 * host_cpus}
     if node.role == "client":
         return {"cpu_seconds_total": shape.client_cpu_pct / 100.0 * host_cpus}
     both = shape.read_iops + shape.write_iops
@@ -261,7 +272,7 @@ def _samples(
     phase = np.where(time_s < measure.start_s, "warm-up", "measure")
     tables = []
     for node in nodes:
-        for metric, rate in _rates(node, shape, host_cpus).items():
+        for metric, rate in _rates(node, nodes, shape, host_cpus).items():
             steps = rate * generator.normal(1.0, 0.01, time_s.size)
             tables.append((node.name, metric, 1_000.0 + np.cumsum(steps)))
         if node.role == "database":

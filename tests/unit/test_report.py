@@ -90,7 +90,7 @@ def test_a_missing_cell_is_missing_with_its_reason(tmp_path: Path) -> None:
     ]
     text = _written(campaign, tmp_path)
     assert "Runs 1, 3, 5 (premium × insert) were not carried out." in text
-    assert "| premium (n = 0 of 3) | *missing* |" in text
+    assert "| premium<br>n\u00a0=\u00a00 of 3 | *missing* |" in text
     assert "| 0 |" not in text
 
 
@@ -148,7 +148,7 @@ def test_a_gate_that_failed_is_said_aloud(tmp_path: Path) -> None:
     )
     text = _written(campaign, tmp_path)
     assert "| **premium: FAILED** |" in text
-    assert "| read IOPS | 1,100 | 640 | −41.8 % | ±5 % | **slow** |" in text
+    assert "| read IOPS | 1,100 | 640 | −41.8\u00a0% | ±5\u00a0% | **slow** |" in text
 
 
 def test_no_gate_is_said_aloud(tmp_path: Path) -> None:

@@ -5,9 +5,8 @@ local loop = require("loop")
 
 local common = {}
 
--- name: the transaction type in recorder.json. statement: SQL with %u for the table's
--- number, and its parameter types. fill(send): queues nothing but calls send(...) once
--- per statement with its parameters.
+-- name: the transaction type in recorder.json. sql: the statement, %u for the table's
+-- number. types: its parameters' types as in lib/pq.lua. arguments(): draws their values.
 function common.define(name, sql, types, arguments)
    local options = loop.add_options(sysbench.cmdline.options)
    options.statements = {"Statements per transaction", 10}

@@ -116,7 +116,7 @@ class PostgreSQL:
         sessions = max(2, round(primary.cpus or 2))
         # Without a limit on buffers, or each session would wait for its own few to be written.
         command = (*nodes.VACUUM, "--buffer-usage-limit=0", f"--jobs={sessions}")
-        nodes.run(primary, command, _VACUUM_S, world)
+        nodes.run(cluster, primary, command, _VACUUM_S, world)
         self._checkpoint(cluster, world)
 
     def warm(self, cluster: Cluster, world: World) -> None:
@@ -163,7 +163,8 @@ class PostgreSQL:
             ):
                 raise RunError(f"the standbys did not catch up within {_CHECKPOINT_S:g} s")
         for standby in cluster.nodes[1:]:
-            nodes.run(standby, (*nodes.PSQL, "--command", "CHECKPOINT"), _CHECKPOINT_S, world)
+            command = (*nodes.PSQL, "--command", "CHECKPOINT")
+            nodes.run(cluster, standby, command, _CHECKPOINT_S, world)
 
     @contextmanager
     def _asking(

@@ -8,8 +8,8 @@ from contextlib import suppress
 from orchestrator.databases.postgresql import settings
 from orchestrator.databases.postgresql.sql import Extent
 from orchestrator.errors import NodeError, RunError, TierbenchError
-from orchestrator.model import ClusterSpec, Endpoint, Node, Volume
-from orchestrator.protocols import Completed, Container, ContainerSpec, Mount, World
+from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
+from orchestrator.protocols import Container, ContainerSpec, Mount, World
 
 # The same for every cluster: it is reached from this machine and its own network only, it holds
 # generated rows, and a kept data set carries it from run to run.
@@ -114,17 +114,18 @@ PSQL = ("psql", *_AS_BENCH, "--no-psqlrc", "--quiet", "--output=/dev/null", "--s
 VACUUM = ("vacuumdb", *_AS_BENCH, "--quiet", "--freeze", "--analyze")
 
 
-def run(node: Node, argv: Sequence[str], timeout_s: float, world: World) -> Completed:
-    """RunError where the command fails, NodeError where its node dies."""
+def run(cluster: Cluster, node: Node, argv: Sequence[str], timeout_s: float, world: World) -> None:
+    """RunError where the command fails; NodeError where any node dies, for a commit would wait
+    for a standby that never comes back."""
     container = node.container or node.name
-    done = world.containers.exec(container, argv, timeout_s=timeout_s, watch=(container,))
+    watched = [each.container or each.name for each in cluster.nodes]
+    done = world.containers.exec(container, argv, timeout_s=timeout_s, watch=watched)
     if done.exit_code != 0:
         raise RunError(
             f"{argv[0]} failed on {container} (exit {done.exit_code})",
             advice="look at the database's log among the raw files of the run",
             evidence=done.err[-2000:],
         )
-    return done
 
 
 def read(node: Node, extents: Sequence[Extent], world: World) -> bool:

@@ -11,7 +11,6 @@ Facts, traps and their sources: docs/YUGABYTEDB.md.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -20,7 +19,7 @@ from typing import Any
 
 from orchestrator.databases.yugabytedb import facts as said
 from orchestrator.databases.yugabytedb import flags, image, lsm, nodes, settings, sql, tls, versions
-from orchestrator.databases.yugabytedb.readiness import Connect, Waiting, check_flags
+from orchestrator.databases.yugabytedb.readiness import Connect, Waiting, admin_address, check_flags
 from orchestrator.errors import NodeError, RunError, UsageError
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
 from orchestrator.protocols import Container, World
@@ -140,7 +139,7 @@ class YugabyteDB:
             nodes.run(up[0], place, 300, world)
         waiting.whole(up, endpoints[0])
         check_flags(up, asked)
-        admin = self._admin(waiting, up[0], endpoints[0])
+        admin = admin_address(endpoints[0], waiting.password(up[0]))
         with self._connect(admin, 120.0) as asking:
             found = versions.parse_banner(sql.banner(asking))
             if found != asked.version:
@@ -151,11 +150,6 @@ class YugabyteDB:
                 )
             sql.create_own(asking, nodes.USER, nodes.PASSWORD, nodes.DATABASE)
         return Cluster(self.name, str(asked.version), up, endpoints, network)
-
-    def _admin(self, waiting: Waiting, first: Node, endpoint: Endpoint) -> sql.Address:
-        from orchestrator.databases.yugabytedb.readiness import admin_address
-
-        return admin_address(endpoint, waiting.password(first))
 
     # -------------------------------------------------------------- while it runs
 
@@ -236,6 +230,4 @@ class YugabyteDB:
         }
         if said.STAND_IN in banner:
             known["stand_in"] = True
-        with contextlib.suppress(IndexError):
-            known["connections_over"] = len(cluster.endpoints)
         return known

@@ -16,6 +16,7 @@ BASE_DIR = "/home/yugabyte/yb_data"  # the tier's mount: data, WAL, configuratio
 CERTS_DIR = f"{BASE_DIR}/certs"
 DATA_DIR = f"{BASE_DIR}/data"
 WAL_DIR = f"{BASE_DIR}/wal"
+CONF = f"{BASE_DIR}/conf/yugabyted.conf"
 CERTS_SOURCE = "/tierbench-certs"
 YSQL, MASTER_WEB, TSERVER_WEB, YSQL_WEB = 5433, 7000, 9000, 13000
 MASTER_RPC, TSERVER_RPC = 7100, 9100
@@ -144,11 +145,9 @@ def _prepared(
         steps.append(f"install -D -m 600 -t {CERTS_DIR} {CERTS_SOURCE}/*")
     if restored:
         # All peers know each other by address: on another one the node would wait forever.
-        conf = f"{BASE_DIR}/conf/yugabyted.conf"
-        steps.append(
-            f'{{ grep -q \'"advertise_address": "{node_address}"\' {conf} || '
-            f"{{ echo 'this disk was loaded at another address than {node_address}'; exit 78; }}; }}"
-        )
+        knows = f'grep -q \'"advertise_address": "{node_address}"\' {CONF}'
+        complaint = f"this disk was loaded at another address than {node_address}"
+        steps.append(f"{{ {knows} || {{ echo '{complaint}'; exit 78; }}; }}")
         # A node that was killed leaves these, and would take itself for running already.
         steps.append(f"rm -f {DATA_DIR}/*.pid")
     if not steps:

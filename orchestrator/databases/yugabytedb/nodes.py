@@ -167,7 +167,7 @@ def flush_tablets(node: Node, address: str, tls: bool, timeout_s: float, world: 
 
 def remembered(node: Node, world: World) -> dict[str, object]:
     """What yugabyted keeps of itself in its configuration file: masters, password."""
-    done = run(node, ("cat", f"{flags.BASE_DIR}/conf/yugabyted.conf"), 20, world)
+    done = run(node, ("cat", flags.CONF), 20, world)
     try:
         content = json.loads(done.out)
     except ValueError:  # it is being written at this moment

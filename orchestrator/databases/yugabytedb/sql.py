@@ -58,11 +58,6 @@ class _Psycopg:
 def session(address: Address, statement_timeout_s: float = 60.0) -> Iterator[Session]:
     """A session in autocommit mode. RunError where the server cannot be reached, refuses a
     statement, or takes longer for one than `statement_timeout_s`."""
-    tls = (
-        {"sslmode": "verify-ca", "sslrootcert": address.tls_root}
-        if address.tls_root
-        else {"sslmode": "prefer"}
-    )
     try:
         with psycopg.connect(
             host=address.host,
@@ -75,7 +70,8 @@ def session(address: Address, statement_timeout_s: float = 60.0) -> Iterator[Ses
             options=f"-c statement_timeout={round(statement_timeout_s * 1000)}",
             autocommit=True,
             row_factory=dict_row,
-            **tls,
+            sslmode="verify-ca" if address.tls_root else "prefer",
+            sslrootcert=address.tls_root,
         ) as connection:
             yield _Psycopg(connection)
     except psycopg.Error as error:

@@ -1,4 +1,4 @@
-"""YugabyteDB's versions: which are pinned, and what differs between them, with reason and link. Pure.
+"""YugabyteDB's versions: which are pinned, and what differs between them, with reason. Pure.
 
 A difference that this adapter must act on is one row of `DIFFERENCES`; nothing else compares
 versions. Series sort by time: 2.18 < 2.20 < 2024.1 < 2025.2.

@@ -6,7 +6,8 @@ no limit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import yaml
@@ -61,8 +62,28 @@ def refused(mistakes: Iterable[Mistake], advice: str = "") -> UsageError:
     """One error for all mistakes."""
     found = tuple(mistakes)
     count = "one mistake" if len(found) == 1 else f"{len(found)} mistakes"
-    advice = advice or "correct them; `tierbench tiers` shows what the catalogue holds"
+    advice = advice or "correct them; `tierbench list` and `tierbench tiers` show what there is"
     return UsageError(f"{count} found; nothing was started", advice=advice, mistakes=found)
+
+
+@contextmanager
+def collecting(mistakes: list[Mistake]) -> Iterator[None]:
+    """Adds the mistakes of a UsageError raised inside to the list instead of passing it on."""
+    try:
+        yield
+    except UsageError as error:
+        mistakes.extend(error.mistakes or (Mistake("", error.what),))
+
+
+def raise_all(mistakes: list[Mistake]) -> None:
+    """One UsageError for all that was collected, if anything was."""
+    if mistakes:
+        raise refused(mistakes)
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    """The words for a name that is not there."""
+    return f"unknown {kind} {name!r}; there is {', '.join(sorted(known)) or 'none'}"
 
 
 def _place(where: str, location: tuple[int | str, ...]) -> str:
