@@ -146,14 +146,7 @@ def analyze(folder: Path, as_json: JsonOption = False) -> None:
 
 
 @app.command(name="report")
-def show_report(folder: TextArgument = Annotated[str, typer.Argument(help="Words that must stand in the name or title.")]
-ProviderOption = Annotated[str | None, typer.Option(help="azure, aws or gcp.")]
-MinIopsOption = Annotated[int | None, typer.Option(help="Can be had with at least this many IOPS.")]
-MinThroughputOption = Annotated[str | None, typer.Option(help="At least, such as 200MB/s.")]
-MaxLatencyOption = Annotated[str | None, typer.Option(help="Documented, at most, such as 1ms.")]
-BurstOption = Annotated[bool | None, typer.Option(help="Only tiers with (or without) burst.")]
-MachinesOption = Annotated[bool, typer.Option("--vms", help="Virtual machines, not disks.")]
-FolderArgument = None, results: ResultsOption = RESULTS) -> None:
+def show_report(folder: FolderArgument = None, results: ResultsOption = RESULTS) -> None:
     """Shows the newest campaign again (or the one named)."""
     chosen = folder or results / "latest"
     if not chosen.exists():

@@ -390,7 +390,7 @@ def test_an_error_or_interrupt_stops_at_once() -> None:
 
 def test_a_node_that_does_not_stop_cleanly_spoils_the_disks() -> None:
     bench = Bench(2)
-    bench.engine.said["net-node-2"] = "LOG:  database system is shut down\nPANIC:  disk full\n"
+    bench.engine.said["net-node-2"] = "PANIC:  disk full\n"
     with pytest.raises(NodeError, match="net-node-2 did not stop cleanly") as caught:
         bench.run(nothing)
     assert "PANIC:  disk full" in caught.value.evidence

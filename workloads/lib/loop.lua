@@ -18,6 +18,7 @@ local recorder = require("recorder")
 
 local loop = {}
 local MAX_FAILURES_IN_A_ROW, FIRST_PAUSE_US, LONGEST_PAUSE_US, SLICE_US = 100, 1e3, 1e5, 1e6
+local SYSBENCH_ERRORS = 4
 
 -- Options every workload of ours understands.
 loop.options = {
@@ -95,49 +96,49 @@ local function pause(retries)
    clock.sleep_us(math.random() * math.min(FIRST_PAUSE_US * 2 ^ retries, LONGEST_PAUSE_US))
 end
 
-local function as_failure(problem)
+-- Our own mistakes are not the database's failures: they end the run as they are.
+local function failure_in(self, problem)
    if type(problem) == "table" and problem.sqlstate then return problem end
-   return nil
+   self.recorder:close()
+   error(tostring(problem), 0)
 end
 
--- One transaction with all its attempts. due_us: the instant it was scheduled for, or nil.
+-- All attempts at one transaction. Returns its outcome, the retries, the last error as a
+-- record holds it (0: none), and that error itself where it ends the run.
+local function attempt(self, kind)
+   local retries, sqlstate = 0, 0
+   while true do
+      local ok, result = pcall(self.workload.execute, kind)
+      if ok then
+         self.failures = 0
+         return result, retries, sqlstate, nil
+      end
+      local failure = failure_in(self, result)
+      local dead = leave(self, failure)
+      local again = not dead and retryable(failure) and retries + 1 < self.max_attempts
+      sqlstate = self.recorder:count_error(again and "retried" or "failed", kind, failure)
+      if self.conn.thread_id then ffi.C.sb_counter_inc(self.conn.thread_id, SYSBENCH_ERRORS) end
+      if not again then
+         if not retryable(failure) then self.failures, self.last = self.failures + 1, failure end
+         return recorder.FAILED, retries, sqlstate, dead and failure
+      end
+      pause(retries)
+      retries = retries + 1
+   end
+end
+
+-- One transaction, kept. due_us: the instant it was scheduled for, or nil.
 local function execute(self, kind, due_us)
    local started_us, start_ns, queue_us = clock.now_us(), clock.unix_ns(), 0
    if due_us and due_us < started_us then
       queue_us = started_us - due_us
       start_ns = start_ns - ffi.cast("int64_t", queue_us * 1e3)
    end
-   local retries, sqlstate, outcome, dead = 0, 0, nil, nil
-   while not outcome do
-      local ok, result = pcall(self.workload.execute, kind)
-      if ok then
-         outcome = result
-         self.failures = 0
-      else
-         local failure = as_failure(result)
-         if not failure then
-            self.recorder:close()
-            error(tostring(result), 0)
-         end
-         dead = leave(self, failure)
-         local again = not dead and retryable(failure) and retries + 1 < self.max_attempts
-         sqlstate = self.recorder:count_error(again and "retried" or "failed", kind, failure)
-         if self.conn.thread_id then ffi.C.sb_counter_inc(self.conn.thread_id, 4) end
-         if again then
-            pause(retries)
-            retries = retries + 1
-         else
-            outcome, dead, self.last = recorder.FAILED, dead and failure, failure
-            self.failures = retryable(failure) and self.failures or self.failures + 1
-         end
-      end
-   end
+   local outcome, retries, sqlstate, dead = attempt(self, kind)
    local ended_us = clock.now_us()
    self.recorder:add(start_ns, ended_us, ended_us - started_us + queue_us, queue_us, sqlstate, kind, outcome, retries)
    if dead then give_up(self, dead, "the connection to the database was lost:") end
-   if self.failures >= MAX_FAILURES_IN_A_ROW then
-      give_up(self, self.last, "too many failures in a row, the last:")
-   end
+   if self.failures >= MAX_FAILURES_IN_A_ROW then give_up(self, self.last, "too many failures in a row, the last:") end
 end
 
 -- Waits in slices so that the end of the run, or another thread's error, is noticed.

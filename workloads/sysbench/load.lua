@@ -1,6 +1,6 @@
 -- Loads sysbench's tables sbtest1…N through COPY, in parallel also within a table. The
 -- tables are those of sysbench's "prepare" (columns, types, filling, serial id, secondary
--- index k_N); with sysbench's loader they take about three times as long. Run by luajit:
+-- index k_N); its loader takes up to twice as long. Run by luajit:
 --   luajit /workloads/sysbench/load.lua --tables=4 --table-size=250000 --workers=2
 --          --pgsql-host=… --pgsql-db=…
 -- Options (default): --tables (1), --table-size (10000), --workers (2), --seed (1),

@@ -17,7 +17,7 @@ USER = PASSWORD = DATABASE = "bench"
 
 STOP_DEADLINE_S = 180.0
 WARM_S = 600.0
-_SHUT_DOWN = "database system is shut down"  # the last words of a clean stop
+_SHUT_DOWN = "database system is shut down"
 
 
 def container_specs(
@@ -84,7 +84,7 @@ def stop_cleanly(names: Sequence[str], world: World) -> None:
     for name in names:
         world.containers.stop(name, STOP_DEADLINE_S)
         said = log(name, world)
-        if not said.rstrip().endswith(_SHUT_DOWN):
+        if _SHUT_DOWN not in said:
             raise NodeError(
                 f"{name} did not stop cleanly ({world.containers.state(name)})",
                 advice=f"its disk cannot be kept; it had {STOP_DEADLINE_S:g} s to write it",
