@@ -35,7 +35,7 @@ from orchestrator.transactions import COMMITTED, FAILED, ROLLED_BACK
 
 ATTEMPTS, HISTOGRAMS = "attempts.tsv", "histograms.json"
 
-# Both clocks are cut to whole milliseconds, each in its own way (raw.csv by one constant offset).
+# Both clocks are cut to whole milliseconds: attempts one by one, raw.csv by a constant offset.
 _CLOCKS_APART_S = 0.0015
 _KINDS = {"Aborted": "rolled back", "Retryable": "refused", "not be retried": "error"}
 _OURS = {each.name: each.ours for each in TYPES}
@@ -144,21 +144,21 @@ _DETAILS = re.compile(r"(?:attempt \[(\d+)\], max retry attempts \[(\d+)\], )?sq
 
 
 def _read_attempts(file: Path) -> pd.DataFrame:
-    """Attempts that did not commit: time_s, terminal, type, kind, last, sqlstate.
+    """Attempts that did not commit: time_s, terminal, type, kind, number, last, sqlstate.
 
-    `last`: after a refusal no further attempt was made. LoadError where a connection was lost.
+    `number`: of a refused attempt, counted from 0 in its transaction; −1 for others, where nothing
+    says. `last`: no further attempt was made. LoadError where a connection was lost.
     """
     lines = file.read_text().splitlines() if file.is_file() else []
     found = list(_attempts(lines))
-    table = pd.DataFrame(
-        found, columns=["time", "terminal", "type", "kind", "last", "sqlstate"], dtype=object
-    )
+    columns = ["time", "terminal", "type", "kind", "number", "last", "sqlstate"]
+    table = pd.DataFrame(found, columns=columns, dtype=object)
     times = pd.to_datetime(table.pop("time"), format="%Y-%m-%dT%H:%M:%S.%f")
     table.insert(0, "time_s", times.to_numpy(dtype="datetime64[ms]").astype(np.int64) / 1e3)
-    return table.astype({"terminal": np.int64, "last": bool})
+    return table.astype({"terminal": np.int64, "number": np.int64, "last": bool})
 
 
-def _attempts(lines: list[str]) -> Iterator[tuple[str, int, str, str, bool, str]]:
+def _attempts(lines: list[str]) -> Iterator[tuple[str, int, str, str, int, bool, str]]:
     for line in lines:
         match = _LINE.match(line)
         kind = next((kind for word, kind in _KINDS.items() if word in line), None)
@@ -166,12 +166,20 @@ def _attempts(lines: list[str]) -> Iterator[tuple[str, int, str, str, bool, str]
             raise _lost_connection(line)
         details = _DETAILS.search(match["text"])
         attempt, most, sqlstate = details.groups() if details else (None, None, "")
-        if _LOST_CONNECTION.fullmatch(sqlstate):
+        if _LOST_CONNECTION.fullmatch(str(sqlstate)):
             raise _lost_connection(line)
-        last = kind != "refused" or (most is not None and int(attempt or 0) + 1 >= int(most))
+        number = int(attempt) if kind == "refused" and attempt and most else -1
+        last = number < 0 or number + 1 >= int(most or 0)
         name = match["name"].rpartition(".")[2]
-        ours = _OURS.get(name, name)
-        yield match["time"], int(match["terminal"]), ours, kind, last, sqlstate
+        yield (
+            match["time"],
+            int(match["terminal"]),
+            _OURS.get(name, name),
+            kind,
+            number,
+            last,
+            str(sqlstate),
+        )
 
 
 def _lost_connection(line: str) -> LoadError:
@@ -186,26 +194,40 @@ def _lost_connection(line: str) -> LoadError:
 
 
 def _place(rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
-    """The row of each attempt, −1 where it was of a transaction outside the measured window.
-
-    A terminal's transactions follow each other, so the row covers the attempt's instant. Within
-    the clocks' inaccuracy around a boundary it is the earlier row: an attempt fails at its end.
-    """
-    start_s = rows["start_s"].to_numpy()
-    end_s = start_s + rows["latency_s"].to_numpy()
-    kinds = rows["type"].astype(str).to_numpy()
+    """The row of each attempt, −1 where it was of a transaction outside the measured window."""
     terminals, of = rows["terminal"].to_numpy(), attempts["terminal"].to_numpy()
     placed = np.full(len(attempts), -1)
     for terminal in np.intersect1d(of, terminals):
         own, which = np.flatnonzero(terminals == terminal), np.flatnonzero(of == terminal)
-        time_s = attempts["time_s"].to_numpy()[which]
-        wanted = attempts["type"].to_numpy()[which]
-        newest = np.searchsorted(start_s[own], time_s + _CLOCKS_APART_S, side="right") - 1
-        for back in (0, 1, 2):  # the earliest that fits is kept
-            row = own[np.maximum(newest - back, 0)]
-            fits = (newest >= back) & (time_s <= end_s[row] + _CLOCKS_APART_S)
-            fits &= kinds[row] == wanted
-            placed[which[fits]] = row[fits]
+        found = np.array(_place_in_order(rows.iloc[own], attempts.iloc[which]))
+        placed[which] = np.where(found < 0, -1, own[found])
+    return placed
+
+
+def _place_in_order(rows: pd.DataFrame, attempts: pd.DataFrame) -> list[int]:
+    """As `_place`, of one terminal, whose transactions and attempts follow each other.
+
+    A transaction has one row and a row one transaction. So an attempt that begins a transaction
+    belongs to the first row of its type, after the one taken last, that covers its instant; the
+    following attempts belong to the same row. Clocks alone would not tell at a row's boundary.
+    """
+    start_s = rows["start_s"].to_numpy()
+    end_s = start_s + rows["latency_s"].to_numpy()
+    kinds = rows["type"].astype(str).to_numpy()
+    placed: list[int] = []
+    taken, repeats = -1, ""
+    columns = (attempts[name] for name in ("time_s", "type", "number", "last"))
+    for time_s, kind, number, last in zip(*columns, strict=True):
+        covered = bool(placed) and placed[-1] >= 0 and time_s <= end_s[taken] + _CLOCKS_APART_S
+        if number > 0 or (number < 0 and kind == repeats and covered):
+            row = placed[-1] if placed else -1
+        else:
+            row = max(taken + 1, int(np.searchsorted(end_s, time_s - _CLOCKS_APART_S)))
+            begun = int(np.searchsorted(start_s, time_s + _CLOCKS_APART_S, side="right"))
+            row = next((at for at in range(row, begun) if kinds[at] == kind), -1)
+            taken = max(taken, row)
+        placed.append(row)
+        repeats = "" if last else kind
     return placed
 
 

@@ -139,9 +139,14 @@ class Findings:
     def footnotes(self) -> tuple[Footnote, ...]:
         """Doubts of one kind and advice share a number, in order of first appearance."""
         return tuple(
-            _footnote(number, doubts, frozenset(self._runs))
+            _footnote(number, doubts, self._finished)
             for number, doubts in enumerate(self._doubts_by_kind.values(), start=1)
         )
+
+    @cached_property
+    def _finished(self) -> frozenset[int]:
+        runs = self._runs.values()
+        return frozenset(d.record.run.number for d in runs if d.record.outcome == "done")
 
     @cached_property
     def _doubts_by_kind(self) -> Mapping[tuple[str, str], tuple[Doubt, ...]]:
@@ -156,13 +161,13 @@ class Findings:
     def notes(self, workload: str, *profiles: str) -> tuple[int, ...]:
         """Numbers of the footnotes that touch any run of these cells.
 
-        A doubt about every run is said once, below, and not again at each figure.
+        A doubt about every finished run is said once, below, and not again at each figure.
         """
         numbers = {run.number for name in profiles for run in self.planned(name, workload)}
         return tuple(
             number
             for number, doubts in enumerate(self._doubts_by_kind.values(), start=1)
-            if _touched(doubts) & numbers and not _touched(doubts) >= self._runs.keys()
+            if _touched(doubts) & numbers and not self._finished <= _touched(doubts)
         )
 
 
@@ -182,10 +187,10 @@ def _runs_named(runs: Sequence[Run]) -> str:
     return f"{word} {ranges(run.number for run in runs)} ({named})"
 
 
-def _footnote(number: int, doubts: tuple[Doubt, ...], recorded: frozenset[int]) -> Footnote:
+def _footnote(number: int, doubts: tuple[Doubt, ...], finished: frozenset[int]) -> Footnote:
     texts = dict.fromkeys(sentence(doubt.text.strip()) for doubt in doubts)
     advice = sentence(doubts[0].advice.strip())
-    return Footnote(number, some(list(texts)), advice, _where(doubts, recorded))
+    return Footnote(number, some(list(texts)), advice, _where(doubts, finished))
 
 
 def some(sentences: Sequence[str]) -> str:
@@ -199,10 +204,10 @@ def _touched(doubts: tuple[Doubt, ...]) -> frozenset[int]:
     return frozenset(doubt.run for doubt in doubts if doubt.run is not None)
 
 
-def _where(doubts: tuple[Doubt, ...], recorded: frozenset[int]) -> str:
+def _where(doubts: tuple[Doubt, ...], finished: frozenset[int]) -> str:
     touched = _touched(doubts)
-    if touched >= recorded and len(recorded) > 1:
-        return "every run"
+    if touched >= finished and len(finished) > 1:
+        return "every finished run"
     return f"run {min(touched)}" if len(touched) == 1 else f"runs {ranges(touched)}"
 
 

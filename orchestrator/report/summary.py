@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from orchestrator import units
 from orchestrator.frames import fact
@@ -160,14 +160,25 @@ def _baseline_row(findings: Findings, workload: str) -> tuple[Cell, ...]:
     label = f"baseline, n = {n}" if findings.contenders else f"n = {n}"
     return (
         Cell(name, detail=label, tier=name, notes=notes),
-        *(_absolute(cell) for cell in cells),
+        *(figure_cell(findings, name, workload, cell, wording.figure_with_unit) for cell in cells),
     )
 
 
-def _absolute(cell: CellSummary | None) -> Cell:
+def figure_cell(
+    findings: Findings,
+    profile: str,
+    workload: str,
+    cell: CellSummary | None,
+    words: Callable[[CellSummary], str],
+) -> Cell:
+    """A figure with its spread. What finished runs did not measure is told from lost runs."""
     if cell is None:
-        return Cell("missing", missing=True)
-    return Cell(wording.figure_with_unit(cell), detail=wording.spread(cell))
+        return Cell(_absence(findings, profile, workload), missing=True)
+    return Cell(words(cell), detail=wording.spread(cell))
+
+
+def _absence(findings: Findings, profile: str, workload: str) -> str:
+    return "not measured" if findings.finished(profile, workload) else "missing"
 
 
 def _contender_row(findings: Findings, contender: str, workload: str) -> tuple[Cell, ...]:
@@ -186,10 +197,10 @@ def change_cell(findings: Findings, contender: str, workload: str, metric: str) 
     """A change with its interval, verdict word and the doubts about either side."""
     delta = findings.delta(contender, workload, metric)
     if delta is None:
-        has_baseline = findings.cell(findings.verdict.baseline, workload, metric) is not None
-        has_contender = findings.cell(contender, workload, metric) is not None
-        lacks = "no baseline" if has_contender and not has_baseline else "missing"
-        return Cell(lacks, missing=True)
+        baseline = findings.cell(findings.verdict.baseline, workload, metric)
+        own = findings.cell(contender, workload, metric)
+        lacks = _absence(findings, contender, workload) if own is None else "no baseline"
+        return Cell("no change" if own and baseline else lacks, missing=True)
     return Cell(
         units.format_change(delta.change_pct),
         detail=wording.interval(delta) or "no interval",

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from orchestrator.model import CellSummary
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Column, Paragraph, Part, Section, Table
 from orchestrator.report.findings import Findings, sentence
-from orchestrator.report.summary import change_cell
+from orchestrator.report.summary import change_cell, figure_cell
 
 
 @dataclass(frozen=True)
@@ -98,13 +97,8 @@ def _tier_row(
         (findings.busiest if shown.busiest else findings.cell)(tier, workload, shown.metric)
         for shown in columns
     )
-    return (head, *(_figure(cell, left_runs=done > 0) for cell in cells))
-
-
-def _figure(cell: CellSummary | None, *, left_runs: bool) -> Cell:
-    if cell is None:
-        return Cell("not measured" if left_runs else "missing", missing=True)
-    return Cell(wording.figure(cell), detail=wording.spread(cell))
+    figures = (figure_cell(findings, tier, workload, cell, wording.figure) for cell in cells)
+    return (head, *figures)
 
 
 # ------------------------------------------------------------------ deltas

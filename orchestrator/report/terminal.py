@@ -83,10 +83,10 @@ def _cell(cell: Cell) -> Text:
     line = Text(cell.text, style="italic yellow" if cell.missing else "")
     if cell.word:
         line.append(f" {cell.word}", style=_WORD_STYLE[cell.word])
-    if cell.notes:
-        line.append(f" [{','.join(str(number) for number in cell.notes)}]", style="yellow")
     if cell.detail:
         line.append(f"\n{cell.detail}", style="dim")
+    if cell.notes:
+        line.append(f" [{','.join(str(number) for number in cell.notes)}]", style="yellow")
     return line
 
 

@@ -40,7 +40,7 @@ def test_a_doubt_about_every_run_is_said_once() -> None:
     found = Findings(campaign, replace(report_verdicts.verdict(), baseline="ultra", doubts=doubts))
     assert found.notes("insert", "ultra") == ()
     assert [(note.text, note.advice, note.where) for note in found.footnotes] == [
-        ("The client was busy.", "Use two.", "every run")
+        ("The client was busy.", "Use two.", "every finished run")
     ]
 
 

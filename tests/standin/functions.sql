@@ -1,0 +1,23 @@
+-- What YSQL offers beyond PostgreSQL, as far as it is asked for. Facts of the universe come from
+-- files that the node's program writes.
+ALTER FUNCTION pg_catalog.version() RENAME TO standin_postgresql_version;
+
+CREATE FUNCTION pg_catalog.version() RETURNS text LANGUAGE sql STABLE SECURITY DEFINER AS $$
+  SELECT trim(pg_read_file('/run/standin/banner')) $$;
+
+CREATE FUNCTION pg_catalog.yb_servers(
+  OUT host text, OUT port bigint, OUT num_connections bigint, OUT node_type text, OUT cloud text,
+  OUT region text, OUT zone text, OUT public_ip text, OUT uuid text)
+RETURNS SETOF record LANGUAGE sql STABLE SECURITY DEFINER AS $$
+  SELECT s.host, 5433::bigint, 0::bigint, 'primary', split_part(s.zone, '.', 1),
+         split_part(s.zone, '.', 2), split_part(s.zone, '.', 3), '', s.uuid
+  FROM json_to_recordset(pg_read_file('/run/standin/servers.json')::json)
+       AS s(host text, zone text, uuid text) $$;
+
+CREATE FUNCTION pg_catalog.yb_get_effective_transaction_isolation_level()
+RETURNS text LANGUAGE sql STABLE AS $$ SELECT 'repeatable read' $$;
+
+CREATE FUNCTION pg_catalog.yb_table_properties(
+  oid, OUT num_tablets bigint, OUT num_hash_key_columns bigint, OUT is_colocated boolean)
+LANGUAGE sql STABLE AS $$
+  SELECT count(*), 1::bigint, false FROM pg_catalog.yb_servers() $$;

@@ -1,0 +1,177 @@
+"""Metrics that move with what the node did, in the shapes of the servers' pages.
+
+A write is logged at once, flushed in pieces and merged a little later, so that "until it is quiet"
+has something to wait for. Three tables of a tablet each, besides the sums.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import Any
+
+TABLES = ("sbtest1", "sbtest2", "transactions")
+PIECE_BYTES = 256 * 1024
+MERGE_S = 2.0
+SYNC_US = 900
+HISTOGRAM_PARTS = ("min", "mean", "percentile_75", "percentile_95", "percentile_99",
+                   "percentile_99_9", "percentile_99_99", "max")  # fmt: skip
+
+
+class Activity:
+    """What clients did on this node. Guarded: many threads tell, one page asks."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.statements = 0
+        self.bytes_in = 0
+        self.flushed = 0
+        self.flushed_at = 0.0
+        self.since_reset = 0
+
+    def tell(self, statements: int, bytes_in: int) -> None:
+        with self._lock:
+            self.statements += statements
+            self.since_reset += statements
+            self.bytes_in += bytes_in
+            if self.bytes_in - self.flushed >= PIECE_BYTES:
+                self._flush()
+
+    def flush(self) -> None:
+        with self._lock:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self.bytes_in > self.flushed:
+            self.flushed, self.flushed_at = self.bytes_in, time.monotonic()
+
+    def numbers(self) -> dict[str, int]:
+        with self._lock:
+            share = min(1.0, (time.monotonic() - self.flushed_at) / MERGE_S)
+            return {
+                "statements": self.statements,
+                "bytes": self.bytes_in,
+                "flushed": self.flushed,
+                "merged": int(1.5 * self.flushed * share),
+                "files": 1 + self.flushed // (4 * PIECE_BYTES),
+            }
+
+    def take_percentile(self, reset: bool) -> int:
+        """What percentiles of the time since the last reading show; 0 where nothing happened."""
+        with self._lock:
+            shown = SYNC_US if self.since_reset else 0
+            if reset:
+                self.since_reset = 0
+            return shown
+
+
+def entities(server: str, activity: Activity, reset: bool) -> list[dict[str, Any]]:
+    """`/metrics` of a master or tablet server, unfiltered."""
+    now = activity.numbers()
+    shown = activity.take_percentile(reset)
+    found: list[dict[str, Any]] = [
+        {"type": "server", "id": f"yb.{server}", "attributes": {}, "metrics": _server(now)}
+    ]
+    for number, table in enumerate(TABLES):
+        about = {"namespace_name": "bench", "table_name": table, "table_id": f"{number:032x}"}
+        found.append(
+            {"type": "tablet", "id": f"{number:032x}", "attributes": about,
+             "metrics": _tablet(now, number)}
+        )  # fmt: skip
+        found.append(
+            {"type": "table", "id": f"{number:032x}", "attributes": about,
+             "metrics": _table(now, number, shown)}
+        )  # fmt: skip
+    found.append(
+        {"type": "cluster", "id": "yb.cluster", "attributes": {},
+         "metrics": [{"name": "is_load_balancing_enabled", "value": True}]}
+    )  # fmt: skip
+    return found
+
+
+def _part(total: int, number: int) -> int:
+    """A table's share, so that the shares of all add up."""
+    return total // len(TABLES) + (total % len(TABLES) if number == 0 else 0)
+
+
+def _server(now: dict[str, int]) -> list[dict[str, Any]]:
+    return [
+        {"name": "block_cache_usage", "value": 1_000_000},
+        {"name": "cpu_utime", "value": now["statements"]},
+        # Repeated at this level by some releases: a reader must not count it twice.
+        {"name": "log_bytes_logged", "value": now["bytes"]},
+    ]
+
+
+def _tablet(now: dict[str, int], number: int) -> list[dict[str, Any]]:
+    values = {
+        "log_bytes_logged": now["bytes"],
+        "rocksdb_flush_write_bytes": now["flushed"],
+        "rocksdb_compact_write_bytes": now["merged"],
+        "rocksdb_compact_read_bytes": now["merged"],
+        "intentsdb_rocksdb_flush_write_bytes": now["flushed"] // 2,
+        "intentsdb_rocksdb_compact_write_bytes": 0,
+        "rocksdb_block_cache_hit": now["statements"] * 3,
+        "rocksdb_block_cache_miss": now["statements"],
+        "rocksdb_stall_micros": 0,
+        "rocksdb_current_version_num_sst_files": now["files"],
+        "rocksdb_current_version_sst_files_size": now["flushed"],
+        "majority_sst_files_rejections": 0,
+        "transaction_conflicts": now["statements"] // 1000,
+        "rocksdb_sequence_number": 1_125_899_906_842_624,
+    }
+    return [{"name": name, "value": _part(value, number)} for name, value in values.items()]
+
+
+def _table(now: dict[str, int], number: int, shown: int) -> list[dict[str, Any]]:
+    syncs = _part(now["statements"] // 10, number)
+    found = []
+    for name, micros in (("log_sync_latency", SYNC_US), ("log_append_latency", 40)):
+        parts = dict.fromkeys(HISTOGRAM_PARTS, shown)
+        found.append({"name": name, "total_count": syncs, **parts, "total_sum": syncs * micros})
+    return found
+
+
+def filtered(found: list[dict[str, Any]], parts: list[str]) -> list[dict[str, Any]]:
+    """Only metrics whose name has one of the parts, as `?metrics=a,b` asks."""
+    if not parts:
+        return found
+    return [
+        {**entity, "metrics": [m for m in entity["metrics"] if any(p in m["name"] for p in parts)]}
+        for entity in found
+    ]
+
+
+def as_json(found: list[dict[str, Any]]) -> str:
+    return json.dumps(found)
+
+
+def as_prometheus(found: list[dict[str, Any]], at: str, now_ms: int) -> str:
+    """`/prometheus-metrics`: labels, and a time in milliseconds after every value."""
+    lines = []
+    for entity in found:
+        labels = {"exported_instance": at, "metric_type": entity["type"], **entity["attributes"]}
+        inner = ",".join(f'{key}="{value}"' for key, value in labels.items())
+        for metric in entity["metrics"]:
+            name = metric["name"]
+            if "value" in metric:
+                lines += [f"# HELP {name} {name}", f"# TYPE {name} gauge"]
+                lines.append(f"{name}{{{inner}}} {int(metric['value'])} {now_ms}")
+            else:
+                lines.append(f"{name}_sum{{{inner}}} {metric['total_sum']} {now_ms}")
+                lines.append(f"{name}_count{{{inner}}} {metric['total_count']} {now_ms}")
+    return "\n".join(lines) + "\n"
+
+
+def statements(activity: Activity) -> list[dict[str, Any]]:
+    """`/metrics` of YSQL."""
+    done = activity.numbers()["statements"]
+    prefix = "handler_latency_yb_ysqlserver_SQLProcessor"
+    return [
+        {"type": "server", "id": "yb.ysqlserver", "metrics": [
+            {"name": f"{prefix}_SelectStmt", "count": done, "sum": done * 300, "rows": done},
+            {"name": f"{prefix}_InsertStmt", "count": 0, "sum": 0, "rows": 0},
+            {"name": f"{prefix}_Transactions", "count": done, "sum": done * 300, "rows": done},
+        ]}
+    ]  # fmt: skip

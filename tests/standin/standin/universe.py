@@ -1,0 +1,156 @@
+"""What the leading master knows: which nodes there are, which live, how many copies are kept.
+
+The first node holds it, and writes down what YSQL's functions tell of it. Other nodes send a sign
+of life twice a second.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+import time
+import uuid
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from standin.metrics import Activity
+from standin.pages import Page, Query
+
+BEAT_S = 0.5
+DEAD_AFTER_S = 3.0  # of the real one: 60
+VOTING = 3
+_SERVERS = Path("/run/standin/servers.json")
+_COUNT_TABLES = """SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'i') AND n.nspname = 'public'"""
+
+
+@dataclass
+class Member:
+    host: str
+    zone: str
+    uuid: str = field(default_factory=lambda: uuid.uuid4().hex)
+    heard_at: float = 0.0
+    bytes: int = 0
+    files: int = 1
+
+
+class Universe:
+    """Guarded: pages and beats come from many threads. `keep` is where it survives a restart."""
+
+    def __init__(self, keep: Path, activity: Activity) -> None:
+        self._lock = threading.RLock()
+        self._keep, self._activity = keep, activity
+        self.members: dict[str, Member] = {}
+        self.copies = 1
+        self._leaders: tuple[float, int] = (0.0, 0)
+        if keep.is_file():
+            kept = json.loads(keep.read_text())
+            self.copies = kept["copies"]
+            for row in kept["members"]:
+                self.members[row["host"]] = Member(**{**row, "heard_at": 0.0})
+        self._write()
+
+    def hear(self, host: str, zone: str, size: int = 0, files: int = 1) -> None:
+        with self._lock:
+            is_new = host not in self.members
+            member = self.members.setdefault(host, Member(host, zone))
+            member.heard_at, member.bytes, member.files = time.monotonic(), size, files
+            if is_new:
+                if len(self.members) == VOTING and self.copies == 1:
+                    self.copies = VOTING
+                self._write()
+
+    def place(self, copies: int) -> bool:
+        with self._lock:
+            if copies > len(self.members):
+                return False
+            self.copies = copies
+            self._write()
+            return True
+
+    def masters(self) -> list[str]:
+        with self._lock:
+            return sorted(self.members)[: max(VOTING, self.copies)]
+
+    def _alive(self, member: Member) -> bool:
+        return time.monotonic() - member.heard_at < DEAD_AFTER_S
+
+    def _write(self) -> None:
+        rows = [asdict(member) for member in self.members.values()]
+        self._keep.parent.mkdir(parents=True, exist_ok=True)
+        self._keep.write_text(json.dumps({"copies": self.copies, "members": rows}))
+        fresh = _SERVERS.with_suffix(".new")
+        fresh.write_text(json.dumps(rows))
+        fresh.replace(_SERVERS)
+
+    # -------------------------------------------------------------- pages of the leader
+
+    def pages(self) -> dict[str, Page]:
+        return {
+            "/api/v1/tablet-servers": self._tablet_servers,
+            "/api/v1/health-check": self._health,
+            "/api/v1/cluster-config": self._config,
+            "/api/v1/is-leader": lambda _: (200, {"STATUS": "OK"}),
+            "/api/v1/tablet-under-replication": lambda _: (200, {"underreplicated_tablets": []}),
+            "/standin/beat": self._beat,
+            "/standin/place": self._place,
+            "/standin/masters": lambda _: (200, self.masters()),
+        }
+
+    def _beat(self, query: Query) -> tuple[int, Any]:
+        size, files = int(query["bytes"][0]), int(query["files"][0])
+        self.hear(query["host"][0], query["zone"][0], size, files)
+        return 200, {"masters": self.masters()}
+
+    def _place(self, query: Query) -> tuple[int, Any]:
+        done = self.place(int(query["rf"][0]))
+        return (200, {}) if done else (400, {"error": "not enough nodes"})
+
+    def _tablet_servers(self, _: Query) -> tuple[int, Any]:
+        tables = self._tables()
+        with self._lock:
+            rows = {}
+            for member in self.members.values():
+                cloud, region, zone = member.zone.split(".")
+                alive = self._alive(member)
+                rows[f"{member.host}:9000"] = {
+                    "time_since_hb_sec": round(time.monotonic() - member.heard_at, 2),
+                    "status": "ALIVE" if alive else "DEAD",
+                    "num_sst_files": member.files,
+                    "total_sst_file_size_bytes": member.bytes,
+                    "uncompressed_sst_file_size_bytes": 2 * member.bytes,
+                    "path_metrics": [{"path": "/home/yugabyte/yb_data/data"}],
+                    "user_tablets_total": tables * len(self.members) if alive else 0,
+                    "user_tablets_leaders": tables if alive else 0,
+                    "cloud": cloud,
+                    "region": region,
+                    "zone": zone,
+                }
+            return 200, {"": rows}
+
+    def _health(self, _: Query) -> tuple[int, Any]:
+        with self._lock:
+            dead = [m.uuid for m in self.members.values() if not self._alive(m)]
+            short = ["0" * 32] if len(self.members) - len(dead) < self.copies else []
+        answer = {"dead_nodes": dead, "most_recent_uptime": 1, "under_replicated_tablets": short}
+        return 200, answer
+
+    def _config(self, _: Query) -> tuple[int, Any]:
+        content: dict[str, Any] = {"version": 1, "cluster_uuid": "stand-in"}
+        if self.copies > 1:
+            live = {"num_replicas": self.copies, "placement_blocks": []}
+            content["replication_info"] = {"live_replicas": live}
+        return 200, content
+
+    def _tables(self) -> int:
+        """Tables and indexes in the generator's database, looked at once in two seconds."""
+        at, found = self._leaders
+        if time.monotonic() - at > 2.0:
+            command = ["psql", "-XAtq", "-h", "/run/standin", "-p", "6432", "-U", "yugabyte",
+                       "-d", "bench", "-c", _COUNT_TABLES]  # fmt: skip
+            done = subprocess.run(command, capture_output=True, text=True)
+            found = int(done.stdout) if done.returncode == 0 else 0
+            self._leaders = (time.monotonic(), found)
+        return found

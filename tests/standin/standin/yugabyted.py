@@ -1,0 +1,316 @@
+"""`yugabyted`: starts a node in the foreground, as far as a client can see from outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import ssl
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any, NoReturn
+from urllib.parse import urlencode
+
+from standin import options, pages
+from standin.front import PG_PORT, Front
+from standin.metrics import Activity
+from standin.universe import BEAT_S, Universe
+
+VERSION = os.environ.get("STANDIN_VERSION", "2.18.1.0-b84")
+RUN = Path("/run/standin")
+_PG_ARGS = ("shared_buffers=32MB", "max_connections=300", "fsync=off", "full_page_writes=off",
+            f"port={PG_PORT}", f"unix_socket_directories={RUN}", "logging_collector=off")  # fmt: skip
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def fail(text: str) -> NoReturn:
+    say(f"ERROR: {text}")
+    raise SystemExit(1)
+
+
+def main() -> None:
+    asked = options.start_parser(VERSION).parse_args()
+    if asked.command == "version":
+        say(f"stand-in for YugabyteDB {VERSION}")
+    elif asked.command == "configure":
+        _place_data(asked.rf, Path(asked.base_dir))
+    else:
+        Node(asked).start()
+
+
+def _place_data(copies: str, base: Path) -> None:
+    conf = json.loads((base / "conf/yugabyted.conf").read_text())
+    first = conf["join"] or conf["advertise_address"]
+    try:
+        get(f"http://{first}:7000/standin/place?rf={copies}")
+    except OSError as error:
+        fail(f"not enough nodes to set-up a RF-{copies} cluster ({error})")
+    say("Configuration successful.")
+
+
+def get(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=3) as answer:
+        return json.loads(answer.read())
+
+
+class Node:
+    def __init__(self, asked: Any) -> None:
+        self.asked = asked
+        self.base = Path(asked.base_dir or Path.home() / "var")
+        self.data = self.base / "data"
+        self.conf_file = self.base / "conf/yugabyted.conf"
+        self.conf: dict[str, Any] = {
+            "advertise_address": "", "join": "", "current_masters": "", "database_password": None,
+            "cluster_member": False, "secure": False, "cloud_location": "cloud1.datacenter1.rack1",
+            "master_flags": "", "tserver_flags": "",
+        }  # fmt: skip
+        if self.conf_file.is_file():
+            self.conf.update(json.loads(self.conf_file.read_text()))
+        self.activity = Activity()
+        self.universe: Universe | None = None
+        self.postgres: subprocess.Popen[bytes] | None = None
+
+    # -------------------------------------------------------------- checks, as the real one's
+
+    def start(self) -> None:
+        for folder in ("data", "logs", "conf"):
+            (self.base / folder).mkdir(parents=True, exist_ok=True)
+        self._refuse_second_start()
+        time.sleep(float(os.environ.get("STANDIN_SLOW_S", "0")))
+        self._read_asked()
+        self._check_join()
+        self._check_certificates()
+        master = self._flags("master")
+        tserver = self._flags("tserver")
+        self._check_durability(tserver)
+        if self.asked.background != "false":
+            fail("the stand-in knows only --background=false: in a container nothing would be left")
+        (self.data / "yugabyted.pid").write_text(str(os.getpid()))
+        for name in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(name, self._killed)
+        say("Starting yugabyted...")
+        self._run(master, tserver)
+
+    def _refuse_second_start(self) -> None:
+        file = self.data / "yugabyted.pid"
+        if not file.is_file():
+            return
+        command = Path(f"/proc/{file.read_text()}/cmdline")
+        mine = int(file.read_text()) == os.getpid()
+        if not mine and command.is_file() and b"yugabyted" in command.read_bytes():
+            say("yugabyted is already running!")
+            raise SystemExit(1)
+
+    def _read_asked(self) -> None:
+        asked, conf = self.asked, self.conf
+        address = asked.advertise_address or conf["advertise_address"]
+        if problem := options.address_problem(address, VERSION):
+            fail(problem)
+        location = asked.cloud_location or conf["cloud_location"]
+        if len(location.split(".")) != 3:
+            fail("Incorrect format used for flag --cloud_location")
+        conf.update(
+            advertise_address=address,
+            cloud_location=location,
+            join=asked.join or conf["join"],
+            secure=bool(asked.secure or conf["secure"]),
+            master_flags=asked.master_flags or conf["master_flags"],
+            tserver_flags=asked.tserver_flags or conf["tserver_flags"],
+        )
+
+    def _check_join(self) -> None:
+        if self.asked.join is None:
+            return
+        refused = os.environ.get("STANDIN_REFUSE_JOIN") == "1"
+        try:
+            varz = get(f"http://{self.asked.join}:7000/api/v1/varz")
+        except OSError:
+            varz = None
+        if varz is None or refused:
+            fail("master at the join ip provided is not reachable.")
+        flags = {flag["name"]: flag["value"] for flag in varz["flags"]}
+        if (flags["use_node_to_node_encryption"] == "true") != self.conf["secure"]:
+            fail("Cannot join a secure and an insecure node.")
+
+    def _check_certificates(self) -> None:
+        if not self.conf["secure"]:
+            return
+        address = self.conf["advertise_address"]
+        folder = self.base / "certs"
+        for name in ("ca.crt", f"node.{address}.crt", f"node.{address}.key"):
+            if not (folder / name).is_file():
+                fail(f"Trying to use {folder} as the certs directory. Correct certs not found")
+        key = (folder / f"node.{address}.key").stat()
+        if key.st_uid != 0 or key.st_mode & 0o077:
+            fail("the private key must belong to root and be closed to others")
+
+    def _flags(self, server: str) -> dict[str, str]:
+        try:
+            flags = options.server_flags(self.conf[f"{server}_flags"], server, VERSION)
+        except SystemExit as unknown:
+            (self.base / f"logs/{server}.err").write_text(f"{unknown}\n")
+            say(str(unknown))
+            fail(f"Failed to start {server}")
+        flags["fs_data_dirs"] = str(self.data)
+        if self.conf["secure"]:
+            flags["use_node_to_node_encryption"] = "true"
+            if server == "tserver":
+                flags["use_client_to_server_encryption"] = "true"
+        return flags
+
+    def _check_durability(self, flags: dict[str, str]) -> None:
+        """A file system without O_DIRECT: the real server refuses, or turns durability off."""
+        if flags["durable_wal_write"] != "true":
+            return
+        probe = self.data / ".direct"
+        try:
+            os.close(os.open(probe, os.O_CREAT | os.O_WRONLY | os.O_DIRECT))
+        except OSError:
+            if flags["require_durable_wal_write"] == "true":
+                fail("O_DIRECT is not allowed on this file system, but a durable WAL is required")
+            flags["durable_wal_write"] = "false"
+        probe.unlink(missing_ok=True)
+
+    # -------------------------------------------------------------- running
+
+    def _run(self, master: dict[str, str], tserver: dict[str, str]) -> None:
+        address = self.conf["advertise_address"]
+        first = self.conf["join"] or address
+        RUN.mkdir(exist_ok=True)
+        (RUN / "banner").write_text(
+            f"PostgreSQL 11.2-YB-{VERSION} on a stand-in for tests, which is not YugabyteDB"
+        )
+        leads = not self.conf["join"]
+        if leads:
+            self.universe = Universe(self.data / "yb-data/master/universe.json", self.activity)
+            self._start_postgres()
+        try:
+            self._serve_pages(address, first, master, tserver, leads)
+        except OSError as error:
+            fail(f"Error binding socket to {address}:7000: {error.strerror}")
+        front = Front(address, first, self.activity, self._tls(address))
+        threading.Thread(target=front.run, daemon=True).start()
+        self._beat(first, address)
+        if leads and self.conf["secure"] and not self.conf["database_password"]:
+            self._set_password()
+        self.conf["cluster_member"] = True
+        self._save()
+        say(f"+ Status : Running.\n+ YugabyteDB started successfully! (stand-in, {VERSION})")
+        while True:
+            time.sleep(BEAT_S)
+            self._beat(first, address)
+            if self.postgres is not None and self.postgres.poll() is not None:
+                fail("the PostgreSQL of the stand-in ended")
+
+    def _serve_pages(
+        self, address: str, first: str, master: dict[str, str], tserver: dict[str, str], leads: bool
+    ) -> None:
+        mine = pages.common("master", f"{address}:7000", master, VERSION, self.activity)
+        if self.universe is not None:
+            mine |= self.universe.pages()
+        else:
+            for path in ("tablet-servers", "health-check", "cluster-config"):
+                at = f"http://{first}:7000/api/v1/{path}"
+                mine[f"/api/v1/{path}"] = lambda _, at=at: (307, at)
+            mine["/api/v1/is-leader"] = lambda _: (503, "")
+        theirs = pages.common("tserver", f"{address}:9000", tserver, VERSION, self.activity)
+        theirs["/standin/flush"] = self._flush
+        pages.serve(address, 7000, mine)
+        pages.serve(address, 9000, theirs)
+        pages.serve(address, 13000, pages.ysql(self.activity))
+
+    def _flush(self, _: Any) -> tuple[int, Any]:
+        self.activity.flush()
+        return 200, {}
+
+    def _beat(self, first: str, address: str) -> None:
+        """A sign of life; the answer says who the masters are, which the node remembers."""
+        now = self.activity.numbers()
+        about = {"host": address, "zone": self.conf["cloud_location"],
+                 "bytes": now["flushed"], "files": now["files"]}  # fmt: skip
+        try:
+            masters = get(f"http://{first}:7000/standin/beat?{urlencode(about)}")["masters"]
+        except (OSError, urllib.error.URLError):
+            return
+        known = ",".join(f"{master}:7100" for master in masters)
+        if known != self.conf["current_masters"]:
+            self.conf["current_masters"] = known
+            self._save()
+
+    def _save(self) -> None:
+        fresh = self.conf_file.with_suffix(".new")
+        fresh.write_text(json.dumps(self.conf, indent=4))
+        fresh.replace(self.conf_file)
+
+    def _tls(self, address: str) -> ssl.SSLContext | None:
+        if not self.conf["secure"]:
+            return None
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        folder = self.base / "certs"
+        context.load_cert_chain(folder / f"node.{address}.crt", folder / f"node.{address}.key")
+        return context
+
+    # -------------------------------------------------------------- the PostgreSQL behind
+
+    def _start_postgres(self) -> None:
+        place = self.data / "pg_data"
+        if not place.is_dir():
+            subprocess.run(["cp", "-a", "/opt/pgdata", str(place)], check=True)
+        (place / "postmaster.pid").unlink(missing_ok=True)
+        (RUN / f".s.PGSQL.{PG_PORT}.lock").unlink(missing_ok=True)
+        shutil.chown(RUN, "postgres", "postgres")
+        method = "scram-sha-256" if self.conf["database_password"] else "trust"
+        self._write_hba(place, method)
+        for folder in (self.base, self.data):
+            folder.chmod(0o755)
+        arguments = [part for setting in _PG_ARGS for part in ("-c", setting)]
+        address = self.conf["advertise_address"]
+        with (self.base / "logs/tserver.err").open("ab") as log:
+            self.postgres = subprocess.Popen(
+                ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "postgres",
+                 "-D", str(place), "-c", f"listen_addresses={address}", *arguments],
+                stderr=log,
+            )  # fmt: skip
+        for _ in range(600):
+            if (RUN / f".s.PGSQL.{PG_PORT}").exists() and self._psql("SELECT 1"):
+                return
+            if self.postgres.poll() is not None:
+                fail((self.base / "logs/tserver.err").read_text()[-2000:])
+            time.sleep(0.05)
+        fail("the PostgreSQL of the stand-in did not start")
+
+    def _write_hba(self, place: Path, method: str) -> None:
+        text = f"local all all trust\nhost all all 0.0.0.0/0 {method}\n"
+        (place / "pg_hba.conf").write_text(text)
+
+    def _psql(self, sql: str) -> bool:
+        command = ["psql", "-XAtq", "-h", str(RUN), "-p", str(PG_PORT), "-U", "yugabyte", "-c", sql]
+        return subprocess.run(command, capture_output=True).returncode == 0
+
+    def _set_password(self) -> None:
+        """As the real one: a random one for the administrator, kept in its own file."""
+        password = secrets.token_hex(6)
+        if not self._psql(f"ALTER ROLE yugabyte PASSWORD '{password}'"):
+            fail("Could not update Postgress user password.")
+        self._write_hba(self.data / "pg_data", "scram-sha-256")
+        self._psql("SELECT pg_reload_conf()")
+        self.conf["database_password"] = password
+
+    def _killed(self, *_: Any) -> None:
+        """No slower stop: everything of this node is killed and recovers from its log."""
+        say("Shutting down...")
+        (self.data / "yugabyted.pid").unlink(missing_ok=True)
+        if self.postgres is not None:
+            self.postgres.kill()
+        os._exit(0)
