@@ -66,6 +66,8 @@ def make_plan(request: Request, root: Path) -> Plan:
     )
     for profile in bound:
         _known_mechanism(profile.tier.enforcement)
+    seed = {"seed": request.seed}
+    workloads = tuple(replace(one, options={**one.options, **seed}) for one in workloads)
     said = dict.fromkeys(choice.note for choice in chosen if choice.note)
     names = [profile.name for profile in bound]
     subject = workloads[0].name if len(workloads) == 1 else "compare"

@@ -183,6 +183,7 @@ def _run(
             "tier": dict(mechanism.facts()),
             "database_before": before,
             "database": dict(database.facts(cluster, world)),
+            "checked": dict(generator.verify(workload, cluster, world)),
         }
     draft.result = generator.read(workload, place / "raw", measure.start_s, measure.end_s)
 

@@ -286,6 +286,9 @@ class LoadGenerator(Protocol):
         LoadError where the generator fails, NodeError where a database node dies meanwhile.
         """
 
+    def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
+        """After a run: whether the data are as they must be. LoadError where not."""
+
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
         """Raw files → figures of the window [start_s, end_s]. Pure: needs no Docker."""
 

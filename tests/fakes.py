@@ -201,6 +201,10 @@ class FakeGenerator:
             Phase("measure", middle_s, middle_s + workload.measure_s),
         )
 
+    def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
+        self._log.say("verify")
+        return {}
+
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
         self._log.say("read")
         table = transaction_table([(start_s + 0.5, 0.1, "point_select", 0)])

@@ -37,6 +37,8 @@ ATTEMPTS, HISTOGRAMS = "attempts.tsv", "histograms.json"
 
 # Both clocks are cut to whole milliseconds: attempts one by one, raw.csv by a constant offset.
 _CLOCKS_APART_S = 0.0015
+# More attempts without a row than this, and a clock was set during the run.
+_MAX_UNPLACED_SHARE = 0.01
 _KINDS = {"Aborted": "rolled back", "Retryable": "refused", "not be retried": "error"}
 _OURS = {each.name: each.ours for each in TYPES}
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -81,16 +83,18 @@ def read_table(out: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
 def _with_outcomes(
     rows: pd.DataFrame, attempts: pd.DataFrame, histograms: Mapping[str, Any]
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    if not histograms or _tally(attempts) != _tally_of(histograms):
-        return _settle(rows, attempts.assign(row=-1)[:0]), {"outcomes_known": False}
-    attempts = attempts.assign(row=_place(rows, attempts))
-    outside = attempts["row"] < 0
-    unplaced = outside & _during(attempts["time_s"], rows)
-    return _settle(rows, attempts[~outside]), {
-        "outcomes_known": True,
-        "attempts_outside_window": int((outside & ~unplaced).sum()),
-        "attempts_unplaced": int(unplaced.sum()),
+    placed = attempts.assign(row=_place(rows, attempts))
+    outside = placed["row"] < 0
+    unplaced = int((outside & _during(attempts, rows)).sum())
+    facts = {
+        "outcomes_known": bool(histograms)
+        and _tally(attempts) == _tally_of(histograms)
+        and unplaced <= _MAX_UNPLACED_SHARE * len(attempts),
+        "attempts_outside_window": int(outside.sum()) - unplaced,
+        "attempts_unplaced": unplaced,
     }
+    told = placed[~outside] if facts["outcomes_known"] else placed[:0]
+    return _settle(rows, told), facts
 
 
 # ------------------------------------------------------------------ files
@@ -247,15 +251,14 @@ def _settle(rows: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(outcome=outcome, retries=retries, sqlstate=states)
 
 
-def _during(time_s: pd.Series, rows: pd.DataFrame) -> pd.Series:
-    """Whether an instant lies well inside the time that the rows cover, so that it needs a row.
-
-    A transaction that spans the window's begin or end has none; a second covers nearly all such.
-    """
-    if rows.empty:
-        return pd.Series(False, index=time_s.index)
-    end_s = float((rows["start_s"] + rows["latency_s"]).max())
-    return time_s.between(float(rows["start_s"].min()) + 1.0, end_s - 1.0)
+def _during(attempts: pd.DataFrame, rows: pd.DataFrame) -> pd.Series:
+    """Whether an attempt lies between the first and the last row of its terminal, so that it needs
+    a row. A transaction that spans the window's begin or end has none."""
+    ended_s = rows["start_s"] + rows["latency_s"]
+    begin_s = rows.groupby("terminal")["start_s"].min() + _CLOCKS_APART_S
+    end_s = ended_s.groupby(rows["terminal"]).max() - _CLOCKS_APART_S
+    time_s, terminal = attempts["time_s"], attempts["terminal"]
+    return (time_s > terminal.map(begin_s)) & (time_s < terminal.map(end_s))
 
 
 # ------------------------------------------------------------------ counts

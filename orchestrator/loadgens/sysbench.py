@@ -12,13 +12,14 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from orchestrator import images, transactions
+from orchestrator import consistency, images, transactions
 from orchestrator.errors import LoadError, UsageError
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
 from orchestrator.protocols import ContainerSpec, Mount, Result, World
@@ -87,6 +88,7 @@ class Sysbench:
             *_connection(cluster),
             *_flags(workload.dataset.parameters),
             f"--workers={workload.loader_threads}",
+            f"--seed={workload.options.get('seed', 1)}",
         ]
         if cluster.database != "postgresql":
             argv.append(f"--dialect={cluster.database}")
@@ -140,6 +142,16 @@ class Sysbench:
             Phase("warm-up", start_s, middle_s),
             Phase("measure", middle_s, middle_s + workload.measure_s),
         )
+
+    def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
+        """The conditions beside the script, if it has any; a broken one voids the run."""
+        conditions = (world.root / "workloads" / workload.script).with_name("consistency.sql")
+        if not conditions.is_file():
+            return {}
+        world.tell.step("checking that the data are still consistent")
+        found = consistency.check(conditions.read_text(), cluster.endpoints[0])
+        consistency.raise_if_broken(found)
+        return {"consistency": [asdict(one) for one in found]}
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
         table = read_records(out)

@@ -23,6 +23,7 @@ from orchestrator.report.series import Series
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
 _WIDTH, _HEIGHT = 320, 150
 _CAP_IN_VIEW = 2.0
+_FEW_POINTS = 60  # of a whole chart: dots then show where the seconds are
 _SHADE = "#808080"
 _INK, _QUIET, _GRID = "#444444", "#666666", "#dddddd"
 _Layers = alt.LayerChart | alt.FacetChart
@@ -75,7 +76,7 @@ def over_time(
     table = series.table.assign(value=(series.table["value"] * factor).round(6))
     start_s = min(float(table["seconds"].min()), 0.0)
     heading = {"title": {"text": title, "subtitle": unit}}
-    spec = dict(_over_time_spec(tuple(tiers), bool(limits))) | heading
+    spec = dict(_over_time_spec(tuple(tiers), bool(limits), len(table) < _FEW_POINTS)) | heading
     return _svg(
         spec,
         runs=table.to_dict("records"),
@@ -85,11 +86,14 @@ def over_time(
 
 
 @cache
-def _over_time_spec(tiers: tuple[str, ...], with_caps: bool) -> Mapping[str, Any]:
+def _over_time_spec(tiers: tuple[str, ...], with_caps: bool, with_dots: bool) -> Mapping[str, Any]:
     """The drawing without its data: altair takes its time, so each kind is made once."""
     x = alt.X("seconds:Q", title="seconds since measuring began", scale=alt.Scale(nice=False))
     y = alt.Y("value:Q", title=None, scale=alt.Scale(zero=True))
-    line = alt.Chart(alt.NamedData("runs")).mark_line(strokeWidth=1.2, opacity=0.85, clip=True)
+    dots = alt.OverlayMarkDef(size=12, filled=True) if with_dots else False
+    line = alt.Chart(alt.NamedData("runs")).mark_line(
+        strokeWidth=1.2, opacity=0.85, clip=True, point=dots
+    )
     lines = line.encode(x=x, y=y, color=_colour(tiers), detail="run:N")
     layers = [_warm_up_shade(), alt.layer(lines)]
     if with_caps:

@@ -92,8 +92,14 @@ def _pairs(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[Cell, C
 
 
 def _value(name: str, value: Any) -> str:
-    if name.endswith("_bytes") and isinstance(value, (int, float)):
-        return units.format_bytes(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (int, float)):
+        if name.endswith("bytes_per_s"):
+            return units.format_bytes_per_s(value)
+        if name.endswith("bytes"):
+            return units.format_bytes(value)
+        return f"{value:.6g}" if isinstance(value, float) else str(value)
     if isinstance(value, (list, tuple)):
         return ", ".join(str(item) for item in value)
     return str(value)
@@ -162,28 +168,37 @@ def _named(values: Mapping[str, int | float | str]) -> str:
     )
 
 
-_SHOWN_ELSEWHERE = ("data", "cache")
-_NOT_SETTINGS = ("database_before", "telemetry")
+# Data and cache have a section of their own; the others are what a run did, not how it was set.
+_NOT_SETTINGS = frozenset({"data", "cache", "telemetry", "database_before", "since_reset"})
 
 
 def _read_back(findings: Findings) -> tuple[Table | Paragraph, ...]:
-    """Facts of each tier's first finished run; a value that all tiers share is given once."""
-    first: dict[str, dict[str, str]] = {}
-    for data in findings.campaign.runs:
-        record = data.record
-        if record.outcome == "done" and record.run.profile not in first:
-            settings = {k: v for k, v in record.facts.items() if k not in _NOT_SETTINGS}
-            pairs = _pairs(settings)
-            first[record.run.profile] = {name.text: value.text for name, value in pairs}
-    if not first:
+    """Facts in which all finished runs of a tier agree; given once where all tiers do."""
+    facts = {tier: _constant(findings, tier) for tier in findings.tiers}
+    known = {tier: found for tier, found in facts.items() if found}
+    if not known:
         return (Paragraph("Nothing: no run was finished."),)
-    names = dict.fromkeys(name for facts in first.values() for name in facts)
+    names = dict.fromkeys(name for found in known.values() for name in found)
     rows = tuple(
-        (Cell(name), Cell(_shared({tier: facts.get(name) for tier, facts in first.items()})))
+        (Cell(name), Cell(_shared({tier: found.get(name) for tier, found in known.items()})))
         for name in names
-        if name.rpartition(".")[2] not in _SHOWN_ELSEWHERE
     )
     return (Table((Column("Fact"), Column("Value")), rows),)
+
+
+def _constant(findings: Findings, tier: str) -> dict[str, str]:
+    """A fact that changes from run to run is a measurement, and stands in the run's record."""
+    runs = [
+        {name.text: value.text for name, value in _pairs(data.record.facts)}
+        for data in findings.campaign.runs
+        if data.record.outcome == "done" and data.record.run.profile == tier
+    ]
+    return {
+        name: value
+        for name, value in (runs[0].items() if runs else ())
+        if not _NOT_SETTINGS & set(name.split("."))
+        and all(run.get(name, value) == value for run in runs)
+    }
 
 
 def _shared(values: Mapping[str, str | None]) -> str:

@@ -5,6 +5,7 @@ The report never computes a figure of its own: what is shown comes from `Verdict
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -188,9 +189,35 @@ def _runs_named(runs: Sequence[Run]) -> str:
 
 
 def _footnote(number: int, doubts: tuple[Doubt, ...], finished: frozenset[int]) -> Footnote:
-    texts = dict.fromkeys(sentence(doubt.text.strip()) for doubt in doubts)
+    texts = spanning([sentence(doubt.text.strip()) for doubt in doubts])
     advice = sentence(doubts[0].advice.strip())
-    return Footnote(number, some(list(texts)), advice, _where(doubts, finished))
+    return Footnote(number, some(texts), advice, _where(doubts, finished))
+
+
+_NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?")
+
+
+def spanning(texts: Sequence[str]) -> tuple[str, ...]:
+    """Texts alike but for their numbers become one: `92 % busy`, `97 % busy` → `92–97 % busy`."""
+    alike: dict[str, list[str]] = {}
+    for text in texts:
+        alike.setdefault(_NUMBER.sub("#", text), []).append(text)
+    return tuple(_span(group) for group in alike.values())
+
+
+def _span(texts: Sequence[str]) -> str:
+    columns = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
+    ends = iter([(min(c, key=_as_float), max(c, key=_as_float)) for c in columns])
+
+    def put(_: re.Match[str]) -> str:
+        low, high = next(ends)
+        return low if low == high else f"{low}–{high}"
+
+    return _NUMBER.sub(put, texts[0])
+
+
+def _as_float(number: str) -> float:
+    return float(number.replace(",", ""))
 
 
 def some(sentences: Sequence[str]) -> str:

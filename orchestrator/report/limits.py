@@ -11,16 +11,13 @@ from orchestrator.report.findings import Findings
 _SHOWN = {
     "iops_of_cap_pct": ("IOPS, of cap", "%"),
     "bandwidth_of_cap_pct": ("Bandwidth, of cap", "%"),
-    "burst_credit_left_pct": ("Burst credit left", "%"),
     "disk_await_s": ("Time per I/O", "s"),
     "disk_queue_depth": ("I/Os in flight", ""),
     "cpu_pct": ("Node CPU", "%"),
     "client_cpu_pct": ("Client CPU", "%"),
     "host_cpu_pct": ("Machine CPU", "%"),
-    "memory_pressure_pct": ("Memory pressure", "%"),
     "sessions_reading_pct": ("Sessions reading", "%"),
     "log_syncing_pct": ("Log syncing", "%"),
-    "nopm_of_ceiling_pct": ("NOPM, of ceiling", "%"),
 }
 _REMARK = (
     "Figures of the busiest database node while measuring. Of cap: median second, in percent of "

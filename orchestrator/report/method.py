@@ -30,12 +30,12 @@ def method(findings: Findings) -> Section:
 
 def _method(plan: Plan) -> Paragraph:
     margin = units.format_quantity(plan.margin_pct, "%")
+    times = "once" if plan.repetitions == 1 else f"{plan.repetitions} times"
     return Paragraph(
-        f"Every tier ran every workload {wording.count(plan.repetitions, 'time')}, "
-        "round by round in an order that turns about, so that a slow drift of the "
-        "machine favours none; the warm-up is recorded and not counted. A change is the ratio of "
-        "the contender's mean to the baseline's, with a 95 % interval from the spread between "
-        f"repetitions; a tier is called the same where that whole interval lies within ±{margin}, "
+        f"Every tier ran every workload {times}, round by round in an order that turns about, so "
+        "that a slow drift of the machine favours none; the warm-up is recorded and not counted. "
+        "A change is the ratio of the contender's mean to the baseline's, with a 95 % interval "
+        f"from the spread between repetitions; a tier is called the same where that whole interval lies within ±{margin}, "
         "better or worse where it lies on one side of no change and so many comparisons do not "
         "make that likely by chance, and inconclusive otherwise. The long form is docs/METHOD.md."
     )

@@ -30,7 +30,7 @@ LOADING = [
 ]
 GATE = ["gate of premium"]
 UP = ["disks of premium up", "network up", "database up", "client up"]
-MEASURED = ["begin measuring", "warm", "run point-select"]
+MEASURED = ["begin measuring", "warm", "run point-select", "verify"]
 DOWN = ["client down", "logs of node-1", "database down", "network down", "disks of premium down"]
 
 

@@ -44,13 +44,21 @@ def test_a_doubt_about_every_run_is_said_once() -> None:
     ]
 
 
-def test_many_doubts_of_a_kind_are_counted(findings: Findings) -> None:
-    doubts = tuple(Doubt("drift", f"fell by {run} %", "wait", run) for run in range(3, 9))
+def test_doubts_alike_but_for_their_numbers_are_one(findings: Findings) -> None:
+    doubts = tuple(
+        Doubt("drift", f"fell by {run * 3:,} % in all", "wait", run) for run in (4, 3, 400)
+    )
+    found = Findings(findings.campaign, replace(findings.verdict, doubts=doubts))
+    assert [note.text for note in found.footnotes] == ["Fell by 9–1,200 % in all."]
+    assert found.footnotes[0].where == "runs 3–4, 400"
+
+
+def test_many_unlike_doubts_of_a_kind_are_counted(findings: Findings) -> None:
+    doubts = tuple(Doubt("drift", f"{word} fell", "wait", 3) for word in ("a", "b", "c", "d", "e"))
     found = Findings(findings.campaign, replace(findings.verdict, doubts=doubts))
     assert [note.text for note in found.footnotes] == [
-        "Fell by 3 %. Fell by 4 %. Fell by 5 %. And 3 more like this, in verdict.json."
+        "A fell. B fell. C fell. And 2 more like this, in verdict.json."
     ]
-    assert found.footnotes[0].where == "runs 3–8"
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ LEVELS = {
     "host": HANDS,
     "console": HANDS,
     "catalogue": HANDS,
+    "consistency": PARTS,
     "images": PARTS,
     "provision": PARTS,
     "doctor": PARTS,

@@ -11,6 +11,7 @@
 --                       stock_level in a terminal's deck, which is shuffled and dealt
 --                       again and again: exact shares, and less noise between runs than
 --                       independent draws (clause 5.2.4.2 allows both)
+--   --warehouses (0)    if not 0: the run ends at once unless the data set has so many
 --   --db-ps-mode (auto) disable: statements are parsed at every execution
 -- Reads scale and C constants of the data set from its table tpcc_facts. Not TPC-C: not
 -- audited, not compliant, comparable only with itself. Facts: specification 5.11.
@@ -30,6 +31,7 @@ for i, t in ipairs(transactions.types) do types[i] = t.name end
 
 sysbench.cmdline.options = loop.add_options{
    think = {"none, or spec for keying and think times", "none"},
+   warehouses = {"Warehouses that the data set must have (0: any)", 0},
    weights = {"Cards of each transaction type in the deck", "45,43,4,4,4"},
 }
 sysbench.cmdline.commands = {}
@@ -56,6 +58,10 @@ local function read_facts(conn)
    local complete = tonumber(conn:exec("SELECT count(*) FROM tpcc_loaded WHERE complete AND w_id > 0")[1][1])
    if complete ~= facts.warehouses then
       error(string.format("only %d of %d warehouses are loaded", complete, facts.warehouses), 0)
+   end
+   local asked = sysbench.opt.warehouses
+   if asked ~= 0 and asked ~= facts.warehouses then
+      error(string.format("the data set has %d warehouses, not %d", facts.warehouses, asked), 0)
    end
    facts.c_last_run = random.run_constant(facts.c_last, sysbench.opt.seed)
    return facts

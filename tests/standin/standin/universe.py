@@ -22,7 +22,8 @@ BEAT_S = 0.5
 DEAD_AFTER_S = 3.0  # of the real one: 60
 VOTING = 3
 _SERVERS = Path("/run/standin/servers.json")
-_COUNT_TABLES = """SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+_LOOK = """SELECT count(*), pg_database_size(current_database())
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'i') AND n.nspname = 'public'"""
 
 
@@ -32,7 +33,6 @@ class Member:
     zone: str
     uuid: str = field(default_factory=lambda: uuid.uuid4().hex)
     heard_at: float = 0.0
-    bytes: int = 0
     files: int = 1
 
 
@@ -44,7 +44,7 @@ class Universe:
         self._keep, self._activity = keep, activity
         self.members: dict[str, Member] = {}
         self.copies = 1
-        self._leaders: tuple[float, int] = (0.0, 0)
+        self._seen: tuple[float, int, int] = (0.0, 0, 0)
         if keep.is_file():
             kept = json.loads(keep.read_text())
             self.copies = kept["copies"]
@@ -52,11 +52,11 @@ class Universe:
                 self.members[row["host"]] = Member(**{**row, "heard_at": 0.0})
         self._write()
 
-    def hear(self, host: str, zone: str, size: int = 0, files: int = 1) -> None:
+    def hear(self, host: str, zone: str, files: int) -> None:
         with self._lock:
             is_new = host not in self.members
             member = self.members.setdefault(host, Member(host, zone))
-            member.heard_at, member.bytes, member.files = time.monotonic(), size, files
+            member.heard_at, member.files = time.monotonic(), files
             if is_new:
                 if len(self.members) == VOTING and self.copies == 1:
                     self.copies = VOTING
@@ -100,8 +100,7 @@ class Universe:
         }
 
     def _beat(self, query: Query) -> tuple[int, Any]:
-        size, files = int(query["bytes"][0]), int(query["files"][0])
-        self.hear(query["host"][0], query["zone"][0], size, files)
+        self.hear(query["host"][0], query["zone"][0], int(query["files"][0]))
         return 200, {"masters": self.masters()}
 
     def _place(self, query: Query) -> tuple[int, Any]:
@@ -109,7 +108,7 @@ class Universe:
         return (200, {}) if done else (400, {"error": "not enough nodes"})
 
     def _tablet_servers(self, _: Query) -> tuple[int, Any]:
-        tables = self._tables()
+        tables, size = self._look()
         with self._lock:
             rows = {}
             for member in self.members.values():
@@ -119,8 +118,8 @@ class Universe:
                     "time_since_hb_sec": round(time.monotonic() - member.heard_at, 2),
                     "status": "ALIVE" if alive else "DEAD",
                     "num_sst_files": member.files,
-                    "total_sst_file_size_bytes": member.bytes,
-                    "uncompressed_sst_file_size_bytes": 2 * member.bytes,
+                    "total_sst_file_size_bytes": size,
+                    "uncompressed_sst_file_size_bytes": 2 * size,
                     "path_metrics": [{"path": "/home/yugabyte/yb_data/data"}],
                     "user_tablets_total": tables * len(self.members) if alive else 0,
                     "user_tablets_leaders": tables if alive else 0,
@@ -144,13 +143,14 @@ class Universe:
             content["replication_info"] = {"live_replicas": live}
         return 200, content
 
-    def _tables(self) -> int:
-        """Tables and indexes in the generator's database, looked at once in two seconds."""
-        at, found = self._leaders
+    def _look(self) -> tuple[int, int]:
+        """Tables and indexes of the generator's database, and its size; once in two seconds."""
+        at, tables, size = self._seen
         if time.monotonic() - at > 2.0:
             command = ["psql", "-XAtq", "-h", "/run/standin", "-p", "6432", "-U", "yugabyte",
-                       "-d", "bench", "-c", _COUNT_TABLES]  # fmt: skip
+                       "-d", "bench", "-c", _LOOK]  # fmt: skip
             done = subprocess.run(command, capture_output=True, text=True)
-            found = int(done.stdout) if done.returncode == 0 else 0
-            self._leaders = (time.monotonic(), found)
-        return found
+            if done.returncode == 0:
+                tables, size = (int(part) for part in done.stdout.split("|"))
+            self._seen = (time.monotonic(), tables, size)
+        return tables, size

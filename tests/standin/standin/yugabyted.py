@@ -25,8 +25,15 @@ from standin.universe import BEAT_S, Universe
 
 VERSION = os.environ.get("STANDIN_VERSION", "2.18.1.0-b84")
 RUN = Path("/run/standin")
-_PG_ARGS = ("shared_buffers=32MB", "max_connections=300", "fsync=off", "full_page_writes=off",
-            f"port={PG_PORT}", f"unix_socket_directories={RUN}", "logging_collector=off")  # fmt: skip
+_PG_ARGS = (
+    "shared_buffers=32MB",
+    "max_connections=300",
+    "fsync=off",
+    "full_page_writes=off",
+    "logging_collector=off",
+    f"port={PG_PORT}",
+    f"unix_socket_directories={RUN}",
+)
 
 
 def say(text: str) -> None:
@@ -236,9 +243,8 @@ class Node:
 
     def _beat(self, first: str, address: str) -> None:
         """A sign of life; the answer says who the masters are, which the node remembers."""
-        now = self.activity.numbers()
-        about = {"host": address, "zone": self.conf["cloud_location"],
-                 "bytes": now["flushed"], "files": now["files"]}  # fmt: skip
+        files = self.activity.numbers()["files"]
+        about = {"host": address, "zone": self.conf["cloud_location"], "files": files}
         try:
             masters = get(f"http://{first}:7000/standin/beat?{urlencode(about)}")["masters"]
         except (OSError, urllib.error.URLError):

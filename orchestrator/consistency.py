@@ -1,0 +1,95 @@
+"""Consistency conditions: SQL beside a workload that says whether a database is still sound.
+
+A throughput from a database that breaks one is void. Format of the file: blocks headed
+`-- name: c01; when: always; holds: <text>`, each one statement that returns the number of rows
+that break it (workloads/tpcc/consistency.sql).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import psycopg
+
+from orchestrator.errors import LoadError
+from orchestrator.model import Endpoint
+
+_HEADER = re.compile(r"^-- name: (?P<name>\w+); when: (?P<when>\w+); holds: (?P<holds>.*)$")
+LOADED = "loaded"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """`when`: "always", or "loaded" for what holds only before the first transaction."""
+
+    name: str
+    when: str
+    holds: str
+    sql: str
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One condition as found; it holds where `violations` is 0."""
+
+    name: str
+    holds: str
+    violations: int
+
+
+def conditions(text: str) -> tuple[Condition, ...]:
+    """The blocks of a consistency file."""
+    return tuple(_blocks(text.splitlines()))
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[Condition]:
+    header: re.Match[str] | None = None
+    sql: list[str] = []
+    for line in [*lines, "-- name: end; when: never; holds: nothing"]:
+        found = _HEADER.match(line)
+        if found is None:
+            sql.append(line)
+            continue
+        if header is not None:
+            statement = "\n".join(sql).strip().removesuffix(";")
+            yield Condition(header["name"], header["when"], header["holds"], statement)
+        header, sql = found, []
+
+
+def check(text: str, endpoint: Endpoint, *, fresh: bool = False) -> tuple[Checked, ...]:
+    """Evaluates the conditions in one snapshot; `fresh`: also those of a data set just loaded.
+
+    LoadError where the database cannot answer.
+    """
+    asked = [one for one in conditions(text) if fresh or one.when != LOADED]
+    try:
+        with psycopg.connect(
+            host="127.0.0.1",
+            port=endpoint.local_port,
+            user=endpoint.user,
+            password=endpoint.password,
+            dbname=endpoint.database,
+        ) as connection:
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            return tuple(_evaluate(one, connection) for one in asked)
+    except psycopg.Error as error:
+        raise LoadError(f"the consistency conditions could not be evaluated: {error}") from error
+
+
+def _evaluate(condition: Condition, connection: psycopg.Connection) -> Checked:
+    row = connection.execute(condition.sql.encode()).fetchone()
+    violations = int(row[0]) if row else 0
+    return Checked(condition.name, condition.holds, violations)
+
+
+def raise_if_broken(found: Sequence[Checked]) -> None:
+    """LoadError naming every broken condition."""
+    broken = [one for one in found if one.violations]
+    if broken:
+        raise LoadError(
+            "the database is no longer consistent, so its figures are void: "
+            + "; ".join(f"{one.name} ({one.holds}): {one.violations} rows" for one in broken),
+            advice="this is a fault of the database, its disk, or this program: keep the logs",
+        )
