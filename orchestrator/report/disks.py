@@ -6,7 +6,7 @@ from orchestrator import units
 from orchestrator.model import Burst, Gate, GateCheck, Tier
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Column, Items, Paragraph, Part, Section, Table
-from orchestrator.report.findings import Findings
+from orchestrator.report.findings import Findings, sentence
 
 _ENFORCEMENT = {
     "emulated": "emulated block device",
@@ -19,8 +19,8 @@ _ENFORCEMENT = {
 def disks(findings: Findings) -> Section:
     """What each tier declares, what fio found, and what it costs."""
     declared = Part("Declared, per disk", (_declared(findings),))
-    prices = Part("Price, per disk", (_prices(findings),))
-    return Section("disks", "The disk tiers", (declared, _gates(findings), prices))
+    sources = Part("Sources and prices", (_sources(findings),))
+    return Section("disks", "The disk tiers", (declared, _gates(findings), sources))
 
 
 def _declared(findings: Findings) -> Table:
@@ -32,14 +32,12 @@ def _declared(findings: Findings) -> Table:
         Column("Write latency", numeric=True),
         Column("Burst"),
         Column("Held to it by"),
-        Column("Source"),
     )
     rows = tuple(_declared_row(profile.name, profile.tier) for profile in findings.profiles)
     return Table(columns, rows)
 
 
 def _declared_row(name: str, tier: Tier) -> tuple[Cell, ...]:
-    source = f"{tier.source}, as of {tier.as_of}" if tier.source and tier.as_of else tier.source
     return (
         Cell(name, detail=tier.title, tier=name),
         _limit(tier.iops, ""),
@@ -47,8 +45,7 @@ def _declared_row(name: str, tier: Tier) -> tuple[Cell, ...]:
         _limit(tier.read_latency_s, "s"),
         _limit(tier.write_latency_s, "s"),
         Cell(_burst(tier.burst)),
-        Cell(_ENFORCEMENT[tier.enforcement], detail=tier.notes),
-        Cell(source or "not stated"),
+        Cell(_ENFORCEMENT[tier.enforcement]),
     )
 
 
@@ -78,6 +75,7 @@ def _gate(findings: Findings, profile: str) -> Gate | None:
     return max(gates, key=lambda gate: (not gate.passed, gate.taken_s), default=None)
 
 
+_PROVES_LITTLE_PCT = 30.0
 _GATE_COLUMNS = (
     Column("Limit"),
     Column("Declared", numeric=True),
@@ -107,7 +105,11 @@ def gate_table(gate: Gate) -> Table:
 
 
 def _gate_rows(name: str, gate: Gate) -> tuple[tuple[Cell, ...], ...]:
-    heading = Cell(f"{name}: {'passed' if gate.passed else 'FAILED'}", strong=True)
+    word = "passed" if gate.passed else "FAILED"
+    widest = max((check.tolerance_pct or 0.0 for check in gate.checks), default=0.0)
+    if gate.passed and widest > _PROVES_LITTLE_PCT:
+        word = "passed, but with a tolerance so wide that it proves little"
+    heading = Cell(f"{name}: {word}", strong=True)
     return ((heading,), *(_check_row(check) for check in gate.checks))
 
 
@@ -119,7 +121,7 @@ def _check_row(check: GateCheck) -> tuple[Cell, ...]:
         if check.declared:
             off = units.format_change((check.measured / check.declared - 1) * 100)
     if check.tolerance_pct is not None:
-        allowed = f"±{units.format_quantity(check.tolerance_pct, '%')}"
+        allowed = f"±{units.format_number(check.tolerance_pct)} %"
     return (
         Cell(check.limit),
         declared,
@@ -130,10 +132,16 @@ def _check_row(check: GateCheck) -> tuple[Cell, ...]:
     )
 
 
-def _prices(findings: Findings) -> Items:
-    return Items(
-        tuple(
-            Paragraph(wording.price(profile.tier.price), lead=profile.name)
-            for profile in findings.profiles
-        )
-    )
+def _sources(findings: Findings) -> Items:
+    """Where each tier's limits and price were read, and what is to be known about them."""
+    rows = []
+    for profile in findings.profiles:
+        tier = profile.tier
+        source = f"{tier.source}, as of {tier.as_of}" if tier.source and tier.as_of else tier.source
+        told = [
+            sentence(f"limits: {source or 'source not stated'}"),
+            sentence(tier.notes.strip()),
+            sentence(f"price of a disk: {wording.price(tier.price)}"),
+        ]
+        rows.append(Paragraph(" ".join(part for part in told if part), lead=profile.name))
+    return Items(tuple(rows))

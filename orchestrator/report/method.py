@@ -35,9 +35,10 @@ def _method(plan: Plan) -> Paragraph:
         f"Every tier ran every workload {times}, round by round in an order that turns about, so "
         "that a slow drift of the machine favours none; the warm-up is recorded and not counted. "
         "A change is the ratio of the contender's mean to the baseline's, with a 95 % interval "
-        f"from the spread between repetitions; a tier is called the same where that whole interval lies within ±{margin}, "
-        "better or worse where it lies on one side of no change and so many comparisons do not "
-        "make that likely by chance, and inconclusive otherwise. The long form is docs/METHOD.md."
+        "from the spread between repetitions. It is the same where that whole interval lies "
+        f"within ±{margin}, better or worse where it lies on one side of no change and the number "
+        "of comparisons does not make that likely by chance, and inconclusive otherwise. The long "
+        "form is docs/METHOD.md."
     )
 
 

@@ -151,6 +151,20 @@ def test_a_gate_that_failed_is_said_aloud(tmp_path: Path) -> None:
     assert "| read IOPS | 1,100 | 640 | −41.8\u00a0% | ±5\u00a0% | **slow** |" in text
 
 
+def test_a_gate_with_a_lifted_tolerance_is_said_aloud(tmp_path: Path) -> None:
+    check = GateCheck("read latency", "s", 0.002, 0.0026, 5000.0, "ok")
+    campaign = build_campaign(
+        profiles=["premium"],
+        workloads=["insert"],
+        repetitions=1,
+        frames=False,
+        change=lambda record: replace(record, gate=Gate("premium", 1.0, (check,))),
+    )
+    text = _written(campaign, tmp_path)
+    assert "premium: passed, but with a tolerance so wide that it proves little" in text
+    assert "| ±5,000\u00a0% | ok |" in text
+
+
 def test_no_gate_is_said_aloud(tmp_path: Path) -> None:
     campaign = build_campaign(
         profiles=["premium"],

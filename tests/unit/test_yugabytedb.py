@@ -1,0 +1,317 @@
+"""YugabyteDB's command lines, word for word, and what a profile may not ask of it.
+
+Goal: nodes are started with exactly what docs/YUGABYTEDB.md says each release takes. Method: golden
+files per release; `UPDATE_GOLDEN=1 pytest tests/unit/test_yugabytedb.py` rewrites them, and their
+change is reviewed against that document.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.databases.yugabytedb import YugabyteDB, flags, image, nodes, settings, versions
+from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.model import ClusterSpec, NodeSize, Volume
+from orchestrator.protocols import ContainerSpec, World
+from orchestrator.shell import SystemShell
+from tests.fakes import FakeClock, QuietTell
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "yugabytedb"
+ROOT = Path(__file__).parents[2]
+MIB, GIB = 2**20, 2**30
+PREFIX = "10.201.77"
+D8S = NodeSize(cpus=8.0, memory_bytes=32 * GIB, disk_bytes=250 * 10**9)
+THREE = ClusterSpec("yugabytedb", 3, 3, D8S)
+
+CASES: dict[str, tuple[ClusterSpec, bool]] = {
+    "three": (THREE, False),
+    "three-restored": (THREE, True),
+    "one": (replace(THREE, nodes=1, replication_factor=1), False),
+    "five": (replace(THREE, nodes=5, replication_factor=5), False),
+    "durable-tls-own-wal": (
+        replace(
+            THREE,
+            port=5433,
+            settings={
+                "durability": "durable",
+                "tls": "on",
+                "wal_directory": "own",
+                "zones": "azure.westeurope.1 azure.westeurope.2 azure.westeurope.3",
+                "tserver.rocksdb_max_background_compactions": "4",
+                "log_min_seconds_to_retain": "300",
+            },
+        ),
+        False,
+    ),
+    "laptop": (replace(THREE, node=NodeSize(2.0, 2 * GIB, 10 * GIB)), False),
+}
+
+
+class Images:
+    """A Docker engine that has these images, can pull those, and remembers what it built."""
+
+    def __init__(self, *here: str, pullable: tuple[str, ...] = ()) -> None:
+        self.here, self.pullable = set(here), pullable
+        self.built: list[tuple[list[str], str]] = []
+
+    def image_present(self, tag: str) -> bool:
+        return tag in self.here
+
+    def pull(self, tag: str) -> bool:
+        return tag in self.pullable
+
+    def build(self, folder: str, tag: str, on_line: Any) -> None:
+        self.built.append((sorted(file.name for file in Path(folder).iterdir()), tag))
+
+
+def world(containers: Any) -> World:
+    return World(FakeClock(), SystemShell(), containers, QuietTell(), Path("/cache"), ROOT)
+
+
+def started(spec: ClusterSpec, restored: bool) -> list[ContainerSpec]:
+    asked, mistakes = settings.read(spec)
+    assert mistakes == ()
+    tag = image.tags(asked)[0]
+    return [
+        nodes.container_spec(
+            spec,
+            asked,
+            number,
+            Volume(f"tierbench-node-{number}", "/dev/loop0", restored),
+            "tierbench-4",
+            PREFIX,
+            tag,
+            Path(f"/cache/certificates/{flags.address(PREFIX, number)}") if asked.tls else None,
+        )
+        for number in range(1, spec.nodes + 1)
+    ]
+
+
+def rendered(spec: ClusterSpec, restored: bool) -> str:
+    lines = []
+    for plan in started(spec, restored):
+        lines += [
+            f"# {plan.name} at {plan.address}, {plan.cpus:g} CPUs, {plan.memory_bytes} bytes",
+            f"image {plan.image}",
+            *(f"environment {key}={value}" for key, value in plan.environment.items()),
+            *(f"mount {m.source} {m.target}{' ro' if m.read_only else ''}" for m in plan.mounts),
+            *(f"port {inside} -> {outside or 'any'}" for inside, outside in plan.ports.items()),
+            f"shared memory {plan.shared_memory_bytes}",
+            *plan.command,
+            "",
+        ]
+    place = flags.place_data(spec)
+    if place:
+        lines += ["# once all nodes are up, in node 1", *place, ""]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("release", versions.PINNED)
+def test_nodes_are_started_word_for_word_so(release: str, case: str) -> None:
+    spec, restored = CASES[case]
+    text = rendered(replace(spec, version=release), restored)
+    file = GOLDEN / release / f"{case}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    assert text == file.read_text()
+
+
+def test_only_the_pinned_releases_have_golden_files() -> None:
+    assert {folder.name for folder in GOLDEN.iterdir()} == set(versions.PINNED)
+
+
+# ------------------------------------------------------------------ releases
+
+
+def test_releases_sort_by_time_and_read_back() -> None:
+    names = ["2.18.1.0-b84", "2.18.1.0-b85", "2.20.10.0-b29", "2024.2.2.2-b2", "2025.2.1.0-b141"]
+    read = [versions.parse(name) for name in names]
+    assert read == sorted(read)
+    assert [str(version) for version in read] == names
+    assert versions.DEFAULT == "2.18.1.0-b84"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("PostgreSQL 11.2-YB-2.18.1.0-b84 on x86_64-pc-linux-gnu, 64-bit", "2.18.1.0-b84"),
+        ("PostgreSQL 15.12-YB-2025.2.1.0-b141 on aarch64", "2025.2.1.0-b141"),
+        ("PostgreSQL 17.2 (Debian 17.2-1.pgdg120+1)", None),
+    ],
+)
+def test_the_banner_tells_the_release(text: str, found: str | None) -> None:
+    version = versions.parse_banner(text)
+    assert (str(version) if version else None) == found
+
+
+def test_every_difference_between_releases_says_why_and_where() -> None:
+    for row in versions.DIFFERENCES:
+        assert row.what and row.so and row.link.startswith("https://"), row.name
+    old, new = versions.parse(versions.STUDY), versions.parse(versions.RECENT)
+    assert not any(old.has(row.name) for row in versions.DIFFERENCES)
+    assert all(new.has(row.name) for row in versions.DIFFERENCES)
+
+
+# ------------------------------------------------------------------ memory and flags
+
+
+def test_memory_is_shared_out_of_the_containers_not_the_machines() -> None:
+    assert flags.memory(32 * GIB) == flags.Memory(2 * GIB, 20_615_843_020, 10_307_921_510)
+    small = flags.memory(GIB)
+    assert small.master_bytes == 192 * MIB
+    assert small.master_bytes + small.tserver_bytes < 0.8 * GIB
+
+
+def test_a_flag_unknown_to_a_release_is_not_passed_to_it() -> None:
+    def passed(release: str) -> bool:
+        spec = replace(THREE, version=release)
+        return "use_memory_defaults" in rendered(spec, restored=False)
+
+    assert not passed("2.18.1.0-b84")
+    assert passed("2025.2.1.0-b141")
+
+
+def test_durable_is_required_so_that_it_cannot_be_turned_off_silently() -> None:
+    asked, _ = settings.read(replace(THREE, settings={"durability": "durable"}))
+    found = flags.tserver_flags(THREE, asked)
+    assert found["durable_wal_write"] == found["require_durable_wal_write"] == "true"
+    asked, _ = settings.read(THREE)
+    assert flags.tserver_flags(THREE, asked)["durable_wal_write"] == "false"
+
+
+def test_a_flag_for_one_server_goes_to_that_server_alone() -> None:
+    asked, mistakes = settings.read(
+        replace(THREE, settings={"master.a_flag": "1", "tserver.b_flag": "2", "c_flag": "3"})
+    )
+    assert mistakes == ()
+    assert asked.master_flags == {"a_flag": "1", "c_flag": "3"}
+    assert asked.tserver_flags == {"b_flag": "2", "c_flag": "3"}
+
+
+def test_a_value_with_commas_is_braced_where_the_release_takes_that() -> None:
+    settings_ = {"ysql_pg_conf_csv": "a=1,b=2"}
+    recent = replace(THREE, version="2025.2.1.0-b141", settings=settings_)
+    assert "ysql_pg_conf_csv={a=1,b=2}" in rendered(recent, restored=False)
+    assert mistakes_of(replace(THREE, settings=settings_)) == {
+        "cluster.settings.ysql_pg_conf_csv": "2.18.1.0-b84 splits flags at every comma, so a value "
+        "cannot hold one"
+    }
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+def mistakes_of(spec: ClusterSpec) -> dict[str, str]:
+    return {mistake.where: mistake.what for mistake in settings.read(spec)[1]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "where", "part"),
+    [
+        ({"version": "2.18"}, "cluster.version", "the tag of the image"),
+        ({"nodes": 10}, "cluster.nodes", "1 to 9"),
+        ({"replication_factor": 2}, "cluster.replication_factor", "odd number"),
+        ({"replication_factor": 5}, "cluster.replication_factor", "a node of its own"),
+        ({"replication_factor": 1}, "cluster.replication_factor", "goes to 3 copies by itself"),
+        (
+            {"node": NodeSize(1.0, 384 * MIB, GIB)},
+            "cluster.node.memory",
+            "384 MiB is too little for a master, a tablet server and a few sessions: give it at "
+            "least 1 GiB",
+        ),
+    ],
+)
+def test_a_cluster_it_cannot_be_is_refused(changes: dict[str, Any], where: str, part: str) -> None:
+    found = mistakes_of(replace(THREE, **changes))
+    assert list(found) == [where]
+    assert part in found[where]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "part"),
+    [
+        ("durability", "sometimes", "none of default, durable"),
+        ("durable_wal_write", "true", "use `durability: default` or `durable`"),
+        ("tserver.never_fsync", "true", "what survives a power cut"),
+        ("fs_data_dirs", "/mnt", "the tier's disk"),
+        ("master.replication_factor", "3", "use `cluster.replication_factor`"),
+        ("zones", "a.b.c a.b.d", "2 zones for 3 nodes"),
+        ("zones", "a.b a.b.c a.b.d", "a.b: write cloud.region.zone"),
+        ("Not A Flag", "1", "neither one of durability, tls"),
+        ("a_flag", "{1}", "braces"),
+    ],
+)
+def test_a_setting_that_would_break_or_deceive_is_refused(name: str, value: str, part: str) -> None:
+    found = mistakes_of(replace(THREE, settings={name: value}))
+    assert list(found) == [f"cluster.settings.{name}"]
+    assert part in found[f"cluster.settings.{name}"]
+
+
+def test_all_mistakes_are_said_at_once() -> None:
+    spec = replace(THREE, version="x", settings={"tls": "maybe", "never_fsync": "true"})
+    with pytest.raises(UsageError) as raised:
+        YugabyteDB().check(spec, world(Images()))
+    assert [mistake.where for mistake in raised.value.mistakes] == [
+        "cluster.settings.tls",
+        "cluster.version",
+        "cluster.settings.never_fsync",
+    ]
+
+
+# ------------------------------------------------------------------ where the image comes from
+
+OFFICIAL = "yugabytedb/yugabyte:2.18.1.0-b84"
+PACKED = "tierbench/yugabytedb:2.18.1.0-b84"
+
+
+def test_without_an_image_all_ways_to_get_one_are_said_and_the_exit_code_is_69() -> None:
+    with pytest.raises(UnavailableError) as raised:
+        YugabyteDB().check(THREE, world(Images()))
+    assert raised.value.exit_code == 69
+    assert OFFICIAL in raised.value.what
+    for way in ("docker pull", "docker load", "make yugabyte-image TARBALL=", "DB=auto"):
+        assert way in raised.value.advice
+
+
+@pytest.mark.parametrize(
+    ("here", "taken"),
+    [((OFFICIAL, PACKED), OFFICIAL), ((PACKED,), PACKED), ((), OFFICIAL)],
+)
+def test_the_official_image_goes_before_one_made_from_a_tarball(
+    here: tuple[str, ...], taken: str
+) -> None:
+    assert YugabyteDB().image(THREE, world(Images(*here))) == taken
+
+
+def test_an_image_is_pulled_only_where_none_is_here() -> None:
+    assert image.obtain(THREE, Images(PACKED, pullable=(OFFICIAL,))) == PACKED
+    assert image.obtain(THREE, Images(pullable=(OFFICIAL,))) == OFFICIAL
+    assert image.obtain(THREE, Images()) is None
+
+
+def test_a_distribution_is_packed_under_its_own_version(tmp_path: Path) -> None:
+    tarball = tmp_path / "yugabyte-2.18.1.0-b84-linux-x86_64.tar.gz"
+    tarball.write_text("a distribution")
+    engine = Images()
+    assert image.pack(tarball, ROOT, engine, lambda _: None) == PACKED
+    assert engine.built == [(["Dockerfile", "yugabyte.tar.gz"], PACKED)]
+    assert [file.name for file in tmp_path.iterdir()] == [tarball.name]
+
+
+def test_a_file_that_is_no_distribution_is_refused(tmp_path: Path) -> None:
+    other = tmp_path / "postgresql-17.2.tar.gz"
+    other.write_text("")
+    with pytest.raises(UsageError, match="not a distribution of YugabyteDB"):
+        image.pack(other, ROOT, Images(), lambda _: None)
+
+
+def test_a_data_set_may_be_loaded_before_every_run_instead() -> None:
+    assert YugabyteDB().keeps_images(THREE)
+    assert not YugabyteDB().keeps_images(replace(THREE, settings={"restore": "load"}))
