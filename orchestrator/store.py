@@ -64,7 +64,7 @@ def run_folder(campaign: Path, run: Run) -> Path:
 def save_run(folder: Path, record: Record, intervals: Any, latencies: Any, samples: Any) -> None:
     """Phase 1: the tables first, the record last: a record present means a run complete."""
     if intervals is not None:
-        intervals.to_csv(folder / "intervals.csv", index=False, float_format="%.9g")
+        intervals.to_csv(folder / "intervals.csv", index=False, float_format="%.14g")
     if latencies is not None:
         latencies.to_parquet(folder / "latencies.parquet", index=False)
     if samples is not None:

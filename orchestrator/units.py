@@ -62,7 +62,7 @@ def format_bytes(value: float) -> str:
     """Binary prefixes, as memory and files are counted: `1.5 GiB`."""
     for unit, factor in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if abs(value) >= factor:
-            return f"{value / factor:.3g} {unit}"
+            return f"{_three(value / factor)} {unit}"
     return f"{value:.0f} B"
 
 
@@ -75,19 +75,27 @@ def format_seconds(value: float) -> str:
     """The unit that leaves one to three digits before the point: `850 µs`, `13.5 ms`, `2 min`."""
     size = abs(value)
     if size >= 7200:
-        return f"{value / 3600:.3g} h"
+        return f"{_three(value / 3600)} h"
     if size >= 120:
-        return f"{value / 60:.3g} min"
+        return f"{_three(value / 60)} min"
     if size >= 1:
-        return f"{value:.3g} s"
+        return f"{_three(value)} s"
     if size >= 1e-3 or size == 0:
-        return f"{value * 1e3:.3g} ms"
-    return f"{value * 1e6:.3g} µs"
+        return f"{_three(value * 1e3)} ms"
+    return f"{_three(value * 1e6)} µs"
 
 
 def format_number(value: float) -> str:
     """Three significant digits below a thousand, thousands separated above."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 999.5 else _three(value)
+
+
+def _three(value: float) -> str:
+    """Three digits, so that 13.9 stands beside 14.0; whole numbers stay whole."""
+    if value == round(value):
+        return f"{value:.0f}"
+    text = f"{value:#.3g}"
+    return f"{value:.0f}" if "e+" in text else text.rstrip(".")
 
 
 def format_quantity(value: float, unit: str) -> str:
@@ -99,7 +107,9 @@ def format_quantity(value: float, unit: str) -> str:
     if unit == "bytes/s":
         return format_bytes_per_s(value)
     if unit == "%":
-        return f"{value:.3g} %"
+        return f"{format_number(value)} %"
+    if unit.startswith("1/"):
+        return f"{format_number(value)}{unit[1:]}"
     return format_number(value) if unit in ("", "1") else f"{format_number(value)} {unit}"
 
 

@@ -35,8 +35,9 @@ from orchestrator.transactions import COMMITTED, FAILED, ROLLED_BACK
 
 ATTEMPTS, HISTOGRAMS = "attempts.tsv", "histograms.json"
 
-# Both clocks are cut to whole milliseconds: attempts one by one, raw.csv by a constant offset.
-_CLOCKS_APART_S = 0.0015
+# How far the clocks of raw.csv and attempts.tsv may be apart. Both are cut to whole milliseconds:
+# attempts one by one, raw.csv by one offset, which its last attempts at transactions tell.
+_CLOCKS_APART_S, _STAMPS_APART_S = 0.005, 0.001
 # More attempts without a row than this, and a clock was set during the run.
 _MAX_UNPLACED_SHARE = 0.01
 _KINDS = {"Aborted": "rolled back", "Retryable": "refused", "not be retried": "error"}
@@ -198,18 +199,34 @@ def _lost_connection(line: str) -> LoadError:
 
 
 def _place(rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
-    """The row of each attempt, −1 where it was of a transaction outside the measured window."""
+    """The row of each attempt, −1 where it was of a transaction outside the measured window.
+
+    Placed twice: a transaction ends just after its last attempt, so the first placing tells how
+    far the clocks are apart, and the second is the more certain for it.
+    """
+    placed = _place_within(_CLOCKS_APART_S, rows, attempts)
+    ends = attempts["last"].to_numpy() & (placed >= 0)
+    end_s = (rows["start_s"] + rows["latency_s"]).to_numpy()[placed[ends]]
+    apart_s = end_s - attempts["time_s"].to_numpy()[ends]
+    near = np.abs(apart_s) <= _CLOCKS_APART_S  # the others were held up in between
+    if not near.any():
+        return placed
+    moved = attempts.assign(time_s=attempts["time_s"] + np.median(apart_s[near]))
+    return _place_within(_STAMPS_APART_S, rows, moved)
+
+
+def _place_within(tolerance_s: float, rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
     terminals, of = rows["terminal"].to_numpy(), attempts["terminal"].to_numpy()
     placed = np.full(len(attempts), -1)
     for terminal in np.intersect1d(of, terminals):
         own, which = np.flatnonzero(terminals == terminal), np.flatnonzero(of == terminal)
-        found = np.array(_place_in_order(rows.iloc[own], attempts.iloc[which]))
+        found = _place_in_order(tolerance_s, rows.iloc[own], attempts.iloc[which])
         placed[which] = np.where(found < 0, -1, own[found])
     return placed
 
 
-def _place_in_order(rows: pd.DataFrame, attempts: pd.DataFrame) -> list[int]:
-    """As `_place`, of one terminal, whose transactions and attempts follow each other.
+def _place_in_order(tolerance_s: float, rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
+    """The places of one terminal, whose transactions, like its attempts, follow each other.
 
     A transaction has one row and a row one transaction. So an attempt that begins a transaction
     belongs to the first row of its type, after the one taken last, that covers its instant; the
@@ -222,17 +239,17 @@ def _place_in_order(rows: pd.DataFrame, attempts: pd.DataFrame) -> list[int]:
     taken, repeats = -1, ""
     columns = (attempts[name] for name in ("time_s", "type", "number", "last"))
     for time_s, kind, number, last in zip(*columns, strict=True):
-        covered = bool(placed) and placed[-1] >= 0 and time_s <= end_s[taken] + _CLOCKS_APART_S
+        covered = bool(placed) and placed[-1] >= 0 and time_s <= end_s[taken] + tolerance_s
         if number > 0 or (number < 0 and kind == repeats and covered):
             row = placed[-1] if placed else -1
         else:
-            row = max(taken + 1, int(np.searchsorted(end_s, time_s - _CLOCKS_APART_S)))
-            begun = int(np.searchsorted(start_s, time_s + _CLOCKS_APART_S, side="right"))
+            row = max(taken + 1, int(np.searchsorted(end_s, time_s - tolerance_s)))
+            begun = int(np.searchsorted(start_s, time_s + tolerance_s, side="right"))
             row = next((at for at in range(row, begun) if kinds[at] == kind), -1)
             taken = max(taken, row)
         placed.append(row)
         repeats = "" if last else kind
-    return placed
+    return np.array(placed)
 
 
 def _settle(rows: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:

@@ -66,7 +66,7 @@ def test_one_profile_has_nothing_to_compare_with(tmp_path: Path) -> None:
     assert document.status == "nothing to compare"
     # 400/s × 45 % × 60 s = 10,800; 24 threads / 400/s × 1.4 = 84 ms, and 2.4 times that
     assert document.answers[0].text == (
-        "ultra did 10,800 NOPM; New-Order latency average 84 ms, 99th percentile 202 ms (n = 1)."
+        "ultra did 10,800 NOPM; New-Order latency average 84.0 ms, 99th percentile 202 ms (n = 1)."
     )
     text = _written(campaign, tmp_path)
     assert "Only ultra was measured, so there are no differences to show." in text
@@ -232,5 +232,5 @@ def test_gate_table_for_the_terminal() -> None:
         "Limit Declared Measured Off by Allowed Verdict",
         "ultra: passed",
         "read IOPS 10,000 9,900 −1.0 % ±5 % ok",
-        "write latency none declared 1.1 ms not declared",
+        "write latency none declared 1.10 ms not declared",
     ]

@@ -51,7 +51,7 @@ def test_plain_numbers_of_bytes_are_kept(number: int) -> None:
 def test_what_a_person_reads() -> None:
     assert units.format_seconds(0.01352) == "13.5 ms"
     assert units.format_seconds(0.00042) == "420 µs"
-    assert units.format_bytes(1.5 * 2**30) == "1.5 GiB"
+    assert units.format_bytes(1.5 * 2**30) == "1.50 GiB"
     assert units.format_bytes_per_s(125e6) == "125 MB/s"
     assert units.format_change(-46.94) == "−46.9 %"
     assert units.format_change(0.01) == "0 %"

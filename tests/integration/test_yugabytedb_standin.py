@@ -1,0 +1,347 @@
+"""YugabyteDB's adapter against the stand-in: up, down, up again, and everything that goes wrong.
+
+Goal: the order of starting, what is waited for, what is read back, and the words of each failure.
+The stand-in (tests/standin/) refuses what the real image refuses; nothing here measures anything.
+Method: real containers on plain volumes. What only the real image tells: test_yugabytedb_real.py.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from orchestrator import experiment, images
+from orchestrator.collectors.yugabytedb import YugabyteDBCollector
+from orchestrator.containers import DockerContainers
+from orchestrator.databases.yugabytedb import YugabyteDB, lsm, readiness
+from orchestrator.errors import NodeError
+from orchestrator.loadgens import load_generators
+from orchestrator.model import (
+    Cluster,
+    ClusterSpec,
+    Dataset,
+    NodeSize,
+    Plan,
+    Profile,
+    Run,
+    Tier,
+    Volume,
+    Workload,
+)
+from orchestrator.protocols import Container, ContainerSpec, Parts, World
+from orchestrator.store import load
+from orchestrator.tiers.unlimited import UnlimitedTier
+
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left", "impatient")]
+
+STANDIN = Path(__file__).resolve().parents[1] / "standin"
+NETWORK = "tierbench-test-yb"
+GIB = 2**30
+
+
+@pytest.fixture(scope="session")
+def image(engine: DockerContainers) -> str:
+    """The stand-in's image, built where it is not there yet."""
+    tag = f"tierbench/yugabytedb-standin:{images.content_hash(STANDIN)}"
+    if not engine.image_present(tag):
+        engine.build(str(STANDIN), tag, lambda _line: None)
+    return tag
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stand-in is at rest sooner than a database."""
+    monkeypatch.setattr(lsm, "QUIET_S", 2.5)
+    monkeypatch.setattr(lsm, "POLL_S", 0.2)
+
+
+class Switched:
+    """Docker, with environment variables for some of the nodes: the stand-in's switches."""
+
+    def __init__(self, real: Any, switches: Mapping[int, Mapping[str, str]]) -> None:
+        self._real, self._switches = real, switches
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def running(self, spec: ContainerSpec) -> AbstractContextManager[Container]:
+        number = int(spec.name.rsplit("-", 1)[1])
+        environment = {**spec.environment, **self._switches.get(number, {})}
+        running: AbstractContextManager[Container] = self._real.running(
+            replace(spec, environment=environment)
+        )
+        return running
+
+
+def spec(image: str, count: int = 3, copies: int | None = None, **settings: str) -> ClusterSpec:
+    factor = count if copies is None else copies
+    node = NodeSize(1.0, GIB, 2 * GIB)
+    return ClusterSpec("yugabytedb", count, factor, node, settings={"image": image, **settings})
+
+
+@contextmanager
+def volumes(count: int, world: World, restored: bool = False) -> Iterator[tuple[Volume, ...]]:
+    with ExitStack() as up:
+        names = [f"{NETWORK}-{number}" for number in range(1, count + 1)]
+        for name in names:
+            up.enter_context(world.containers.volume(name, "", ""))
+        yield tuple(Volume(name, "", restored) for name in names)
+
+
+@contextmanager
+def up(
+    asked: ClusterSpec,
+    world: World,
+    switches: Mapping[int, Mapping[str, str]] | None = None,
+    database: YugabyteDB | None = None,
+) -> Iterator[Cluster]:
+    here = replace(world, containers=Switched(world.containers, switches or {}))
+    with (
+        volumes(asked.nodes, world) as disks,
+        world.containers.network(NETWORK) as prefix,
+        (database or YugabyteDB()).running(asked, disks, NETWORK, prefix, here) as cluster,
+    ):
+        yield cluster
+
+
+def ask(cluster: Cluster, number: int, sql: str, **options: Any) -> list[tuple[Any, ...]]:
+    """Through node `number`, as the load generator's user."""
+    at = cluster.endpoints[number - 1]
+    with psycopg.connect(
+        host="127.0.0.1",
+        port=at.local_port,
+        user=at.user,
+        password=at.password,
+        dbname=at.database,
+        autocommit=True,
+        **options,
+    ) as connection:
+        cursor = connection.execute(sql.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
+TABLE = """CREATE TABLE stock (w int, i int, q text, PRIMARY KEY ((w) HASH, i ASC))
+SPLIT INTO 3 TABLETS"""
+
+
+def test_three_nodes_take_sql_and_start_again_from_their_disks(image: str, world: World) -> None:
+    """Loaded, settled, stopped; then all at once from the same disks at the same addresses."""
+    asked, database = spec(image), YugabyteDB()
+    with volumes(3, world) as disks, world.containers.network(NETWORK) as prefix:
+        started = time.monotonic()
+        with database.running(asked, disks, NETWORK, prefix, world) as cluster:
+            took_s = time.monotonic() - started
+            ask(cluster, 1, TABLE)
+            ask(cluster, 2, "INSERT INTO stock SELECT g % 9, g, 'x' FROM generate_series(1, 900) g")
+            assert [ask(cluster, n, "SELECT count(*) FROM stock") for n in (1, 2, 3)] == [
+                [(900,)]
+            ] * 3
+            database.settle(cluster, world)
+            database.begin_measuring(cluster, world)
+            database.warm(cluster, world)
+            facts = dict(database.facts(cluster, world))
+        restored = tuple(replace(disk, restored=True) for disk in disks)
+        with database.running(asked, restored, NETWORK, prefix, world) as cluster:
+            assert ask(cluster, 3, "SELECT count(*) FROM stock") == [(900,)]
+            again = dict(database.facts(cluster, world))
+    assert took_s < 30
+    assert facts["stand_in"] is again["stand_in"] is True
+    assert facts["version"] == "2.18.1.0-b84"
+    assert (facts["replication_factor"], facts["replicas_in_sync"]) == (3, 2)
+    assert list(facts["leaders"].values()) == [2, 2, 2]
+    assert len(set(facts["zones"].values())) == 3
+    assert facts["durable"] is False and facts["durability"]["durable_wal_write"] == "false"
+    assert facts["since_reset"]["block_cache_hit_ratio"] == 0.75
+    assert facts["data_bytes"] > 0
+
+
+def test_tls_is_between_nodes_and_to_clients_and_durable_is_read_back(
+    image: str, world: World, tmp_path: Path
+) -> None:
+    here = replace(world, cache=tmp_path)
+    database = YugabyteDB()
+    with up(spec(image, tls="on", durability="durable"), here, database=database) as cluster:
+        authority = tmp_path / f"certificates/{NETWORK}/{cluster.endpoints[1].host}/ca.crt"
+        root = {"sslrootcert": str(authority)}
+        found = ask(cluster, 2, "SELECT current_user", sslmode="verify-ca", **root)
+        assert found == [("bench",)]
+        with pytest.raises(psycopg.OperationalError, match="SSL off"):
+            ask(cluster, 2, "SELECT 1", sslmode="disable")
+        facts = database.facts(cluster, here)
+    assert facts["durable"] is True
+    assert facts["tls"] is True
+    assert facts["flags"]["use_client_to_server_encryption"] == "true"
+
+
+def test_five_copies_are_placed_once_all_nodes_are_up(image: str, world: World) -> None:
+    database = YugabyteDB()
+    with up(spec(image, count=5), world, database=database) as cluster:
+        facts = database.facts(cluster, world)
+    assert facts["replication_factor"] == 5
+    assert len(facts["leaders"]) == 5
+
+
+def test_counters_move_with_what_clients_write(image: str, world: World) -> None:
+    with up(spec(image, count=1), world) as cluster:
+        ask(cluster, 1, TABLE)
+        before = _counters(cluster)
+        at = cluster.endpoints[0]
+        with (
+            psycopg.connect(
+                f"host=127.0.0.1 port={at.local_port} user=bench password=bench dbname=bench"
+            ) as connection,
+            connection.cursor() as cursor,
+            cursor.copy("COPY stock FROM STDIN WITH (ROWS_PER_TRANSACTION 20000)") as copy,
+        ):
+            for number in range(20_000):
+                copy.write(f"{number}\t{number}\t{'x' * 50}\n")
+        after = _counters(cluster)
+    for counter in ("wal_bytes_total", "flush_written_bytes_total", "sql_statements_total"):
+        assert after[counter] > before[counter], counter
+
+
+def _counters(cluster: Cluster) -> dict[str, float]:
+    samples = YugabyteDBCollector().read(cluster.nodes, 100.0)
+    return {sample.metric: sample.value for sample in samples}
+
+
+# ------------------------------------------------------------------ bad luck
+
+
+def test_a_slow_start_is_waited_for(image: str, world: World) -> None:
+    with up(spec(image), world, {2: {"STANDIN_SLOW_S": "4"}}) as cluster:
+        assert len(cluster.nodes) == 3
+
+
+def test_a_start_that_takes_too_long_says_what_was_missing(
+    image: str, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readiness, "NODE_DEADLINE_S", 8.0)
+    slow = {2: {"STANDIN_SLOW_S": "60"}}
+    with pytest.raises(NodeError) as raised, up(spec(image), world, slow):
+        pass
+    assert raised.value.what.startswith("YugabyteDB's node-2 was not ready within 8 s")
+    assert f"{NETWORK}-node-1" in raised.value.evidence
+
+
+@pytest.mark.parametrize(
+    ("settings", "switches", "part"),
+    [
+        ({}, {2: {"STANDIN_REFUSE_JOIN": "1"}}, "master at the join ip provided is not reachable"),
+        ({"no_such_flag": "1"}, {}, "unknown command line flag 'no_such_flag'"),
+    ],
+)
+def test_a_node_that_ends_says_why(
+    image: str,
+    world: World,
+    settings: dict[str, str],
+    switches: dict[int, dict[str, str]],
+    part: str,
+) -> None:
+    with (
+        pytest.raises(NodeError, match="is exited") as raised,
+        up(spec(image, **settings), world, switches),
+    ):
+        pass
+    assert part in raised.value.evidence
+
+
+def test_another_release_than_asked_is_refused(image: str, world: World) -> None:
+    other = {number: {"STANDIN_VERSION": "2.20.10.0-b29"} for number in (1, 2, 3)}
+    with pytest.raises(NodeError) as raised, up(spec(image), world, other):
+        pass
+    assert raised.value.what == ("the image runs YugabyteDB 2.20.10.0-b29, asked is 2.18.1.0-b84")
+
+
+def test_a_killed_node_is_named(image: str, world: World) -> None:
+    database = YugabyteDB()
+    with up(spec(image), world, database=database) as cluster:
+        world.containers.stop(cluster.nodes[1].container or "", 0)
+        with pytest.raises(NodeError, match=f"{NETWORK}-node-2 is exited"):
+            database.begin_measuring(cluster, world)
+        with pytest.raises(NodeError, match=f"{NETWORK}-node-2 is exited"):
+            database.facts(cluster, world)
+
+
+def test_a_disk_loaded_at_another_address_is_not_started(image: str, world: World) -> None:
+    """What would be a cluster waiting forever for peers that are elsewhere."""
+    asked, database = spec(image, count=1), YugabyteDB()
+    with volumes(1, world) as disks, world.containers.network(NETWORK) as prefix:
+        with database.running(asked, disks, NETWORK, prefix, world):
+            pass
+        restored = tuple(replace(disk, restored=True) for disk in disks)
+        with (
+            world.containers.network(f"{NETWORK}-other") as elsewhere,
+            pytest.raises(NodeError) as raised,
+            database.running(asked, restored, f"{NETWORK}-other", elsewhere, world),
+        ):
+            pass
+    assert "this disk was loaded at another address than" in raised.value.evidence
+
+
+# ------------------------------------------------------------------ the main job
+
+TIER = Tier("here", "This machine", "none", None, None)
+SMALL = {
+    "insert": Dataset("sysbench-tables", {"tables": 2, "table_size": 2000}),
+    "tpcc": Dataset("tpcc", {"warehouses": 1}),
+}
+
+
+def workload(name: str) -> Workload:
+    script = {"insert": "sysbench/insert.lua", "tpcc": "tpcc/tpcc.lua"}[name]
+    return Workload(
+        name=name,
+        title=name,
+        generator="sysbench",
+        script=script,
+        dataset=SMALL[name],
+        scale="smoke",
+        threads=3,
+        loader_threads=2,
+        warmup_s=1.0,
+        measure_s=3.0,
+        statements_per_transaction=10 if name == "insert" else None,
+        options={"think": "none"} if name == "tpcc" else {},
+    )
+
+
+@pytest.mark.parametrize("name", ["insert", "tpcc"])
+def test_the_main_job_runs_and_its_result_is_marked(
+    name: str, image: str, world: World, tmp_path: Path
+) -> None:
+    """Loaded in YugabyteDB's own words, run over all nodes, sampled, recorded as a stand-in's."""
+    profile = Profile("here", "Does the whole flow work?", TIER, spec(image))
+    plan = Plan(
+        name="stand-in",
+        seed=1,
+        scale="smoke",
+        baseline="here",
+        repetitions=1,
+        margin_pct=5.0,
+        profiles=(profile,),
+        workloads=(workload(name),),
+        runs=(Run(1, "here", name, 1),),
+        estimate_s=60.0,
+    )
+    parts = Parts(
+        {"yugabytedb": YugabyteDB()},
+        load_generators(),
+        {"none": UnlimitedTier()},
+        (YugabyteDBCollector(),),
+    )
+    folder = experiment.execute(plan, parts, world, tmp_path, {})
+    record = load(folder).runs[0].record
+    assert record.outcome == "done", record.failure
+    assert record.facts["database"]["stand_in"] is True
+    throughput = {m.metric: m.value for m in record.measurements if m.scope == "all"}
+    assert throughput["throughput_per_s"] > 0
+    sampled = set(load(folder).runs[0].samples["metric"])
+    assert {"wal_sync_seconds_total", "sql_statements_total"} <= sampled
