@@ -149,7 +149,8 @@ class PostgreSQL:
 
     def facts(self, cluster: Cluster, world: World) -> Mapping[str, Any]:
         with self._asking(cluster, world) as asked:
-            return sql.facts(asked, cluster.nodes[0].memory_bytes)
+            said = sql.facts(asked, cluster.nodes[0].memory_bytes)
+        return {"image": images.tag(world.root, "postgres"), **said}
 
     def _checkpoint(self, cluster: Cluster, world: World) -> None:
         """On the primary, then, when they have replayed it, on the standbys: all start equal."""
