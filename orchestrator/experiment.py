@@ -1,8 +1,8 @@
 """The flow: a plan becomes runs, runs leave records. Reads aloud; no part's name occurs here.
 
 `execute` does, in this order:
- 1. check everything that could fail late: databases, generators, tiers, space; nothing starts
- 2. remove what an earlier, killed campaign left behind
+ 1. remove what an earlier, killed campaign left behind
+ 2. check everything that could fail late: databases, generators, tiers, space; nothing starts
  3. write plan and fingerprint
  4. for each run, nested so that each thing is taken down in reverse order whatever happens:
     the data set loaded (once, then copied) → the tier's disks, which passed their gate → the
@@ -34,9 +34,9 @@ def execute(
     plan: Plan, parts: Parts, world: World, results: Path, fingerprint: Mapping[str, Any]
 ) -> Path:
     """Carries out `plan`; returns the campaign's folder. Raises what stops the whole campaign."""
-    check(plan, parts, world)
     for line in world.containers.sweep():
         world.tell.note(f"removed a leftover: {line}")
+    check(plan, parts, world)
     folder = store.create(results, plan, fingerprint, world.clock.now())
     gates = Gates(parts, world)
     left_s = plan.estimate_s
@@ -173,8 +173,8 @@ def _run(
                 database.settle(cluster, world)
         with _phase("prepare", draft, world):
             world.tell.step("warming the cache")
-            database.begin_measuring(cluster, world)
             database.warm(cluster, world)
+            database.begin_measuring(cluster, world)
         before = dict(database.facts(cluster, world))
         world.tell.step("warm-up, then measuring", workload.warmup_s + workload.measure_s)
         warmup, measure = generator.run(workload, cluster, client, place / "raw", world)

@@ -209,7 +209,7 @@ class DockerContainers(Images):
             made = self._client.api.exec_create(
                 container, list(argv), environment=dict(env or {}), user=user
             )
-            output = Output(self._client.api.exec_start(made["Id"], stream=True, demux=True))
+            output = Output(self._client.api.exec_start(made["Id"], socket=True))
             deadline = started + timeout_s
             next_look = started + 1.0
             while output.follow(on_line or _ignore):

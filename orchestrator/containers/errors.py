@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from docker.errors import APIError, DockerException, ImageNotFound
 
-from orchestrator.errors import RunError, UnavailableError
+from orchestrator.errors import NodeError, RunError, UnavailableError
 
 
 @contextmanager
@@ -26,6 +26,8 @@ def engine_errors(doing: str) -> Iterator[None]:
                 f"{doing}: a port is taken ({text})",
                 advice="free the port, or leave `port` out of the profile to use any free one",
             ) from error
+        if "is not running" in text:
+            raise NodeError(f"{doing}: {text}") from error
         raise RunError(f"{doing}: Docker refused: {text}") from error
     except (DockerException, OSError) as error:
         raise UnavailableError(

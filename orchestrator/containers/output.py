@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 from collections.abc import Callable
 from typing import Any
 
 from docker.errors import DockerException
+from docker.utils.socket import demux_adaptor, frames_iter
 
 from orchestrator.errors import TierbenchError
 
@@ -15,21 +17,26 @@ from orchestrator.errors import TierbenchError
 class Output:
     """The two streams of an exec, read by a thread so that the caller can look up meanwhile."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, socket: Any) -> None:
+        """`socket` is what `exec_start(…, socket=True)` gives; it is closed at the end."""
         self.out: list[str] = []
         self.err: list[str] = []
         self._pending = ""
         self._queue: queue.Queue[tuple[bytes | None, bytes | None] | Exception | None] = (
             queue.Queue()
         )
-        threading.Thread(target=self._read, args=(stream,), daemon=True).start()
+        threading.Thread(target=self._read, args=(socket,), daemon=True).start()
 
-    def _read(self, stream: Any) -> None:
+    def _read(self, socket: Any) -> None:
         try:
-            for chunk in stream:
-                self._queue.put(chunk)
+            frames: Any = frames_iter
+            for frame in frames(socket, tty=False):
+                self._queue.put(demux_adaptor(*frame))
         except (DockerException, OSError, ValueError) as error:
             self._queue.put(TierbenchError(f"the output stream broke: {error}"))
+        # docker-py's own stream would leave the response, and so the socket, open.
+        with contextlib.suppress(OSError):
+            socket._response.close()
         self._queue.put(None)
 
     def follow(self, on_line: Callable[[str], None]) -> bool:

@@ -15,7 +15,7 @@ from orchestrator.frames import Campaign
 from tests.fakes import Log, fake_parts, fake_world
 from tests.unit.plans import a_plan
 
-CHECKS = ["check premium", "check database", "check point-select", "sweep"]
+CHECKS = ["sweep", "check premium", "check database", "check point-select"]
 LOADING = [
     "unlimited disks up",
     "network up",
@@ -30,7 +30,7 @@ LOADING = [
 ]
 GATE = ["gate of premium"]
 UP = ["disks of premium up", "network up", "database up", "client up"]
-MEASURED = ["begin measuring", "warm", "run point-select", "verify"]
+MEASURED = ["warm", "begin measuring", "run point-select", "verify"]
 DOWN = ["client down", "logs of node-1", "database down", "network down", "disks of premium down"]
 
 
