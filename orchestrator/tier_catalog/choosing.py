@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, Field
 from orchestrator import units
 from orchestrator.errors import Mistake
 from orchestrator.model import Burst, Enforcement, Price, Tier
+from orchestrator.strict_yaml import refused, validate
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog import prices, rules
 from orchestrator.tier_catalog.limits import BurstLimits, Limits
@@ -31,7 +32,6 @@ from orchestrator.tier_catalog.rows import (
     Seconds,
     SizeRow,
 )
-from orchestrator.strict_yaml import refused, validate
 
 _MAX_EMULATED_IO_UNIT = 2**20  # what the emulated device takes; larger I/Os do not reach it
 _START_PCT = {"full": 100.0, "empty": 0.0}
