@@ -24,7 +24,7 @@ from typing import Any
 from orchestrator import datasets, host, store
 from orchestrator.errors import GateError, RunError, TierbenchError
 from orchestrator.model import Cluster, Gate, Node, Outcome, Phase, Plan, Record, Run, Tier, Volume
-from orchestrator.plan import run_estimate_s
+from orchestrator.plan import TimeLeft
 from orchestrator.protocols import Parts, Result, World
 from orchestrator.telemetry import Readings, sampling
 from orchestrator.units import format_quantity
@@ -39,11 +39,12 @@ def execute(
     check(plan, parts, world)
     folder = store.create(results, plan, fingerprint, world.clock.now())
     gates = Gates(parts, world)
-    left_s = plan.estimate_s
+    left = TimeLeft(plan)
     for run in plan.runs:
-        world.tell.run(run.slug, run.number, len(plan.runs), left_s)
+        world.tell.run(run.slug, run.number, len(plan.runs), left.before(run))
+        started_s = world.clock.monotonic()
         _run_and_record(plan, run, parts, gates, folder, world)
-        left_s = max(0.0, left_s - run_estimate_s(plan.workload(run.workload)))
+        left.took(run, world.clock.monotonic() - started_s)
     return folder
 
 

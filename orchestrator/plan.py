@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import median
 
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan, Profile, Run, Workload
@@ -99,13 +100,34 @@ def _rounds(
     return rounds
 
 
-def run_estimate_s(workload: Workload) -> float:
-    return workload.warmup_s + workload.measure_s + RUN_OVERHEAD_S
+def _window_s(workload: Workload) -> float:
+    return workload.warmup_s + workload.measure_s
+
+
+class TimeLeft:
+    """How long the rest will take: the windows planned, and what a run was seen to take beside."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._seen_s: list[float] = []
+
+    def before(self, run: Run) -> float:
+        """Seconds from the start of `run` to the end of all."""
+        if not self._seen_s:
+            return self._plan.estimate_s
+        rest = [self._plan.workload(one.workload) for one in self._plan.runs[run.number - 1 :]]
+        # The median, because the first runs also load data and take the gates.
+        return sum(_window_s(one) + median(self._seen_s) for one in rest)
+
+    def took(self, run: Run, seconds: float) -> None:
+        self._seen_s.append(max(0.0, seconds - _window_s(self._plan.workload(run.workload))))
 
 
 def _estimate_s(
     profiles: Sequence[Profile], workloads: Sequence[Workload], repetitions: int
 ) -> float:
     datasets = {(w.dataset.family, tuple(w.dataset.parameters.items())) for w in workloads}
-    runs_s = sum(run_estimate_s(workload) for workload in workloads) * len(profiles) * repetitions
-    return runs_s + GATE_S * len(profiles) + LOAD_S * len(datasets)
+    one_round_s = sum(_window_s(workload) + RUN_OVERHEAD_S for workload in workloads)
+    return (
+        one_round_s * len(profiles) * repetitions + GATE_S * len(profiles) + LOAD_S * len(datasets)
+    )

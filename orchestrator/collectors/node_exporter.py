@@ -17,7 +17,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from orchestrator.databases.yugabytedb import web
 from orchestrator.model import Node, Sample
 
-NODE_EXPORTER, DISK_DEVICE = "node-exporter", "disk-device"
 _TIMEOUT_S = 2.0  # the other collectors wait meanwhile
 # Only these parts of the exporter are asked for: all of it is hundreds of kilobytes.
 _PATH = "/metrics?collect[]=cpu&collect[]=diskstats&collect[]=meminfo&collect[]=netdev"
@@ -51,7 +50,7 @@ class NodeExporterCollector:
         self._get = get
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
-        watched = [node for node in nodes if NODE_EXPORTER in web.sources(node)]
+        watched = [node for node in nodes if web.NODE_EXPORTER in web.sources(node)]
         if not watched:
             return
         failures: list[str] = []
@@ -60,7 +59,7 @@ class NodeExporterCollector:
                 if isinstance(body, OSError):
                     failures.append(f"{node.name}: {body}")
                     continue
-                device = web.sources(node).get(DISK_DEVICE, "")
+                device = web.sources(node).get(web.DISK_DEVICE, "")
                 for metric, unit, value in readings(body, device):
                     yield Sample(now_s, node.name, metric, unit, value)
         if failures:
@@ -68,7 +67,7 @@ class NodeExporterCollector:
 
     def _body(self, node: Node) -> str | OSError:
         try:
-            return self._get(f"{web.sources(node)[NODE_EXPORTER]}{_PATH}", _TIMEOUT_S)
+            return self._get(f"{web.sources(node)[web.NODE_EXPORTER]}{_PATH}", _TIMEOUT_S)
         except OSError as error:
             return error
 
@@ -112,27 +111,3 @@ def _memory(found: dict[str, float]) -> Iterator[tuple[str, str, float]]:
         yield "memory_used_bytes", "bytes", total - available
     if "node_memory_Cached_bytes" in found:
         yield "memory_cache_bytes", "bytes", found["node_memory_Cached_bytes"]
-
-
-def processors(body: str) -> int:
-    """How many processors the machine has."""
-    return len(
-        {
-            sample.labels["cpu"]
-            for family in text_string_to_metric_families(body)
-            for sample in family.samples
-            if sample.name == "node_cpu_seconds_total"
-        }
-    )
-
-
-def device_of(body: str, path: str) -> str | None:
-    """The device whose file system holds `path`: the longest mount point above it."""
-    mounts = {
-        sample.labels["mountpoint"]: sample.labels["device"]
-        for family in text_string_to_metric_families(body)
-        for sample in family.samples
-        if sample.name == "node_filesystem_size_bytes"
-    }
-    above = [at for at in mounts if path == at or path.startswith(f"{at.rstrip('/')}/")]
-    return mounts[max(above, key=len)].removeprefix("/dev/") if above else None

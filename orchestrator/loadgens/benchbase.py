@@ -230,6 +230,7 @@ def _facts(workload: Workload, found: Sequence[Measurement]) -> Mapping[str, Any
         "generator": config.NAME,
         "queueing_in_latency": False,
         "warmup_recorded": False,
+        "seeded": False,
         "terminals": asked.terminals,
         "warehouses_reached": asked.warehouses_reached,
         "arrival_rate_per_s": asked.arrival_rate or None,

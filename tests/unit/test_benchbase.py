@@ -123,6 +123,12 @@ def test_the_rate_is_never_the_sample_value() -> None:
     assert config.settings(asking(arrival_rate=120.5)).rate == "120.5"
 
 
+def test_the_seed_of_the_campaign_is_not_passed_on() -> None:
+    """BenchBase would start every terminal's numbers at it, all the same."""
+    text = config.render(TEMPLATE, config.settings(asking(seed=7)), cluster(), config.POSTGRESQL)
+    assert "seed" not in text.lower()
+
+
 def test_thinking_takes_ten_terminals_per_warehouse() -> None:
     assert config.settings(asking(think="spec")).terminals == 40
     assert config.settings(WORKLOAD).terminals == 8

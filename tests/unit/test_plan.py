@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.errors import UsageError
-from orchestrator.plan import fit_to_machine, make_plan
+from orchestrator.plan import TimeLeft, fit_to_machine, make_plan
 from tests.unit.plans import a_plan, a_profile, a_workload
 
 
@@ -54,3 +54,14 @@ def test_an_unknown_baseline_is_refused() -> None:
             margin_pct=5.0,
             baseline="ultra",
         )
+
+
+def test_the_time_left_learns_from_the_runs_done() -> None:
+    plan = a_plan(repetitions=4)  # windows of 1 s + 4 s
+    left = TimeLeft(plan)
+    assert left.before(plan.runs[0]) == plan.estimate_s
+    left.took(plan.runs[0], 65.0)  # the load and the gate: 60 s beside the window
+    assert left.before(plan.runs[1]) == 3 * 65
+    left.took(plan.runs[1], 7.0)
+    left.took(plan.runs[2], 7.0)
+    assert left.before(plan.runs[3]) == 7

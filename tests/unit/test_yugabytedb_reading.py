@@ -17,13 +17,9 @@ from typing import Any
 import pytest
 from cryptography import x509
 
-from orchestrator.collectors.node_exporter import (
-    NodeExporterCollector,
-    device_of,
-    processors,
-    readings,
-)
+from orchestrator.collectors.node_exporter import NodeExporterCollector, readings
 from orchestrator.collectors.yugabytedb import EVERY_S, YugabyteDBCollector
+from orchestrator.databases.existing.machines import device_of, processors
 from orchestrator.databases.yugabytedb import counters, facts, lsm, tls, web
 from orchestrator.errors import RunError
 from orchestrator.model import Node

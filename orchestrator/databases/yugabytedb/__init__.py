@@ -12,20 +12,28 @@ Facts, traps and their sources: docs/YUGABYTEDB.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.databases.yugabytedb import (
+    cache,
+    flags,
+    image,
+    lsm,
+    nodes,
+    settings,
+    sql,
+    tls,
+    versions,
+)
 from orchestrator.databases.yugabytedb import facts as said
-from orchestrator.databases.yugabytedb import flags, image, lsm, nodes, settings, sql, tls, versions
 from orchestrator.databases.yugabytedb.readiness import Connect, Waiting, admin_address, check_flags
 from orchestrator.errors import NodeError, RunError, UsageError
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
 from orchestrator.protocols import Container, World
 
 _FLUSH_S = 600.0
-_WARM_S = 600.0
 
 
 @dataclass
@@ -164,32 +172,8 @@ class YugabyteDB:
         lsm.rest(cluster.nodes, world)
 
     def warm(self, cluster: Cluster, world: World) -> None:
-        """Reads all tables, the largest first; a disk too slow for that within ten minutes is left
-        with a cache half full, and a warning. Indexes are left to the warm-up."""
-        end_s = world.clock.monotonic() + _WARM_S
-        with self._connect(sql.local(cluster.endpoints[0]), 60.0) as asked:
-            names = sql.tables(asked)
-        shares = [names[offset :: len(cluster.endpoints)] for offset in range(len(names))]
-
-        def read(endpoint: Endpoint, share: Sequence[str]) -> bool:
-            for name in share:
-                left_s = end_s - world.clock.monotonic()
-                if left_s <= 1:
-                    return False
-                try:
-                    with self._connect(sql.local(endpoint), left_s) as asked:
-                        asked.rows(f"SELECT count(*) FROM {name}")
-                except RunError as error:
-                    if "statement timeout" in error.what:
-                        return False
-                    raise
-            return True
-
-        work = list(zip(cluster.endpoints, shares, strict=False))
-        with ThreadPoolExecutor(max_workers=max(1, len(work))) as pool:
-            whole = all(pool.map(lambda each: read(*each), work))
-        if not whole:
-            world.tell.warn(f"the cache was not full after {_WARM_S:g} s of reading")
+        """Reads all tables over all nodes, as far as ten minutes go."""
+        cache.fill(self._connect, [sql.local(endpoint) for endpoint in cluster.endpoints], world)
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         """Waits until leaders are spread and the disks are quiet; counts from here."""

@@ -16,13 +16,16 @@ from typing import Any
 
 from orchestrator.model import Node
 
+# Names in `sources`: of YugabyteDB's servers, and of what a machine that is not this one offers.
 MASTER, TSERVER, YSQL = "yb-master", "yb-tserver", "yb-ysql"
+NODE_EXPORTER, DISK_DEVICE = "node-exporter", "disk-device"
 TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True)
 class WatchedNode(Node):
-    """A node whose counters are read over HTTP. `sources`: what serves them → its base URL."""
+    """A node whose counters are read over HTTP. `sources`: what serves them → its base URL, and,
+    as `DISK_DEVICE`, the device of a machine that is not this one."""
 
     sources: Mapping[str, str] = field(default_factory=dict)
 

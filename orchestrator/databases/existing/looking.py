@@ -1,0 +1,213 @@
+"""Looking at an existing cluster: what it is, whether it is what the profile says, what it does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.databases.existing import machines
+from orchestrator.databases.existing.declared import Existing, address, device
+from orchestrator.databases.yugabytedb import facts as said
+from orchestrator.databases.yugabytedb import sql, versions, web
+from orchestrator.databases.yugabytedb.readiness import Connect
+from orchestrator.errors import Mistake
+from orchestrator.model import ClusterSpec, Node
+
+YUGABYTEDB, POSTGRESQL = "yugabytedb", "postgresql"
+_POSTGRESQL_VERSION = re.compile(r"PostgreSQL (\d+(?:\.\d+)*)")
+# PostgreSQL's settings that decide what survives a power cut.
+_DURABILITY = ("fsync", "full_page_writes", "synchronous_commit", "synchronous_standby_names")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One host as its node_exporter tells it; None where none is declared."""
+
+    cpus: float | None = None
+    device: str | None = None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the cluster says of itself. None: it could not be asked."""
+
+    flavour: str
+    version: str
+    banners: tuple[str, ...]
+    nodes: int | None
+    copies: int | None
+    health: web.Health | None
+    machines: tuple[Machine, ...]
+
+
+def look(declared: Existing, connect: Connect) -> Seen:
+    """RunError or OSError where a declared address does not answer."""
+    banners = []
+    known: int | None = None
+    for host in declared.hosts:
+        with connect(address(declared, host, declared.maintenance_database), 30.0) as asked:
+            banners.append(sql.banner(asked))
+            if versions.parse_banner(banners[-1]) is not None:
+                known = len(sql.servers(asked))
+    copies, health = None, None
+    if declared.masters:
+        copies = web.replication_factor(declared.masters)
+        health = web.health(declared.masters)
+    yugabyte = versions.parse_banner(banners[0])
+    return Seen(
+        flavour=YUGABYTEDB if yugabyte else POSTGRESQL,
+        version=str(yugabyte) if yugabyte else _postgresql_version(banners[0]),
+        banners=tuple(banners),
+        nodes=known,
+        copies=copies,
+        health=health,
+        machines=tuple(_machine(declared, number) for number in range(len(declared.hosts))),
+    )
+
+
+def _postgresql_version(banner: str) -> str:
+    found = _POSTGRESQL_VERSION.search(banner)
+    return found[1] if found else banner
+
+
+def _machine(declared: Existing, number: int) -> Machine:
+    if not declared.node_exporters:
+        return Machine()
+    url = declared.node_exporters[number]
+    cpus = machines.processors(web.get(f"{url}/metrics?collect[]=cpu"))
+    found = device(declared, number)
+    path = declared.data_path or _data_path(declared, number)
+    if found is None and path is not None:
+        body = web.get(f"{url}/metrics?collect[]=filesystem")
+        found = machines.device_of(body, path)
+    return Machine(cpus=float(cpus), device=found)
+
+
+def _data_path(declared: Existing, number: int) -> str | None:
+    """Where this host's tablet server keeps its data, as it says itself."""
+    if not declared.tservers:
+        return None
+    found = web.flags(declared.tservers[number]).get("fs_data_dirs", "")
+    return found.split(",")[0] or None
+
+
+# ------------------------------------------------------------------ is it what the profile says?
+
+
+def mistakes(spec: ClusterSpec, seen: Seen) -> tuple[Mistake, ...]:
+    return tuple(_mistakes(spec, seen))
+
+
+def _mistakes(spec: ClusterSpec, seen: Seen) -> Iterator[Mistake]:
+    if len(set(seen.banners)) > 1:
+        yield Mistake("cluster.existing.hosts", f"they run unlike servers: {set(seen.banners)}")
+    if spec.version is not None and not (
+        seen.version == spec.version or seen.version.startswith(f"{spec.version}.")
+    ):
+        yield Mistake("cluster.version", f"the cluster runs {seen.version}, not {spec.version}")
+    if seen.nodes is not None and seen.nodes != spec.nodes:
+        yield Mistake("cluster.nodes", f"the cluster has {seen.nodes}, not {spec.nodes}")
+    if seen.copies is not None and seen.copies != spec.replication_factor:
+        what = f"the cluster keeps {seen.copies} copies, not {spec.replication_factor}"
+        yield Mistake("cluster.replication_factor", what)
+    if seen.health is not None and not seen.health.well:
+        what = (
+            f"{seen.health.dead_nodes} dead node(s), {seen.health.under_replicated_tablets} "
+            "tablet(s) short of copies: mend it before measuring"
+        )
+        yield Mistake("cluster.existing.masters", what)
+
+
+def notes(declared: Existing, seen: Seen) -> Iterator[str]:
+    """What a reader must know that is no mistake."""
+    if seen.flavour == YUGABYTEDB and seen.copies is None:
+        yield "copies and tablets were not checked: declare `existing.masters`"
+    if seen.flavour == YUGABYTEDB and not declared.tservers:
+        yield "durability and compactions are not seen: declare `existing.tservers`"
+    if not declared.node_exporters:
+        yield "CPU and disk of the nodes are not seen: declare `existing.node_exporters`"
+    elif any(machine.device is None for machine in seen.machines):
+        yield "the disks of the nodes are not seen: declare `existing.devices`"
+
+
+def nodes_without_leaders(declared: Existing) -> tuple[str, ...]:
+    """Of a YugabyteDB whose masters are declared: who leads no tablet although there are some."""
+    if not declared.masters:
+        return ()
+    listed = web.tablet_servers(declared.masters)
+    if sum(server.user_leaders for server in listed) < len(listed):
+        return ()
+    return tuple(server.at for server in listed if server.user_leaders == 0)
+
+
+# ------------------------------------------------------------------ nodes and facts
+
+
+def nodes(declared: Existing, seen: Seen) -> tuple[Node, ...]:
+    """One per host. Nothing of them is on this machine, so only `sources` tell of them."""
+    return tuple(
+        web.WatchedNode(
+            name=f"node-{number + 1}",
+            role="database",
+            cpus=machine.cpus,
+            sources=dict(_sources(declared, number, machine)),
+        )
+        for number, machine in enumerate(seen.machines)
+    )
+
+
+def _sources(declared: Existing, number: int, machine: Machine) -> Iterator[tuple[str, str]]:
+    for name, urls in (
+        (web.TSERVER, declared.tservers),
+        (web.YSQL, declared.ysql),
+        (web.NODE_EXPORTER, declared.node_exporters),
+    ):
+        if urls:
+            yield name, urls[number]
+    if number < len(declared.masters):
+        yield web.MASTER, declared.masters[number]
+    if machine.device:
+        yield web.DISK_DEVICE, machine.device
+
+
+def facts(
+    declared: Existing, seen: Seen, watched: Sequence[Node], asked: sql.Session
+) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "existing": True,
+        "hosts": list(declared.hosts),
+        "version": seen.version,
+        "banner": seen.banners[0],
+        "flavour": seen.flavour,
+    }
+    if said.STAND_IN in seen.banners[0]:
+        found["stand_in"] = True
+    if seen.flavour == POSTGRESQL:
+        return {**found, **_postgresql(asked)}
+    found["isolation"] = sql.effective_isolation(asked)
+    if declared.tservers:
+        servers = {name: web.flags(url) for name, url in web.urls(watched, web.TSERVER).items()}
+        found |= {
+            "durability": said.durability(servers),
+            "durable": said.durable(servers),
+            "flags": said.telling(servers),
+        }
+    if declared.masters:
+        found |= said.placement(watched)
+    return found
+
+
+def _postgresql(asked: sql.Session) -> dict[str, Any]:
+    names = ", ".join(f"'{name}'" for name in _DURABILITY)
+    rows = asked.rows(f"SELECT name, setting FROM pg_settings WHERE name IN ({names})")
+    durability: Mapping[str, str] = {str(row["name"]): str(row["setting"]) for row in rows}
+    size = asked.rows("SELECT pg_database_size(current_database()) AS bytes")[0]["bytes"]
+    return {
+        "durability": dict(durability),
+        "durable": durability.get("fsync") == "on"
+        and durability.get("full_page_writes") == "on"
+        and durability.get("synchronous_commit") in ("on", "remote_apply", "remote_write"),
+        "data_bytes": int(size),
+    }

@@ -1,0 +1,267 @@
+"""The first run on a user's machine: each thing that was only inferred, looked at and said.
+
+The adapter was written where no image of YugabyteDB could be had. docs/FIRST-RUN-YUGABYTEDB.md
+lists what follows from that; `tierbench doctor --db yugabytedb` goes through it on three nodes of
+the real image and prints, for each, whether it is so. Nothing here decides anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from orchestrator.databases.yugabytedb import YugabyteDB, counters, flags, nodes, sql, versions, web
+from orchestrator.databases.yugabytedb.readiness import Connect
+from orchestrator.errors import TierbenchError
+from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize, Volume
+from orchestrator.protocols import World
+
+State = Literal["confirmed", "not confirmed", "could not be looked at"]
+NETWORK = "tierbench-first-run"
+_GIB = 2**30
+_ROWS = 1000
+_METRICS = (
+    "wal_bytes_total",
+    "wal_syncs_total",
+    "wal_sync_seconds_total",
+    "flush_written_bytes_total",
+    "compaction_written_bytes_total",
+    "block_cache_hits_total",
+    "block_cache_misses_total",
+    "sst_files",
+)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A running cluster of the image in question, and the hands to look at it."""
+
+    cluster: Cluster
+    connect: Connect
+    world: World
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        return self.cluster.nodes
+
+    def masters(self) -> list[str]:
+        return list(web.urls(self.nodes, web.MASTER).values())
+
+    def tserver(self) -> str:
+        return next(iter(web.urls(self.nodes, web.TSERVER).values()))
+
+    def ask(self, *statements: str) -> list[dict[str, Any]]:
+        """Rows of the last statement, through the first node, in the generator's database."""
+        with self.connect(sql.local(self.cluster.endpoints[0]), 120.0) as asked:
+            return [asked.rows(statement) for statement in statements][-1]
+
+    def addresses(self) -> str:
+        hosts = [endpoint.host for endpoint in self.cluster.endpoints]
+        return ",".join(f"{host}:{flags.MASTER_RPC}" for host in hosts)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """`claim` is what was inferred; `look` returns whether it is so, and what was seen."""
+
+    name: str
+    claim: str
+    look: Callable[[Probe], tuple[bool, str]]
+
+
+@dataclass(frozen=True)
+class Finding:
+    name: str
+    claim: str
+    state: State
+    seen: str
+
+
+# ------------------------------------------------------------------ looking
+
+
+def _banner(probe: Probe) -> tuple[bool, str]:
+    banner = str(probe.ask("SELECT version() AS version")[0]["version"])
+    page = web.version(probe.tserver())
+    return str(versions.parse_banner(banner)) == page, f"{banner}; page: {page}"
+
+
+def _pages(probe: Probe) -> tuple[bool, str]:
+    answers = {}
+    for server in (web.MASTER, web.TSERVER, web.YSQL):
+        for name, url in web.urls(probe.nodes, server).items():
+            answers[f"{name} {server}"] = len(web.get(f"{url}/metrics?reset_histograms=false"))
+    return len(answers) == 3 * len(probe.nodes), f"bytes of /metrics: {answers}"
+
+
+def _memory(probe: Probe) -> tuple[bool, str]:
+    limit = probe.nodes[0].memory_bytes or 0
+    shares = flags.memory(limit)
+    found = web.flags(probe.tserver())
+    names = ("memory_limit_hard_bytes", "db_block_cache_size_bytes")
+    seen = {name: found.get(name) for name in names}
+    wanted = [str(shares.tserver_bytes), str(shares.block_cache_bytes)]
+    return list(seen.values()) == wanted, f"of {limit}: {seen}"
+
+
+def _layout(probe: Probe) -> tuple[bool, str]:
+    rows = probe.ask(
+        "CREATE TABLE IF NOT EXISTS first_run (w int, i int, PRIMARY KEY ((w) HASH, i ASC))",
+        "SELECT num_tablets FROM yb_table_properties('first_run'::regclass)",
+    )
+    tablets = int(rows[0]["num_tablets"])
+    return tablets == len(probe.nodes), f"{tablets} tablets on {len(probe.nodes)} nodes"
+
+
+def _copy(probe: Probe) -> tuple[bool, str]:
+    probe.ask(
+        "CREATE TABLE IF NOT EXISTS first_copy (a int PRIMARY KEY, b text) SPLIT INTO 3 TABLETS"
+    )
+    script = f"yes x | head -n {_ROWS} | awk '{{print NR\"\\t\"$0}}'"
+    host = probe.cluster.endpoints[0].host
+    command = (
+        f"{script} | PGPASSWORD={nodes.PASSWORD} bin/ysqlsh -h {host} -U {nodes.USER} "
+        f"-d {nodes.DATABASE} -c 'COPY first_copy FROM STDIN WITH (ROWS_PER_TRANSACTION 200)'"
+    )
+    done = probe.world.containers.exec(
+        probe.nodes[0].container or "", ("sh", "-c", command), timeout_s=120
+    )
+    rows = probe.ask("SELECT count(*) AS rows FROM first_copy")[0]["rows"]
+    return rows == _ROWS, f"{rows} rows; {(done.out + done.err).strip()[-200:]}"
+
+
+def _counters(probe: Probe) -> tuple[bool, str]:
+    found = counters.storage(web.get(f"{probe.tserver()}{counters.PATH}"))
+    missing = [name for name in _METRICS if name not in found]
+    return not missing, f"missing: {', '.join(missing) or 'none'}"
+
+
+def _statements(probe: Probe) -> tuple[bool, str]:
+    url = next(iter(web.urls(probe.nodes, web.YSQL).values()))
+    found = counters.statements(web.get(f"{url}/metrics?reset_histograms=false"))
+    return bool(found), str(found)
+
+
+def _followers(probe: Probe) -> tuple[bool, str]:
+    """What masters that do not lead answer; the adapter copes with any of it."""
+    answers = []
+    for url in probe.masters():
+        try:
+            web.get_json(f"{url}/api/v1/health-check")
+            answers.append("answers")
+        except OSError as error:
+            answers.append(str(error).removeprefix(url))
+    return "answers" in answers, "; ".join(answers)
+
+
+def _commands(probe: Probe) -> tuple[bool, str]:
+    first = probe.nodes[0]
+    said = nodes.admin(
+        first, probe.addresses(), False, ("get_is_load_balancer_idle",), 60, probe.world
+    )
+    nodes.flush_tablets(first, probe.cluster.endpoints[0].host, False, 120, probe.world)
+    return re.search(r"Idle = [01]", said) is not None, said.strip()
+
+
+def _memory_of_masters(probe: Probe) -> tuple[bool, str]:
+    conf = {node.name: nodes.remembered(node, probe.world) for node in probe.nodes}
+    known = {name: str(found.get("current_masters", "")) for name, found in conf.items()}
+    first = probe.cluster.endpoints[0].host
+    same = str(conf[probe.nodes[0].name].get("advertise_address")) == first
+    whole = all(len(text.split(",")) == len(probe.nodes) for text in known.values())
+    return same and whole, f"{known} (looked for once a minute)"
+
+
+def _leaders(probe: Probe) -> tuple[bool, str]:
+    leaders = {one.at: one.user_leaders for one in web.tablet_servers(probe.masters())}
+    return min(leaders.values()) > 0, str(leaders)
+
+
+def _isolation(probe: Probe) -> tuple[bool, str]:
+    level = str(
+        probe.ask("SELECT yb_get_effective_transaction_isolation_level() AS level")[0]["level"]
+    )
+    return "repeatable" in level.lower(), level
+
+
+FACTS = (
+    Fact("banner", "version() holds -YB-<release>-b<build>, as the servers' page says", _banner),
+    Fact("pages", "masters, tablet servers and YSQL answer through published ports", _pages),
+    Fact("memory", "the servers take the memory they are given, not the machine's", _memory),
+    Fact("layout", "a table without a word about tablets gets one for each node", _layout),
+    Fact("copy", "COPY takes ROWS_PER_TRANSACTION, and tables take SPLIT INTO", _copy),
+    Fact("counters", "the metrics sampled here are there under their names", _counters),
+    Fact("statements", "YSQL counts statements with a number and a sum of microseconds", _statements),
+    Fact("followers", "some master answers for the cluster, others may redirect", _followers),
+    Fact("commands", "yb-admin and yb-ts-cli are in the image and take these options", _commands),
+    Fact("masters", "each node's file names its address and, in time, all masters", _memory_of_masters),
+    Fact("leaders", "every node leads tablets once nothing moves any more", _leaders),
+    Fact("isolation", "READ COMMITTED runs as REPEATABLE READ by default", _isolation),
+)  # fmt: skip
+COLD_COPY = (
+    "cold-copy",
+    "nodes start again, all at once, from what a stopped cluster left on its disks",
+)
+
+
+# ------------------------------------------------------------------ going through it
+
+
+def spec(version: str | None = None, settings: Mapping[str, str] | None = None) -> ClusterSpec:
+    """Three small nodes, on this machine's own disk."""
+    node = NodeSize(cpus=2.0, memory_bytes=2 * _GIB, disk_bytes=4 * _GIB)
+    return ClusterSpec("yugabytedb", 3, 3, node, version=version, settings=dict(settings or {}))
+
+
+def first_run(
+    asked: ClusterSpec, world: World, connect: Connect = sql.session
+) -> Iterator[Finding]:
+    """Each finding as it is made. TierbenchError where the cluster does not come up at all."""
+    database = YugabyteDB(connect)
+    database.check(asked, world)
+    with ExitStack() as up:
+        names = [f"{NETWORK}-{number}" for number in range(1, asked.nodes + 1)]
+        for name in names:
+            up.enter_context(world.containers.volume(name, "", ""))
+        prefix = up.enter_context(world.containers.network(NETWORK))
+        volumes = [Volume(name, "", restored=False) for name in names]
+        with database.running(asked, volumes, NETWORK, prefix, world) as cluster:
+            probe = Probe(cluster, connect, world)
+            for fact in FACTS:
+                world.tell.step(f"looking at: {fact.claim}")
+                yield _finding(fact, probe)
+            database.settle(cluster, world)
+        world.tell.step("starting again from the same disks")
+        restored = [replace(volume, restored=True) for volume in volumes]
+        yield _cold_copy(database, asked, restored, prefix, connect, world)
+
+
+def _finding(fact: Fact, probe: Probe) -> Finding:
+    try:
+        so, seen = fact.look(probe)
+    except (TierbenchError, OSError, KeyError, IndexError, ValueError) as error:
+        what = error.what if isinstance(error, TierbenchError) else f"{error}"
+        return Finding(fact.name, fact.claim, "could not be looked at", what)
+    return Finding(fact.name, fact.claim, "confirmed" if so else "not confirmed", seen)
+
+
+def _cold_copy(
+    database: YugabyteDB,
+    asked: ClusterSpec,
+    volumes: Sequence[Volume],
+    prefix: str,
+    connect: Connect,
+    world: World,
+) -> Finding:
+    name, claim = COLD_COPY
+    try:
+        with database.running(asked, volumes, NETWORK, prefix, world) as cluster:
+            found = Probe(cluster, connect, world).ask("SELECT count(*) AS rows FROM first_copy")
+    except TierbenchError as error:
+        advice = "use `restore: load` in profiles until this is understood"
+        return Finding(name, claim, "not confirmed", f"{error.what}\n{error.evidence}\n{advice}")
+    rows = int(found[0]["rows"])
+    return Finding(name, claim, "confirmed" if rows == _ROWS else "not confirmed", f"{rows} rows")
