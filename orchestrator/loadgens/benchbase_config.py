@@ -88,6 +88,12 @@ class Settings:
         return f"{self.arrival_rate:g}" if self.arrival_rate else "unlimited"
 
     @property
+    def lead_in_s(self) -> int:
+        """BenchBase leaves out transactions that were being keyed in when measuring began. After
+        the longest keying time there are none of them; our window begins then."""
+        return max(each.keying_ms for each in TYPES) // 1000 if self.thinks else 0
+
+    @property
     def warehouses_reached(self) -> int:
         """BenchBase's terminals each stay at one warehouse, so few of them leave some alone."""
         return min(self.terminals, self.warehouses)

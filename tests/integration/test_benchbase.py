@@ -110,6 +110,7 @@ def test_a_run_is_read_as_the_database_has_seen_it(world: World, tmp_path: Path)
     generator = BenchBase(Path(HOME or ""))
     with database(world) as cluster:
         result = loaded_and_run(generator, WITH_BENCHBASE, cluster, out, world)
+        held = generator.verify(WITH_BENCHBASE, cluster, world)["consistency"]
         (seen,) = ask(cluster, "SELECT sum(d_next_o_id - 3001)::int AS orders FROM district")
         theirs = ask(
             cluster,
@@ -117,6 +118,7 @@ def test_a_run_is_read_as_the_database_has_seen_it(world: World, tmp_path: Path)
             " AS columns FROM information_schema.columns WHERE table_schema = 'public'"
             " GROUP BY table_name",
         )
+    assert len(held) == 9  # all that hold at any time, but two
     facts = result.facts
     assert facts["outcomes_known"], facts
     assert facts["attempts_unplaced"] == 0

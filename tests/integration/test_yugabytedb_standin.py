@@ -20,7 +20,16 @@ import pytest
 from orchestrator import experiment, images
 from orchestrator.collectors.yugabytedb import YugabyteDBCollector
 from orchestrator.containers import DockerContainers
-from orchestrator.databases.yugabytedb import YugabyteDB, lsm, readiness
+from orchestrator.databases.existing import ExistingCluster
+from orchestrator.databases.yugabytedb import (
+    YugabyteDB,
+    checklist,
+    counters,
+    lsm,
+    readiness,
+    sql,
+    web,
+)
 from orchestrator.errors import NodeError
 from orchestrator.loadgens import load_generators
 from orchestrator.model import (
@@ -284,6 +293,72 @@ def test_a_disk_loaded_at_another_address_is_not_started(image: str, world: Worl
         ):
             pass
     assert "this disk was loaded at another address than" in raised.value.evidence
+
+
+# ------------------------------------------------------------------ first run, others' clusters
+
+
+def test_the_first_run_checklist_goes_through(
+    image: str, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checklist, "NETWORK", NETWORK)
+    found = list(checklist.first_run(checklist.spec(settings={"image": image}), world))
+    assert [one.name for one in found] == [fact.name for fact in checklist.FACTS] + ["cold-copy"]
+    assert [one for one in found if one.state != "confirmed"] == []
+
+
+def test_the_first_run_checklist_says_what_is_not_so(
+    image: str, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here: a metric that a release no longer has, and one that cannot be looked at at all."""
+    monkeypatch.setattr(checklist, "NETWORK", NETWORK)
+    monkeypatch.setattr(checklist, "_METRICS", ("wal_syncs_total", "no_such_counter"))
+    monkeypatch.setattr(counters, "statements", lambda _: {}["no such page"])
+    found = {
+        one.name: (one.state, one.seen)
+        for one in checklist.first_run(checklist.spec(settings={"image": image}), world)
+    }
+    assert found["counters"] == ("not confirmed", "missing: no_such_counter")
+    assert found["statements"][0] == "could not be looked at"
+    assert found["cold-copy"][0] == "confirmed"
+
+
+def test_a_running_cluster_of_others_is_used_and_left_as_it_was(image: str, world: World) -> None:
+    with up(spec(image), world) as theirs:
+
+        def of(server: str) -> str:
+            return " ".join(web.urls(theirs.nodes, server).values())
+
+        asked = ClusterSpec(
+            "existing",
+            3,
+            3,
+            NodeSize(1.0, GIB, GIB),
+            settings={
+                "existing.hosts": " ".join(endpoint.host for endpoint in theirs.endpoints),
+                "existing.masters": of(web.MASTER),
+                "existing.tservers": of(web.TSERVER),
+                "existing.ysql": of(web.YSQL),
+            },
+        )
+        database = ExistingCluster()
+        database.check(asked, world)
+        with database.running(asked, (), NETWORK, "", world) as cluster:
+            ask(theirs, 1, "SELECT 1")
+            with sql.session(
+                sql.Address(cluster.endpoints[2].host, 5433, "yugabyte", "", "tierbench")
+            ) as session:
+                session.rows(TABLE)
+            database.settle(cluster, world)
+            database.begin_measuring(cluster, world)
+            database.warm(cluster, world)
+            facts = database.facts(cluster, world)
+            names = _counters(cluster)
+        left = ask(theirs, 1, "SELECT datname FROM pg_database ORDER BY 1")
+    assert facts["stand_in"] is facts["existing"] is True
+    assert (facts["version"], facts["replication_factor"]) == ("2.18.1.0-b84", 3)
+    assert {"wal_bytes_total", "sql_statements_total", "master_wal_bytes_total"} <= set(names)
+    assert ("tierbench",) not in left and ("bench",) in left
 
 
 # ------------------------------------------------------------------ the main job

@@ -22,11 +22,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from orchestrator import consistency
 from orchestrator.errors import LoadError, UnavailableError, UsageError
 from orchestrator.loadgens import benchbase_config as config
 from orchestrator.loadgens import benchbase_distribution as distribution
 from orchestrator.loadgens import benchbase_results as results
-from orchestrator.loadgens.benchbase import COUNT_ROWS, BenchBase, miscounted
+from orchestrator.loadgens.benchbase import (
+    COUNT_ROWS,
+    BenchBase,
+    conditions_on_its_tables,
+    miscounted,
+)
 from orchestrator.model import Cluster, ClusterSpec, Dataset, Endpoint, Node, NodeSize, Workload
 from orchestrator.profiles import read_workload
 from orchestrator.protocols import Completed, Container, ContainerSpec, World
@@ -396,6 +402,15 @@ def test_a_short_load_is_noticed() -> None:
     )
 
 
+def test_the_conditions_that_benchbase_keeps_are_asked_of_its_tables() -> None:
+    text = (ROOT / "workloads/tpcc/consistency.sql").read_text()
+    asked = consistency.conditions(conditions_on_its_tables(text))
+    assert [one.name for one in asked] == [f"c{k:02}" for k in (*range(1, 10), 11)]
+    everything = " ".join(one.sql for one in asked)
+    assert "FROM oorder" in everything
+    assert "orders" not in everything
+
+
 # ------------------------------------------------------------------ where BenchBase comes from
 
 
@@ -528,6 +543,24 @@ def test_phases_are_those_that_benchbase_announces(tmp_path: Path) -> None:
         ("warm-up", pytest.approx(1795228336.139), pytest.approx(1795228337.145)),
         ("measure", pytest.approx(1795228337.145), pytest.approx(1795228339.146)),
     ]
+
+
+def test_with_keying_times_the_window_begins_when_all_transactions_are_recorded(
+    tmp_path: Path,
+) -> None:
+    engine = Engine()
+    engine.lines = [
+        "2026-11-21T02:00:00.000Z INFO  ThreadBench - PHASE START :: [Workload=TPCC]",
+        "2026-11-21T02:00:03.000Z INFO  ThreadBench - MEASURE :: Warmup complete, go.",
+        "2026-11-21T02:00:28.000Z INFO  ThreadBench - TERMINATE :: Waiting",
+    ]
+    generator = BenchBase(home(tmp_path / "benchbase"))
+    warmup, measure = generator.run(
+        asking(think="spec"), cluster(), CLIENT, tmp_path, world(engine)
+    )
+    assert warmup.duration_s == pytest.approx(3 + 18)
+    assert measure.duration_s == pytest.approx(7.001)
+    assert "<time>25</time>" in (tmp_path / "benchbase.xml").read_text()
 
 
 def test_the_password_is_in_the_environment_alone(tmp_path: Path) -> None:

@@ -14,7 +14,16 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases.yugabytedb import YugabyteDB, flags, image, nodes, settings, versions
+from orchestrator.databases.yugabytedb import (
+    YugabyteDB,
+    checklist,
+    counters,
+    flags,
+    image,
+    nodes,
+    settings,
+    versions,
+)
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import ClusterSpec, NodeSize, Volume
 from orchestrator.protocols import ContainerSpec, World
@@ -315,3 +324,27 @@ def test_a_file_that_is_no_distribution_is_refused(tmp_path: Path) -> None:
 def test_a_data_set_may_be_loaded_before_every_run_instead() -> None:
     assert YugabyteDB().keeps_images(THREE)
     assert not YugabyteDB().keeps_images(replace(THREE, settings={"restore": "load"}))
+
+
+# ------------------------------------------------------------------ documents
+
+
+def test_every_line_of_the_checklist_is_documented() -> None:
+    text = (ROOT / "docs" / "FIRST-RUN-YUGABYTEDB.md").read_text()
+    for name in [*(fact.name for fact in checklist.FACTS), checklist.COLD_COPY[0]]:
+        assert f"| `{name}` |" in text, f"docs/FIRST-RUN-YUGABYTEDB.md does not explain {name}"
+
+
+def test_settings_counters_and_releases_are_documented() -> None:
+    text = (ROOT / "docs" / "YUGABYTEDB.md").read_text()
+    names = [*settings.OWN, *(name for name in counters.UNITS), *versions.PINNED]
+    missing = [name for name in names if f"`{name}`" not in text]
+    assert missing == []
+
+
+def test_readers_are_told_of_no_flag_that_is_not_passed() -> None:
+    """The flags named in the document's chapter on starting are those of the golden files."""
+    text = (ROOT / "docs" / "YUGABYTEDB.md").read_text()
+    passed = (GOLDEN / versions.STUDY / "three.txt").read_text()
+    for flag in ("ysql_num_shards_per_tserver=1", "enable_automatic_tablet_splitting=false"):
+        assert flag in text and flag in passed

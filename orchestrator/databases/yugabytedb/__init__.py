@@ -92,8 +92,6 @@ class YugabyteDB:
                 masters = flags.master_addresses(spec, prefix)
                 self._running[network] = _Running(asked, masters, waiting, {})
                 yield cluster
-                if not restored:
-                    waiting.remembers_masters(cluster.nodes)
             finally:
                 self._running.pop(network, None)
                 names = [f"{network}-node-{number}" for number in range(1, spec.nodes + 1)]
@@ -162,7 +160,8 @@ class YugabyteDB:
     # -------------------------------------------------------------- while it runs
 
     def settle(self, cluster: Cluster, world: World) -> None:
-        """Memory tables are written out, then all is waited for that this sets off."""
+        """Memory tables are written out, then all is waited for that this sets off, and until the
+        disks hold what a copy of them needs to start from."""
         here = self._running[cluster.network]
         world.tell.step("writing memory tables to disk, then waiting until nothing is merged")
         for node, endpoint in zip(cluster.nodes, cluster.endpoints, strict=True):
@@ -170,6 +169,7 @@ class YugabyteDB:
         first, secured = cluster.nodes[0], here.asked.tls
         nodes.admin(first, here.masters, secured, ("flush_sys_catalog",), _FLUSH_S, world)
         lsm.rest(cluster.nodes, world)
+        here.waiting.remembers_masters(cluster.nodes)
 
     def warm(self, cluster: Cluster, world: World) -> None:
         """Reads all tables over all nodes, as far as ten minutes go."""

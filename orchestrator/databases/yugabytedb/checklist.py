@@ -1,8 +1,8 @@
-"""The first run on a user's machine: each thing that was only inferred, looked at and said.
+"""The first run on a user's machine: each thing that is only inferred, looked at and said.
 
-The adapter was written where no image of YugabyteDB could be had. docs/FIRST-RUN-YUGABYTEDB.md
-lists what follows from that; `tierbench doctor --db yugabytedb` goes through it on three nodes of
-the real image and prints, for each, whether it is so. Nothing here decides anything.
+Some of what the adapter relies on follows from documents and source code, not from a running
+server. `tierbench doctor --db yugabytedb` goes through it on three nodes of the real image and
+prints, for each, whether it is so (docs/FIRST-RUN-YUGABYTEDB.md). Nothing here decides anything.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from orchestrator.clock import wait_until
 from orchestrator.databases.yugabytedb import YugabyteDB, counters, flags, nodes, sql, versions, web
 from orchestrator.databases.yugabytedb.readiness import Connect
 from orchestrator.errors import TierbenchError
@@ -23,6 +24,7 @@ State = Literal["confirmed", "not confirmed", "could not be looked at"]
 NETWORK = "tierbench-first-run"
 _GIB = 2**30
 _ROWS = 1000
+_SPREAD_S = 120.0
 _METRICS = (
     "wal_bytes_total",
     "wal_syncs_total",
@@ -117,20 +119,12 @@ def _layout(probe: Probe) -> tuple[bool, str]:
 
 
 def _copy(probe: Probe) -> tuple[bool, str]:
-    probe.ask(
-        "CREATE TABLE IF NOT EXISTS first_copy (a int PRIMARY KEY, b text) SPLIT INTO 3 TABLETS"
-    )
-    script = f"yes x | head -n {_ROWS} | awk '{{print NR\"\\t\"$0}}'"
-    host = probe.cluster.endpoints[0].host
-    command = (
-        f"{script} | PGPASSWORD={nodes.PASSWORD} bin/ysqlsh -h {host} -U {nodes.USER} "
-        f"-d {nodes.DATABASE} -c 'COPY first_copy FROM STDIN WITH (ROWS_PER_TRANSACTION 200)'"
-    )
-    done = probe.world.containers.exec(
-        probe.nodes[0].container or "", ("sh", "-c", command), timeout_s=120
-    )
-    rows = probe.ask("SELECT count(*) AS rows FROM first_copy")[0]["rows"]
-    return rows == _ROWS, f"{rows} rows; {(done.out + done.err).strip()[-200:]}"
+    with probe.connect(sql.local(probe.cluster.endpoints[-1]), 120.0) as asked:
+        asked.rows("CREATE TABLE first_copy (a int PRIMARY KEY, b text) SPLIT INTO 3 TABLETS")
+        lines = "".join(f"{number}\tx\n" for number in range(_ROWS))
+        asked.copy("COPY first_copy FROM STDIN WITH (ROWS_PER_TRANSACTION 200)", lines)
+    rows = int(probe.ask("SELECT count(*) AS rows FROM first_copy")[0]["rows"])
+    return rows == _ROWS, f"{rows} rows"
 
 
 def _counters(probe: Probe) -> tuple[bool, str]:
@@ -166,7 +160,7 @@ def _commands(probe: Probe) -> tuple[bool, str]:
     return re.search(r"Idle = [01]", said) is not None, said.strip()
 
 
-def _memory_of_masters(probe: Probe) -> tuple[bool, str]:
+def _remembered(probe: Probe) -> tuple[bool, str]:
     conf = {node.name: nodes.remembered(node, probe.world) for node in probe.nodes}
     known = {name: str(found.get("current_masters", "")) for name, found in conf.items()}
     first = probe.cluster.endpoints[0].host
@@ -176,8 +170,14 @@ def _memory_of_masters(probe: Probe) -> tuple[bool, str]:
 
 
 def _leaders(probe: Probe) -> tuple[bool, str]:
-    leaders = {one.at: one.user_leaders for one in web.tablet_servers(probe.masters())}
-    return min(leaders.values()) > 0, str(leaders)
+    leaders: dict[str, int] = {}
+
+    def spread() -> bool:
+        leaders.update((one.at, one.user_leaders) for one in web.tablet_servers(probe.masters()))
+        return min(leaders.values(), default=0) > 0
+
+    so = wait_until(spread, deadline_s=_SPREAD_S, clock=probe.world.clock, every_s=1.0)
+    return so, str(leaders)
 
 
 def _isolation(probe: Probe) -> tuple[bool, str]:
@@ -194,10 +194,10 @@ FACTS = (
     Fact("layout", "a table without a word about tablets gets one for each node", _layout),
     Fact("copy", "COPY takes ROWS_PER_TRANSACTION, and tables take SPLIT INTO", _copy),
     Fact("counters", "the metrics sampled here are there under their names", _counters),
-    Fact("statements", "YSQL counts statements with a number and a sum of microseconds", _statements),
+    Fact("statements", "YSQL counts statements, with a sum of microseconds", _statements),
     Fact("followers", "some master answers for the cluster, others may redirect", _followers),
     Fact("commands", "yb-admin and yb-ts-cli are in the image and take these options", _commands),
-    Fact("masters", "each node's file names its address and, in time, all masters", _memory_of_masters),
+    Fact("masters", "each node's file names its address and, in time, all masters", _remembered),
     Fact("leaders", "every node leads tablets once nothing moves any more", _leaders),
     Fact("isolation", "READ COMMITTED runs as REPEATABLE READ by default", _isolation),
 )  # fmt: skip

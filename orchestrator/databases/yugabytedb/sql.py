@@ -44,6 +44,9 @@ class Session(Protocol):
     def rows(self, sql: str) -> list[Row]:
         """Runs one statement; its rows by column name. RunError with the server's own words."""
 
+    def copy(self, sql: str, text: str) -> None:
+        """`COPY … FROM STDIN` of `text`."""
+
 
 class _Psycopg:
     def __init__(self, connection: psycopg.Connection[Row]) -> None:
@@ -52,6 +55,10 @@ class _Psycopg:
     def rows(self, sql: str) -> list[Row]:
         cursor = self._connection.execute(sql.encode())
         return cursor.fetchall() if cursor.description else []
+
+    def copy(self, sql: str, text: str) -> None:
+        with self._connection.cursor() as cursor, cursor.copy(sql.encode()) as rows:
+            rows.write(text)
 
 
 @contextmanager

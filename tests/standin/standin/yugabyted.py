@@ -7,6 +7,7 @@ import os
 import secrets
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -121,7 +122,8 @@ class Node:
 
     def _read_asked(self) -> None:
         asked, conf = self.asked, self.conf
-        address = asked.advertise_address or conf["advertise_address"]
+        own = socket.gethostbyname(socket.gethostname())
+        address = asked.advertise_address or conf["advertise_address"] or own
         if problem := options.address_problem(address, VERSION):
             fail(problem)
         location = asked.cloud_location or conf["cloud_location"]
