@@ -17,7 +17,7 @@ RUN       = $(TIERBENCH) run --profile $(PROFILE) $(COMMON) $(if $(REPEATS),--re
 COMPARE   = $(TIERBENCH) compare --accept-inconclusive
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo compare point-select insert tpcc report calibrate doctor list test test-fast check fix clean
+.PHONY: help setup demo compare point-select insert tpcc report calibrate doctor list test test-fast bench-tiers check fix clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -64,6 +64,9 @@ test: setup ## all tests, those with real containers included
 
 test-fast: $(VENV)/.ready ## tests without Docker
 	@$(VENV)/bin/pytest -q -m "not docker"
+
+bench-tiers: setup ## how true the emulated disks are: measured / declared; REPEATS= ROWS=
+	@$(VENV)/bin/python -m tests.bench.bench_tiers $(if $(REPEATS),--repeats $(REPEATS)) $(if $(ROWS),--rows $(ROWS))
 
 check: $(VENV)/.ready ## format, lint and types; changes nothing
 	@$(VENV)/bin/ruff format --check . && $(VENV)/bin/ruff check . && $(VENV)/bin/mypy

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,11 +21,12 @@ from orchestrator.containers import DockerContainers
 from orchestrator.databases import choose, databases
 from orchestrator.errors import UsageError
 from orchestrator.frames import Campaign
+from orchestrator.gates import Gates
 from orchestrator.loadgens import load_generators
 from orchestrator.model import Gate, Plan, Verdict
 from orchestrator.protocols import Parts, Tell, World
 from orchestrator.shell import SystemShell
-from orchestrator.tiers import tier_mechanisms
+from orchestrator.tiers import emulated, served, tier_mechanisms
 from orchestrator.verdicts import judge
 
 # Not in the cache, which may be private to a checkout: two campaigns on one machine disturb each
@@ -80,7 +81,7 @@ def make_plan(request: Request, root: Path) -> Plan:
         scale=request.scale,
         margin_pct=request.margin_pct,
         baseline=request.baseline,
-        notes=(*said, *notes),
+        notes=(*said, *notes, *plan.tier_notes(bound)),
     )
 
 
@@ -105,15 +106,43 @@ def conclude(folder: Path) -> tuple[Campaign, Verdict, report.ReportPaths]:
     return campaign, verdict, report.write(campaign, verdict, folder)
 
 
-def calibrate(profile_name: str, scale: str, root: Path, cache: Path, tell: Tell) -> Gate:
-    """The truth gate of one profile's tier, by itself."""
+def calibrate(
+    profile_name: str, scale: str, thorough: bool, root: Path, cache: Path, tell: Tell
+) -> Gate:
+    """The truth gate of one profile's tier, by itself: always measured, kept if it passed."""
     found, _ = catalogue.read(root, [profile_name], [], scale)
     tier = found[0].tier
     _known_mechanism(tier.enforcement)
     with powers(root, cache, tell) as (world, _), host.only_one(LOCK), _sweeping(world):
-        mechanism = tier_mechanisms()[tier.enforcement]
-        mechanism.check(tier, world)
-        return mechanism.gate(tier, world)
+        mechanisms = tier_mechanisms()
+        mechanisms[tier.enforcement].check(tier, world)
+        return Gates(mechanisms, world).measure(tier, thorough)
+
+
+def set_limits(
+    run: str, limits: Mapping[str, float], root: Path, cache: Path, results: Path, tell: Tell
+) -> Mapping[str, float]:
+    """Changes limits of the emulated disks of the run that is going on; returns what they enforce.
+
+    The change is written beside the run's raw files and becomes part of its record. UsageError
+    where that run is not going on or has no such disks.
+    """
+    if not host.is_held(LOCK):
+        raise UsageError("no campaign is running here, so there is no disk whose limits to change")
+    folder = store.unfinished_run(results, run)
+    with powers(root, cache, tell) as (world, _):
+        disks = served.running_disks(world)
+        if not disks:
+            raise UsageError(
+                f"{folder.name} has no emulated disk at this moment",
+                advice="try again when it measures; other tiers' limits cannot be changed",
+            )
+        enforced: Mapping[str, float] = {}
+        for disk in disks:
+            enforced = emulated.change(disk, limits, world)
+            change = {"time_s": world.clock.now(), "disk": disk, "set": dict(limits)}
+            store.keep_limit_change(folder, change)
+    return enforced
 
 
 def _known_mechanism(enforcement: str) -> None:

@@ -26,9 +26,8 @@ from orchestrator import (
     host,
     provision,
     report,
-    tier_catalog,
-    units,
 )
+from orchestrator.cli_tiers import tiers_app
 from orchestrator.clock import SystemClock
 from orchestrator.console import ConsoleTell
 from orchestrator.containers import DockerContainers
@@ -48,9 +47,8 @@ from orchestrator.errors import (
 from orchestrator.frames import Campaign
 from orchestrator.loadgens import load_generators
 from orchestrator.model import Verdict
-from orchestrator.report import listing
 from orchestrator.shell import SystemShell
-from orchestrator.tiers import tier_mechanisms
+from orchestrator.tiers import strain, tier_mechanisms
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = Path(os.environ.get("TIERBENCH_CACHE") or ROOT / ".cache")
@@ -86,16 +84,10 @@ SeedOption = Annotated[int, typer.Option(help="Seed of data, keys and run order.
 MarginOption = Annotated[float, typer.Option(help="Changes below this percentage do not matter.")]
 BaselineOption = Annotated[str | None, typer.Option(help="The tier compared against.")]
 ResultsOption = Annotated[Path, typer.Option(help="Where results are kept.")]
+QuickOption = Annotated[bool, typer.Option(help="Ten seconds, as before each campaign.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print verdict.json instead of tables.")]
 FailOption = Annotated[bool, typer.Option(help="Exit 1 where a contender is worse.")]
 AcceptOption = Annotated[bool, typer.Option(help="Exit 0 also where no decision can be made.")]
-TextArgument = Annotated[str, typer.Argument(help="Words that must stand in the name or title.")]
-ProviderOption = Annotated[str | None, typer.Option(help="azure, aws or gcp.")]
-MinIopsOption = Annotated[int | None, typer.Option(help="Can be had with at least this many IOPS.")]
-MinThroughputOption = Annotated[str | None, typer.Option(help="At least, such as 200MB/s.")]
-MaxLatencyOption = Annotated[str | None, typer.Option(help="Documented, at most, such as 1ms.")]
-BurstOption = Annotated[bool | None, typer.Option(help="Only tiers with (or without) burst.")]
-MachinesOption = Annotated[bool, typer.Option("--vms", help="Virtual machines, not disks.")]
 FolderArgument = Annotated[Path | None, typer.Argument(help="A results folder; default: newest.")]
 
 
@@ -155,11 +147,15 @@ def show_report(folder: FolderArgument = None, results: ResultsOption = RESULTS)
 
 
 @app.command()
-def calibrate(profile: ProfileOption, scale: ScaleOption = "laptop") -> None:
-    """Holds a profile's disk against what its tier declares, with fio."""
-    gate = campaign.calibrate(profile, scale, ROOT, CACHE, _tell)
+def calibrate(
+    profile: ProfileOption, scale: ScaleOption = "laptop", quick: QuickOption = False
+) -> None:
+    """Holds a profile's disk against what its tier declares, with fio: about three minutes."""
+    gate = campaign.calibrate(profile, scale, not quick, ROOT, CACHE, _tell)
     _tell.done()
     _out.print(report.gate_table(gate))
+    if busy := () if gate.passed else strain.reasons(gate):
+        _err.print(f"This machine was busy meanwhile: {' and '.join(busy)}.", highlight=False)
     raise typer.Exit(EXIT_DONE if gate.passed else EXIT_INCONCLUSIVE)
 
 
@@ -194,25 +190,7 @@ def show_list() -> None:
         _out.print(f"[bold]{title}[/bold]: {', '.join(names)}", highlight=False)
 
 
-@app.command(name="tiers")
-def show_tiers(
-    text: TextArgument = "",
-    provider: ProviderOption = None,
-    min_iops: MinIopsOption = None,
-    min_throughput: MinThroughputOption = None,
-    max_latency: MaxLatencyOption = None,
-    burst: BurstOption = None,
-    machines: MachinesOption = False,
-) -> None:
-    """Lists the catalogue: disk tiers with their limits, or virtual machines with theirs."""
-    rows = catalogue.catalog(ROOT)
-    if machines:
-        _out.print(listing.vm_table(tier_catalog.vms(rows, provider, min_iops, text)))
-        return
-    least = _quantity(units.parse_bytes_per_s, min_throughput)
-    most = _quantity(units.parse_seconds, max_latency)
-    found = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
-    _out.print(listing.tier_table(found))
+app.add_typer(tiers_app(ROOT, CACHE, RESULTS, _out, _tell), name="tiers")
 
 
 @app.command()
@@ -222,14 +200,6 @@ def clean() -> None:
         removed = (*DockerContainers(SystemClock()).sweep(), *datasets.forget(CACHE))
     for line in removed or ("nothing to remove",):
         _out.print(line, highlight=False)
-
-
-def _quantity(parse: Callable[[object], float], text: str | None) -> Any:
-    """An option's quantity, None where it was not given. UsageError in the parser's own words."""
-    try:
-        return None if text is None else parse(text)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 def _carry_out(

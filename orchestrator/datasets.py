@@ -33,7 +33,7 @@ def ensure(
     None where the tier cannot be restored from an image: then the run loads by itself.
     """
     mechanism = parts.tiers[profile.tier.enforcement]
-    if not mechanism.keeps_images():
+    if not mechanism.keeps_images(profile.tier):
         return None
     identity = _identity(profile.cluster, workload, seed, parts, world)
     key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
@@ -118,15 +118,18 @@ def check_space(plan: Plan, world: World) -> None:
     Images are sparse, so their nominal size is an upper bound; a data set uses roughly what its
     disk is sized for, once as the kept copy and once as the running one.
     """
-    free = host.free_bytes(world.cache)
     for profile in plan.profiles:
-        if profile.tier.enforcement != "emulated":
+        if profile.tier.enforcement == "none":
             continue
-        wanted = 2 * profile.cluster.nodes * profile.cluster.node.disk_bytes
+        place, copies = world.cache, 2
+        if profile.tier.path is not None:  # a real disk: no image, the data are loaded on it
+            place, copies = Path(profile.tier.path), 1
+        free = host.free_bytes(place)
+        wanted = copies * profile.cluster.nodes * profile.cluster.node.disk_bytes
         if wanted > free:
             raise UnavailableError(
                 f"{profile.name} needs {format_bytes(wanted)} for the disks of "
-                f"{profile.cluster.nodes} nodes; {world.cache} has {format_bytes(free)} free",
+                f"{profile.cluster.nodes} nodes; {place} has {format_bytes(free)} free",
                 advice="take a smaller SCALE or fewer NODES, or put the cache elsewhere "
                 "(TIERBENCH_CACHE)",
             )
@@ -143,7 +146,7 @@ def check_space(plan: Plan, world: World) -> None:
 def forget(cache: Path) -> tuple[str, ...]:
     """Removes all kept data sets and what a killed run left of its disks; one line each."""
     removed = []
-    for folder in (cache / "datasets", cache / "disks"):
+    for folder in (cache / "datasets", cache / "disks", cache / "gates"):
         if folder.is_dir():
             files = (file for file in folder.rglob("*") if file.is_file())
             size = sum(file.stat().st_blocks * 512 for file in files)  # images are sparse

@@ -25,6 +25,7 @@ RETRIES_PCT = 5.0
 LITTLE_PCT = 5.0
 TOTALS_PCT = 0.5
 GATE_AGE_S = 24 * 3600.0
+KEPT_GATE_AGE_S = 7 * GATE_AGE_S  # a gate is kept while nothing that it depends on changes
 OPEN_LOOP = ("arrival_rate", "arrival-rate", "rate")  # options that set the load's own pace
 
 Telemetry = Mapping[tuple[str, str], float]
@@ -182,12 +183,23 @@ def _gate(run: RunData, _: Telemetry) -> Iterator[Doubt]:
             "its figures are not compared; see docs/TIERS.md",
         )
     window = frames.measured_window(run.record)
-    if window is not None and window[0] - gate.taken_s > GATE_AGE_S:
+    oldest_s = KEPT_GATE_AGE_S if gate.reused else GATE_AGE_S
+    if window is not None and window[0] - gate.taken_s > oldest_s:
         yield _doubt(
             run,
             "old truth gate",
             f"the truth gate was taken {format_seconds(window[0] - gate.taken_s)} before",
             f"run `make calibrate PROFILE={run.record.profile.name}` first",
+        )
+
+
+def _limits_changed(run: RunData, _: Telemetry) -> Iterator[Doubt]:
+    if run.record.facts.get("limit_changes"):
+        yield _doubt(
+            run,
+            "limits changed",
+            "the disk's limits were changed while this ran: its figures are not the tier's",
+            "use it to see what the limit does, not to compare tiers",
         )
 
 
@@ -293,6 +305,7 @@ def _number(record: Record, key: str) -> float | None:
 
 RUN_CHECKS: tuple[Callable[[RunData, Telemetry], Iterable[Doubt]], ...] = (
     _gate,
+    _limits_changed,
     _unsteady,
     _short,
     _checkpoints,

@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import datasets, host, store
-from orchestrator.errors import GateError, RunError, TierbenchError
-from orchestrator.model import Cluster, Gate, Node, Outcome, Phase, Plan, Record, Run, Tier, Volume
+from orchestrator.errors import RunError, TierbenchError
+from orchestrator.gates import Gates, believe
+from orchestrator.model import Cluster, Gate, Node, Outcome, Phase, Plan, Record, Run, Volume
 from orchestrator.plan import TimeLeft
 from orchestrator.protocols import Parts, Result, World
 from orchestrator.telemetry import Readings, sampling
-from orchestrator.units import format_quantity
 
 
 def execute(
@@ -38,7 +38,7 @@ def execute(
         world.tell.note(f"removed a leftover: {line}")
     check(plan, parts, world)
     folder = store.create(results, plan, fingerprint, world.clock.now())
-    gates = Gates(parts, world)
+    gates = Gates(parts.tiers, world)
     left = TimeLeft(plan)
     for run in plan.runs:
         world.tell.run(run.slug, run.number, len(plan.runs), left.before(run))
@@ -56,53 +56,6 @@ def check(plan: Plan, parts: Parts, world: World) -> None:
         for workload in plan.workloads:
             parts.load_generators[workload.generator].check(workload, profile.cluster, world)
     datasets.check_space(plan, world)
-
-
-_GATE_RETRIES = 2
-
-
-class Gates:
-    """The truth gate of each tier, taken once a campaign, before the tier's first use."""
-
-    def __init__(self, parts: Parts, world: World) -> None:
-        self._parts, self._world = parts, world
-        self._taken: dict[str, Gate] = {}
-
-    def of(self, tier: Tier) -> Gate:
-        """The tier's gate, passed or not; taken now if it was not yet."""
-        if tier.name not in self._taken:
-            self._world.tell.step(f"truth gate: is the disk what {tier.title} declares?", 15)
-            mechanism = self._parts.tiers[tier.enforcement]
-            gate = mechanism.gate(tier, self._world)
-            for _ in range(_GATE_RETRIES):
-                if gate.passed:
-                    break
-                # A busy moment of this machine may fail an honest disk; a dishonest one fails on.
-                gate = mechanism.gate(tier, self._world)
-            self._taken[tier.name] = gate
-        return self._taken[tier.name]
-
-
-def _believe(gate: Gate) -> None:
-    """GateError where the disk is not what its tier declares."""
-    if not gate.passed:
-        raise GateError(
-            f"the disk of {gate.tier} is not what the tier declares: {_misses(gate)}",
-            advice="figures made on it would say nothing about the tier: see docs/TIERS.md",
-        )
-
-
-def _misses(gate: Gate) -> str:
-    return "; ".join(
-        f"{check.limit} {check.verdict}: measured {format_quantity(check.measured, check.unit)}"
-        + (
-            f", declared {format_quantity(check.declared, check.unit)}"
-            if check.declared is not None
-            else ""
-        )
-        for check in gate.checks
-        if check.verdict not in ("ok", "not declared")
-    )
 
 
 # ------------------------------------------------------------------ one run
@@ -151,7 +104,7 @@ def _run(
         images = datasets.ensure(profile, workload, plan.seed, parts, world)
     with _phase("prepare", draft, world):
         draft.gate = gates.of(profile.tier)
-        _believe(draft.gate)
+        believe(draft.gate)
     with ExitStack() as up:
         with _phase("prepare", draft, world):
             world.tell.step(f"attaching {profile.tier.title}")
@@ -226,6 +179,8 @@ def _save(
 ) -> None:
     result, readings = draft.result, draft.readings
     facts = dict(draft.facts or {})
+    if changes := store.limit_changes(place):
+        facts["limit_changes"] = changes
     if readings is not None:
         facts["telemetry"] = readings.facts()
     if result is not None:

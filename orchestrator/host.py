@@ -95,6 +95,15 @@ def only_one(lock: Path) -> Iterator[None]:
         yield
 
 
+def is_held(lock: Path) -> bool:
+    """Whether a campaign holds the lock at this moment."""
+    try:
+        with only_one(lock):
+            return False
+    except UnavailableError:
+        return True
+
+
 def free_bytes(path: Path) -> int:
     """Free space where `path` is, or where its nearest existing parent is."""
     place = path

@@ -45,7 +45,8 @@ class Tier:
     """A class of disk: its declared limits (per disk), and how they are enforced.
 
     Latencies are what one I/O takes at queue depth 1 on an idle disk. None means not limited, or
-    not declared. `io_unit_bytes`: the provider counts an I/O larger than this as several.
+    not declared. `io_unit_bytes`: the provider counts an I/O larger than this as several. `burst`
+    is as run: the provider's minutes divided by `burst_time_scale`.
     """
 
     name: str
@@ -58,6 +59,8 @@ class Tier:
     burst: Burst | None = None
     io_unit_bytes: int = 262_144
     path: str | None = None
+    allow_root_disk: bool = False
+    burst_time_scale: float = 1.0
     price: Price | None = None
     source: str = ""
     as_of: str = ""
@@ -181,14 +184,27 @@ class Node:
 
 
 @dataclass(frozen=True)
+class DeviceCap:
+    """Limits that a control group puts on one block device; None: none."""
+
+    device: str
+    read_iops: int | None
+    write_iops: int | None
+    read_bytes_per_s: int | None
+    write_bytes_per_s: int | None
+
+
+@dataclass(frozen=True)
 class Volume:
-    """One node's disk, ready to be mounted: the Docker volume, its block device on the host ("" if
-    it has none of its own), and the container that serves it, where one does."""
+    """One node's disk, ready to be mounted: the Docker volume (or host path), its block device on
+    the host ("" if it has none of its own), the container that serves it, where one does, and
+    limits that a container must carry to be held to the tier."""
 
     name: str
     device: str
     restored: bool
     server: Node | None = None
+    caps: tuple[DeviceCap, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -259,17 +275,23 @@ class GateCheck:
     declared: float | None
     measured: float
     tolerance_pct: float | None
-    verdict: Literal["ok", "slow", "faster than declared", "failed", "not declared"]
+    verdict: Literal[
+        "ok", "slow", "faster than declared (cache or burst)", "failed", "not declared"
+    ]
 
 
 @dataclass(frozen=True)
 class Gate:
-    """The truth gate of one tier on one device: what fio measured before the tier was used."""
+    """The truth gate of one tier on one device: what fio measured before the tier was used.
+
+    `reused`: taken before this campaign, on the same limits, mechanism and machine.
+    """
 
     tier: str
     taken_s: float
     checks: tuple[GateCheck, ...]
     device: Mapping[str, Any] = field(default_factory=dict)
+    reused: bool = False
 
     @property
     def passed(self) -> bool:

@@ -87,6 +87,21 @@ def make_plan(
     )
 
 
+def tier_notes(profiles: Sequence[Profile]) -> tuple[str, ...]:
+    """What about a tier differs from the disk one buys, as `<profile>: …`."""
+    found: list[str] = []
+    for profile in profiles:
+        tier = profile.tier
+        if tier.enforcement == "cgroup":
+            found.append(
+                f"{profile.name}: limits by control group, approximate: no latency, no burst, "
+                "reads and writes capped apart"
+            )
+        if tier.burst_time_scale != 1:
+            found.append(f"{profile.name}: burst times are divided by {tier.burst_time_scale:g}")
+    return tuple(found)
+
+
 def _rounds(
     profiles: Sequence[str], workloads: Sequence[str], repetitions: int, seed: int
 ) -> list[tuple[int, str, str]]:

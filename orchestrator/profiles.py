@@ -7,6 +7,7 @@ given twice are refused, because a misspelt limit would silently be no limit.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -38,6 +39,13 @@ MIN_MEMORY_BYTES = 128 * 2**20
 NO_CATALOG = tier_catalog.Catalog({}, {})
 
 
+def _percentage(value: object) -> object:
+    """`50 %` as 50; everything else as it is."""
+    if isinstance(value, str) and value.rstrip().endswith("%"):
+        return value.rstrip().rstrip("%").strip()
+    return value
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -46,7 +54,10 @@ class BurstYaml(_Strict):
     iops: Positive | None = None
     throughput: BytesPerS | None = None
     duration: Seconds
-    start: Literal["full", "empty"] | Annotated[float, Field(ge=0, le=100)] = "full"
+    start: Annotated[
+        Literal["full", "empty"] | Annotated[float, Field(ge=0, le=100)],
+        BeforeValidator(_percentage),
+    ] = "full"
 
     def build(self) -> Burst:
         start = {"full": 100.0, "empty": 0.0}.get(str(self.start))
@@ -73,8 +84,10 @@ class TierYaml(_Strict):
     read_latency: Seconds | None = None
     write_latency: Seconds | None = None
     burst: BurstYaml | None = None
+    burst_time_scale: Annotated[float, Field(ge=1)] = 1.0
     io_unit: Bytes = 262_144
     path: str | None = None
+    allow_root_disk: bool = False
     price: PriceYaml | None = None
     source: str = ""
     as_of: Text = ""
@@ -86,6 +99,8 @@ class TierYaml(_Strict):
             raise ValueError("a mounted tier needs `path`: the directory where the disk is mounted")
         if self.enforcement == "emulated" and not (self.iops and self.throughput):
             raise ValueError("an emulated tier needs `iops` and `throughput`")
+        if self.enforcement == "cgroup" and not (self.iops or self.throughput):
+            raise ValueError("a tier held by control groups needs `iops` or `throughput`")
         burst = self.burst
         if burst and burst.iops and self.iops and burst.iops < self.iops:
             raise ValueError("`burst.iops` is below `iops`")
@@ -103,8 +118,10 @@ class TierYaml(_Strict):
             read_latency_s=self.read_latency,
             write_latency_s=self.write_latency,
             burst=self.burst.build() if self.burst else None,
+            burst_time_scale=self.burst_time_scale,
             io_unit_bytes=self.io_unit,
             path=self.path,
+            allow_root_disk=self.allow_root_disk,
             price=Price(**self.price.model_dump()) if self.price else None,
             source=self.source,
             as_of=self.as_of,
@@ -216,7 +233,7 @@ def read_profile(
     if isinstance(read, ProfileYaml):
         chosen = tier_catalog.own(read.tier.build(name, read.title))
     assert chosen is not None
-    tier = _on_vm(chosen, read.cluster.vm, catalog)
+    tier = _scaled(_on_vm(chosen, read.cluster.vm, catalog), where)
     return Profile(name, read.question, tier, read.cluster.build(scale))
 
 
@@ -236,6 +253,21 @@ def _on_vm(chosen: tier_catalog.Chosen, vm: str | None, catalog: tier_catalog.Ca
         return chosen.tier
     on_vm = tier_catalog.effective(chosen, 1, catalog.vm(vm), vm)
     return tier_catalog.bound(chosen.tier, on_vm)
+
+
+def _scaled(tier: Tier, where: str) -> Tier:
+    """The bucket's minutes shortened as the run is, so that a run spends the same share of its
+    time on credit: duration / scale. Peak and base stay, so the bucket shrinks with it."""
+    scale, burst = tier.burst_time_scale, tier.burst
+    if scale == 1:
+        return tier
+    if burst is None:
+        what = "there is no burst whose time could be scaled"
+        raise refused([Mistake(f"{where}: tier.burst_time_scale", what)])
+    note = f"Burst times are divided by {scale:g}: a full bucket lasts "
+    note += f"{units.format_seconds(burst.duration_s / scale)} here."
+    scaled = replace(burst, duration_s=burst.duration_s / scale)
+    return replace(tier, burst=scaled, notes=f"{tier.notes} {note}".strip())
 
 
 def read_workload(name: str, text: str, scale: str) -> Workload:

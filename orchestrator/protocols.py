@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from orchestrator.model import (
     Cluster,
     ClusterSpec,
+    DeviceCap,
     Gate,
     Measurement,
     Node,
@@ -70,7 +71,10 @@ class Mount:
 
 @dataclass(frozen=True)
 class ContainerSpec:
-    """One container to start. `ports`: container port → port on 127.0.0.1, None: any free one."""
+    """One container to start. `ports`: container port → port on 127.0.0.1, None: any free one.
+
+    `io_caps` are read back from its control group once it runs: GateError where they differ.
+    """
 
     name: str
     image: str
@@ -88,6 +92,7 @@ class ContainerSpec:
     shared_memory_bytes: int | None = None
     init: bool = False
     host_devices: bool = False
+    io_caps: tuple[DeviceCap, ...] = ()
     stop_timeout_s: int = 20
 
 
@@ -193,8 +198,12 @@ class TierMechanism(Protocol):
     def check(self, tier: Tier, world: World) -> None:
         """UsageError or UnavailableError if this cannot work here. Starts nothing that stays."""
 
-    def keeps_images(self) -> bool:
+    def keeps_images(self, tier: Tier) -> bool:
         """Whether a loaded data set can be copied and restored (the backing store is a file)."""
+
+    def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
+        """What, besides the tier's limits and this machine, a kept gate depends on. None: a gate is
+        never kept, because the disk may have changed unseen."""
 
     def attached(
         self, tier: Tier, sizes_bytes: Sequence[int], images: Sequence[Path] | None, world: World
@@ -206,7 +215,7 @@ class TierMechanism(Protocol):
     ) -> AbstractContextManager[tuple[Volume, ...]]:
         """Empty volumes on `images` without any limit, for loading a data set once."""
 
-    def gate(self, tier: Tier, world: World) -> Gate:
+    def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Holds the tier's declared limits against fio on a device like those of `attached`."""
 
     def facts(self) -> Mapping[str, Any]:

@@ -61,6 +61,38 @@ def run_folder(campaign: Path, run: Run) -> Path:
     return folder
 
 
+_CHANGES = "limit-changes.jsonl"
+
+
+def unfinished_run(results: Path, name: str) -> Path:
+    """The folder of the newest campaign's run that is going on; `name` is its slug or "latest".
+
+    UsageError where it is another one, or none.
+    """
+    runs = results / "latest" / "runs"
+    open_runs = sorted(
+        (folder for folder in runs.glob("*/") if not (folder / "record.json").exists()),
+        key=lambda folder: folder.name,
+    )
+    if not open_runs:
+        raise UsageError(f"no run is going on in {results / 'latest'}")
+    if name not in ("latest", open_runs[-1].name):
+        raise UsageError(f"{name} is not going on; {open_runs[-1].name} is")
+    return open_runs[-1]
+
+
+def keep_limit_change(run: Path, change: Mapping[str, Any]) -> None:
+    """Adds a change of a running disk's limits to the run's raw files."""
+    with (run / "raw" / _CHANGES).open("a") as file:
+        file.write(json.dumps(change) + "\n")
+
+
+def limit_changes(run: Path) -> list[Any]:
+    """All changes of limits during the run, in order; empty where its tier was left alone."""
+    file = run / "raw" / _CHANGES
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
 def save_run(folder: Path, record: Record, intervals: Any, latencies: Any, samples: Any) -> None:
     """Phase 1: the tables first, the record last: a record present means a run complete."""
     if intervals is not None:

@@ -105,8 +105,11 @@ class FakeTier:
     def check(self, tier: Tier, world: World) -> None:
         self._log.say(f"check {tier.name}")
 
-    def keeps_images(self) -> bool:
+    def keeps_images(self, tier: Tier) -> bool:
         return self._keeps
+
+    def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
+        return None
 
     def facts(self) -> Mapping[str, Any]:
         return {"mechanism": "fake"}
@@ -129,7 +132,7 @@ class FakeTier:
                 image.write_text("loaded")
             yield tuple(Volume(f"v{k}", "/dev/fake", False) for k in range(len(sizes_bytes)))
 
-    def gate(self, tier: Tier, world: World) -> Gate:
+    def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         self._log.say(f"gate of {tier.name}")
         check = GateCheck("IOPS", "1/s", 100.0, 100.0, 5.0, self.verdict)
         return Gate(tier.name, world.clock.now(), (check,))

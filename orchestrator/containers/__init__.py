@@ -17,6 +17,7 @@ from docker.types import IPAMConfig, IPAMPool
 
 import docker
 from orchestrator.clock import wait_until
+from orchestrator.containers import devices
 from orchestrator.containers.errors import engine_errors
 from orchestrator.containers.images import Images
 from orchestrator.containers.output import Output
@@ -26,13 +27,6 @@ from orchestrator.protocols import Clock, Completed, Container, ContainerSpec
 LABEL = "tierbench"
 ROLE_LABEL = "tierbench.role"
 
-# What a container needs to make a block device where `--privileged` is refused: mounting and loop
-# set-up (SYS_ADMIN), device nodes (MKNOD), loop (major 7) and FUSE and loop-control (major 10).
-_DEVICE_OPTIONS: dict[str, Any] = {
-    "cap_add": ["SYS_ADMIN", "MKNOD"],
-    "security_opt": ["seccomp=unconfined", "apparmor=unconfined"],
-    "device_cgroup_rules": ["b 7:* rwm", "c 10:* rwm"],
-}
 _CONFLICT = 409
 _REMOVAL_S = 20.0
 _SUBNETS = tuple(f"10.{second}.77.0/24" for second in range(201, 250))
@@ -108,8 +102,9 @@ class DockerContainers(Images):
         if spec.shared_memory_bytes:
             host["shm_size"] = spec.shared_memory_bytes
         if spec.host_devices:
-            host.update(_DEVICE_OPTIONS)
+            host.update(devices.MAKING)
             host["binds"].append("/dev:/dev")
+        host.update(devices.limits(spec.io_caps))
         api = self._client.api
         networking: Any = None
         if spec.network:
@@ -137,6 +132,7 @@ class DockerContainers(Images):
                 f"{spec.name} stopped as soon as it was started (exit {state.get('ExitCode')})",
                 evidence=self.logs(spec.name, tail=30),
             )
+        devices.read_back(spec.io_caps, int(state["Pid"]), spec.name)
         bound = made.attrs["NetworkSettings"]["Ports"] or {}
         ports = {
             int(key.split("/")[0]): int(value[0]["HostPort"])

@@ -94,9 +94,19 @@ def _gates(findings: Findings) -> Part:
             untested = "no gate was recorded: nothing shows that the disk is what its tier declares"
             rows.append((Cell(f"{profile.name}: {untested}", strong=True),))
         else:
-            rows.extend(_gate_rows(profile.name, gate))
+            rows.extend(_gate_rows(profile.name, gate, _age_s(findings, profile.name, gate)))
     title = "Truth gate: fio on each tier's disk before it was used"
     return Part(title, (Table(_GATE_COLUMNS, tuple(rows)),))
+
+
+def _age_s(findings: Findings, profile: str, gate: Gate) -> float:
+    """How old the gate was when the profile's first run began."""
+    began = [
+        data.record.phases[0].start_s
+        for data in findings.campaign.runs
+        if data.record.run.profile == profile and data.record.phases
+    ]
+    return max(0.0, min(began, default=gate.taken_s) - gate.taken_s)
 
 
 def gate_table(gate: Gate) -> Table:
@@ -104,11 +114,13 @@ def gate_table(gate: Gate) -> Table:
     return Table(_GATE_COLUMNS, _gate_rows(gate.tier, gate))
 
 
-def _gate_rows(name: str, gate: Gate) -> tuple[tuple[Cell, ...], ...]:
+def _gate_rows(name: str, gate: Gate, age_s: float = 0.0) -> tuple[tuple[Cell, ...], ...]:
     word = "passed" if gate.passed else "FAILED"
     widest = max((check.tolerance_pct or 0.0 for check in gate.checks), default=0.0)
     if gate.passed and widest > _PROVES_LITTLE_PCT:
         word = "passed, but with a tolerance so wide that it proves little"
+    if gate.reused:
+        word += f", {units.format_seconds(age_s)} before; nothing it depends on changed since"
     heading = Cell(f"{name}: {word}", strong=True)
     return ((heading,), *(_check_row(check) for check in gate.checks))
 

@@ -68,11 +68,13 @@ class Reference(Row):
     iops: Positive | None = None
     bytes_per_s: BytesPerS | None = Field(None, alias="throughput")
     burst: Annotated[str | float | None, BeforeValidator(_burst_word)] = None
+    burst_time_scale: Annotated[float, Field(ge=1)] = 1.0
     performance_plus: bool = False
     read_latency_s: Seconds | None = Field(None, alias="read_latency")
     write_latency_s: Seconds | None = Field(None, alias="write_latency")
     enforcement: Enforcement = "emulated"
     path: str | None = None
+    allow_root_disk: bool = False
     region: str | None = None
     operations_per_month: Annotated[float, Field(ge=0)] | None = None
 
@@ -187,8 +189,10 @@ def _chosen(
         read_latency_s=asked.read_latency_s or (latency.read_s if latency else None),
         write_latency_s=asked.write_latency_s or (latency.write_s if latency else None),
         burst=_burst(asked, limits),
+        burst_time_scale=asked.burst_time_scale,
         io_unit_bytes=kind.unit_bytes or _MAX_EMULATED_IO_UNIT,
         path=asked.path,
+        allow_root_disk=asked.allow_root_disk,
         price=price,
         source=kind.source.text,
         as_of=kind.source.as_of,

@@ -1,9 +1,16 @@
 """Ways to make a disk tier true: one file each, and one line here."""
 
 from orchestrator.protocols import TierMechanism
+from orchestrator.tiers.cgroup import CgroupTier
 from orchestrator.tiers.emulated import EmulatedTier
+from orchestrator.tiers.mounted import MountedTier
 from orchestrator.tiers.unlimited import UnlimitedTier
 
 
 def tier_mechanisms() -> dict[str, TierMechanism]:
-    return {"emulated": EmulatedTier(), "none": UnlimitedTier()}
+    return {
+        "emulated": EmulatedTier(),
+        "cgroup": CgroupTier(),
+        "mounted": MountedTier(),
+        "none": UnlimitedTier(),
+    }

@@ -25,8 +25,11 @@ class UnlimitedTier:
                 advice="take the limits out, or use `enforcement: emulated`",
             )
 
-    def keeps_images(self) -> bool:
+    def keeps_images(self, tier: Tier) -> bool:
         return False
+
+    def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
+        return None  # nothing is measured
 
     def facts(self) -> Mapping[str, Any]:
         return {"mechanism": "none: this machine's own disk, its page cache included"}
@@ -48,5 +51,5 @@ class UnlimitedTier:
         raise NotImplementedError("a plain volume keeps no images; keeps_images() says so")
         yield
 
-    def gate(self, tier: Tier, world: World) -> Gate:
+    def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         return Gate(tier=tier.name, taken_s=world.clock.now(), checks=())

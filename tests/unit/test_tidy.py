@@ -56,9 +56,11 @@ LEVELS = {
     "collectors": PARTS,
     "datasets": FLOW,
     "experiment": FLOW,
+    "gates": FLOW,
     "report": PAGE,
     "campaign": TOP,
     "cli": TOP,
+    "cli_tiers": TOP,
     "__main__": TOP,
     "__init__": TOP,
 }
@@ -69,10 +71,10 @@ OWNERS = {
     "yaml": {"strict_yaml"},
     "altair": {"report"},
     "jinja2": {"report", "loadgens"},
-    "typer": {"cli"},
+    "typer": {"cli", "cli_tiers"},
 }
 MAX_FUNCTION_LINES, MAX_MODULE_LINES = 70, 350
-LONGER = {"model.py": 400}  # all nouns in one file is the point of it
+LONGER = {"model.py": 420}  # all nouns in one file is the point of it
 BANNED_NAMES = re.compile(r"manager|helper|util|handler", re.IGNORECASE)
 
 

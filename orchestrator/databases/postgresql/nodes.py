@@ -45,6 +45,7 @@ def container_specs(
             memory_bytes=spec.node.memory_bytes,
             # Parallel workers of a query meet here; it counts against the memory limit.
             shared_memory_bytes=max(64 * 2**20, spec.node.memory_bytes // 4),
+            io_caps=volume.caps,
         )
         for number, volume in enumerate(volumes, start=1)
     )

@@ -56,6 +56,7 @@ def container_spec(
         # PostgreSQL's shared memory of a node; it counts against the memory limit.
         shared_memory_bytes=max(256 * 2**20, spec.node.memory_bytes // 8),
         stop_timeout_s=30,
+        io_caps=volume.caps,
     )
 
 
