@@ -1,5 +1,5 @@
 # One verb a line; everything else is in `tierbench` (see `tierbench --help`).
-# Variables: PROFILE, PROFILES, WORKLOADS, DB, SCALE, NODES, REPEATS, SEED, RESULTS.
+# Variables: PROFILE, PROFILES, WORKLOADS, DB, SCALE, NODES, REPEATS, SEED, RESULTS, GENERATOR.
 
 PYTHON   ?= python3
 VENV     := .venv
@@ -12,7 +12,7 @@ SCALE    ?= laptop
 REPEATS  ?=
 NODES    ?=
 SEED     ?= 1
-COMMON    = --db $(DB) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(RESULTS),--results $(RESULTS))
+COMMON    = --db $(DB) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS))
 RUN       = $(TIERBENCH) run --profile $(PROFILE) $(COMMON) $(if $(REPEATS),--repeats $(REPEATS))
 COMPARE   = $(TIERBENCH) compare --accept-inconclusive
 
@@ -44,7 +44,7 @@ point-select: setup ## reads on one tier: PROFILE=premium|premium-v2|ultra
 insert: setup ## writes on one tier
 	@$(RUN) --workload insert
 
-tpcc: setup ## the TPC-C-derived mix on one tier
+tpcc: setup ## the TPC-C-derived mix on one tier; GENERATOR=benchbase: by BenchBase
 	@$(RUN) --workload tpcc
 
 report: $(VENV)/.ready ## show the newest campaign again

@@ -22,7 +22,7 @@ from orchestrator.databases import choose, databases
 from orchestrator.errors import UsageError
 from orchestrator.frames import Campaign
 from orchestrator.gates import Gates
-from orchestrator.loadgens import load_generators
+from orchestrator.loadgens import bind, load_generators
 from orchestrator.model import Gate, Plan, Verdict
 from orchestrator.protocols import Parts, Tell, World
 from orchestrator.shell import SystemShell
@@ -48,6 +48,7 @@ class Request:
     seed: int = 1
     margin_pct: float = 5.0
     baseline: str | None = None
+    generator: str | None = None
 
 
 def make_plan(request: Request, root: Path) -> Plan:
@@ -55,6 +56,7 @@ def make_plan(request: Request, root: Path) -> Plan:
     if not request.profiles or not request.workloads:
         raise UsageError("name at least one profile and one workload")
     found, workloads = catalogue.read(root, request.profiles, request.workloads, request.scale)
+    workloads = tuple(bind(workload, request.generator) for workload in workloads)
     fitted, notes = plan.fit_to_machine(found, request.nodes, host.cpu_count())
     asked = [
         profile.cluster.database if request.database == "auto" else request.database

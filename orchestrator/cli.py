@@ -83,6 +83,9 @@ RepeatsOption = Annotated[int, typer.Option(min=1, help="Repetitions of every ce
 SeedOption = Annotated[int, typer.Option(help="Seed of data, keys and run order.")]
 MarginOption = Annotated[float, typer.Option(help="Changes below this percentage do not matter.")]
 BaselineOption = Annotated[str | None, typer.Option(help="The tier compared against.")]
+GeneratorOption = Annotated[
+    str | None, typer.Option(help="benchbase, to run tpcc with it instead of the built-in.")
+]
 ResultsOption = Annotated[Path, typer.Option(help="Where results are kept.")]
 QuickOption = Annotated[bool, typer.Option(help="Ten seconds, as before each campaign.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print verdict.json instead of tables.")]
@@ -100,11 +103,14 @@ def run(
     nodes: NodesOption = None,
     repeats: RepeatsOption = 1,
     seed: SeedOption = 1,
+    generator: GeneratorOption = None,
     results: ResultsOption = RESULTS,
     as_json: JsonOption = False,
 ) -> None:
     """One workload on one tier: start, load, warm up, measure, report, take down."""
-    request = campaign.Request([profile], [workload], db, scale, nodes, repeats, seed)
+    request = campaign.Request(
+        [profile], [workload], db, scale, nodes, repeats, seed, generator=generator
+    )
     _carry_out(request, results, as_json, fail_if_worse=False, accept_inconclusive=True)
 
 
@@ -119,6 +125,7 @@ def compare(
     seed: SeedOption = 1,
     margin: MarginOption = 5.0,
     baseline: BaselineOption = None,
+    generator: GeneratorOption = None,
     results: ResultsOption = RESULTS,
     as_json: JsonOption = False,
     fail_if_worse: FailOption = False,
@@ -126,7 +133,16 @@ def compare(
 ) -> None:
     """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
     request = campaign.Request(
-        profiles.split(), workloads.split(), db, scale, nodes, repeats, seed, margin, baseline
+        profiles.split(),
+        workloads.split(),
+        db,
+        scale,
+        nodes,
+        repeats,
+        seed,
+        margin,
+        baseline,
+        generator,
     )
     _carry_out(request, results, as_json, fail_if_worse, accept_inconclusive)
 

@@ -312,6 +312,8 @@ def _progress(
     if _MEASURING not in begun:
         elapsed_s = now_s - begun.get(_BEGUN, now_s)
         return f"warm-up {elapsed_s:.0f}/{workload.warmup_s:g} s"
+    if _ENDED in begun:
+        return "waiting until BenchBase's terminals have ended"
     elapsed_s = now_s - begun[_MEASURING]
     rate = f"{format_number(throughput_per_s)} transactions/s"
     return f"measuring {elapsed_s:.0f}/{workload.measure_s:g} s: {rate}"
