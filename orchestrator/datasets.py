@@ -122,7 +122,8 @@ def check_space(plan: Plan, world: World) -> None:
         if profile.tier.enforcement == "none":
             continue
         place, copies = world.cache, 2
-        if profile.tier.path is not None:  # a real disk: no image, the data are loaded on it
+        # A real disk: no image, the data are loaded on it.
+        if profile.tier.path is not None and profile.tier.enforcement != "emulated":
             place, copies = Path(profile.tier.path), 1
         free = host.free_bytes(place)
         wanted = copies * profile.cluster.nodes * profile.cluster.node.disk_bytes
