@@ -23,7 +23,7 @@ from orchestrator.errors import UsageError
 from orchestrator.frames import Campaign
 from orchestrator.gates import Gates
 from orchestrator.loadgens import bind, load_generators
-from orchestrator.model import Gate, Plan, Verdict
+from orchestrator.model import Gate, Plan, Profile, Verdict
 from orchestrator.protocols import Parts, Tell, World
 from orchestrator.shell import SystemShell
 from orchestrator.tiers import emulated, served, tier_mechanisms
@@ -57,21 +57,15 @@ def make_plan(request: Request, root: Path) -> Plan:
         raise UsageError("name at least one profile and one workload")
     found, workloads = catalogue.read(root, request.profiles, request.workloads, request.scale)
     workloads = tuple(bind(workload, request.generator) for workload in workloads)
-    fitted, notes = plan.fit_to_machine(found, request.nodes, host.cpu_count())
-    asked = [
-        profile.cluster.database if request.database == "auto" else request.database
-        for profile in fitted
-    ]
-    chosen = [choose(name) for name in asked]
-    bound = tuple(
-        replace(profile, cluster=replace(profile.cluster, database=choice.name))
-        for profile, choice in zip(fitted, chosen, strict=True)
-    )
+    notes: tuple[str, ...] = ()
+    if all(workload.database for workload in workloads):  # nothing to choose, nothing to fit
+        bound = tuple(plan.as_used(profile, workloads[0]) for profile in found)
+    else:
+        bound, notes = _with_databases(found, request)
     for profile in bound:
         _known_mechanism(profile.tier.enforcement)
     seed = {"seed": request.seed}
     workloads = tuple(replace(one, options={**one.options, **seed}) for one in workloads)
-    said = dict.fromkeys(choice.note for choice in chosen if choice.note)
     names = [profile.name for profile in bound]
     subject = workloads[0].name if len(workloads) == 1 else "compare"
     return plan.make_plan(
@@ -83,8 +77,26 @@ def make_plan(request: Request, root: Path) -> Plan:
         scale=request.scale,
         margin_pct=request.margin_pct,
         baseline=request.baseline,
-        notes=(*said, *notes, *plan.tier_notes(bound)),
+        notes=(*notes, *plan.tier_notes(bound)),
     )
+
+
+def _with_databases(
+    found: Sequence[Profile], request: Request
+) -> tuple[tuple[Profile, ...], tuple[str, ...]]:
+    """The profiles with the nodes and the database that they get here, and what to say of it."""
+    fitted, notes = plan.fit_to_machine(found, request.nodes, host.cpu_count())
+    asked = [
+        profile.cluster.database if request.database == "auto" else request.database
+        for profile in fitted
+    ]
+    chosen = [choose(name) for name in asked]
+    bound = tuple(
+        replace(profile, cluster=replace(profile.cluster, database=choice.name))
+        for profile, choice in zip(fitted, chosen, strict=True)
+    )
+    said = dict.fromkeys(choice.note for choice in chosen if choice.note)
+    return bound, (*said, *notes)
 
 
 def carry_out(made: Plan, root: Path, cache: Path, results: Path, tell: Tell) -> Path:

@@ -229,8 +229,8 @@ def _little(run: RunData, _: Telemetry) -> Iterator[Doubt]:
     record = run.record
     rate = frames.value_of(record, "throughput_per_s")
     latency_s = frames.value_of(record, "latency_avg_s")
-    if rate is None or latency_s is None or _paced(record):
-        return
+    if rate is None or latency_s is None or _paced(record) or "cells" in record.workload.options:
+        return  # each cell of a matrix has its own load
     failed = (frames.value_of(record, "failures") or 0.0) / record.workload.measure_s
     in_flight = (rate + failed) * latency_s
     off_pct = 100 * (in_flight / record.workload.threads - 1)

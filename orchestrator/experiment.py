@@ -24,8 +24,19 @@ from typing import Any
 from orchestrator import datasets, host, store
 from orchestrator.errors import RunError, TierbenchError
 from orchestrator.gates import Gates, believe
-from orchestrator.model import Cluster, Gate, Node, Outcome, Phase, Plan, Record, Run, Volume
-from orchestrator.plan import TimeLeft
+from orchestrator.model import (
+    Cluster,
+    ClusterSpec,
+    Gate,
+    Node,
+    Outcome,
+    Phase,
+    Plan,
+    Record,
+    Run,
+    Volume,
+)
+from orchestrator.plan import TimeLeft, as_used
 from orchestrator.protocols import Parts, Result, World
 from orchestrator.telemetry import Readings, sampling
 
@@ -52,9 +63,13 @@ def check(plan: Plan, parts: Parts, world: World) -> None:
     """Everything that could fail late, before anything starts."""
     for profile in plan.profiles:
         parts.tiers[profile.tier.enforcement].check(profile.tier, world)
-        parts.databases[profile.cluster.database].check(profile.cluster, world)
+        checked: list[ClusterSpec] = []
         for workload in plan.workloads:
-            parts.load_generators[workload.generator].check(workload, profile.cluster, world)
+            cluster = as_used(profile, workload).cluster
+            if cluster not in checked:
+                parts.databases[cluster.database].check(cluster, world)
+                checked.append(cluster)
+            parts.load_generators[workload.generator].check(workload, cluster, world)
     datasets.check_space(plan, world)
 
 
@@ -96,7 +111,8 @@ def _run_and_record(
 def _run(
     plan: Plan, run: Run, parts: Parts, gates: Gates, place: Path, draft: _Draft, world: World
 ) -> None:
-    profile, workload = plan.profile(run.profile), plan.workload(run.workload)
+    workload = plan.workload(run.workload)
+    profile = as_used(plan.profile(run.profile), workload)
     mechanism = parts.tiers[profile.tier.enforcement]
     database = parts.databases[profile.cluster.database]
     generator = parts.load_generators[workload.generator]
@@ -178,6 +194,7 @@ def _save(
     plan: Plan, run: Run, place: Path, draft: _Draft, outcome: Outcome, failure: str | None
 ) -> None:
     result, readings = draft.result, draft.readings
+    workload = plan.workload(run.workload)
     facts = dict(draft.facts or {})
     if changes := store.limit_changes(place):
         facts["limit_changes"] = changes
@@ -188,8 +205,8 @@ def _save(
     record = Record(
         schema_version=store.SCHEMA_VERSION,
         run=run,
-        profile=plan.profile(run.profile),
-        workload=plan.workload(run.workload),
+        profile=as_used(plan.profile(run.profile), workload),
+        workload=workload,
         outcome=outcome,
         failure=failure,
         phases=tuple(draft.phases),

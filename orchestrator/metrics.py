@@ -35,6 +35,13 @@ _ALL = (
     Metric("rollbacks", "", "none", "Intended rollbacks"),
     Metric("failures", "", "none", "Failed transactions"),
     Metric("retries", "", "none", "Retries"),
+    # of the raw disk matrix: per cell, then what the cells say together
+    Metric("iops", "1/s", "higher", "IOPS"),
+    Metric("bytes_per_s", "bytes/s", "higher", "Bandwidth"),
+    Metric("iops_ceiling", "1/s", "higher", "IOPS ceiling"),
+    Metric("bytes_per_s_ceiling", "bytes/s", "higher", "Bandwidth ceiling"),
+    Metric("native_io_bytes", "bytes", "none", "Native I/O size"),
+    Metric("latency_per_depth_s", "s", "lower", "Latency per I/O in flight, disk saturated"),
     # from telemetry, over the measured window
     Metric("cpu_pct", "%", "none", "CPU of a database node, % of its limit"),
     Metric("client_cpu_pct", "%", "none", "CPU of the client, % of the machine"),

@@ -110,7 +110,10 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Workload:
-    """Load generator, script, scale, concurrency and times; read from `workloads/*.yaml`."""
+    """Load generator, script, scale, concurrency and times; read from `workloads/*.yaml`.
+
+    `database`: what it runs on instead of the profile's; `none` where it measures the disk alone.
+    """
 
     name: str
     title: str
@@ -124,6 +127,7 @@ class Workload:
     measure_s: float
     statements_per_transaction: int | None = None
     options: Mapping[str, int | float | str] = field(default_factory=dict)
+    database: str | None = None
 
 
 # ------------------------------------------------------------------ what is planned

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
+from orchestrator import matrix
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan, Profile, Run, Workload
 
@@ -47,6 +48,15 @@ def fit_to_machine(
             replace(profile, cluster=replace(cluster, nodes=wanted, replication_factor=factor))
         )
     return tuple(fitted), tuple(notes)
+
+
+def as_used(profile: Profile, workload: Workload) -> Profile:
+    """The profile as one workload uses it: without a database, where it measures the disk alone,
+    and so on one node, since each node's disk is like any other."""
+    if workload.database is None:
+        return profile
+    cluster = replace(profile.cluster, database=workload.database, nodes=1, replication_factor=1)
+    return replace(profile, cluster=cluster)
 
 
 def make_plan(
@@ -116,7 +126,8 @@ def _rounds(
 
 
 def _window_s(workload: Workload) -> float:
-    return workload.warmup_s + workload.measure_s
+    each_s = workload.warmup_s + workload.measure_s
+    return each_s * matrix.stretches(workload.options)
 
 
 class TimeLeft:

@@ -193,6 +193,7 @@ class WorkloadYaml(_Strict):
     generator: str
     script: str
     dataset: str
+    database: Literal["none"] | None = None
     statements_per_transaction: Positive | None = None
     options: Mapping[str, Parameter] = {}
     scales: Annotated[Mapping[str, ScaleYaml], Field(min_length=1)]
@@ -290,4 +291,5 @@ def read_workload(name: str, text: str, scale: str) -> Workload:
         measure_s=size.measure,
         statements_per_transaction=read.statements_per_transaction,
         options={**read.options, **size.options},
+        database=read.database,
     )

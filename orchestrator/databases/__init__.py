@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 
+from orchestrator.databases.none import NoDatabase
 from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.protocols import Database
 
 AUTO, PREFERRED, FALLBACK = "auto", "yugabytedb", "postgresql"
+NONE = "none"
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,7 @@ class Choice:
 
 
 def databases() -> dict[str, Database]:
-    return {"postgresql": PostgreSQL()}
+    return {"postgresql": PostgreSQL(), NONE: NoDatabase()}
 
 
 def choose(name: str) -> Choice:
@@ -30,6 +32,11 @@ def choose(name: str) -> Choice:
         return Choice(
             FALLBACK,
             "the database is PostgreSQL, not YugabyteDB: this version has no YugabyteDB adapter",
+        )
+    if name == NONE:
+        raise UsageError(
+            "only a workload that measures the disk alone runs without a database",
+            advice="name such workloads only (disk-matrix), or leave out --db",
         )
     if name in known:
         return Choice(name)

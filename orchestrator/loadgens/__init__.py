@@ -3,6 +3,7 @@
 from orchestrator.errors import UsageError
 from orchestrator.loadgens import benchbase_config
 from orchestrator.loadgens.benchbase import BenchBase
+from orchestrator.loadgens.fio import Fio
 from orchestrator.loadgens.sysbench import Sysbench
 from orchestrator.model import Workload
 from orchestrator.protocols import LoadGenerator
@@ -11,7 +12,7 @@ _BINDERS = {"benchbase": benchbase_config.bind}
 
 
 def load_generators() -> dict[str, LoadGenerator]:
-    return {"sysbench": Sysbench(), "benchbase": BenchBase.from_environment()}
+    return {"sysbench": Sysbench(), "benchbase": BenchBase.from_environment(), "fio": Fio()}
 
 
 def bind(workload: Workload, generator: str | None) -> Workload:

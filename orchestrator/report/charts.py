@@ -77,7 +77,7 @@ def over_time(
     start_s = min(float(table["seconds"].min()), 0.0)
     heading = {"title": {"text": title, "subtitle": unit}}
     spec = dict(_over_time_spec(tuple(tiers), bool(limits), len(table) < _FEW_POINTS)) | heading
-    return _svg(
+    return rendered(
         spec,
         runs=table.to_dict("records"),
         warm_up=[{"from": start_s, "to": 0.0, "text": "warm-up" if start_s else ""}],
@@ -150,7 +150,7 @@ def changes(
         .facet(row=alt.Row("workload:N", sort=workloads, header=header), spacing=8)
         .properties(title=alt.Title(title, subtitle=better))
     )
-    return _svg(chart.to_dict(), changes=rows)
+    return rendered(chart.to_dict(), changes=rows)
 
 
 def _margin_shade(margin_pct: float) -> alt.Chart:
@@ -215,8 +215,8 @@ _LOOK: Mapping[str, Any] = {
 }
 
 
-def _svg(spec: dict[str, Any], **tables: Sequence[Mapping[Any, Any]]) -> str:
-    """Rendered with its data, which altair never sees: it would check every row."""
+def rendered(spec: dict[str, Any], **tables: Sequence[Mapping[Any, Any]]) -> str:
+    """SVG of a drawing with its data, which altair never sees: it would check every row."""
     full = spec | {"config": dict(_LOOK), "datasets": {k: list(v) for k, v in tables.items()}}
     return str(vl_convert.vegalite_to_svg(full))
 

@@ -16,7 +16,11 @@ from orchestrator.report.findings import Findings
 
 def cache(findings: Findings) -> Section:
     """Whether each workload's data set fits in the database's cache: if so, reads say nothing."""
-    rows = [row for workload in findings.workloads for row in _cache_rows(findings, workload.name)]
+    asked = [workload.name for workload in findings.workloads if workload.database is None]
+    if not asked:
+        nothing = Paragraph("No database was measured, and so no cache of one.")
+        return Section("cache", "Data set against cache", (Part("", (nothing,)),))
+    rows = [row for workload in asked for row in _cache_rows(findings, workload)]
     columns = (
         Column("Workload"),
         Column("Tier"),

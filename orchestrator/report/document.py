@@ -6,7 +6,16 @@ from dataclasses import replace
 
 from orchestrator.frames import Campaign
 from orchestrator.model import Verdict
-from orchestrator.report import conditions, disks, figures, limits, method, summary, tables
+from orchestrator.report import (
+    conditions,
+    disks,
+    figures,
+    limits,
+    matrix,
+    method,
+    summary,
+    tables,
+)
 from orchestrator.report.blocks import Document, Part, Section
 from orchestrator.report.findings import Findings
 from orchestrator.report.stamps import stamps
@@ -27,6 +36,7 @@ def arrange(campaign: Campaign, verdict: Verdict) -> Document:
         footnotes=findings.footnotes,
         sections=(
             tables.measured(findings),
+            *matrix.sections(findings),
             _deltas(findings),
             limits.limits(findings),
             figures.over_time(findings),

@@ -58,6 +58,8 @@ def _shared(findings: Findings, texts: Iterable[str]) -> str:
 
 
 def _nodes(findings: Findings) -> Iterator[Stamp]:
+    if all(profile.cluster.database == "none" for profile in findings.profiles):
+        return
     most = max(profile.cluster.nodes for profile in findings.profiles)
     said = any(doubt.kind == "fewer nodes" for doubt in findings.verdict.doubts)
     if most < STUDY_NODES and not said:

@@ -35,6 +35,8 @@ def subtitle(findings: Findings) -> str:
 def _database(findings: Findings) -> str:
     """Name and version as the running server gave it, else as the profile asks."""
     cluster = findings.campaign.plan.profiles[0].cluster
+    if cluster.database == "none":
+        return "the disk alone, no database"
     versions = (fact(data.record, "version") for data in findings.campaign.runs)
     version = next((str(v) for v in versions if v), cluster.version)
     return f"{cluster.database} {version}" if version else cluster.database

@@ -28,6 +28,7 @@ LEVELS = {
     "profiles": THOUGHT,
     "tier_catalog": THOUGHT,
     "plan": THOUGHT,
+    "matrix": THOUGHT,
     "frames": THOUGHT,
     "stats": THOUGHT,
     "verdicts": THOUGHT,

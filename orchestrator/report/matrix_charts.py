@@ -1,0 +1,157 @@
+"""Charts of the raw disk matrix: heat maps of its cells, and latency against what is in flight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from orchestrator import matrix
+from orchestrator.report import charts
+from orchestrator.report.blocks import Figure
+
+_STEP, _ROW, _PANELS_IN_A_ROW = 30, 18, 2
+_WIDTH, _HEIGHT = 320, 150
+_PALE, _DEEP = "#eaf3f9", charts.PALETTE[0]
+_ON_PALE, _ON_DEEP = "#222222", "#ffffff"
+_EVEN = 1.01  # the narrowest range of colours: all cells may be alike
+
+
+def in_words(row: pd.Series) -> str:
+    """How a cell asks: `random reads`, `sequential I/O, 30 % reads`."""
+    read_pct = int(row["read_pct"])
+    what = {100: "reads", 0: "writes"}.get(read_pct, f"I/O, {read_pct} % reads")
+    return f"{row['pattern']} {what}"
+
+
+# ------------------------------------------------------------------ heat maps
+
+
+@dataclass(frozen=True)
+class _Heat:
+    """One measure; `factor` makes `unit` of the base unit."""
+
+    metric: str
+    file: str
+    title: str
+    unit: str
+    factor: float = 1.0
+
+
+_HEATS = (
+    _Heat("iops", "iops", "IOPS", "I/Os per second"),
+    _Heat("bytes_per_s", "bandwidth", "Bandwidth", "MB/s", 1e-6),
+    _Heat("latency_avg_s", "latency", "Mean latency", "ms", 1e3),
+)
+
+
+def heat_maps(measured: Mapping[str, pd.DataFrame], tier: str, workload: str) -> tuple[Figure, ...]:
+    """IOPS, bandwidth and latency of one tier; colours mean the same for all tiers."""
+    every = pd.concat(measured.values())
+    drawn = []
+    for heat in _HEATS:
+        name = f"{workload}-{tier}-{heat.file}"
+        values = every[heat.metric] * heat.factor
+        span = float(values.min()), float(values.max())
+        svg = charts.with_own_ids(_heat_map(measured[tier], heat, tier, span), name)
+        title = f"{heat.title} of {tier} in every cell of {workload}, {heat.unit}"
+        drawn.append(Figure(name, title, svg))
+    return tuple(drawn)
+
+
+def _heat_map(rows: pd.DataFrame, heat: _Heat, tier: str, span: tuple[float, float]) -> str:
+    """A panel for each pattern and read share: block down, in flight across. SVG text."""
+    low, high = span
+    cells = [_heat_cell(row, heat) for _, row in rows.iterrows()]
+    scale = alt.Scale(type="log", domain=[low, max(high, low * _EVEN)], range=[_PALE, _DEEP])
+    deep = alt.datum.value > math.sqrt(low * high)
+    base = alt.Chart().encode(
+        x=_axis("flight", _in_order(cells, "flight", "flight_rank")),
+        y=_axis("block", _in_order(cells, "block", "block_bytes")),
+    )
+    colour = alt.Color("value:Q", scale=scale, legend=None)
+    ink = alt.condition(deep, alt.value(_ON_DEEP), alt.value(_ON_PALE))
+    layers = alt.layer(
+        base.mark_rect(stroke="white").encode(color=colour),
+        base.mark_text(fontSize=9).encode(text="text:N", color=ink),
+        data=alt.NamedData("cells"),
+    ).properties(width=alt.Step(_STEP), height=alt.Step(_ROW))
+    panels = list(dict.fromkeys(cell["panel"] for cell in cells))
+    header = alt.Header(title=None, labelAnchor="start")
+    panel = alt.Facet("panel:N", sort=panels, header=header)
+    chart = layers.facet(panel, columns=_PANELS_IN_A_ROW, spacing=12)
+    title = alt.Title(f"{heat.title} of {tier}", subtitle=heat.unit)
+    return charts.rendered(chart.properties(title=title).to_dict(), cells=cells)
+
+
+def _axis(name: str, order: Sequence[str]) -> dict[str, Any]:
+    axis = {"labelAngle": 0, "ticks": False, "domain": False, "grid": False}
+    return {"field": name, "type": "ordinal", "title": None, "sort": list(order), "axis": axis}
+
+
+def _in_order(cells: Sequence[Mapping[str, Any]], name: str, rank: str) -> list[str]:
+    return list(dict.fromkeys(cell[name] for cell in sorted(cells, key=lambda cell: cell[rank])))
+
+
+def _heat_cell(row: pd.Series, heat: _Heat) -> dict[str, Any]:
+    value = float(row[heat.metric]) * heat.factor
+    depth, threads, block = (int(row[key]) for key in ("depth", "threads", "block_bytes"))
+    return {
+        "panel": in_words(row),
+        "flight": str(depth) if threads == 1 else f"{depth}×{threads}",
+        "flight_rank": depth * threads,
+        "block": matrix.block_name(block),
+        "block_bytes": block,
+        "value": value,
+        "text": _short(value),
+    }
+
+
+def _short(value: float) -> str:
+    """Few enough characters for a square: two digits or whole numbers, from ten thousand as k."""
+    if value >= 9_999.5:
+        return f"{value / 1000:.0f}k"
+    return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
+
+
+# ------------------------------------------------------------------ latency against depth
+
+
+def depth_chart(
+    measured: Mapping[str, pd.DataFrame], tiers: Sequence[str], workload: str
+) -> Figure:
+    """Of the series with the most depths, the one that shows the law; a line for each tier."""
+    every = pd.concat(measured.values())
+    depths = every.groupby(matrix.SERIES)["in_flight"].transform("nunique")
+    longest = every[depths == depths.max()].iloc[0]
+    points = [
+        {"tier": tier, "in_flight": int(flight), "ms": float(latency_s) * 1e3}
+        for tier, rows in measured.items()
+        for flight, latency_s in _latencies(rows, longest)
+    ]
+    what = f"{in_words(longest)} of {matrix.block_name(int(longest['block_bytes']))}"
+    name = f"{workload}-depth"
+    svg = charts.with_own_ids(_lines(points, tiers, what), name)
+    return Figure(name, f"Median latency of {what} against what is in flight, ms", svg)
+
+
+def _latencies(rows: pd.DataFrame, like: pd.Series) -> list[tuple[int, float]]:
+    own = rows[(rows[matrix.SERIES] == like[matrix.SERIES]).all(axis=1)]
+    return list(zip(own["in_flight"], own["typical_s"], strict=True))
+
+
+def _lines(points: Sequence[Mapping[str, Any]], tiers: Sequence[str], what: str) -> str:
+    scale = alt.Scale(domain=list(tiers), range=list(charts.colours(tiers).values()))
+    base = alt.Chart(alt.NamedData("points")).encode(
+        x=alt.X("in_flight:Q", title="I/Os in flight"),
+        y=alt.Y("ms:Q", title=None, scale=alt.Scale(zero=True)),
+        color=alt.Color("tier:N", scale=scale, legend=None),
+    )
+    layers = alt.layer(base.mark_line(strokeWidth=1.2), base.mark_point(size=30, filled=True))
+    title = alt.Title(f"Latency of {what}", subtitle="median, ms")
+    chart = layers.properties(width=_WIDTH, height=_HEIGHT, title=title)
+    return charts.rendered(chart.to_dict(), points=points)
