@@ -17,7 +17,7 @@ RUN       = $(TIERBENCH) run --profile $(PROFILE) $(COMMON) $(if $(REPEATS),--re
 COMPARE   = $(TIERBENCH) compare --accept-inconclusive
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo compare point-select insert tpcc report calibrate doctor list test test-fast bench-tiers check fix clean
+.PHONY: help setup demo compare point-select insert tpcc report calibrate doctor yugabyte-image list test test-fast bench-tiers check fix clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -53,8 +53,11 @@ report: $(VENV)/.ready ## show the newest campaign again
 calibrate: setup ## hold a tier's disk against what it declares, with fio
 	@$(TIERBENCH) calibrate --profile $(PROFILE)
 
-doctor: $(VENV)/.ready ## what this machine offers and lacks
-	@$(TIERBENCH) doctor
+doctor: $(VENV)/.ready ## what this machine offers and lacks; DB=yugabytedb: its first-run checklist
+	@$(TIERBENCH) doctor $(if $(filter yugabytedb,$(DB)),--db $(DB))
+
+yugabyte-image: setup ## pack a downloaded distribution of YugabyteDB into an image: TARBALL=
+	@$(TIERBENCH) yugabyte-image "$(TARBALL)"
 
 list: $(VENV)/.ready ## profiles, workloads, databases, load generators
 	@$(TIERBENCH) list

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -19,11 +20,12 @@ from orchestrator.clock import SystemClock
 from orchestrator.collectors import collectors
 from orchestrator.containers import DockerContainers
 from orchestrator.databases import choose, databases
-from orchestrator.errors import UsageError
+from orchestrator.databases.yugabytedb import checklist, image
+from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.frames import Campaign
 from orchestrator.gates import Gates
 from orchestrator.loadgens import bind, load_generators
-from orchestrator.model import Gate, Plan, Profile, Verdict
+from orchestrator.model import ClusterSpec, Gate, Plan, Profile, Verdict
 from orchestrator.protocols import Parts, Tell, World
 from orchestrator.shell import SystemShell
 from orchestrator.tiers import emulated, served, tier_mechanisms
@@ -90,13 +92,29 @@ def _with_databases(
         profile.cluster.database if request.database == "auto" else request.database
         for profile in fitted
     ]
-    chosen = [choose(name) for name in asked]
+    chosen = [
+        choose(name, partial(_can_have_yugabytedb, profile.cluster))
+        for name, profile in zip(asked, fitted, strict=True)
+    ]
     bound = tuple(
-        replace(profile, cluster=replace(profile.cluster, database=choice.name))
+        replace(profile, cluster=_chosen(profile.cluster, choice.name))
         for profile, choice in zip(fitted, chosen, strict=True)
     )
     said = dict.fromkeys(choice.note for choice in chosen if choice.note)
     return bound, (*said, *notes)
+
+
+def _chosen(cluster: ClusterSpec, database: str) -> ClusterSpec:
+    node = cluster.node_of.get(database, cluster.node)
+    return replace(cluster, database=database, node=node, node_of={})
+
+
+def _can_have_yugabytedb(cluster: ClusterSpec) -> bool:
+    try:
+        engine = DockerContainers(SystemClock())
+    except UnavailableError:
+        return False
+    return image.obtain(cluster, engine) is not None
 
 
 def carry_out(made: Plan, root: Path, cache: Path, results: Path, tell: Tell) -> Path:
@@ -157,6 +175,16 @@ def set_limits(
             change = {"time_s": world.clock.now(), "disk": disk, "set": dict(limits)}
             store.keep_limit_change(folder, change)
     return enforced
+
+
+def first_run(
+    version: str | None, root: Path, cache: Path, tell: Tell
+) -> Iterator[checklist.Finding]:
+    """Goes through YugabyteDB's checklist (docs/FIRST-RUN-YUGABYTEDB.md)."""
+    spec = checklist.spec(version)
+    with powers(root, cache, tell) as (world, engine), host.only_one(LOCK), _sweeping(world):
+        image.obtain(spec, engine)
+        yield from checklist.first_run(spec, world)
 
 
 def _known_mechanism(enforcement: str) -> None:

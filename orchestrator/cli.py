@@ -32,6 +32,7 @@ from orchestrator.clock import SystemClock
 from orchestrator.console import ConsoleTell
 from orchestrator.containers import DockerContainers
 from orchestrator.databases import databases
+from orchestrator.databases.yugabytedb import image
 from orchestrator.errors import (
     EXIT_DONE,
     EXIT_INCONCLUSIVE,
@@ -91,6 +92,10 @@ QuickOption = Annotated[bool, typer.Option(help="Ten seconds, as before each cam
 JsonOption = Annotated[bool, typer.Option("--json", help="Print verdict.json instead of tables.")]
 FailOption = Annotated[bool, typer.Option(help="Exit 1 where a contender is worse.")]
 AcceptOption = Annotated[bool, typer.Option(help="Exit 0 also where no decision can be made.")]
+FirstRunOption = Annotated[
+    str | None, typer.Option("--db", help="yugabytedb: its first-run checklist, on three nodes.")
+]
+VersionOption = Annotated[str | None, typer.Option(help="Its release; default: the study's.")]
 FolderArgument = Annotated[Path | None, typer.Argument(help="A results folder; default: newest.")]
 
 
@@ -183,14 +188,45 @@ def setup() -> None:
 
 
 @app.command(name="doctor")
-def show_doctor() -> None:
-    """Says what this machine offers and lacks."""
+def show_doctor(db: FirstRunOption = None, version: VersionOption = None) -> None:
+    """Says what this machine offers and lacks; with --db yugabytedb, what its image does."""
+    if db is not None:
+        _first_run(db, version)
+        return
     findings = doctor.examine(ROOT, CACHE, SystemClock())
     for finding in findings:
         mark = "[green]ok     [/green]" if finding.ok else "[red]missing[/red]"
         _out.print(f"{mark} {escape(finding.subject)}: {escape(finding.text)}", highlight=False)
     if not all(finding.ok for finding in findings):
         raise typer.Exit(EXIT_UNAVAILABLE)
+
+
+def _first_run(db: str, version: str | None) -> None:
+    if db != "yugabytedb":
+        raise UsageError(f"there is no first-run checklist for {db!r}; there is yugabytedb")
+    marks = {"confirmed": "[green]", "not confirmed": "[red]", "could not be looked at": "[yellow]"}
+    states = []
+    for finding in campaign.first_run(version, ROOT, CACHE, _tell):
+        _tell.done()
+        states.append(finding.state)
+        text = f"{marks[finding.state]}{finding.state}[/] {finding.name}: {escape(finding.claim)}"
+        _out.print(text, highlight=False)
+        _out.print(f"    {escape(finding.seen)}", style="dim", highlight=False)
+    if any(state != "confirmed" for state in states):
+        raise typer.Exit(EXIT_INCONCLUSIVE)
+
+
+@app.command(name="yugabyte-image")
+def yugabyte_image(tarball: Path) -> None:
+    """Packs a downloaded distribution of YugabyteDB into an image."""
+    tag = image.pack(
+        tarball.resolve(),
+        ROOT,
+        DockerContainers(SystemClock()),
+        lambda line: _tell.step(line[:100]),
+    )
+    _tell.done()
+    _out.print(f"built {tag}", highlight=False)
 
 
 @app.command(name="list")

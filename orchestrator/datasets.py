@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -30,10 +30,11 @@ def ensure(
 ) -> tuple[Path, ...] | None:
     """The images of the loaded data set, one per node; loaded now if they are not kept yet.
 
-    None where the tier cannot be restored from an image: then the run loads by itself.
+    None where the tier or the database cannot start from a copy: then the run loads by itself.
     """
     mechanism = parts.tiers[profile.tier.enforcement]
-    if not mechanism.keeps_images(profile.tier):
+    database = parts.databases[profile.cluster.database]
+    if not mechanism.keeps_images(profile.tier) or not database.keeps_images(profile.cluster):
         return None
     identity = _identity(profile.cluster, workload, seed, parts, world)
     key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
@@ -41,6 +42,14 @@ def ensure(
     if not (folder / "dataset.json").is_file():
         _load(folder, identity, profile.cluster, workload, mechanism, parts, world)
     return tuple(sorted(folder.glob("node-*.img")))
+
+
+def prefix_of(images: Sequence[Path] | None) -> str | None:
+    """The network that a kept data set was loaded on: some databases start on no other."""
+    if not images:
+        return None
+    content = json.loads((images[0].parent / "dataset.json").read_text())
+    return str(content["prefix"]) if content.get("prefix") else None
 
 
 def _identity(
@@ -94,7 +103,13 @@ def _load(
         shutil.rmtree(folder, ignore_errors=True)
         raise
     took_s = world.clock.monotonic() - started_s
-    content = {**identity, "loaded_s": world.clock.now(), "took_s": took_s, "facts": facts}
+    content = {
+        **identity,
+        "prefix": prefix,
+        "loaded_s": world.clock.now(),
+        "took_s": took_s,
+        "facts": facts,
+    }
     store.write_json(folder / "dataset.json", content)
     world.tell.note(
         f"loaded {workload.dataset.family} {dict(workload.dataset.parameters)} "

@@ -127,7 +127,7 @@ def _run(
             sizes = [profile.cluster.node.disk_bytes] * profile.cluster.nodes
             volumes = up.enter_context(mechanism.attached(profile.tier, sizes, images, world))
             network = f"tierbench-{run.number}"
-            prefix = up.enter_context(world.containers.network(network))
+            prefix = up.enter_context(world.containers.network(network, datasets.prefix_of(images)))
             world.tell.step(f"starting {database.name}, {profile.cluster.nodes} node(s)")
             cluster = up.enter_context(
                 database.running(profile.cluster, volumes, network, prefix, world)

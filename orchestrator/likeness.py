@@ -56,7 +56,12 @@ def _cluster(left: Record, right: Record) -> Iterator[str]:
     if one.node.memory_bytes != two.node.memory_bytes:
         sizes = [format_bytes(spec.node.memory_bytes) for spec in (one, two)]
         yield f"memory per node {sizes[0]} against {sizes[1]}"
-    yield from _leaves("setting", one.settings, two.settings)
+    # Where a cluster is does not make it another; what it is, is read back from it.
+    ours, theirs = (
+        {key: value for key, value in spec.settings.items() if not key.startswith("existing.")}
+        for spec in (one, two)
+    )
+    yield from _leaves("setting", ours, theirs)
 
 
 def _workload(left: Workload, right: Workload) -> Iterator[str]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Enforcement = Literal["emulated", "cgroup", "mounted", "none"]
+Enforcement = Literal["emulated", "cgroup", "mounted", "existing", "none"]
 Direction = Literal["higher", "lower", "none"]
 VerdictWord = Literal["better", "worse", "same", "inconclusive"]
 Outcome = Literal["done", "failed", "interrupted"]
@@ -78,7 +78,8 @@ class NodeSize:
 
 @dataclass(frozen=True)
 class ClusterSpec:
-    """The database cluster of a profile, at one scale."""
+    """The database cluster of a profile, at one scale. `node_of`: another size of node for some
+    databases, until the database is chosen."""
 
     database: str
     nodes: int
@@ -88,6 +89,7 @@ class ClusterSpec:
     port: int | None = None
     vm: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
+    node_of: Mapping[str, NodeSize] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

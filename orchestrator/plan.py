@@ -35,6 +35,9 @@ def fit_to_machine(
     for profile in profiles:
         cluster = profile.cluster
         wanted = nodes or cluster.nodes
+        if cluster.database == "existing":
+            fitted.append(profile)  # not this machine's nodes
+            continue
         if nodes is None and cores < CORES_PER_NODE * wanted:
             wanted = 1
         if wanted != cluster.nodes:

@@ -134,6 +134,9 @@ class NodeYaml(_Strict):
     memory: Annotated[Bytes, Field(ge=MIN_MEMORY_BYTES)]
     disk: Annotated[Bytes, Field(ge=MIN_DISK_BYTES)]
 
+    def build(self) -> NodeSize:
+        return NodeSize(cpus=self.cpus, memory_bytes=self.memory, disk_bytes=self.disk)
+
 
 class ClusterYaml(_Strict):
     database: str = "auto"
@@ -144,9 +147,13 @@ class ClusterYaml(_Strict):
     vm: str | None = None
     node: Annotated[Mapping[str, NodeYaml], Field(min_length=1)]
     settings: Mapping[str, Text] = {}
+    existing: Mapping[str, Text] = {}
+    node_of: Mapping[str, Mapping[str, NodeYaml]] = {}
 
     @model_validator(mode="after")
     def _whole(self) -> ClusterYaml:
+        if bool(self.existing) != (self.database == "existing"):
+            raise ValueError("`existing` and `database: existing` belong together")
         if self.replication_factor > self.nodes:
             raise ValueError("`replication_factor` is above `nodes`: a replica needs its own node")
         return self
@@ -160,8 +167,16 @@ class ClusterYaml(_Strict):
             replication_factor=self.replication_factor,
             port=self.port,
             vm=self.vm,
-            node=NodeSize(cpus=size.cpus, memory_bytes=size.memory, disk_bytes=size.disk),
-            settings=dict(self.settings),
+            node=size.build(),
+            settings={
+                **self.settings,
+                **{f"existing.{key}": value for key, value in self.existing.items()},
+            },
+            node_of={
+                database: scales[scale].build()
+                for database, scales in self.node_of.items()
+                if scale in scales
+            },
         )
 
 

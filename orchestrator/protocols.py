@@ -124,8 +124,10 @@ class Containers(Protocol):
     def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
         """Runs a container to its end and removes it; both streams come back as `out`."""
 
-    def network(self, name: str) -> AbstractContextManager[str]:
-        """Yields the subnet's first three octets: node k is at f"{prefix}.{10 + k}"."""
+    def network(self, name: str, prefix: str | None = None) -> AbstractContextManager[str]:
+        """Yields the subnet's first three octets: node k is at f"{prefix}.{10 + k}".
+
+        It is `prefix` where that is given and free: copies of disks start only where they were."""
 
     def volume(self, name: str, device: str, fstype: str) -> AbstractContextManager[str]: ...
 
@@ -227,6 +229,9 @@ class Database(Protocol):
 
     def image(self, spec: ClusterSpec, world: World) -> str:
         """The image that its nodes run, with a tag that changes when its content does."""
+
+    def keeps_images(self, spec: ClusterSpec) -> bool:
+        """Whether nodes start from copies of loaded disks. False: every run loads by itself."""
 
     def check(self, spec: ClusterSpec, world: World) -> None:
         """UsageError or UnavailableError before anything is started: image, settings, sizes."""

@@ -76,7 +76,7 @@ class FakeContainers:
         self._log = log
 
     @contextmanager
-    def network(self, name: str) -> Iterator[str]:
+    def network(self, name: str, prefix: str | None = None) -> Iterator[str]:
         with self._log.bracket("network"):
             yield "10.0.0"
 
@@ -146,6 +146,9 @@ class FakeDatabase:
 
     def image(self, spec: ClusterSpec, world: World) -> str:
         return "fake:1"
+
+    def keeps_images(self, spec: ClusterSpec) -> bool:
+        return True
 
     def check(self, spec: ClusterSpec, world: World) -> None:
         self._log.say("check database")

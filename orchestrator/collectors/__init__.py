@@ -6,6 +6,8 @@ from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.collectors.disk import DiskCollector
 from orchestrator.collectors.machine import MachineCollector
 from orchestrator.collectors.network import NetworkCollector
+from orchestrator.collectors.node_exporter import NodeExporterCollector
+from orchestrator.collectors.yugabytedb import YugabyteDBCollector
 from orchestrator.protocols import Collector
 
 
@@ -15,4 +17,6 @@ def collectors(root: Path = Path("/")) -> tuple[Collector, ...]:
         DiskCollector(root),
         MachineCollector(root),
         NetworkCollector(root),
+        NodeExporterCollector(),
+        YugabyteDBCollector(),
     )

@@ -243,26 +243,27 @@ class DockerContainers(Images):
     # -------------------------------------------------------------- networks and volumes
 
     @contextmanager
-    def network(self, name: str) -> Iterator[str]:
+    def network(self, name: str, prefix: str | None = None) -> Iterator[str]:
         made = None
         try:
             with engine_errors(f"making network {name}"):
-                made, prefix = self._create_network(name)
-            yield prefix
+                made, got = self._create_network(name, prefix)
+            yield got
         finally:
             if made is not None:
                 with engine_errors(f"removing network {name}"), contextlib.suppress(NotFound):
                     made.remove()
 
-    def _create_network(self, name: str) -> tuple[Any, str]:
-        """The first of our subnets that overlaps no other network of the engine."""
+    def _create_network(self, name: str, prefix: str | None) -> tuple[Any, str]:
+        """`prefix`, or the first of our subnets that overlaps no other network of the engine."""
         taken = [
             ipaddress.ip_network(pool["Subnet"])
             for network in self._client.networks.list()
             for pool in (network.attrs.get("IPAM", {}).get("Config") or [])
             if pool.get("Subnet")
         ]
-        for subnet in _SUBNETS:
+        preferred = (f"{prefix}.0/24",) if prefix else ()
+        for subnet in (*preferred, *_SUBNETS):
             wanted = ipaddress.ip_network(subnet)
             if any(wanted.version == net.version and wanted.overlaps(net) for net in taken):
                 continue

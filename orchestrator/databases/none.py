@@ -23,6 +23,9 @@ class NoDatabase:
     def image(self, spec: ClusterSpec, world: World) -> str:
         return images.tag(world.root, "disk")
 
+    def keeps_images(self, spec: ClusterSpec) -> bool:
+        return True  # as before: its workloads decide
+
     def check(self, spec: ClusterSpec, world: World) -> None:
         images.need(world.root, "disk", world.containers)
         if spec.nodes != 1:

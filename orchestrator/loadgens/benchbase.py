@@ -205,7 +205,7 @@ class BenchBase:
             },
             timeout_s=timeout_s,
             on_line=on_line,
-            watch=[node.container or "" for node in cluster.nodes],
+            watch=[node.container for node in cluster.nodes if node.container],
             user="0",  # the official image has a user of its own, who may not write to /out
         )
 

@@ -98,7 +98,7 @@ class Sysbench:
             env=_password(cluster),
             timeout_s=_LOAD_TIMEOUT_S,
             on_line=_load_progress(workload.dataset.family, world),
-            watch=[node.container or "" for node in cluster.nodes],
+            watch=[node.container for node in cluster.nodes if node.container],
         )
         if done.exit_code != 0:
             raise LoadError(
@@ -125,7 +125,7 @@ class Sysbench:
             env=_password(cluster),
             timeout_s=workload.warmup_s + workload.measure_s + _STOP_GRACE_S,
             on_line=on_line,
-            watch=[node.container or "" for node in cluster.nodes],
+            watch=[node.container for node in cluster.nodes if node.container],
         )
         (out / "sysbench.out").write_text(done.out)
         (out / "sysbench.err").write_text(done.err)

@@ -3,6 +3,7 @@
 from orchestrator.protocols import TierMechanism
 from orchestrator.tiers.cgroup import CgroupTier
 from orchestrator.tiers.emulated import EmulatedTier
+from orchestrator.tiers.existing import ExistingTier
 from orchestrator.tiers.mounted import MountedTier
 from orchestrator.tiers.unlimited import UnlimitedTier
 
@@ -12,5 +13,6 @@ def tier_mechanisms() -> dict[str, TierMechanism]:
         "emulated": EmulatedTier(),
         "cgroup": CgroupTier(),
         "mounted": MountedTier(),
+        "existing": ExistingTier(),
         "none": UnlimitedTier(),
     }

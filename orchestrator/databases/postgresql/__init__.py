@@ -42,6 +42,9 @@ class PostgreSQL:
     def image(self, spec: ClusterSpec, world: World) -> str:
         return images.tag(world.root, "postgres")
 
+    def keeps_images(self, spec: ClusterSpec) -> bool:
+        return True
+
     # -------------------------------------------------------------- before anything starts
 
     def check(self, spec: ClusterSpec, world: World) -> None:
