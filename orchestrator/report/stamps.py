@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from orchestrator import frames
 from orchestrator.report.blocks import Stamp
 from orchestrator.report.findings import Findings, closed, sentence, some
 from orchestrator.report.wording import listing
@@ -18,7 +19,23 @@ _LABELS = {
 
 
 def stamps(findings: Findings) -> tuple[Stamp, ...]:
-    return (*_doubts(findings), *_notes(findings), *_nodes(findings), *_scale(findings))
+    return (
+        *_stand_in(findings),
+        *_doubts(findings),
+        *_notes(findings),
+        *_nodes(findings),
+        *_scale(findings),
+    )
+
+
+def _stand_in(findings: Findings) -> Iterator[Stamp]:
+    """Loudest of all: figures of a program that only plays the database."""
+    if any(frames.fact(data.record, "stand_in") for data in findings.campaign.runs):
+        text = (
+            "A stand-in that speaks the database's language, for tests of this program, served "
+            "these runs. The figures say nothing about any database or disk."
+        )
+        yield Stamp("Stand-in, not a real cluster", text, "")
 
 
 def _doubts(findings: Findings) -> Iterator[Stamp]:
@@ -38,8 +55,8 @@ def _notes(findings: Findings) -> Iterator[Stamp]:
     said = {doubt.text for doubt in findings.verdict.doubts}
     for note in findings.campaign.plan.notes:
         if note not in said:
-            stand_in = note.startswith("the database is")
-            label = "Stand-in database" if stand_in else "Not as asked"
+            other = note.startswith("the database is")
+            label = "Another database" if other else "Not as asked"
             yield Stamp(label, _shared(findings, [note]), "")
 
 

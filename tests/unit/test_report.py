@@ -234,3 +234,12 @@ def test_gate_table_for_the_terminal() -> None:
         "read IOPS 10,000 9,900 −1.0 % ±5 % ok",
         "write latency none declared 1.10 ms not declared",
     ]
+
+
+def test_a_stand_in_is_said_before_everything_else() -> None:
+    def played(record: Record) -> Record:
+        return replace(record, facts={**record.facts, "stand_in": True})
+
+    document = _document(build_campaign(workloads=["tpcc"], frames=False, change=played))
+    assert document.stamps[0].label == "Stand-in, not a real cluster"
+    assert "nothing about any database" in document.stamps[0].text
