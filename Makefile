@@ -17,7 +17,7 @@ RUN       = $(TIERBENCH) run --profile $(PROFILE) $(COMMON) $(if $(REPEATS),--re
 COMPARE   = $(TIERBENCH) compare --accept-inconclusive
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo compare point-select insert tpcc report calibrate doctor yugabyte-image list test test-fast bench-tiers check fix clean
+.PHONY: help setup demo compare point-select insert tpcc report calibrate doctor yugabyte-image list test test-fast bench-tiers bench-tpcc check fix clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -70,6 +70,9 @@ test-fast: $(VENV)/.ready ## tests without Docker
 
 bench-tiers: setup ## how true the emulated disks are: measured / declared; REPEATS= ROWS=
 	@$(VENV)/bin/python -m tests.bench.bench_tiers $(if $(REPEATS),--repeats $(REPEATS)) $(if $(ROWS),--rows $(ROWS))
+
+bench-tpcc: setup ## the TPC-C-derived load generators that are installed, side by side; REPEATS=
+	@$(VENV)/bin/python -m tests.bench.bench_tpcc $(if $(REPEATS),--repeats $(REPEATS))
 
 check: $(VENV)/.ready ## format, lint and types; changes nothing
 	@$(VENV)/bin/ruff format --check . && $(VENV)/bin/ruff check . && $(VENV)/bin/mypy

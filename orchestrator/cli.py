@@ -27,6 +27,7 @@ from orchestrator import (
     provision,
     report,
 )
+from orchestrator.cli_check import check_command
 from orchestrator.cli_tiers import tiers_app
 from orchestrator.clock import SystemClock
 from orchestrator.console import ConsoleTell
@@ -242,6 +243,7 @@ def show_list() -> None:
         _out.print(f"[bold]{title}[/bold]: {', '.join(names)}", highlight=False)
 
 
+app.command(name="check")(check_command(ROOT, _out))
 app.add_typer(tiers_app(ROOT, CACHE, RESULTS, _out, _tell), name="tiers")
 
 

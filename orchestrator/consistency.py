@@ -66,7 +66,7 @@ def check(text: str, endpoint: Endpoint, *, fresh: bool = False) -> tuple[Checke
     asked = [one for one in conditions(text) if fresh or one.when != LOADED]
     try:
         with psycopg.connect(
-            host="127.0.0.1",
+            host=endpoint.local_host,
             port=endpoint.local_port,
             user=endpoint.user,
             password=endpoint.password,

@@ -215,7 +215,7 @@ class Volume:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where SQL is spoken: `host`/`port` from the client network, `local_port` on 127.0.0.1."""
+    """Where SQL is spoken: `host`/`port` seen from the client, `local_…` seen from here."""
 
     host: str
     port: int
@@ -223,6 +223,7 @@ class Endpoint:
     user: str
     password: str
     database: str
+    local_host: str = "127.0.0.1"
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,14 @@ def engine() -> DockerContainers:
     return containers
 
 
-@pytest.fixture
-def world(engine: DockerContainers) -> World:
+def make_world(engine: DockerContainers) -> World:
     tell = ConsoleTell(Console(stderr=True))
     return World(SystemClock(), SystemShell(), engine, tell, CACHE, ROOT)
+
+
+@pytest.fixture
+def world(engine: DockerContainers) -> World:
+    return make_world(engine)
 
 
 def leftovers() -> list[str]:

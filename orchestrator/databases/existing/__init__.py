@@ -113,6 +113,7 @@ class ExistingCluster:
             host=host,
             port=declared.port,
             local_port=declared.port,
+            local_host=host,
             user=declared.user,
             password=declaration.password(declared),
             database=declared.database,

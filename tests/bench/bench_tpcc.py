@@ -1,0 +1,204 @@
+"""The TPC-C-derived load generators side by side: load, client CPU per transaction, NOPM.
+
+    make bench-tpcc [REPEATS=3]
+
+Goal: what the built-in workload costs beside its peers, on one PostgreSQL of this machine now.
+Peers run where they are installed: BenchBase by BENCHBASE_HOME, go-tpc by the PATH. Method: each
+repeat starts a fresh server on this machine's own disk (no tier) for each program in turn, so the
+programs alternate; 4 warehouses, 8 terminals, no think time; medians of the repeats. Client CPU is
+that of the client's container (of the process for go-tpc) over warm-up and window, divided by all
+transactions of that time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from orchestrator import campaign, catalogue, host
+from orchestrator.collectors.cgroup import CgroupCollector
+from orchestrator.console import ConsoleTell
+from orchestrator.databases.postgresql import PostgreSQL
+from orchestrator.errors import UnavailableError
+from orchestrator.loadgens import bind, load_generators
+from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize, Tier, Workload
+from orchestrator.protocols import World
+from orchestrator.tiers.unlimited import UnlimitedTier
+
+ROOT = Path(__file__).resolve().parents[2]
+WAREHOUSES, TERMINALS, WARMUP_S, MEASURE_S = 4, 8, 5.0, 25.0
+SERVER = ClusterSpec("postgresql", 1, 1, NodeSize(float(host.cpu_count()), 4 * 2**30, 20 * 2**30))
+NO_TIER = Tier("none", "no tier", "none", None, None)
+_GO_TPC_COUNT = re.compile(r"^\[Summary\] (\w+) - Takes\(s\): ([\d.]+), Count: (\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One repeat of one program."""
+
+    load_s: float
+    cpu_ms_per_transaction: float
+    nopm: float
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--repeats", type=int, default=3)
+    repeats = arguments.parse_args().repeats
+    console = Console()
+    tell = ConsoleTell(Console(stderr=True))
+    costs: dict[str, list[Cost]] = {}
+    with campaign.powers(ROOT, ROOT / ".cache", tell) as (world, _), host.only_one(campaign.LOCK):
+        world.containers.sweep()
+        programs = installed(world, console)
+        for number in range(1, repeats + 1):
+            for name, program in programs.items():
+                tell.note(f"repeat {number}/{repeats}: {name}")
+                costs.setdefault(name, []).append(on_fresh_server(program, world))
+    tell.done()
+    show(costs, console)
+    return 0
+
+
+Program = Callable[[Cluster, str, Path, World], Cost]
+
+
+def installed(world: World, console: Console) -> dict[str, Program]:
+    """The built-in, and each peer that is here; says which are not."""
+    found: dict[str, Program] = {"built-in": generator(None)}
+    try:
+        load_generators()["benchbase"].check(workload("benchbase"), SERVER, world)
+        found["BenchBase"] = generator("benchbase")
+    except UnavailableError as error:
+        console.print(f"BenchBase is left out: {error.what}")
+    if shutil.which("go-tpc"):
+        found["go-tpc"] = go_tpc
+    else:
+        console.print("go-tpc is left out: it is not on the PATH")
+    return found
+
+
+def on_fresh_server(program: Program, world: World) -> Cost:
+    with ExitStack() as up:
+        sizes = [SERVER.node.disk_bytes]
+        volumes = up.enter_context(UnlimitedTier().attached(NO_TIER, sizes, None, world))
+        prefix = up.enter_context(world.containers.network("tierbench-bench"))
+        running = PostgreSQL().running(SERVER, volumes, "tierbench-bench", prefix, world)
+        cluster = up.enter_context(running)
+        out = Path(up.enter_context(tempfile.TemporaryDirectory()))
+        return program(cluster, "tierbench-bench", out, world)
+
+
+def workload(name: str | None) -> Workload:
+    _, (tpcc,) = catalogue.read(ROOT, [], ["tpcc"], "smoke")
+    tpcc = replace(
+        tpcc,
+        dataset=replace(tpcc.dataset, parameters={"warehouses": WAREHOUSES}),
+        threads=TERMINALS,
+        warmup_s=WARMUP_S,
+        measure_s=MEASURE_S,
+    )
+    return bind(tpcc, name)
+
+
+def generator(name: str | None) -> Program:
+    """A load generator of ours, through its own adapter."""
+    asked = workload(name)
+    made = load_generators()[asked.generator]
+
+    def run(cluster: Cluster, network: str, out: Path, world: World) -> Cost:
+        with made.client(network, out, world) as client:
+            started_s = time.monotonic()
+            made.load(asked, cluster, client, world)
+            load_s = time.monotonic() - started_s
+            PostgreSQL().settle(cluster, world)
+            before_s = cpu_seconds(client)
+            _, measure = made.run(asked, cluster, client, out, world)
+            spent_s = cpu_seconds(client) - before_s
+        result = made.read(asked, out, measure.start_s, measure.end_s)
+        figures = {one.metric: one.value for one in result.measurements if one.scope == "all"}
+        # BenchBase keeps nothing of the warm-up, so its transactions are the window's, scaled.
+        counted = figures["throughput_per_s"] * (WARMUP_S + MEASURE_S)
+        return Cost(load_s, spent_s / counted * 1000, figures.get("nopm", float("nan")))
+
+    return run
+
+
+def cpu_seconds(client: Node) -> float:
+    readings = CgroupCollector(Path("/")).read([client], 0.0)
+    return next(one.value for one in readings if one.metric == "cpu_seconds_total")
+
+
+def go_tpc(cluster: Cluster, _network: str, _out: Path, _world: World) -> Cost:
+    """On this machine, over the published port of 127.0.0.1."""
+    endpoint = cluster.endpoints[0]
+    common = [
+        *["-d", "postgres", "-H", "127.0.0.1", "-P", str(endpoint.local_port)],
+        *["-U", endpoint.user, "-p", endpoint.password, "-D", endpoint.database],
+        *["--conn-params", "sslmode=disable", "--warehouses", str(WAREHOUSES)],
+        *["-T", str(TERMINALS)],
+    ]
+    started_s = time.monotonic()
+    subprocess.run(["go-tpc", "tpcc", "prepare", *common], check=True, capture_output=True)
+    load_s = time.monotonic() - started_s
+    before_s = children_cpu_seconds()
+    length = f"{WARMUP_S + MEASURE_S:g}s"
+    run = ["go-tpc", "tpcc", "run", *common, "--time", length, "--wait=false"]
+    done = subprocess.run(run, check=True, capture_output=True, text=True)
+    spent_s = children_cpu_seconds() - before_s
+    counts = {name: (float(took), int(n)) for name, took, n in _GO_TPC_COUNT.findall(done.stdout)}
+    all_of_them = sum(n for name, (_, n) in counts.items() if not name.endswith("_ERR"))
+    took_s, orders = counts["NEW_ORDER"]
+    return Cost(load_s, spent_s / all_of_them * 1000, orders / took_s * 60)
+
+
+def children_cpu_seconds() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def show(costs: dict[str, list[Cost]], console: Console) -> None:
+    """Medians, and each as a multiple of the built-in's."""
+    table = Table(title=f"{WAREHOUSES} warehouses, {TERMINALS} terminals, no think time: medians")
+    for column in ("program", "n", "load", "client CPU per transaction", "NOPM"):
+        table.add_column(column)
+    base = costs["built-in"]
+    for name, found in costs.items():
+        table.add_row(
+            name,
+            str(len(found)),
+            beside([one.load_s for one in found], [one.load_s for one in base], "s"),
+            beside(
+                [one.cpu_ms_per_transaction for one in found],
+                [one.cpu_ms_per_transaction for one in base],
+                "ms",
+            ),
+            beside([one.nopm for one in found], [one.nopm for one in base], ""),
+        )
+    console.print(table)
+
+
+def beside(values: list[float], base: list[float], unit: str) -> str:
+    value = statistics.median(values)
+    spread = f"{min(values):.3g} to {max(values):.3g}"
+    return f"{value:.3g} {unit} (× {value / statistics.median(base):.2f}; {spread})".replace(
+        "  ", " "
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

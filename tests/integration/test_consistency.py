@@ -1,0 +1,113 @@
+"""Each of the twelve conditions catches a database broken on purpose, and a sound one passes.
+
+Method: one warehouse is loaded for real; each breakage is made in a transaction, the conditions
+are evaluated within it, and it is rolled back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from orchestrator import catalogue, consistency
+from orchestrator.containers import DockerContainers
+from orchestrator.databases.postgresql import PostgreSQL
+from orchestrator.loadgens.sysbench import Sysbench
+from orchestrator.model import ClusterSpec, Endpoint, NodeSize, Tier, Workload
+from orchestrator.tiers.unlimited import UnlimitedTier
+from tests.integration.conftest import ROOT, make_world, tierbench
+
+pytestmark = pytest.mark.docker
+
+SERVER = ClusterSpec("postgresql", 1, 1, NodeSize(2.0, 2**30, 2**31))
+NO_TIER = Tier("none", "no tier", "none", None, None)
+TEXT = (ROOT / "workloads" / "tpcc" / "consistency.sql").read_text()
+ANY_ORDER = "o_w_id = 1 AND o_d_id = 1 AND o_id = 100"
+BREAKAGES = {
+    "c01": "UPDATE district SET d_ytd = d_ytd + 1 WHERE d_w_id = 1 AND d_id = 1",
+    "c02": "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = 1 AND d_id = 1",
+    "c03": "DELETE FROM new_order WHERE no_w_id = 1 AND no_d_id = 1 AND no_o_id = 2500",
+    "c04": f"UPDATE orders SET o_ol_cnt = o_ol_cnt + 1 WHERE {ANY_ORDER}",
+    "c05": f"UPDATE orders SET o_carrier_id = NULL WHERE {ANY_ORDER}",
+    "c06": f"UPDATE orders SET o_ol_cnt = o_ol_cnt + 1 WHERE {ANY_ORDER}",
+    "c07": "UPDATE order_line SET ol_delivery_d = NULL "
+    "WHERE ol_w_id = 1 AND ol_d_id = 1 AND ol_o_id = 100",
+    "c08": "UPDATE warehouse SET w_ytd = w_ytd + 1 WHERE w_id = 1",
+    "c09": "UPDATE history SET h_amount = h_amount + 1 "
+    "WHERE ctid = (SELECT ctid FROM history LIMIT 1)",
+    "c10": "UPDATE customer SET c_balance = c_balance + 1 "
+    "WHERE c_w_id = 1 AND c_d_id = 1 AND c_id = 1",
+    "c11": "DELETE FROM new_order WHERE no_w_id = 1 AND no_d_id = 1 AND no_o_id = 3000",
+    "c12": "UPDATE customer SET c_ytd_payment = c_ytd_payment + 1 "
+    "WHERE c_w_id = 1 AND c_d_id = 1 AND c_id = 1",
+}
+
+
+@dataclass(frozen=True)
+class Loaded:
+    endpoint: Endpoint
+    workload: Workload
+
+
+@pytest.fixture(scope="module")
+def loaded(engine: DockerContainers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
+    world = make_world(engine)
+    _, (workload,) = catalogue.read(ROOT, [], ["tpcc"], "smoke")
+    workload = replace(workload, dataset=replace(workload.dataset, parameters={"warehouses": 1}))
+    out = tmp_path_factory.mktemp("out")
+    database, generator = PostgreSQL(), Sysbench()
+    with (
+        UnlimitedTier().attached(NO_TIER, [SERVER.node.disk_bytes], None, world) as volumes,
+        world.containers.network("tierbench-test") as prefix,
+        database.running(SERVER, volumes, "tierbench-test", prefix, world) as cluster,
+        generator.client("tierbench-test", out, world) as client,
+    ):
+        generator.load(workload, cluster, client, world)
+        yield Loaded(cluster.endpoints[0], workload)
+
+
+def connection(loaded: Loaded) -> psycopg.Connection:
+    at = loaded.endpoint
+    return psycopg.connect(
+        host=at.local_host,
+        port=at.local_port,
+        user=at.user,
+        password=at.password,
+        dbname=at.database,
+    )
+
+
+def test_every_condition_of_the_specification_is_there() -> None:
+    assert [one.name for one in consistency.conditions(TEXT)] == sorted(BREAKAGES)
+
+
+def test_a_loaded_database_is_sound(loaded: Loaded) -> None:
+    found = consistency.check(TEXT, loaded.endpoint, fresh=True)
+    assert {one.name: one.violations for one in found} == dict.fromkeys(sorted(BREAKAGES), 0)
+
+
+@pytest.mark.parametrize("name", sorted(BREAKAGES))
+def test_a_broken_database_is_caught(loaded: Loaded, name: str) -> None:
+    condition = next(one for one in consistency.conditions(TEXT) if one.name == name)
+    with connection(loaded) as session:
+        changed = session.execute(BREAKAGES[name].encode()).rowcount
+        assert changed > 0, "nothing was broken, so nothing can be caught"
+        row = session.execute(condition.sql.encode()).fetchone()
+        session.rollback()
+    assert row is not None and row[0] > 0
+
+
+def test_the_command(loaded: Loaded, tmp_path: Path) -> None:
+    at = loaded.endpoint
+    where = ["--port", str(at.local_port), "--user", at.user, "--database", at.database]
+    code, text = tierbench("check", *where, "--fresh", PGPASSWORD=at.password)
+    assert (code, text.count("holds")) == (0, 12), text
+    with connection(loaded) as session:
+        session.execute("UPDATE warehouse SET w_ytd = w_ytd + 1 WHERE w_id = 1")
+    code, text = tierbench("check", *where, PGPASSWORD=at.password)
+    assert code == 2, text
+    assert "c08  broken by 1 rows" in text
