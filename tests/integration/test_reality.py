@@ -62,8 +62,10 @@ def test_data_beyond_memory_feel_the_disk(tmp_path: Path) -> None:
 
 def test_data_in_memory_do_not(tmp_path: Path) -> None:
     workload = str(HERE / "workloads" / "in-memory.yaml")
-    _, verdict, text = compare(tmp_path, workload, repeats=5)
+    _, verdict, text = compare(tmp_path, workload, repeats=3)
     (delta,) = [
         one for one in verdict.deltas if (one.metric, one.scope) == ("throughput_per_s", "all")
     ]
     assert delta.verdict == "same", f"{delta.reason}\n{text}"
+    served = cell(verdict, "premium", "throughput_per_s")
+    assert served * 10 > 4 * PREMIUM_IOPS, "the disk alone could have served this"
