@@ -70,6 +70,20 @@ def nothing_left(engine: DockerContainers) -> Iterator[None]:
     assert leftovers() == []
 
 
+STARTED: list[subprocess.Popen[str]] = []
+
+
+@pytest.fixture(autouse=True)
+def no_program_outlives_its_test() -> Iterator[None]:
+    """A test that fails half-way must not leave its program measuring beside the next one."""
+    yield
+    while STARTED:
+        process = STARTED.pop()
+        if process.poll() is None:
+            process.terminate()
+        process.communicate(timeout=120)
+
+
 @dataclass
 class Program:
     """`tierbench` as a person starts it, its output followed while it runs."""
@@ -88,6 +102,7 @@ class Program:
             stdin=subprocess.DEVNULL,
             text=True,
         )
+        STARTED.append(process)
         return cls(process)
 
     def until(self, text: str, deadline_s: float = 180.0) -> None:
