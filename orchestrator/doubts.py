@@ -101,6 +101,16 @@ def _not_the_real_disk(campaign: Campaign) -> Iterator[Doubt]:
         )
 
 
+def _vm_caps(campaign: Campaign) -> Iterator[Doubt]:
+    for profile in campaign.plan.profiles:
+        for cap in profile.tier.vm_caps:
+            yield Doubt(
+                "VM caps the disk",
+                f"{profile.name}: {cap}",
+                "what is bought above it is lost: take a larger VM, or a smaller disk",
+            )
+
+
 def _fewer_nodes(campaign: Campaign) -> Iterator[Doubt]:
     for note in campaign.plan.notes:
         if "instead of" in note and "node" in note:
@@ -132,6 +142,7 @@ CAMPAIGN_CHECKS: tuple[Callable[[Campaign], Iterable[Doubt]], ...] = (
     _one_repetition,
     _missing_cells,
     _not_the_real_disk,
+    _vm_caps,
     _fewer_nodes,
     _unlike_runs,
 )

@@ -46,7 +46,8 @@ class Tier:
 
     Latencies are what one I/O takes at queue depth 1 on an idle disk. None means not limited, or
     not declared. `io_unit_bytes`: the provider counts an I/O larger than this as several. `burst`
-    is as run: the provider's minutes divided by `burst_time_scale`.
+    is as run: the provider's minutes divided by `burst_time_scale`. `vm_caps`: a sentence for each
+    limit that the virtual machine, and not the disk, sets.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Tier:
     source: str = ""
     as_of: str = ""
     notes: str = ""
+    vm_caps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

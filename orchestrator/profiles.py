@@ -249,6 +249,7 @@ def read_profile(
     if isinstance(read, ProfileYaml):
         chosen = tier_catalog.own(read.tier.build(name, read.title))
     assert chosen is not None
+    _check_space(where, read.cluster, scale, chosen.size_bytes)
     tier = _scaled(_on_vm(chosen, read.cluster.vm, catalog), where)
     return Profile(name, read.question, tier, read.cluster.build(scale))
 
@@ -261,6 +262,22 @@ def _check_cluster(
         raise refused([Mistake(f"{where}: cluster.node", what)])
     if cluster.vm is not None:
         catalog.vm(cluster.vm, f"{where}: cluster.vm")
+
+
+def _check_space(where: str, cluster: ClusterYaml, scale: str, bought: int | None) -> None:
+    """A node's disk fits into the one that is bought; `bought` None: of unknown size."""
+    of_databases = {f"node_of.{name}": sizes for name, sizes in cluster.node_of.items()}
+    raise_all(
+        [
+            Mistake(
+                f"{where}: cluster.{key}.{scale}.disk",
+                f"{units.format_bytes(sizes[scale].disk)} do not fit on the tier's disk of "
+                f"{units.format_bytes(bought)}: take a larger one",
+            )
+            for key, sizes in {"node": cluster.node, **of_databases}.items()
+            if bought is not None and scale in sizes and sizes[scale].disk > bought
+        ]
+    )
 
 
 def _on_vm(chosen: tier_catalog.Chosen, vm: str | None, catalog: tier_catalog.Catalog) -> Tier:

@@ -153,6 +153,7 @@ def _sources(findings: Findings) -> Items:
         told = [
             sentence(f"limits: {source or 'source not stated'}"),
             sentence(tier.notes.strip()),
+            *(sentence(cap) for cap in tier.vm_caps),
             sentence(f"price of a disk: {wording.price(tier.price)}"),
         ]
         rows.append(Paragraph(" ".join(part for part in told if part), lead=profile.name))

@@ -46,12 +46,6 @@ class Effective:
     burst_iops: Cap
     burst_bytes_per_s: Cap
 
-    @property
-    def vm_binds(self) -> bool:
-        """Whether the VM keeps the disks from their sustained limits or from their burst."""
-        caps = (self.iops, self.bytes_per_s, self.burst_iops, self.burst_bytes_per_s)
-        return any(cap.binds == "vm" for cap in caps)
-
     def warnings(self) -> Iterator[str]:
         """A sentence for every limit that is bought with the disks and lost in the VM."""
         for what, cap in (
@@ -124,13 +118,12 @@ def bound(tier: Tier, on_vm: Effective) -> Tier:
             min(durations),
             tier.burst.start_pct if tier.burst else 0.0,
         )
-    notes = [tier.notes, *on_vm.warnings()]
     return replace(
         tier,
         iops=on_vm.iops.value,
         bytes_per_s=on_vm.bytes_per_s.value,
         burst=burst,
-        notes=" ".join(note if note.endswith(".") else f"{note}." for note in notes if note),
+        vm_caps=tuple(on_vm.warnings()),
     )
 
 

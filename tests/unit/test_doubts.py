@@ -109,6 +109,18 @@ def test_disks_held_to_their_limits_in_different_ways() -> None:
     assert {"unlike disks", "emulated tier"} <= kinds(replace(campaign, plan=plan))
 
 
+def test_a_vm_below_its_disk() -> None:
+    campaign = small()
+    cap = "IOPS: the VM lets through 12,800 of the 20,000 that the disks could give"
+    capped = tuple(
+        replace(profile, tier=replace(profile.tier, vm_caps=(cap,)))
+        for profile in campaign.plan.profiles
+    )
+    campaign = replace(campaign, plan=replace(campaign.plan, profiles=capped))
+    assert the("VM caps the disk", campaign).text == f"premium: {cap}"
+    assert "a larger VM" in the("VM caps the disk", campaign).advice
+
+
 def test_fewer_nodes_than_declared() -> None:
     note = "premium: 1 database node instead of the profile's 3 (this machine has 2 cores)"
     assert the("fewer nodes", small(notes=(note,))).text == note

@@ -125,3 +125,15 @@ scales:
     workload = read_workload("w", text, "smoke")
     assert workload.options == {"think": "spec"}
     assert workload.dataset.parameters == {"warehouses": 1}
+
+
+def test_the_nodes_disk_must_fit_on_the_one_that_is_bought() -> None:
+    catalog = catalogue.catalog(ROOT)
+    cluster = CLUSTER.replace("2GiB", "300GiB")
+    with pytest.raises(UsageError) as raised:
+        read_profile("x", profile_text("azure/P15"), {"small": cluster}, "smoke", catalog)
+    (mistake,) = raised.value.mistakes
+    assert mistake.where == "profiles/x.yaml: cluster.node.smoke.disk"
+    assert mistake.what.startswith("300 GiB do not fit on the tier's disk of 256 GiB")
+    profile = read_profile("x", profile_text("azure/P20"), {"small": cluster}, "smoke", catalog)
+    assert profile.tier.iops == 2300
