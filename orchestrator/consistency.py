@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import psycopg
-
-from orchestrator.errors import LoadError
+from orchestrator import sql
+from orchestrator.errors import LoadError, RunError
 from orchestrator.model import Endpoint
 
 _HEADER = re.compile(r"^-- name: (?P<name>\w+); when: (?P<when>\w+); holds: (?P<holds>.*)$")
@@ -27,7 +26,7 @@ class Condition:
     name: str
     when: str
     holds: str
-    sql: str
+    statement: str
 
 
 @dataclass(frozen=True)
@@ -46,16 +45,16 @@ def conditions(text: str) -> tuple[Condition, ...]:
 
 def _blocks(lines: Sequence[str]) -> Iterator[Condition]:
     header: re.Match[str] | None = None
-    sql: list[str] = []
+    block: list[str] = []
     for line in [*lines, "-- name: end; when: never; holds: nothing"]:
         found = _HEADER.match(line)
         if found is None:
-            sql.append(line)
+            block.append(line)
             continue
         if header is not None:
-            statement = "\n".join(sql).strip().removesuffix(";")
+            statement = "\n".join(block).strip().removesuffix(";")
             yield Condition(header["name"], header["when"], header["holds"], statement)
-        header, sql = found, []
+        header, block = found, []
 
 
 def check(text: str, endpoint: Endpoint, *, fresh: bool = False) -> tuple[Checked, ...]:
@@ -65,22 +64,17 @@ def check(text: str, endpoint: Endpoint, *, fresh: bool = False) -> tuple[Checke
     """
     asked = [one for one in conditions(text) if fresh or one.when != LOADED]
     try:
-        with psycopg.connect(
-            host=endpoint.local_host,
-            port=endpoint.local_port,
-            user=endpoint.user,
-            password=endpoint.password,
-            dbname=endpoint.database,
-        ) as connection:
-            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            return tuple(_evaluate(one, connection) for one in asked)
-    except psycopg.Error as error:
-        raise LoadError(f"the consistency conditions could not be evaluated: {error}") from error
+        with sql.session(sql.local(endpoint), statement_timeout_s=0) as session:
+            session.rows("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            return tuple(_evaluate(one, session) for one in asked)
+    except RunError as error:
+        what = f"the consistency conditions could not be evaluated: {error.what}"
+        raise LoadError(what) from error
 
 
-def _evaluate(condition: Condition, connection: psycopg.Connection) -> Checked:
-    row = connection.execute(condition.sql.encode()).fetchone()
-    violations = int(row[0]) if row else 0
+def _evaluate(condition: Condition, session: sql.Session) -> Checked:
+    (row,) = session.rows(condition.statement)
+    (violations,) = map(int, row.values())
     return Checked(condition.name, condition.holds, violations)
 
 

@@ -6,7 +6,7 @@ percent of 100. Times of day are Unix seconds (float). A field that may be absen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -178,9 +178,17 @@ class Plan:
 # ------------------------------------------------------------------ what runs
 
 
+# Names in the `sources` of a machine that is not this one.
+NODE_EXPORTER, DISK_DEVICE = "node-exporter", "disk-device"
+
+
 @dataclass(frozen=True)
 class Node:
-    """One container (or machine) that is watched. `device` as in /proc/diskstats, if it has one."""
+    """One container (or machine) that is watched. `device` as in /proc/diskstats, if it has one.
+
+    `sources`: what serves counters of it over HTTP → its base URL, and, as DISK_DEVICE, the
+    device that holds its data.
+    """
 
     name: str
     role: Literal["database", "client", "disk", "host"]
@@ -189,6 +197,12 @@ class Node:
     device: str | None = None
     cpus: float | None = None
     memory_bytes: int | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+
+def sources(nodes: Iterable[Node], name: str) -> dict[str, str]:
+    """Node → what its `sources` have under `name`, of the nodes that have it."""
+    return {node.name: node.sources[name] for node in nodes if name in node.sources}
 
 
 @dataclass(frozen=True)

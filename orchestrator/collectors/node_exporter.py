@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from orchestrator.databases.yugabytedb import web
-from orchestrator.model import Node, Sample
+from orchestrator import web
+from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node, Sample
 
 _TIMEOUT_S = 2.0  # the other collectors wait meanwhile
 # Only these parts of the exporter are asked for: all of it is hundreds of kilobytes.
@@ -50,7 +50,7 @@ class NodeExporterCollector:
         self._get = get
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
-        watched = [node for node in nodes if web.NODE_EXPORTER in web.sources(node)]
+        watched = [node for node in nodes if NODE_EXPORTER in node.sources]
         if not watched:
             return
         failures: list[str] = []
@@ -59,7 +59,7 @@ class NodeExporterCollector:
                 if isinstance(body, OSError):
                     failures.append(f"{node.name}: {body}")
                     continue
-                device = web.sources(node).get(web.DISK_DEVICE, "")
+                device = node.sources.get(DISK_DEVICE, "")
                 for metric, unit, value in readings(body, device):
                     yield Sample(now_s, node.name, metric, unit, value)
         if failures:
@@ -67,7 +67,7 @@ class NodeExporterCollector:
 
     def _body(self, node: Node) -> str | OSError:
         try:
-            return self._get(f"{web.sources(node)[web.NODE_EXPORTER]}{_PATH}", _TIMEOUT_S)
+            return self._get(f"{node.sources[NODE_EXPORTER]}{_PATH}", _TIMEOUT_S)
         except OSError as error:
             return error
 

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from orchestrator.databases.yugabytedb import counters, web
-from orchestrator.model import Node, Sample
+from orchestrator import web
+from orchestrator.databases.yugabytedb import counters, pages
+from orchestrator.model import Node, Sample, sources
 
 EVERY_S = 5.0
 _TIMEOUT_S = 2.0  # the other collectors wait meanwhile
@@ -65,11 +66,11 @@ class YugabyteDBCollector:
 
 def _wanted(nodes: Sequence[Node]) -> Iterator[_Source]:
     for server, path, parse in (
-        (web.TSERVER, counters.PATH, counters.storage),
-        (web.MASTER, counters.PATH, _master),
-        (web.YSQL, _YSQL_PATH, counters.statements),
+        (pages.TSERVER, counters.PATH, counters.storage),
+        (pages.MASTER, counters.PATH, _master),
+        (pages.YSQL, _YSQL_PATH, counters.statements),
     ):
-        for node, url in web.urls(nodes, server).items():
+        for node, url in sources(nodes, server).items():
             yield _Source(node, f"{url}{path}", parse)
 
 

@@ -11,23 +11,20 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from orchestrator import consistency, images, transactions
-from orchestrator.databases.postgresql import sql
+from orchestrator import consistency, images, sql, transactions
 from orchestrator.errors import LoadError
 from orchestrator.loadgens import benchbase_config as config
 from orchestrator.loadgens import benchbase_results as results
 from orchestrator.loadgens.benchbase_distribution import HOME_VARIABLE, find, provide
-from orchestrator.model import Cluster, ClusterSpec, Endpoint, Measurement, Node, Phase, Workload
+from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
 from orchestrator.protocols import Completed, ContainerSpec, Mount, Result, World
 from orchestrator.units import format_number
-
-Connect = Callable[[Endpoint, float], AbstractContextManager[sql.Session]]
 
 _CONFIG = "benchbase.xml"
 _SCRIPTS = "benchbase"  # below workloads/
@@ -58,7 +55,7 @@ _NEEDS_OUTCOMES = {"nopm", "rollbacks", "failures", "retries"}
 class BenchBase:
     name = config.NAME
 
-    def __init__(self, home: Path | None = None, connect: Connect = sql.session) -> None:
+    def __init__(self, home: Path | None = None, connect: sql.Connect = sql.session) -> None:
         self._home, self._connect = home, connect
 
     @classmethod
@@ -120,7 +117,7 @@ class BenchBase:
                     evidence=_tail(done),
                 )
         world.tell.step(f"counting what was loaded into {workload.dataset.family}")
-        with self._connect(cluster.endpoints[0], _LOAD_TIMEOUT_S) as asking:
+        with self._connect(sql.local(cluster.endpoints[0]), _LOAD_TIMEOUT_S) as asking:
             wrong = miscounted(asking.rows(COUNT_ROWS)[0], asked.warehouses)
         if wrong:
             # BenchBase's loader logs a failed batch and goes on, and ends as if all were well.

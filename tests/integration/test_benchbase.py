@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.databases.postgresql import PostgreSQL, sql
+from orchestrator import sql
+from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.loadgens import benchbase_results as results
 from orchestrator.loadgens.benchbase import BenchBase
 from orchestrator.loadgens.sysbench import Sysbench
@@ -72,7 +73,7 @@ def database(world: World) -> Iterator[Cluster]:
 
 
 def ask(cluster: Cluster, question: str) -> list[sql.Row]:
-    with sql.session(cluster.endpoints[0], 60.0) as session:
+    with sql.session(sql.local(cluster.endpoints[0]), 60.0) as session:
         return session.rows(question)
 
 

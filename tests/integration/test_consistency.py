@@ -96,7 +96,7 @@ def test_a_broken_database_is_caught(loaded: Loaded, name: str) -> None:
     with connection(loaded) as session:
         changed = session.execute(BREAKAGES[name].encode()).rowcount
         assert changed > 0, "nothing was broken, so nothing can be caught"
-        row = session.execute(condition.sql.encode()).fetchone()
+        row = session.execute(condition.statement.encode()).fetchone()
         session.rollback()
     assert row is not None and row[0] > 0
 

@@ -21,6 +21,7 @@ from orchestrator.databases.yugabytedb import (
     counters,
     flags,
     image,
+    pages,
     settings,
     versions,
     web,
@@ -88,8 +89,8 @@ def test_one_node_takes_sql_and_says_what_it_runs_with(
     assert row is not None
     assert str(versions.parse_banner(str(row[0]))) == asked.version
     tserver = url(node, flags.TSERVER_WEB)
-    assert web.version(tserver) == asked.version
-    found = web.flags(tserver)
+    assert pages.version(tserver) == asked.version
+    found = pages.flags(tserver)
     read, _ = settings.read(asked)
     for name, value in flags.tserver_flags(asked, read).items():
         assert found[name] == value, name

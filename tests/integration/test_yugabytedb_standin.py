@@ -26,9 +26,10 @@ from orchestrator.databases.yugabytedb import (
     checklist,
     counters,
     lsm,
+    pages,
+    queries,
     readiness,
     sql,
-    web,
 )
 from orchestrator.errors import NodeError
 from orchestrator.loadgens import load_generators
@@ -43,6 +44,7 @@ from orchestrator.model import (
     Tier,
     Volume,
     Workload,
+    sources,
 )
 from orchestrator.protocols import Container, ContainerSpec, Parts, World
 from orchestrator.store import load
@@ -132,7 +134,7 @@ def ask(cluster: Cluster, number: int, sql: str, **options: Any) -> list[tuple[A
         autocommit=True,
         **options,
     ) as connection:
-        cursor = connection.execute(sql.encode())
+        cursor = connection.execute(queries.encode())
         return cursor.fetchall() if cursor.description else []
 
 
@@ -327,7 +329,7 @@ def test_a_running_cluster_of_others_is_used_and_left_as_it_was(image: str, worl
     with up(spec(image), world) as theirs:
 
         def of(server: str) -> str:
-            return " ".join(web.urls(theirs.nodes, server).values())
+            return " ".join(sources(theirs.nodes, server).values())
 
         asked = ClusterSpec(
             "existing",
@@ -336,9 +338,9 @@ def test_a_running_cluster_of_others_is_used_and_left_as_it_was(image: str, worl
             NodeSize(1.0, GIB, GIB),
             settings={
                 "existing.hosts": " ".join(endpoint.host for endpoint in theirs.endpoints),
-                "existing.masters": of(web.MASTER),
-                "existing.tservers": of(web.TSERVER),
-                "existing.ysql": of(web.YSQL),
+                "existing.masters": of(pages.MASTER),
+                "existing.tservers": of(pages.TSERVER),
+                "existing.ysql": of(pages.YSQL),
             },
         )
         database = ExistingCluster()

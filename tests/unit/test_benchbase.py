@@ -406,7 +406,7 @@ def test_the_conditions_that_benchbase_keeps_are_asked_of_its_tables() -> None:
     text = (ROOT / "workloads/tpcc/consistency.sql").read_text()
     asked = consistency.conditions(conditions_on_its_tables(text))
     assert [one.name for one in asked] == [f"c{k:02}" for k in (*range(1, 10), 11)]
-    everything = " ".join(one.sql for one in asked)
+    everything = " ".join(one.statement for one in asked)
     assert "FROM oorder" in everything
     assert "orders" not in everything
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+from orchestrator import sql, web
 from orchestrator.databases.existing import ExistingCluster, declared, looking
 from orchestrator.databases.existing.own import MARK
-from orchestrator.databases.yugabytedb import sql, web
 from orchestrator.errors import RunError, UnavailableError, UsageError
 from orchestrator.model import ClusterSpec, NodeSize
 from orchestrator.protocols import World
@@ -305,7 +305,7 @@ def test_nodes_are_watched_through_their_own_pages(monkeypatch: pytest.MonkeyPat
         node = cluster.nodes[1]
     assert (node.name, node.role, node.cpus) == ("node-2", "database", 8.0)
     assert (node.container, node.process_id, node.device) == (None, None, None)
-    assert web.sources(node) == {
+    assert node.sources == {
         "yb-tserver": "http://10.0.0.12:9000",
         "node-exporter": "http://10.0.0.12:9100",
         "disk-device": "nvme1n1",

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator import images
-from orchestrator.databases.postgresql import PostgreSQL, nodes, settings, sql
-from orchestrator.databases.postgresql.sql import Extent, Relation
+from orchestrator import images, sql
+from orchestrator.databases.postgresql import PostgreSQL, nodes, queries, settings
+from orchestrator.databases.postgresql.queries import Extent, Relation
 from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, NodeSize, Volume
 from orchestrator.protocols import Completed, Container, ContainerSpec, Mount, World
@@ -244,7 +244,7 @@ def test_three_nodes_as_containers() -> None:
 
 def test_the_cache_holds_indexes_first_and_tables_in_proportion() -> None:
     relations = [Relation(1, False, 300), Relation(2, True, 40), Relation(3, False, 100)]
-    assert sql.fill(relations, shared_blocks=60, file_blocks=100) == (
+    assert queries.fill(relations, shared_blocks=60, file_blocks=100) == (
         Extent(2, "buffer", 0, 39),
         Extent(1, "buffer", 0, 14),
         Extent(1, "read", 15, 89),
@@ -254,19 +254,19 @@ def test_the_cache_holds_indexes_first_and_tables_in_proportion() -> None:
 
 
 def test_indexes_that_exceed_shared_buffers_go_on_in_the_page_cache() -> None:
-    assert sql.fill([Relation(1, False, 9), Relation(2, True, 30)], 10, 15) == (
+    assert queries.fill([Relation(1, False, 9), Relation(2, True, 30)], 10, 15) == (
         Extent(2, "buffer", 0, 9),
         Extent(2, "read", 10, 24),
     )
 
 
 def test_data_that_fit_are_read_whole_and_in_pieces() -> None:
-    assert sql.fill([Relation(1, False, 20_000)], 5_000, 90_000) == (
+    assert queries.fill([Relation(1, False, 20_000)], 5_000, 90_000) == (
         Extent(1, "buffer", 0, 4_999),
         Extent(1, "read", 5_000, 13_191),
         Extent(1, "read", 13_192, 19_999),
     )
-    assert sql.fill([], 10, 10) == ()
+    assert queries.fill([], 10, 10) == ()
 
 
 # ------------------------------------------------------------------ a fake engine and server
@@ -478,7 +478,7 @@ def test_errors_of_psycopg_stop_at_the_session() -> None:
         closed.bind(("127.0.0.1", 0))
         endpoint = Endpoint("", 5432, closed.getsockname()[1], "bench", "bench", "bench")
         with (
-            pytest.raises(RunError, match=r"PostgreSQL at 127\.0\.0\.1:"),
-            sql.session(endpoint, 1.0),
+            pytest.raises(RunError, match=r"SQL at 127\.0\.0\.1:"),
+            sql.session(sql.local(endpoint), 1.0),
         ):
             pytest.fail("nobody listens")

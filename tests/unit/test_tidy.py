@@ -41,6 +41,8 @@ LEVELS = {
     "transactions": THOUGHT,
     "clock": HANDS,
     "shell": HANDS,
+    "sql": HANDS,
+    "web": HANDS,
     "containers": HANDS,
     "store": HANDS,
     "host": HANDS,
@@ -69,6 +71,8 @@ LEVELS = {
 OWNERS = {
     "subprocess": {"shell"},
     "docker": {"containers"},
+    "psycopg": {"sql"},
+    "urllib": {"web"},
     "time": {"clock", "shell", "console"},
     "yaml": {"strict_yaml"},
     "altair": {"report"},
@@ -76,7 +80,7 @@ OWNERS = {
     "typer": {"cli", "cli_tiers", "cli_check"},
 }
 MAX_FUNCTION_LINES, MAX_MODULE_LINES = 70, 350
-LONGER = {"model.py": 420}  # all nouns in one file is the point of it
+LONGER = {"model.py": 430}  # all nouns in one file is the point of it
 BANNED_NAMES = re.compile(r"manager|helper|util|handler", re.IGNORECASE)
 
 

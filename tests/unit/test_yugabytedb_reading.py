@@ -17,10 +17,11 @@ from typing import Any
 import pytest
 from cryptography import x509
 
+from orchestrator import web
 from orchestrator.collectors.node_exporter import NodeExporterCollector, readings
 from orchestrator.collectors.yugabytedb import EVERY_S, YugabyteDBCollector
 from orchestrator.databases.existing.machines import device_of, processors
-from orchestrator.databases.yugabytedb import counters, facts, lsm, tls, web
+from orchestrator.databases.yugabytedb import counters, facts, lsm, pages, tls
 from orchestrator.errors import RunError
 from orchestrator.model import Node
 from orchestrator.protocols import World
@@ -191,7 +192,7 @@ def test_a_master_that_does_not_lead_is_passed_over(server: Server, other: Serve
         200,
         '{"dead_nodes": [], "under_replicated_tablets": ["1", "2"]}',
     )
-    health = web.health([server.url, other.url])
+    health = pages.health([server.url, other.url])
     assert (health.dead_nodes, health.under_replicated_tablets, health.well) == (0, 2, False)
 
 
@@ -199,7 +200,7 @@ def test_a_master_that_does_not_lead_is_passed_over(server: Server, other: Serve
 def test_without_a_leader_all_reasons_are_said(server: Server, answer: tuple[int, str]) -> None:
     server.pages["/api/v1/cluster-config"] = answer
     with pytest.raises(OSError, match="/api/v1/cluster-config"):
-        web.replication_factor([server.url])
+        pages.replication_factor([server.url])
 
 
 def test_a_server_that_is_gone_is_an_os_error() -> None:
@@ -218,7 +219,7 @@ def test_a_cluster_that_was_never_told_keeps_one_copy(
     server: Server, config: str, copies: int
 ) -> None:
     server.pages["/api/v1/cluster-config"] = (200, config)
-    assert web.replication_factor([server.url]) == copies
+    assert pages.replication_factor([server.url]) == copies
 
 
 LISTED = {
@@ -237,10 +238,10 @@ LISTED = {
 
 def test_tablet_servers_are_read_in_the_order_of_their_addresses(server: Server) -> None:
     server.pages["/api/v1/tablet-servers"] = (200, json.dumps(LISTED))
-    found = web.tablet_servers([server.url])
+    found = pages.tablet_servers([server.url])
     assert found == (
-        web.TabletServer("10.201.77.11", True, 1, 3, 3, 199735, 200238, "a.b.d"),
-        web.TabletServer("10.201.77.12", False, 0, 0, 0, 0, 0, "a.b.c"),
+        pages.TabletServer("10.201.77.11", True, 1, 3, 3, 199735, 200238, "a.b.d"),
+        pages.TabletServer("10.201.77.12", False, 0, 0, 0, 0, 0, "a.b.c"),
     )
 
 
@@ -251,8 +252,8 @@ def test_version_and_flags_are_the_servers_own_words(server: Server) -> None:
     )
     flag = {"name": "durable_wal_write", "value": "false", "type": "Default"}
     server.pages["/api/v1/varz"] = (200, json.dumps({"flags": [flag]}))
-    assert web.version(server.url) == "2.18.1.0-b84"
-    assert web.flags(server.url) == {"durable_wal_write": "false"}
+    assert pages.version(server.url) == "2.18.1.0-b84"
+    assert pages.flags(server.url) == {"durable_wal_write": "false"}
 
 
 # ------------------------------------------------------------------ durability, as read back
@@ -305,7 +306,7 @@ def test_a_disk_that_never_rests_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def watched(name: str, **sources: str) -> Node:
-    return web.WatchedNode(
+    return Node(
         name=name,
         role="database",
         sources={key.replace("_", "-"): url for key, url in sources.items()},

@@ -12,15 +12,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator import sql
 from orchestrator.databases.existing import declared as declaration
 from orchestrator.databases.existing import looking
 from orchestrator.databases.existing.declared import Existing
 from orchestrator.databases.existing.own import Confirm, OwnDatabase, ask_at_terminal
-from orchestrator.databases.yugabytedb import cache, lsm, sql
-from orchestrator.databases.yugabytedb.readiness import Connect
+from orchestrator.databases.yugabytedb import cache, lsm
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Volume
 from orchestrator.protocols import World
+from orchestrator.sql import Connect
 
 _REST_S = 3600.0
 

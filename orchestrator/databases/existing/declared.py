@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.databases.yugabytedb.sql import Address
 from orchestrator.errors import Mistake, UnavailableError
 from orchestrator.model import ClusterSpec
+from orchestrator.sql import Address
 
 PREFIX = "existing."
 OWN_DATABASE = "tierbench"

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator import sql, web
 from orchestrator.databases.existing import machines
 from orchestrator.databases.existing.declared import Existing, address, device
 from orchestrator.databases.yugabytedb import facts as said
-from orchestrator.databases.yugabytedb import sql, versions, web
-from orchestrator.databases.yugabytedb.readiness import Connect
+from orchestrator.databases.yugabytedb import pages, queries, versions
 from orchestrator.errors import Mistake
-from orchestrator.model import ClusterSpec, Node
+from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, ClusterSpec, Node, sources
+from orchestrator.sql import Connect
 
 YUGABYTEDB, POSTGRESQL = "yugabytedb", "postgresql"
 _POSTGRESQL_VERSION = re.compile(r"PostgreSQL (\d+(?:\.\d+)*)")
@@ -38,7 +39,7 @@ class Seen:
     banners: tuple[str, ...]
     nodes: int | None
     copies: int | None
-    health: web.Health | None
+    health: pages.Health | None
     machines: tuple[Machine, ...]
 
 
@@ -48,13 +49,13 @@ def look(declared: Existing, connect: Connect) -> Seen:
     known: int | None = None
     for host in declared.hosts:
         with connect(address(declared, host, declared.maintenance_database), 30.0) as asked:
-            banners.append(sql.banner(asked))
+            banners.append(queries.banner(asked))
             if versions.parse_banner(banners[-1]) is not None:
-                known = len(sql.servers(asked))
+                known = len(queries.servers(asked))
     copies, health = None, None
     if declared.masters:
-        copies = web.replication_factor(declared.masters)
-        health = web.health(declared.masters)
+        copies = pages.replication_factor(declared.masters)
+        health = pages.health(declared.masters)
     yugabyte = versions.parse_banner(banners[0])
     return Seen(
         flavour=YUGABYTEDB if yugabyte else POSTGRESQL,
@@ -89,7 +90,7 @@ def _data_path(declared: Existing, number: int) -> str | None:
     """Where this host's tablet server keeps its data, as it says itself."""
     if not declared.tservers:
         return None
-    found = web.flags(declared.tservers[number]).get("fs_data_dirs", "")
+    found = pages.flags(declared.tservers[number]).get("fs_data_dirs", "")
     return found.split(",")[0] or None
 
 
@@ -136,7 +137,7 @@ def nodes_without_leaders(declared: Existing) -> tuple[str, ...]:
     """Of a YugabyteDB whose masters are declared: who leads no tablet although there are some."""
     if not declared.masters:
         return ()
-    listed = web.tablet_servers(declared.masters)
+    listed = pages.tablet_servers(declared.masters)
     if sum(server.user_leaders for server in listed) < len(listed):
         return ()
     return tuple(server.at for server in listed if server.user_leaders == 0)
@@ -148,7 +149,7 @@ def nodes_without_leaders(declared: Existing) -> tuple[str, ...]:
 def nodes(declared: Existing, seen: Seen) -> tuple[Node, ...]:
     """One per host. Nothing of them is on this machine, so only `sources` tell of them."""
     return tuple(
-        web.WatchedNode(
+        Node(
             name=f"node-{number + 1}",
             role="database",
             cpus=machine.cpus,
@@ -160,16 +161,16 @@ def nodes(declared: Existing, seen: Seen) -> tuple[Node, ...]:
 
 def _sources(declared: Existing, number: int, machine: Machine) -> Iterator[tuple[str, str]]:
     for name, urls in (
-        (web.TSERVER, declared.tservers),
-        (web.YSQL, declared.ysql),
-        (web.NODE_EXPORTER, declared.node_exporters),
+        (pages.TSERVER, declared.tservers),
+        (pages.YSQL, declared.ysql),
+        (NODE_EXPORTER, declared.node_exporters),
     ):
         if urls:
             yield name, urls[number]
     if number < len(declared.masters):
-        yield web.MASTER, declared.masters[number]
+        yield pages.MASTER, declared.masters[number]
     if machine.device:
-        yield web.DISK_DEVICE, machine.device
+        yield DISK_DEVICE, machine.device
 
 
 def facts(
@@ -186,9 +187,9 @@ def facts(
         found["stand_in"] = True
     if seen.flavour == POSTGRESQL:
         return {**found, **_postgresql(asked)}
-    found["isolation"] = sql.effective_isolation(asked)
+    found["isolation"] = queries.effective_isolation(asked)
     if declared.tservers:
-        servers = {name: web.flags(url) for name, url in web.urls(watched, web.TSERVER).items()}
+        servers = {name: pages.flags(url) for name, url in sources(watched, pages.TSERVER).items()}
         found |= {
             "durability": said.durability(servers),
             "durable": said.durable(servers),

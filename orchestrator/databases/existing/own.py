@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable
 
 from orchestrator.databases.existing.declared import Existing, address
-from orchestrator.databases.yugabytedb.readiness import Connect
 from orchestrator.errors import RunError, UsageError
+from orchestrator.sql import Connect
 
 MARK = "tierbench_made_this"
 DDL_S = 600.0

@@ -9,14 +9,15 @@ Needs the image of docker/postgres/.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from orchestrator import images
+from orchestrator import images, sql
 from orchestrator.clock import wait_until
-from orchestrator.databases.postgresql import nodes, settings, sql
+from orchestrator.databases import contained
+from orchestrator.databases.postgresql import nodes, queries, settings
 from orchestrator.errors import Mistake, NodeError, RunError, UnavailableError, UsageError
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Volume
 from orchestrator.protocols import World
@@ -30,13 +31,11 @@ _CHECKPOINT_S = 900.0
 _VACUUM_S = 6 * 3600.0
 _STREAMS = 3  # of sequential reads per node: enough to keep a disk with latency busy
 
-Connect = Callable[[Endpoint, float], AbstractContextManager[sql.Session]]
-
 
 class PostgreSQL:
     name = "postgresql"
 
-    def __init__(self, connect: Connect = sql.session) -> None:
+    def __init__(self, connect: sql.Connect = sql.session) -> None:
         self._connect = connect
 
     def image(self, spec: ClusterSpec, world: World) -> str:
@@ -72,11 +71,11 @@ class PostgreSQL:
         names = [plan.name for plan in plans]
         with ExitStack() as up:
             started = [up.enter_context(world.containers.running(plan)) for plan in plans]
-            endpoint = nodes.endpoint(started[0])
+            endpoint = contained.endpoint(started[0], settings.PORT)
             try:
                 version = self._await_ready(endpoint, names, world)
                 described = tuple(
-                    map(nodes.described, range(1, spec.nodes + 1), plans, volumes, started)
+                    map(contained.described, range(1, spec.nodes + 1), plans, volumes, started)
                 )
                 yield Cluster(self.name, version, described, (endpoint,), network)
             except BaseException:
@@ -92,11 +91,11 @@ class PostgreSQL:
         seen = {"version": "", "state": "the primary does not answer"}
 
         def ready() -> bool:
-            nodes.raise_if_dead(names, world)
+            contained.raise_if_dead(names, world)
             try:
-                with self._connect(endpoint, _QUERY_S) as asked:
+                with self._connect(sql.local(endpoint), _QUERY_S) as asked:
                     seen["version"] = str(asked.rows("SHOW server_version")[0]["server_version"])
-                    in_sync = sql.replicas_in_sync(asked)
+                    in_sync = queries.replicas_in_sync(asked)
             except RunError as error:
                 seen["state"] = error.what
                 return False
@@ -107,7 +106,7 @@ class PostgreSQL:
             raise NodeError(
                 f"PostgreSQL was not ready within {START_DEADLINE_S:g} s: {seen['state']}",
                 advice="look at the log below; a slow disk needs a longer time to recover",
-                evidence="\n".join(nodes.log(name, world) for name in names),
+                evidence="\n".join(contained.last_lines(name, world) for name in names),
             )
         return seen["version"].split()[0]
 
@@ -129,7 +128,7 @@ class PostgreSQL:
         if memory_bytes is None:
             return
         with self._asking(cluster, world) as asked:
-            extents = sql.cache_plan(asked, memory_bytes)
+            extents = queries.cache_plan(asked, memory_bytes)
         streams = [extents[offset::_STREAMS] for offset in range(_STREAMS)]
         pool = ThreadPoolExecutor(max_workers=_STREAMS * len(cluster.nodes))
         try:
@@ -148,11 +147,11 @@ class PostgreSQL:
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         self._checkpoint(cluster, world)
         with self._asking(cluster, world) as asked:
-            sql.reset_counters(asked)
+            queries.reset_counters(asked)
 
     def facts(self, cluster: Cluster, world: World) -> Mapping[str, Any]:
         with self._asking(cluster, world) as asked:
-            said = sql.facts(asked, cluster.nodes[0].memory_bytes)
+            said = queries.facts(asked, cluster.nodes[0].memory_bytes)
         return {"image": images.tag(world.root, "postgres"), **said}
 
     def _checkpoint(self, cluster: Cluster, world: World) -> None:
@@ -161,7 +160,7 @@ class PostgreSQL:
             asked.rows("CHECKPOINT")
             standbys = len(cluster.nodes) - 1
             if not wait_until(
-                lambda: sql.replicas_in_sync(asked) == standbys,
+                lambda: queries.replicas_in_sync(asked) == standbys,
                 deadline_s=_CHECKPOINT_S,
                 clock=world.clock,
             ):
@@ -176,11 +175,11 @@ class PostgreSQL:
     ) -> Iterator[sql.Session]:
         """A session with the primary; NodeError where a failure in it is really a node's death."""
         try:
-            with self._connect(cluster.endpoints[0], timeout_s) as asked:
+            with self._connect(sql.local(cluster.endpoints[0]), timeout_s) as asked:
                 yield asked
         except RunError:
             world.clock.sleep(0.5)  # a connection is lost before the engine notices the death
-            nodes.raise_if_dead([node.container or node.name for node in cluster.nodes], world)
+            contained.raise_if_dead([node.container or node.name for node in cluster.nodes], world)
             raise
 
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from orchestrator.databases.contained import DATABASE, USER, last_lines
 from orchestrator.databases.postgresql import settings
-from orchestrator.databases.postgresql.sql import Extent
+from orchestrator.databases.postgresql.queries import Extent
 from orchestrator.errors import NodeError, RunError, TierbenchError
-from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
-from orchestrator.protocols import Container, ContainerSpec, Mount, World
-
-# The same for every cluster: it is reached from this machine and its own network only, it holds
-# generated rows, and a kept data set carries it from run to run.
-USER = PASSWORD = DATABASE = "bench"
+from orchestrator.model import Cluster, ClusterSpec, Node, Volume
+from orchestrator.protocols import ContainerSpec, Mount, World
 
 STOP_DEADLINE_S = 180.0
 WARM_S = 600.0
@@ -51,29 +48,6 @@ def container_specs(
     )
 
 
-def endpoint(primary: Container) -> Endpoint:
-    return Endpoint(
-        host=primary.address or primary.name,
-        port=settings.PORT,
-        local_port=primary.ports[settings.PORT],
-        user=USER,
-        password=PASSWORD,
-        database=DATABASE,
-    )
-
-
-def described(number: int, plan: ContainerSpec, volume: Volume, started: Container) -> Node:
-    return Node(
-        name=f"node-{number}",
-        role="database",
-        container=started.name,
-        process_id=started.process_id,
-        device=volume.device.removeprefix("/dev/") or None,
-        cpus=plan.cpus,
-        memory_bytes=plan.memory_bytes,
-    )
-
-
 def kill(names: Sequence[str], world: World) -> None:
     for name in names:
         with suppress(TierbenchError):  # what cannot be stopped is reported where it is removed
@@ -84,28 +58,13 @@ def stop_cleanly(names: Sequence[str], world: World) -> None:
     """The primary first: it ends only when its standbys have received its last checkpoint."""
     for name in names:
         world.containers.stop(name, STOP_DEADLINE_S)
-        said = log(name, world)
+        said = last_lines(name, world)
         if _SHUT_DOWN not in said:
             raise NodeError(
                 f"{name} did not stop cleanly ({world.containers.state(name)})",
                 advice=f"its disk cannot be kept; it had {STOP_DEADLINE_S:g} s to write it",
                 evidence=said,
             )
-
-
-def raise_if_dead(names: Sequence[str], world: World) -> None:
-    for name in names:
-        state = world.containers.state(name)
-        if state != "running":
-            raise NodeError(
-                f"the database node {name} is {state}",
-                advice="its last log lines say why; out of memory means: give nodes more of it",
-                evidence=log(name, world),
-            )
-
-
-def log(name: str, world: World) -> str:
-    return f"{name}:\n{world.containers.logs(name, tail=20)}"
 
 
 # ------------------------------------------------------------------ commands in containers

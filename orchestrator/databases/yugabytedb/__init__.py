@@ -16,22 +16,25 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator import sql
+from orchestrator.databases import contained
 from orchestrator.databases.yugabytedb import (
     cache,
     flags,
     image,
     lsm,
     nodes,
+    queries,
     settings,
-    sql,
     tls,
     versions,
 )
 from orchestrator.databases.yugabytedb import facts as said
-from orchestrator.databases.yugabytedb.readiness import Connect, Waiting, admin_address, check_flags
+from orchestrator.databases.yugabytedb.readiness import Waiting, admin_address, check_flags
 from orchestrator.errors import NodeError, RunError, UsageError
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
 from orchestrator.protocols import Container, World
+from orchestrator.sql import Connect
 
 _FLUSH_S = 600.0
 
@@ -120,8 +123,8 @@ class YugabyteDB:
                 spec, asked, number, volume, network, prefix, tag, certificates[number - 1]
             )
             container: Container = up.enter_context(world.containers.running(plan))
-            node = nodes.described(number, plan, volume, container)
-            started.append((node, nodes.endpoint(container)))
+            node = contained.described(number, plan, volume, container, nodes.sources(container))
+            started.append((node, contained.endpoint(container, flags.YSQL)))
             if not volume.restored:
                 waiting.answers(*started[-1], up=[each for each, _ in started])
         return started
@@ -147,14 +150,14 @@ class YugabyteDB:
         check_flags(up, asked)
         admin = admin_address(endpoints[0], waiting.password(up[0]))
         with self._connect(admin, 120.0) as asking:
-            found = versions.parse_banner(sql.banner(asking))
+            found = versions.parse_banner(queries.banner(asking))
             if found != asked.version:
                 raise NodeError(
                     f"the image runs YugabyteDB {found or 'of an unknown version'}, "
                     f"asked is {asked.version}",
                     advice="correct `version` in the profile, or bring the image of that release",
                 )
-            sql.create_own(asking, nodes.USER, nodes.PASSWORD, nodes.DATABASE)
+            queries.create_own(asking, contained.USER, contained.PASSWORD, contained.DATABASE)
         return Cluster(self.name, str(asked.version), up, endpoints, network)
 
     # -------------------------------------------------------------- while it runs
@@ -197,8 +200,8 @@ class YugabyteDB:
     def _facts(self, cluster: Cluster, here: _Running, world: World) -> dict[str, Any]:
         servers = check_flags(cluster.nodes, here.asked)
         with self._connect(sql.local(cluster.endpoints[0]), 60.0) as asked:
-            banner = sql.banner(asked)
-            isolation = sql.effective_isolation(asked)
+            banner = queries.banner(asked)
+            isolation = queries.effective_isolation(asked)
         known = {
             "version": cluster.version,
             "banner": banner,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from orchestrator.databases.yugabytedb import sql
-from orchestrator.databases.yugabytedb.readiness import Connect
+from orchestrator import sql
+from orchestrator.databases.yugabytedb import queries
 from orchestrator.errors import RunError
 from orchestrator.protocols import World
+from orchestrator.sql import Connect
 
 WARM_S = 600.0
 _TIMED_OUT = "statement timeout"
@@ -19,7 +20,7 @@ def fill(connect: Connect, addresses: Sequence[sql.Address], world: World) -> No
     minutes is left with a cache half full, and a warning. Indexes are left to the warm-up."""
     end_s = world.clock.monotonic() + WARM_S
     with connect(addresses[0], 60.0) as asked:
-        names = sql.tables(asked)
+        names = queries.tables(asked)
     if not names:
         return
 

@@ -13,12 +13,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from orchestrator import sql, web
 from orchestrator.clock import wait_until
-from orchestrator.databases.yugabytedb import YugabyteDB, counters, flags, nodes, sql, versions, web
-from orchestrator.databases.yugabytedb.readiness import Connect
+from orchestrator.databases.yugabytedb import YugabyteDB, counters, flags, nodes, pages, versions
 from orchestrator.errors import TierbenchError
-from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize, Volume
+from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize, Volume, sources
 from orchestrator.protocols import World
+from orchestrator.sql import Connect
 
 State = Literal["confirmed", "not confirmed", "could not be looked at"]
 NETWORK = "tierbench-first-run"
@@ -50,10 +51,10 @@ class Probe:
         return self.cluster.nodes
 
     def masters(self) -> list[str]:
-        return list(web.urls(self.nodes, web.MASTER).values())
+        return list(sources(self.nodes, pages.MASTER).values())
 
     def tserver(self) -> str:
-        return next(iter(web.urls(self.nodes, web.TSERVER).values()))
+        return next(iter(sources(self.nodes, pages.TSERVER).values()))
 
     def ask(self, *statements: str) -> list[dict[str, Any]]:
         """Rows of the last statement, through the first node, in the generator's database."""
@@ -87,14 +88,14 @@ class Finding:
 
 def _banner(probe: Probe) -> tuple[bool, str]:
     banner = str(probe.ask("SELECT version() AS version")[0]["version"])
-    page = web.version(probe.tserver())
+    page = pages.version(probe.tserver())
     return str(versions.parse_banner(banner)) == page, f"{banner}; page: {page}"
 
 
 def _pages(probe: Probe) -> tuple[bool, str]:
     answers = {}
-    for server in (web.MASTER, web.TSERVER, web.YSQL):
-        for name, url in web.urls(probe.nodes, server).items():
+    for server in (pages.MASTER, pages.TSERVER, pages.YSQL):
+        for name, url in sources(probe.nodes, server).items():
             answers[f"{name} {server}"] = len(web.get(f"{url}/metrics?reset_histograms=false"))
     return len(answers) == 3 * len(probe.nodes), f"bytes of /metrics: {answers}"
 
@@ -102,7 +103,7 @@ def _pages(probe: Probe) -> tuple[bool, str]:
 def _memory(probe: Probe) -> tuple[bool, str]:
     limit = probe.nodes[0].memory_bytes or 0
     shares = flags.memory(limit)
-    found = web.flags(probe.tserver())
+    found = pages.flags(probe.tserver())
     names = ("memory_limit_hard_bytes", "db_block_cache_size_bytes")
     seen = {name: found.get(name) for name in names}
     wanted = [str(shares.tserver_bytes), str(shares.block_cache_bytes)]
@@ -134,7 +135,7 @@ def _counters(probe: Probe) -> tuple[bool, str]:
 
 
 def _statements(probe: Probe) -> tuple[bool, str]:
-    url = next(iter(web.urls(probe.nodes, web.YSQL).values()))
+    url = next(iter(sources(probe.nodes, pages.YSQL).values()))
     found = counters.statements(web.get(f"{url}/metrics?reset_histograms=false"))
     return bool(found), str(found)
 
@@ -173,7 +174,7 @@ def _leaders(probe: Probe) -> tuple[bool, str]:
     leaders: dict[str, int] = {}
 
     def spread() -> bool:
-        leaders.update((one.at, one.user_leaders) for one in web.tablet_servers(probe.masters()))
+        leaders.update((one.at, one.user_leaders) for one in pages.tablet_servers(probe.masters()))
         return min(leaders.values(), default=0) > 0
 
     so = wait_until(spread, deadline_s=_SPREAD_S, clock=probe.world.clock, every_s=1.0)

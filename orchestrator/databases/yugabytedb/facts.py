@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from orchestrator.databases.yugabytedb import web
-from orchestrator.model import Node
+from orchestrator.databases.yugabytedb import pages
+from orchestrator.model import Node, sources
 
 STAND_IN = "stand-in"  # in the banner of the image that tests use instead of YugabyteDB
 
@@ -71,10 +71,10 @@ def _picked(servers: Mapping[str, Flags], names: Sequence[str]) -> dict[str, str
 def placement(nodes: Sequence[Node]) -> dict[str, Any]:
     """Copies, tablets, leaders and data files, as the masters count them. OSError where none
     of the masters answers."""
-    masters = list(web.urls(nodes, web.MASTER).values())
-    listed = web.tablet_servers(masters)
-    health = web.health(masters)
-    factor = web.replication_factor(masters)
+    masters = list(sources(nodes, pages.MASTER).values())
+    listed = pages.tablet_servers(masters)
+    health = pages.health(masters)
+    factor = pages.replication_factor(masters)
     return {
         "replication_factor": factor,
         "replicas_in_sync": factor - 1 if health.well else None,

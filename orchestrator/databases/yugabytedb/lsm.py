@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from orchestrator import web
 from orchestrator.clock import wait_until
-from orchestrator.databases.yugabytedb import counters, web
+from orchestrator.databases.yugabytedb import counters, pages
 from orchestrator.errors import RunError
-from orchestrator.model import Node
+from orchestrator.model import Node, sources
 from orchestrator.protocols import World
 
 QUIET_S = 15.0  # without a flush or a compaction
@@ -25,7 +26,7 @@ ByNode = Mapping[str, counters.Counters]
 
 def read(nodes: Sequence[Node]) -> dict[str, dict[str, float]]:
     """Each tablet server's counters. OSError where one does not answer."""
-    servers = web.urls(nodes, web.TSERVER)
+    servers = sources(nodes, pages.TSERVER)
     return {
         name: counters.storage(web.get(f"{url}{counters.PATH}")) for name, url in servers.items()
     }

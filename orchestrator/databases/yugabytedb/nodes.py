@@ -8,15 +8,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from orchestrator.databases.yugabytedb import flags, web
+from orchestrator.databases import contained
+from orchestrator.databases.yugabytedb import flags, pages
 from orchestrator.databases.yugabytedb.settings import Settings
-from orchestrator.errors import NodeError, RunError, TierbenchError
-from orchestrator.model import ClusterSpec, Endpoint, Node, Volume
+from orchestrator.errors import RunError, TierbenchError
+from orchestrator.model import ClusterSpec, Node, Volume
 from orchestrator.protocols import Completed, Container, ContainerSpec, Mount, World
-
-# The same for every cluster: it is reached from this machine and its own network only, it holds
-# generated rows, and a kept data set carries it from run to run.
-USER = PASSWORD = DATABASE = "bench"
 
 _STOP_S = 60.0
 _HOME = "/home/yugabyte"
@@ -60,52 +57,27 @@ def container_spec(
     )
 
 
-def endpoint(started: Container) -> Endpoint:
-    return Endpoint(
-        host=started.address or started.name,
-        port=flags.YSQL,
-        local_port=started.ports[flags.YSQL],
-        user=USER,
-        password=PASSWORD,
-        database=DATABASE,
-    )
-
-
-def described(number: int, plan: ContainerSpec, volume: Volume, started: Container) -> Node:
+def sources(started: Container) -> dict[str, str]:
+    """Where the node's servers tell their counters, from this machine."""
     ports = started.ports
-    return web.WatchedNode(
-        name=f"node-{number}",
-        role="database",
-        container=started.name,
-        process_id=started.process_id,
-        device=volume.device.removeprefix("/dev/") or None,
-        cpus=plan.cpus,
-        memory_bytes=plan.memory_bytes,
-        sources={
-            web.MASTER: f"http://127.0.0.1:{ports[flags.MASTER_WEB]}",
-            web.TSERVER: f"http://127.0.0.1:{ports[flags.TSERVER_WEB]}",
-            web.YSQL: f"http://127.0.0.1:{ports[flags.YSQL_WEB]}",
-        },
-    )
+    return {
+        pages.MASTER: f"http://127.0.0.1:{ports[flags.MASTER_WEB]}",
+        pages.TSERVER: f"http://127.0.0.1:{ports[flags.TSERVER_WEB]}",
+        pages.YSQL: f"http://127.0.0.1:{ports[flags.YSQL_WEB]}",
+    }
 
 
 # ------------------------------------------------------------------ watching and stopping
 
 
 def raise_if_dead(names: Sequence[str], world: World) -> None:
-    for name in names:
-        state = world.containers.state(name)
-        if state != "running":
-            raise NodeError(
-                f"the database node {name} is {state}",
-                advice="its last log lines say why; out of memory means: give nodes more of it",
-                evidence=log(name, world),
-            )
+    """NodeError, with the servers' last lines, for the first node that no longer runs."""
+    contained.raise_if_dead(names, world, log)
 
 
 def log(name: str, world: World) -> str:
     """The container's last lines, and, while it runs, those of the servers in it."""
-    text = f"{name}:\n{world.containers.logs(name, tail=20)}"
+    text = contained.last_lines(name, world)
     with contextlib.suppress(TierbenchError):
         if world.containers.state(name) == "running":
             files = [f"{flags.BASE_DIR}/logs/{file}" for file in _LOGS]

@@ -6,25 +6,26 @@ Asked in this order, each within a deadline, because each later answer presumes 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from dataclasses import replace
 
+from orchestrator import sql
 from orchestrator.clock import wait_until
-from orchestrator.databases.yugabytedb import nodes, sql, web
+from orchestrator.databases.yugabytedb import nodes, pages, queries
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.errors import NodeError, RunError
-from orchestrator.model import ClusterSpec, Endpoint, Node
+from orchestrator.model import ClusterSpec, Endpoint, Node, sources
 from orchestrator.protocols import World
+from orchestrator.sql import Connect
 
 NODE_DEADLINE_S = 300.0  # yugabyted's own waits are 180 s
 BALANCE_DEADLINE_S = 300.0
 _BALANCED_POLLS = 3
 _IDLE = ("get_is_load_balancer_idle",)
 
-Connect = Callable[[sql.Address, float], AbstractContextManager[sql.Session]]
-
 
 def admin_address(endpoint: Endpoint, password: str) -> sql.Address:
-    return sql.Address("127.0.0.1", endpoint.local_port, sql.ADMIN, password, sql.ADMIN_DATABASE)
+    at = sql.local(endpoint)
+    return replace(at, user=queries.ADMIN, password=password, database=queries.ADMIN_DATABASE)
 
 
 class Waiting:
@@ -65,7 +66,7 @@ class Waiting:
             address = admin_address(endpoint, self.password(up[0]))
             with self._connect(address, 30.0) as asked:
                 asked.rows("SELECT 1")
-            listed = web.tablet_servers(list(web.urls(up, web.MASTER).values()))
+            listed = pages.tablet_servers(list(sources(up, pages.MASTER).values()))
             alive = sum(server.alive for server in listed)
             wanted = len(up)
             return "" if alive >= wanted else f"{alive} of {wanted} tablet servers are alive"
@@ -74,21 +75,21 @@ class Waiting:
 
     def whole(self, up: Sequence[Node], endpoint: Endpoint) -> None:
         """Until the cluster replicates as asked and nothing is short of a copy."""
-        masters = list(web.urls(up, web.MASTER).values())
+        masters = list(sources(up, pages.MASTER).values())
         factor = self._spec.replication_factor
 
         def ready() -> str:
-            running = web.replication_factor(masters)
+            running = pages.replication_factor(masters)
             if running != factor:
                 return f"it keeps {running} copies, asked are {factor}"
-            health = web.health(masters)
+            health = pages.health(masters)
             if not health.well:
                 return (
                     f"{health.dead_nodes} dead node(s), "
                     f"{health.under_replicated_tablets} tablet(s) short of copies"
                 )
             with self._connect(admin_address(endpoint, self.password(up[0])), 30.0) as asked:
-                known = len(sql.servers(asked))
+                known = len(queries.servers(asked))
             return "" if known == len(up) else f"yb_servers() knows {known} of {len(up)} nodes"
 
         self.until("the cluster was not whole", ready, up, NODE_DEADLINE_S)
@@ -96,8 +97,8 @@ class Waiting:
     def password(self, first: Node) -> str:
         """The administrator's: yugabyted makes one up where TLS is on, and remembers it."""
         if not self._asked.tls:
-            return sql.ADMIN
-        return str(nodes.remembered(first, self._world).get("database_password") or sql.ADMIN)
+            return queries.ADMIN
+        return str(nodes.remembered(first, self._world).get("database_password") or queries.ADMIN)
 
     def remembers_masters(self, up: Sequence[Node]) -> None:
         """Until every node's own file names all masters: a copy of its disk starts from that file.
@@ -118,7 +119,7 @@ class Waiting:
 
     def balanced(self, up: Sequence[Node], masters: str) -> None:
         """Until leaders are spread and nothing moves any more; a warning where that takes long."""
-        urls = list(web.urls(up, web.MASTER).values())
+        urls = list(sources(up, pages.MASTER).values())
         leaders: dict[str, int] = {}
         idle_polls = 0
 
@@ -127,7 +128,7 @@ class Waiting:
             nodes.raise_if_dead([node.container or node.name for node in up], self._world)
             try:
                 said = nodes.admin(up[0], masters, self._asked.tls, _IDLE, 30, self._world)
-                leaders.update((one.at, one.user_leaders) for one in web.tablet_servers(urls))
+                leaders.update((one.at, one.user_leaders) for one in pages.tablet_servers(urls))
             except (RunError, OSError):  # an election is under way
                 said = ""
             spread = sum(leaders.values()) < len(up) or min(leaders.values(), default=0) > 0
@@ -145,7 +146,7 @@ class Waiting:
 
 def check_flags(up: Sequence[Node], asked: Settings) -> dict[str, dict[str, str]]:
     """Each tablet server's flags, read back. NodeError where durability is not what was asked."""
-    running = {name: web.flags(url) for name, url in web.urls(up, web.TSERVER).items()}
+    running = {name: pages.flags(url) for name, url in sources(up, pages.TSERVER).items()}
     wanted = "true" if asked.durability == "durable" else "false"
     for name, found in running.items():
         if found.get("durable_wal_write") != wanted:

@@ -1,4 +1,4 @@
-"""The servers' own web pages: one GET with a deadline, and the few answers that are read.
+"""What the servers' own web pages say of the cluster.
 
 Masters at :7000, tablet servers at :9000, YSQL at :13000, always plain HTTP, reached through ports
 published on 127.0.0.1 (or at a cluster's own addresses). A failed reading is an OSError.
@@ -6,73 +6,14 @@ published on 127.0.0.1 (or at a cluster's own addresses). A failed reading is an
 
 from __future__ import annotations
 
-import http.client
-import json
-import urllib.error
-import urllib.request
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.model import Node
+from orchestrator.web import get_json
 
-# Names in `sources`: of YugabyteDB's servers, and of what a machine that is not this one offers.
+# Names of the servers in a node's `sources`.
 MASTER, TSERVER, YSQL = "yb-master", "yb-tserver", "yb-ysql"
-NODE_EXPORTER, DISK_DEVICE = "node-exporter", "disk-device"
-TIMEOUT_S = 5.0
-
-
-@dataclass(frozen=True)
-class WatchedNode(Node):
-    """A node whose counters are read over HTTP. `sources`: what serves them → its base URL, and,
-    as `DISK_DEVICE`, the device of a machine that is not this one."""
-
-    sources: Mapping[str, str] = field(default_factory=dict)
-
-
-def sources(node: Node) -> Mapping[str, str]:
-    """Empty for a node that serves nothing."""
-    found = getattr(node, "sources", {})
-    return found if isinstance(found, Mapping) else {}
-
-
-def urls(nodes: Iterable[Node], server: str) -> dict[str, str]:
-    """Node → base URL, of the nodes that have this server."""
-    return {node.name: sources(node)[server] for node in nodes if server in sources(node)}
-
-
-class _Direct(urllib.request.HTTPRedirectHandler):
-    """A master that does not lead may redirect to an address that only the cluster can reach."""
-
-    def redirect_request(self, *_arguments: Any, **_named: Any) -> None:
-        return None
-
-
-# No proxy: these are addresses of this machine or of its own network.
-_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Direct())
-
-
-def get(url: str, timeout_s: float = TIMEOUT_S) -> str:
-    """The body. OSError where there is no answer, or one that is not 200."""
-    try:
-        with _opener.open(url, timeout=timeout_s) as answer:
-            body: bytes = answer.read()
-    except (http.client.HTTPException, ValueError) as error:
-        raise OSError(f"{url}: {type(error).__name__}: {error}") from error
-    except OSError as error:
-        raise OSError(f"{url}: {error}") from error
-    return body.decode(errors="replace")
-
-
-def get_json(url: str, timeout_s: float = TIMEOUT_S) -> Any:
-    """OSError also where the answer is not JSON, or an object that says `error`."""
-    try:
-        content = json.loads(get(url, timeout_s))
-    except ValueError as error:
-        raise OSError(f"{url}: not JSON") from error
-    if isinstance(content, dict) and "error" in content:
-        raise OSError(f"{url}: {content['error']}")
-    return content
 
 
 def ask_leader(masters: Sequence[str], path: str) -> Any:

@@ -1,64 +1,13 @@
-"""What is asked of a PostgreSQL server in SQL: one session, its facts, what its cache should hold.
-
-The only module of this family that imports psycopg; its errors stop here.
-"""
+"""What is asked of a PostgreSQL server in SQL: its facts, and what its cache should hold."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
-
-import psycopg
-from psycopg.rows import dict_row
+from typing import Literal
 
 from orchestrator.databases.postgresql.settings import DURABILITY, durable
-from orchestrator.errors import RunError
-from orchestrator.model import Endpoint
-
-Row = dict[str, Any]
-
-
-class Session(Protocol):
-    def rows(self, sql: str) -> list[Row]:
-        """Runs one statement; its rows by column name. RunError with the server's own words."""
-
-
-class _Psycopg:
-    def __init__(self, connection: psycopg.Connection[Row]) -> None:
-        self._connection = connection
-
-    def rows(self, sql: str) -> list[Row]:
-        cursor = self._connection.execute(sql.encode())
-        return cursor.fetchall() if cursor.description else []
-
-
-@contextmanager
-def session(endpoint: Endpoint, statement_timeout_s: float) -> Iterator[Session]:
-    """A session in autocommit mode over 127.0.0.1. RunError where the server cannot be reached,
-    refuses a statement, or takes longer for one than `statement_timeout_s`."""
-    try:
-        with psycopg.connect(
-            host="127.0.0.1",
-            port=endpoint.local_port,
-            user=endpoint.user,
-            password=endpoint.password,
-            dbname=endpoint.database,
-            application_name="tierbench",
-            connect_timeout=5,
-            options=f"-c statement_timeout={round(statement_timeout_s * 1000)}",
-            autocommit=True,
-            row_factory=dict_row,
-        ) as connection:
-            yield _Psycopg(connection)
-    except psycopg.Error as error:
-        where = f"PostgreSQL at 127.0.0.1:{endpoint.local_port}"
-        raise RunError(
-            f"{where}: {' '.join(str(error).split())}",
-            advice="look at the database's log among the raw files of the run",
-        ) from error
-
+from orchestrator.sql import Row, Session
 
 # ------------------------------------------------------------------ replication
 

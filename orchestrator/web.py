@@ -1,0 +1,49 @@
+"""Web pages of servers: one GET with a deadline. The only module that speaks HTTP.
+
+For metrics and health of the nodes that are measured, on this machine or at a cluster's own
+addresses. A failed reading is an OSError, as it is of a file.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import urllib.error
+import urllib.request
+from typing import Any
+
+TIMEOUT_S = 5.0
+
+
+class _Direct(urllib.request.HTTPRedirectHandler):
+    """A server may redirect to an address that only its own cluster can reach."""
+
+    def redirect_request(self, *_arguments: Any, **_named: Any) -> None:
+        return None
+
+
+# No proxy: these are addresses of this machine or of its own network.
+_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Direct())
+
+
+def get(url: str, timeout_s: float = TIMEOUT_S) -> str:
+    """The body. OSError where there is no answer, or one that is not 200."""
+    try:
+        with _opener.open(url, timeout=timeout_s) as answer:
+            body: bytes = answer.read()
+    except (http.client.HTTPException, ValueError) as error:
+        raise OSError(f"{url}: {type(error).__name__}: {error}") from error
+    except OSError as error:
+        raise OSError(f"{url}: {error}") from error
+    return body.decode(errors="replace")
+
+
+def get_json(url: str, timeout_s: float = TIMEOUT_S) -> Any:
+    """OSError also where the answer is not JSON, or an object that says `error`."""
+    try:
+        content = json.loads(get(url, timeout_s))
+    except ValueError as error:
+        raise OSError(f"{url}: not JSON") from error
+    if isinstance(content, dict) and "error" in content:
+        raise OSError(f"{url}: {content['error']}")
+    return content
