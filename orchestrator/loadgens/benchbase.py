@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,8 +22,9 @@ from orchestrator.errors import LoadError
 from orchestrator.loadgens import benchbase_config as config
 from orchestrator.loadgens import benchbase_results as results
 from orchestrator.loadgens.benchbase_distribution import HOME_VARIABLE, find, provide
+from orchestrator.loadgens.client import client_container
 from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
-from orchestrator.protocols import Completed, ContainerSpec, Mount, Result, World
+from orchestrator.protocols import Completed, Result, World
 from orchestrator.units import format_number
 
 _CONFIG = "benchbase.xml"
@@ -78,31 +79,9 @@ class BenchBase:
         ours = images.content_hash(world.root / "workloads" / _SCRIPTS)
         return f"{ours}-{find(self._home, '', world).identity}"
 
-    @contextmanager
-    def client(self, network: str, out: Path, world: World) -> Iterator[Node]:
+    def client(self, network: str, out: Path, world: World) -> AbstractContextManager[Node]:
         found = find(self._home, "", world)
-        spec = ContainerSpec(
-            name="tierbench-client",
-            image=found.image,
-            entrypoint=("sleep",),
-            command=("infinity",),
-            role="client",
-            network=network,
-            init=True,
-            stop_timeout_s=1,
-            mounts=(
-                *found.mounts,
-                Mount(str(world.root / "workloads"), "/workloads", read_only=True),
-                Mount(str(out.resolve()), "/out"),
-            ),
-        )
-        with world.containers.running(spec) as container:
-            yield Node(
-                name="client",
-                role="client",
-                container=container.name,
-                process_id=container.process_id,
-            )
+        return client_container(found.image, network, out, world, found.mounts)
 
     # -------------------------------------------------------------- loading
 

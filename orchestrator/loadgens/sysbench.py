@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,9 @@ import pandas as pd
 
 from orchestrator import consistency, images, transactions
 from orchestrator.errors import LoadError, UsageError
+from orchestrator.loadgens.client import client_container
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
-from orchestrator.protocols import ContainerSpec, Mount, Result, World
+from orchestrator.protocols import Result, World
 from orchestrator.units import format_number
 
 _RECORD = np.dtype(
@@ -58,28 +59,9 @@ class Sysbench:
         parts = (scripts / workload.script).parent, scripts / "lib", world.root / "docker/client"
         return "-".join(images.content_hash(part) for part in parts)
 
-    @contextmanager
-    def client(self, network: str, out: Path, world: World) -> Iterator[Node]:
-        spec = ContainerSpec(
-            name="tierbench-client",
-            image=images.need(world.root, "client", world.containers),
-            command=("sleep", "infinity"),
-            role="client",
-            network=network,
-            init=True,
-            stop_timeout_s=1,
-            mounts=(
-                Mount(str(world.root / "workloads"), "/workloads", read_only=True),
-                Mount(str(out.resolve()), "/out"),
-            ),
-        )
-        with world.containers.running(spec) as container:
-            yield Node(
-                name="client",
-                role="client",
-                container=container.name,
-                process_id=container.process_id,
-            )
+    def client(self, network: str, out: Path, world: World) -> AbstractContextManager[Node]:
+        image = images.need(world.root, "client", world.containers)
+        return client_container(image, network, out, world)
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         argv = [

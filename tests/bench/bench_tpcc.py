@@ -3,11 +3,13 @@
     make bench-tpcc [REPEATS=3]
 
 Goal: what the built-in workload costs beside its peers, on one PostgreSQL of this machine now.
-Peers run where they are installed: BenchBase by BENCHBASE_HOME, go-tpc by the PATH. Method: each
+Peers run where they are installed: BenchBase by BENCHBASE_HOME, go-tpc by the PATH; `pg_restore`
+only loads: the same rows by bare COPY, then keys, with as many workers as ours. Method: each
 repeat starts a fresh server on this machine's own disk (no tier) for each program in turn, so the
 programs alternate; 4 warehouses, 8 terminals, no think time; medians of the repeats. Client CPU is
 that of the client's container (of the process for go-tpc) over warm-up and window, divided by all
-transactions of that time.
+transactions of that time; the start of BenchBase's Java machine is in it. Each load is followed by
+the same settling (VACUUM, ANALYZE, checkpoint), outside the figures.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -48,11 +50,11 @@ _GO_TPC_COUNT = re.compile(r"^\[Summary\] (\w+) - Takes\(s\): ([\d.]+), Count: (
 
 @dataclass(frozen=True)
 class Cost:
-    """One repeat of one program."""
+    """One repeat of one program. None: it only loads."""
 
     load_s: float
-    cpu_ms_per_transaction: float
-    nopm: float
+    cpu_ms_per_transaction: float | None = None
+    nopm: float | None = None
 
 
 def main() -> int:
@@ -79,7 +81,7 @@ Program = Callable[[Cluster, str, Path, World], Cost]
 
 def installed(world: World, console: Console) -> dict[str, Program]:
     """The built-in, and each peer that is here; says which are not."""
-    found: dict[str, Program] = {"built-in": generator(None)}
+    found: dict[str, Program] = {"built-in": generator(None), "pg_restore": bare_copy}
     try:
         load_generators()["benchbase"].check(workload("benchbase"), SERVER, world)
         found["BenchBase"] = generator("benchbase")
@@ -133,9 +135,30 @@ def generator(name: str | None) -> Program:
         figures = {one.metric: one.value for one in result.measurements if one.scope == "all"}
         # BenchBase keeps nothing of the warm-up, so its transactions are the window's, scaled.
         counted = figures["throughput_per_s"] * (WARMUP_S + MEASURE_S)
-        return Cost(load_s, spent_s / counted * 1000, figures.get("nopm", float("nan")))
+        return Cost(load_s, spent_s / counted * 1000, figures["nopm"])
 
     return run
+
+
+def bare_copy(cluster: Cluster, network: str, out: Path, world: World) -> Cost:
+    """What PostgreSQL's own tool takes for rows, keys and foreign keys that are there already."""
+    asked = workload(None)
+    made = load_generators()[asked.generator]
+    with made.client(network, out, world) as client:
+        made.load(asked, cluster, client, world)
+    user, workers = "--username=bench", f"--jobs={asked.loader_threads}"
+    dump = ("--format=directory", "--compress=none", "--table=public.*", "--file=/data/dump", "bench")
+    in_node(cluster, ("pg_dump", user, workers, *dump), world)
+    in_node(cluster, ("psql", user, "--command=DROP OWNED BY bench", "bench"), world)
+    started_s = time.monotonic()
+    in_node(cluster, ("pg_restore", user, workers, "--dbname=bench", "/data/dump"), world)
+    return Cost(time.monotonic() - started_s)
+
+
+def in_node(cluster: Cluster, argv: Sequence[str], world: World) -> None:
+    done = world.containers.exec(cluster.nodes[0].container or "", argv, timeout_s=600)
+    if done.exit_code != 0:
+        raise SystemExit(f"{argv[0]} failed: {done.err}")
 
 
 def cpu_seconds(client: Node) -> float:
@@ -143,7 +166,7 @@ def cpu_seconds(client: Node) -> float:
     return next(one.value for one in readings if one.metric == "cpu_seconds_total")
 
 
-def go_tpc(cluster: Cluster, _network: str, _out: Path, _world: World) -> Cost:
+def go_tpc(cluster: Cluster, _network: str, _out: Path, world: World) -> Cost:
     """On this machine, straight to the container's address as the others go, not by a proxy."""
     endpoint = cluster.endpoints[0]
     common = [
@@ -153,8 +176,11 @@ def go_tpc(cluster: Cluster, _network: str, _out: Path, _world: World) -> Cost:
         *["-T", str(TERMINALS)],
     ]
     started_s = time.monotonic()
-    subprocess.run(["go-tpc", "tpcc", "prepare", *common], check=True, capture_output=True)
+    subprocess.run(
+        ["go-tpc", "tpcc", "prepare", *common, "--no-check"], check=True, capture_output=True
+    )
     load_s = time.monotonic() - started_s
+    PostgreSQL().settle(cluster, world)
     before_s = children_cpu_seconds()
     length = f"{WARMUP_S + MEASURE_S:g}s"
     run = ["go-tpc", "tpcc", "run", *common, "--time", length, "--wait=false"]
@@ -192,7 +218,10 @@ def show(costs: dict[str, list[Cost]], console: Console) -> None:
     console.print(table)
 
 
-def beside(values: list[float], base: list[float], unit: str) -> str:
+def beside(found: Sequence[float | None], of_base: Sequence[float | None], unit: str) -> str:
+    values, base = ([one for one in each if one is not None] for each in (found, of_base))
+    if not values:
+        return "–"
     value = statistics.median(values)
     spread = f"{min(values):.3g} to {max(values):.3g}"
     return f"{value:.3g} {unit} (× {value / statistics.median(base):.2f}; {spread})".replace(
