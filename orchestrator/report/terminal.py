@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from rich.cells import cell_len
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -15,6 +17,8 @@ _STATUS_STYLE: dict[StatusWord, str] = {
     "not conclusive": "bold red",
     "nothing to compare": "bold",
 }
+GAP = 2
+NARROWEST = 14  # "not declared", "inconclusive"
 _WORD_STYLE = {"better": "green", "worse": "red", "same": "dim", "inconclusive": "yellow"}
 
 
@@ -47,26 +51,52 @@ def answers(found: tuple[Answer, ...], tiers: int) -> RenderableType:
     return grid
 
 
+@dataclass(frozen=True)
+class _Fitted:
+    """A grid per group under its heading, all with the same widths; the remarks below. Where the
+    terminal is too narrow, words wrap and figures stay whole."""
+
+    block: Table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        block = self.block
+        heads = [Text(column.title, style="dim") for column in block.columns]
+        drawn = [[_cell(cell) for cell in row] for row in block.rows]
+        natural = _widths([heads, *(row for row in drawn if len(row) > 1)])
+        words = [not column.numeric for column in block.columns]
+        widths = fit(natural, words, options.max_width - GAP * (len(natural) - 1))
+        grid = _grid(block, widths)
+        grid.add_row(*heads)
+        for row in drawn:
+            if len(row) == 1:
+                yield grid
+                yield Text(row[0].plain, style="bold")
+                grid = _grid(block, widths)
+            else:
+                grid.add_row(*row)
+        yield grid
+        for remark in block.remarks:
+            yield Text(remark, style="dim")
+
+
 def table(block: Table) -> RenderableType:
-    """A grid per group under its heading, all with the same widths; the remarks below."""
-    heads = [Text(column.title, style="dim") for column in block.columns]
-    drawn = [[_cell(cell) for cell in row] for row in block.rows]
-    widths = _widths([heads, *(row for row in drawn if len(row) > 1)])
-    parts: list[RenderableType] = []
-    grid = _grid(block, widths)
-    grid.add_row(*heads)
-    for row in drawn:
-        if len(row) == 1:
-            parts += [grid, Text(row[0].plain, style="bold")]
-            grid = _grid(block, widths)
-        else:
-            grid.add_row(*row)
-    remarks = [Text(remark, style="dim") for remark in block.remarks]
-    return Group(*parts, grid, *remarks)
+    return _Fitted(block)
+
+
+def fit(widths: list[int], words: list[bool], most: int) -> list[int]:
+    """`widths` made to add up to `most`, taken from the widest column of words; none of these
+    becomes narrower than a word."""
+    fitted = list(widths)
+    while sum(fitted) > most:
+        wide = [n for n, width in enumerate(fitted) if words[n] and width > NARROWEST]
+        if not wide:
+            break
+        fitted[max(wide, key=lambda n: fitted[n])] -= 1
+    return fitted
 
 
 def _grid(block: Table, widths: list[int]) -> Grid:
-    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid = Grid.grid(padding=(0, GAP, 0, 0))
     for column, width in zip(block.columns, widths, strict=True):
         grid.add_column(justify="right" if column.numeric else "left", width=width)
     return grid

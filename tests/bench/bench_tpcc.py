@@ -147,7 +147,13 @@ def bare_copy(cluster: Cluster, network: str, out: Path, world: World) -> Cost:
     with made.client(network, out, world) as client:
         made.load(asked, cluster, client, world)
     user, workers = "--username=bench", f"--jobs={asked.loader_threads}"
-    dump = ("--format=directory", "--compress=none", "--table=public.*", "--file=/data/dump", "bench")
+    dump = (
+        "--format=directory",
+        "--compress=none",
+        "--table=public.*",
+        "--file=/data/dump",
+        "bench",
+    )
     in_node(cluster, ("pg_dump", user, workers, *dump), world)
     in_node(cluster, ("psql", user, "--command=DROP OWNED BY bench", "bench"), world)
     started_s = time.monotonic()
