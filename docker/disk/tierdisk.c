@@ -14,7 +14,7 @@
  *
  *   tierdisk serve IMAGE MOUNTPOINT SOCKET [name=value]...
  *   tierdisk ask SOCKET limits | stats | set name=value...
- *   tierdisk probe DEVICE COUNT [PERCENTILE]    of single reads, in microseconds
+ *   tierdisk probe DEVICE COUNT [write]    median of single reads or writes, in microseconds
  *   tierdisk busy DEVICE           exit 0 when something has it mounted
  *   tierdisk loops                 every loop device that a disk of ours made
  */
@@ -89,7 +89,7 @@ struct limits {
     double bytes_burst, bytes_burst_length;
     double io_unit;                            /* one I/O per started unit */
     double read_latency_us, write_latency_us;  /* as seen by the user of the device */
-    double path_us;                            /* what the way through loop and FUSE costs already */
+    double read_path_us, write_path_us;        /* what the way through loop and FUSE costs already */
     double credit_ms;                          /* how far an idle disk without burst may run ahead */
     double burst_start;                        /* percent of the bucket at start */
     double flush;                              /* 1 = a flush reaches the host's disk */
@@ -99,7 +99,8 @@ static const struct { const char *name; size_t offset; } fields[] = {
 #define FIELD(name) {#name, offsetof(struct limits, name)}
     FIELD(iops), FIELD(bytes_per_s), FIELD(iops_burst), FIELD(iops_burst_length),
     FIELD(bytes_burst), FIELD(bytes_burst_length), FIELD(io_unit), FIELD(read_latency_us),
-    FIELD(write_latency_us), FIELD(path_us), FIELD(credit_ms), FIELD(burst_start), FIELD(flush),
+    FIELD(write_latency_us), FIELD(read_path_us), FIELD(write_path_us), FIELD(credit_ms), FIELD(burst_start),
+    FIELD(flush),
 #undef FIELD
 };
 #define FIELDS (sizeof fields / sizeof *fields)
@@ -237,7 +238,8 @@ static struct turn begin(int kind, size_t bytes)
     pthread_mutex_lock(&lock);
     t.start_ns = admit(t.came_ns, bytes);
     double latency_us = kind == READ ? limits.read_latency_us : limits.write_latency_us;
-    t.due_ns = t.start_ns + fmax(0, latency_us - limits.path_us) * 1e3;
+    double path_us = kind == READ ? limits.read_path_us : limits.write_path_us;
+    t.due_ns = t.start_ns + fmax(0, latency_us - path_us) * 1e3;
     t.early_ns = early_ns[kind];
     counters[kind].ops += 1;
     counters[kind].bytes += bytes;
@@ -635,26 +637,33 @@ static int ascending(const void *a, const void *b)
     return (difference > 0) - (difference < 0);
 }
 
-/* What a read costs its user, the way through loop and FUSE included. */
+/*
+ * What a read or a write costs its user, the way through loop and FUSE included. A write puts back
+ * what was read there, so it may only be asked for before anything is mounted.
+ */
 static int probe(int count, char **words)
 {
-    int reads = count >= 2 ? atoi(words[1]) : 0;
-    double percentile = count == 3 ? atof(words[2]) : 50;
-    if (reads <= 0 || percentile < 0 || percentile >= 100)
-        die("usage: tierdisk probe DEVICE COUNT [PERCENTILE]");
-    int device = open(words[0], O_RDONLY | O_DIRECT | O_CLOEXEC);
+    int times = count >= 2 ? atoi(words[1]) : 0;
+    bool writing = count == 3 && !strcmp(words[2], "write");
+    if (times <= 0 || (count == 3 && !writing))
+        die("usage: tierdisk probe DEVICE COUNT [write]");
+    int device = open(words[0], (writing ? O_RDWR | O_EXCL : O_RDONLY) | O_DIRECT | O_CLOEXEC);
     void *bytes;
-    double *took_us = calloc(reads, sizeof *took_us);
+    double *took_us = calloc(times, sizeof *took_us);
     if (device < 0 || !took_us || posix_memalign(&bytes, 4096, 4096))
         die("%s: %s", words[0], strerror(errno));
-    for (int i = 0; i < reads; i++) {
+    for (int i = 0; i < times; i++) {
+        off_t offset = (off_t)(i % 64) * 4096;
         double before = now_ns();
-        if (pread(device, bytes, 4096, (off_t)(i % 64) * 4096) != 4096)
+        if (pread(device, bytes, 4096, offset) != 4096)
             die("%s: cannot read: %s", words[0], strerror(errno));
-        took_us[i] = (now_ns() - before) / 1e3;
+        double between = now_ns();
+        if (writing && pwrite(device, bytes, 4096, offset) != 4096)
+            die("%s: cannot write: %s", words[0], strerror(errno));
+        took_us[i] = (writing ? now_ns() - between : between - before) / 1e3;
     }
-    qsort(took_us, reads, sizeof *took_us, ascending);
-    printf("%.1f\n", took_us[(int)(reads * percentile / 100)]);
+    qsort(took_us, times, sizeof *took_us, ascending);
+    printf("%.1f\n", took_us[times / 2]);
     return 0;
 }
 

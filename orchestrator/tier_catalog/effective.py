@@ -101,8 +101,14 @@ def bound(tier: Tier, on_vm: Effective) -> Tier:
     """The tier as it is on the VM, to be emulated: effective limits, and the burst of both.
 
     The model knows one duration for both buckets: the shorter. After it the disk falls to the
-    effective baseline, where two buckets of different length would fall in two steps.
+    effective baseline, where two buckets of different length would fall in two steps. A limit that
+    a real disk does not declare stays unknown: the disk may well be below the VM.
     """
+    unknown = Cap(None, "disk", None, None)
+    if tier.enforcement == "mounted" and tier.iops is None:
+        on_vm = replace(on_vm, iops=unknown, burst_iops=unknown)
+    if tier.enforcement == "mounted" and tier.bytes_per_s is None:
+        on_vm = replace(on_vm, bytes_per_s=unknown, burst_bytes_per_s=unknown)
     iops, rate = on_vm.burst_iops, on_vm.burst_bytes_per_s
     bursts = [
         cap

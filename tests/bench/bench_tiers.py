@@ -11,6 +11,7 @@ measured and not the disk. Default: about 10 minutes. Exit 1 where a median miss
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import statistics
 import sys
@@ -168,15 +169,15 @@ def mix(disk: Bench) -> Iterator[Step]:
 
 
 def latency(disk: Bench) -> Iterator[Step]:
-    """Median of single reads; the mean also measures how long fio waited for a processor."""
-    for seconds in LATENCIES_S:
+    """Median of single requests; the mean also measures how long fio waited for a processor."""
+    for seconds, way in itertools.product(LATENCIES_S, ("read", "write")):
 
-        def measure(seconds: float = seconds) -> float:
+        def measure(seconds: float = seconds, way: str = way) -> float:
             disk.limits(read_latency_us=seconds * 1e6, write_latency_us=seconds * 1e6)
-            done = disk.job(0.8, IODEPTH=1)
-            return float(done["read"]["lat_ns"]["percentile"]["50.000000"]) * 1e-9
+            done = disk.job(0.8, RW=f"rand{way}", IODEPTH=1)
+            return float(done[way]["lat_ns"]["percentile"]["50.000000"]) * 1e-9
 
-        name = f"read latency, depth 1: {seconds * 1e3:g} ms"
+        name = f"{way} latency, depth 1: {seconds * 1e3:g} ms"
         yield Figure(name, seconds, "s", LATENCY), measure
 
 

@@ -618,6 +618,15 @@ def test_own_numbers_are_bound_like_a_row(catalog: Catalog) -> None:
     assert list(small.warnings()) == []
 
 
+def test_a_real_disk_of_unknown_limits_is_not_declared_to_have_the_vms(catalog: Catalog) -> None:
+    tier = Tier("real", "real", "mounted", None, 500 * MB, path="/mnt")
+    vm = "azure/Standard_D8s_v5"
+    found = tier_catalog.effective(tier_catalog.own(tier), 1, catalog.vm(vm), vm)
+    bound = tier_catalog.bound(tier, found)
+    assert (bound.iops, bound.bytes_per_s) == (None, 290 * MB)
+    assert bound.burst is not None and bound.burst.iops is None
+
+
 def test_a_bound_tier_has_the_effective_limits(catalog: Catalog) -> None:
     wanted = at("azure/ultra", "250GiB", iops=20000, throughput="200MB/s")
     one = chosen(catalog, wanted)
