@@ -1,6 +1,7 @@
 """The TPC-C-derived load generators side by side: load, client CPU per transaction, NOPM.
 
     make bench-tpcc [REPEATS=3]
+    python -m tests.bench.bench_tpcc --recording [--repeats 12]
 
 Goal: what the built-in workload costs beside its peers, on one PostgreSQL of this machine now.
 Peers run where they are installed: BenchBase by BENCHBASE_HOME, go-tpc by the PATH; `pg_restore`
@@ -9,12 +10,14 @@ repeat starts a fresh server on this machine's own disk (no tier) for each progr
 programs alternate; 4 warehouses, 8 terminals, no think time; medians of the repeats. Client CPU is
 that of the client's container (of the process for go-tpc) over warm-up and window, divided by all
 transactions of that time; the start of BenchBase's Java machine is in it. Each load is followed by
-the same settling (VACUUM, ANALYZE, checkpoint), outside the figures.
+the same settling (VACUUM, ANALYZE, checkpoint), outside the figures. `--recording` instead measures
+what it costs to keep every transaction: throughput with and without, in turn, on one server.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import re
 import resource
 import shutil
@@ -27,6 +30,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from rich.console import Console
 from rich.table import Table
@@ -42,9 +46,11 @@ from orchestrator.protocols import World
 from orchestrator.tiers.unlimited import UnlimitedTier
 
 ROOT = Path(__file__).resolve().parents[2]
+RECORDING_S = 12.0
 WAREHOUSES, TERMINALS, WARMUP_S, MEASURE_S = 4, 8, 5.0, 25.0
 SERVER = ClusterSpec("postgresql", 1, 1, NodeSize(float(host.cpu_count()), 4 * 2**30, 20 * 2**30))
 NO_TIER = Tier("none", "no tier", "none", None, None)
+_SYSBENCH_RATE = re.compile(r"transactions: +\d+ +\(([\d.]+) per sec")
 _GO_TPC_COUNT = re.compile(r"^\[Summary\] (\w+) - Takes\(s\): ([\d.]+), Count: (\d+)", re.MULTILINE)
 
 
@@ -60,12 +66,21 @@ class Cost:
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--repeats", type=int, default=3)
-    repeats = arguments.parse_args().repeats
+    arguments.add_argument("--recording", action="store_true")
+    asked = arguments.parse_args()
+    repeats = asked.repeats
     console = Console()
     tell = ConsoleTell(Console(stderr=True))
     costs: dict[str, list[Cost]] = {}
     with campaign.powers(ROOT, ROOT / ".cache", tell) as (world, _), host.only_one(campaign.LOCK):
         world.containers.sweep()
+        if asked.recording:
+            ratios = on_fresh_server(functools.partial(recording, repeats), world)
+            tell.done()
+            console.print(
+                f"throughput, kept / not kept: {beside(ratios, [1.0], '')}, n = {repeats}"
+            )
+            return 0
         programs = installed(world, console)
         for number in range(1, repeats + 1):
             for name, program in programs.items():
@@ -76,6 +91,7 @@ def main() -> int:
     return 0
 
 
+T = TypeVar("T")
 Program = Callable[[Cluster, str, Path, World], Cost]
 
 
@@ -94,7 +110,7 @@ def installed(world: World, console: Console) -> dict[str, Program]:
     return found
 
 
-def on_fresh_server(program: Program, world: World) -> Cost:
+def on_fresh_server(program: Callable[[Cluster, str, Path, World], T], world: World) -> T:
     with ExitStack() as up:
         sizes = [SERVER.node.disk_bytes]
         volumes = up.enter_context(UnlimitedTier().attached(NO_TIER, sizes, None, world))
@@ -138,6 +154,28 @@ def generator(name: str | None) -> Program:
         return Cost(load_s, spent_s / counted * 1000, figures["nopm"])
 
     return run
+
+
+def recording(
+    pairs: int, cluster: Cluster, network: str, out: Path, world: World
+) -> Sequence[float]:
+    """Throughput as sysbench itself counts it, transactions kept / not kept, of each pair."""
+    asked = replace(workload(None), warmup_s=0, measure_s=RECORDING_S)
+    made = load_generators()[asked.generator]
+    ratios = []
+    with made.client(network, out, world) as client:
+        made.load(asked, cluster, client, world)
+        PostgreSQL().settle(cluster, world)
+        for number in range(pairs):
+            per_s = {}
+            for record in ("on", "off") if number % 2 else ("off", "on"):
+                options = {**asked.options, "record": record}
+                made.run(replace(asked, options=options), cluster, client, out, world)
+                found = _SYSBENCH_RATE.search((out / "sysbench.out").read_text())
+                assert found is not None
+                per_s[record] = float(found[1])
+            ratios.append(per_s["on"] / per_s["off"])
+    return ratios
 
 
 def bare_copy(cluster: Cluster, network: str, out: Path, world: World) -> Cost:
