@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from rich.console import Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from orchestrator.tier_catalog import TierRow, VmRow
 from orchestrator.units import format_bytes, format_bytes_per_s, format_number
 
 _UNKNOWN = "–"
+_WHOLE = ("tier", "machine", "burst", "as of")  # never broken over lines
 
 
-def tier_table(rows: Sequence[TierRow]) -> Table:
-    """One line a row; a pair is the smallest and the largest that can be bought."""
-    table = _table(
-        "tier", "size", "IOPS", "throughput", "burst", "documented latency", "price", "as of"
-    )
+def tier_table(rows: Sequence[TierRow]) -> RenderableType:
+    """One line a row; a pair is the smallest and the largest that can be bought. Below, once for
+    all rows that share it: what the provider says of latency, and when and where figures were read."""
+    table = _table("tier", "size", "IOPS", "throughput", "burst", "price")
     for row in rows:
         table.add_row(
             row.name,
@@ -24,11 +26,25 @@ def tier_table(rows: Sequence[TierRow]) -> Table:
             _span(row.iops, format_number),
             _span(row.bytes_per_s, format_bytes_per_s),
             row.burst or _UNKNOWN,
-            row.latency or _UNKNOWN,
-            _price(row),
-            row.as_of,
+            row.price or _UNKNOWN,
         )
-    return table
+    latencies = _shared(rows, lambda row: row.latency and f"documented latency {row.latency}")
+    prices = _shared(
+        rows,
+        lambda row: row.price and row.region and f"price of {row.region}, {row.price_as_of}",
+    )
+    limits = _shared(rows, lambda row: f"limits as of {row.as_of}")
+    return Group(table, *latencies, *limits, *prices)
+
+
+def _shared(rows: Sequence[TierRow], words: Callable[[TierRow], str | None]) -> Iterator[Text]:
+    """A line for each thing said, with the rows of which it is said."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if said := words(row):
+            found.setdefault(said, []).append(row.name)
+    for said, names in found.items():
+        yield Text.assemble((", ".join(names), "dim"), f": {said}")
 
 
 def vm_table(rows: Sequence[VmRow]) -> Table:
@@ -51,7 +67,7 @@ def vm_table(rows: Sequence[VmRow]) -> Table:
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False)
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold", no_wrap=column in _WHOLE, min_width=len(column))
     return table
 
 
@@ -60,13 +76,6 @@ def _span(span: tuple[int | None, int | None], words: Callable[[float], str]) ->
     if low is None and high is None:
         return _UNKNOWN
     return str(low) if low == high else f"{low or _UNKNOWN} to {high or 'no limit'}"
-
-
-def _price(row: TierRow) -> str:
-    if not row.price:
-        return _UNKNOWN
-    read = f" ({row.region}, {row.price_as_of})" if row.region else ""
-    return f"{row.price}{read}"
 
 
 def _burst(row: VmRow) -> str:
