@@ -17,7 +17,7 @@ _WHOLE = ("tier", "machine", "burst", "as of")  # never broken over lines
 
 def tier_table(rows: Sequence[TierRow]) -> RenderableType:
     """One line a row; a pair is the smallest and the largest that can be bought. Below, once for
-    all rows that share it: what the provider says of latency, and when and where figures were read."""
+    all rows that share it: what the provider says of latency, and when figures were read."""
     table = _table("tier", "size", "IOPS", "throughput", "burst", "price")
     for row in rows:
         table.add_row(
@@ -31,7 +31,7 @@ def tier_table(rows: Sequence[TierRow]) -> RenderableType:
     latencies = _shared(rows, lambda row: row.latency and f"documented latency {row.latency}")
     prices = _shared(
         rows,
-        lambda row: row.price and row.region and f"price of {row.region}, {row.price_as_of}",
+        lambda row: row.price and row.region and f"price: region {row.region}, {row.price_as_of}",
     )
     limits = _shared(rows, lambda row: f"limits as of {row.as_of}")
     return Group(table, *latencies, *limits, *prices)
