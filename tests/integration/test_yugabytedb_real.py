@@ -15,6 +15,7 @@ from testcontainers.core.config import testcontainers_config
 from testcontainers.core.container import DockerContainer
 from testcontainers.core.wait_strategies import LogMessageWaitStrategy
 
+from orchestrator import web
 from orchestrator.containers import DockerContainers
 from orchestrator.databases.yugabytedb import (
     checklist,
@@ -24,7 +25,6 @@ from orchestrator.databases.yugabytedb import (
     pages,
     settings,
     versions,
-    web,
 )
 from orchestrator.model import ClusterSpec
 from orchestrator.protocols import World
