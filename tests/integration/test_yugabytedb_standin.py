@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from orchestrator import experiment, images
+from orchestrator import experiment, images, sql
 from orchestrator.collectors.yugabytedb import YugabyteDBCollector
 from orchestrator.containers import DockerContainers
 from orchestrator.databases.existing import ExistingCluster
@@ -27,9 +27,7 @@ from orchestrator.databases.yugabytedb import (
     counters,
     lsm,
     pages,
-    queries,
     readiness,
-    sql,
 )
 from orchestrator.errors import NodeError
 from orchestrator.loadgens import load_generators
@@ -122,7 +120,7 @@ def up(
         yield cluster
 
 
-def ask(cluster: Cluster, number: int, sql: str, **options: Any) -> list[tuple[Any, ...]]:
+def ask(cluster: Cluster, number: int, statement: str, **options: Any) -> list[tuple[Any, ...]]:
     """Through node `number`, as the load generator's user."""
     at = cluster.endpoints[number - 1]
     with psycopg.connect(
@@ -134,7 +132,7 @@ def ask(cluster: Cluster, number: int, sql: str, **options: Any) -> list[tuple[A
         autocommit=True,
         **options,
     ) as connection:
-        cursor = connection.execute(queries.encode())
+        cursor = connection.execute(statement.encode())
         return cursor.fetchall() if cursor.description else []
 
 
