@@ -38,7 +38,7 @@ from rich.table import Table
 from orchestrator import campaign, catalogue, host
 from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.console import ConsoleTell
-from orchestrator.databases.postgresql import PostgreSQL
+from orchestrator.databases.postgresql import PostgreSQL, nodes
 from orchestrator.errors import UnavailableError
 from orchestrator.loadgens import bind, load_generators
 from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize, Tier, Workload
@@ -192,17 +192,12 @@ def bare_copy(cluster: Cluster, network: str, out: Path, world: World) -> Cost:
         "--file=/data/dump",
         "bench",
     )
-    in_node(cluster, ("pg_dump", user, workers, *dump), world)
-    in_node(cluster, ("psql", user, "--command=DROP OWNED BY bench", "bench"), world)
+    run = functools.partial(nodes.run, cluster, cluster.nodes[0], timeout_s=600, world=world)
+    run(("pg_dump", user, workers, *dump))
+    run((*nodes.PSQL, "--command=DROP OWNED BY bench"))
     started_s = time.monotonic()
-    in_node(cluster, ("pg_restore", user, workers, "--dbname=bench", "/data/dump"), world)
+    run(("pg_restore", user, workers, "--dbname=bench", "/data/dump"))
     return Cost(time.monotonic() - started_s)
-
-
-def in_node(cluster: Cluster, argv: Sequence[str], world: World) -> None:
-    done = world.containers.exec(cluster.nodes[0].container or "", argv, timeout_s=600)
-    if done.exit_code != 0:
-        raise SystemExit(f"{argv[0]} failed: {done.err}")
 
 
 def cpu_seconds(client: Node) -> float:
