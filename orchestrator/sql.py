@@ -78,8 +78,9 @@ class _Psycopg:
 def session(address: Address, statement_timeout_s: float = 60.0) -> Iterator[Session]:
     """A session in autocommit mode. RunError where the server cannot be reached, refuses a
     statement, or takes longer for one than `statement_timeout_s`; 0: it may take any time."""
-    with _in_our_words(address):
-        connection = psycopg.connect(
+    with (
+        _in_our_words(address),
+        psycopg.connect(
             host=address.host,
             port=address.port,
             user=address.user,
@@ -92,8 +93,8 @@ def session(address: Address, statement_timeout_s: float = 60.0) -> Iterator[Ses
             row_factory=dict_row,
             sslmode="verify-ca" if address.tls_root else "prefer",
             sslrootcert=address.tls_root,
-        )
-    with connection:
+        ) as connection,
+    ):
         yield _Psycopg(connection, address)
 
 
