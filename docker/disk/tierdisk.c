@@ -14,7 +14,8 @@
  *
  *   tierdisk serve IMAGE MOUNTPOINT SOCKET [name=value]...
  *   tierdisk ask SOCKET limits | stats | set name=value...
- *   tierdisk probe DEVICE COUNT [write]    median of single reads or writes, in microseconds
+ *   tierdisk probe DEVICE COUNT    median of single reads, in microseconds
+ *   tierdisk path DEVICE SOCKET    what the way through the kernel costs, as assignments for `set`
  *   tierdisk busy DEVICE           exit 0 when something has it mounted
  *   tierdisk loops                 every loop device that a disk of ours made
  */
@@ -89,7 +90,8 @@ struct limits {
     double bytes_burst, bytes_burst_length;
     double io_unit;                            /* one I/O per started unit */
     double read_latency_us, write_latency_us;  /* as seen by the user of the device */
-    double read_path_us, write_path_us;        /* what the way through loop and FUSE costs already */
+    double read_path_us, write_path_us;        /* what the way through loop and FUSE costs already, */
+    double read_path_slope, write_path_slope;  /* and more of it per us of latency, as processors sleep deeper */
     double credit_ms;                          /* how far an idle disk without burst may run ahead */
     double burst_start;                        /* percent of the bucket at start */
     double flush;                              /* 1 = a flush reaches the host's disk */
@@ -99,8 +101,8 @@ static const struct { const char *name; size_t offset; } fields[] = {
 #define FIELD(name) {#name, offsetof(struct limits, name)}
     FIELD(iops), FIELD(bytes_per_s), FIELD(iops_burst), FIELD(iops_burst_length),
     FIELD(bytes_burst), FIELD(bytes_burst_length), FIELD(io_unit), FIELD(read_latency_us),
-    FIELD(write_latency_us), FIELD(read_path_us), FIELD(write_path_us), FIELD(credit_ms), FIELD(burst_start),
-    FIELD(flush),
+    FIELD(write_latency_us), FIELD(read_path_us), FIELD(write_path_us), FIELD(read_path_slope),
+    FIELD(write_path_slope), FIELD(credit_ms), FIELD(burst_start), FIELD(flush),
 #undef FIELD
 };
 #define FIELDS (sizeof fields / sizeof *fields)
@@ -232,14 +234,25 @@ struct turn { int kind; double came_ns, start_ns, due_ns, early_ns; };
 #define STEP_NS 1e3
 static double early_ns[KINDS];
 
+/* More than this is a machine that is busy, and no price of the way. */
+#define MOST_PATH_US 150.0
+#define MOST_PATH_SLOPE 0.1
+
+/* Beyond 2 ms no processor sleeps deeper, and the way is a small part of the latency. */
+static double path_us(int kind, double latency_us)
+{
+    double slept_us = fmin(latency_us, 2000);
+    return kind == READ ? limits.read_path_us + limits.read_path_slope * slept_us
+                        : limits.write_path_us + limits.write_path_slope * slept_us;
+}
+
 static struct turn begin(int kind, size_t bytes)
 {
     struct turn t = {.kind = kind, .came_ns = now_ns()};
     pthread_mutex_lock(&lock);
     t.start_ns = admit(t.came_ns, bytes);
     double latency_us = kind == READ ? limits.read_latency_us : limits.write_latency_us;
-    double path_us = kind == READ ? limits.read_path_us : limits.write_path_us;
-    t.due_ns = t.start_ns + fmax(0, latency_us - path_us) * 1e3;
+    t.due_ns = t.start_ns + fmax(0, latency_us - path_us(kind, latency_us)) * 1e3;
     t.early_ns = early_ns[kind];
     counters[kind].ops += 1;
     counters[kind].bytes += bytes;
@@ -532,14 +545,25 @@ static void *listen_for_questions(void *data)
     return NULL;
 }
 
+/* The answer to one question, in the room of `text`. */
+static void put(const char *socket_path, char *text, size_t room)
+{
+    struct sockaddr_un a = address(socket_path);
+    int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (connect(s, (struct sockaddr *)&a, sizeof a))
+        die("no disk answers at %s: %s", socket_path, strerror(errno));
+    send(s, text, strlen(text), 0);
+    ssize_t n = recv(s, text, room - 1, 0);
+    if (n <= 0)
+        die("the disk did not answer");
+    text[n] = 0;
+    close(s);
+}
+
 static int ask(int count, char **words)
 {
     if (count < 2)
         die("usage: tierdisk ask SOCKET limits | stats | set name=value...");
-    struct sockaddr_un a = address(words[0]);
-    int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (connect(s, (struct sockaddr *)&a, sizeof a))
-        die("no disk answers at %s: %s", words[0], strerror(errno));
     char text[2048] = "";
     for (int i = 1; i < count; i++) {
         if (strlen(text) + strlen(words[i]) > 1000)
@@ -547,11 +571,7 @@ static int ask(int count, char **words)
         strcat(text, words[i]);
         strcat(text, " ");
     }
-    send(s, text, strlen(text), 0);
-    ssize_t n = recv(s, text, sizeof text - 1, 0);
-    if (n <= 0)
-        die("the disk did not answer");
-    text[n] = 0;
+    put(words[0], text, sizeof text);
     bool failed = !strncmp(text, "{\"error\"", 8);
     fputs(text, failed ? stderr : stdout);
     return failed ? 64 : 0;
@@ -637,33 +657,88 @@ static int ascending(const void *a, const void *b)
     return (difference > 0) - (difference < 0);
 }
 
-/*
- * What a read or a write costs its user, the way through loop and FUSE included. A write puts back
- * what was read there, so it may only be asked for before anything is mounted.
- */
-static int probe(int count, char **words)
+static double median(double *values, int count)
 {
-    int times = count >= 2 ? atoi(words[1]) : 0;
-    bool writing = count == 3 && !strcmp(words[2], "write");
-    if (times <= 0 || (count == 3 && !writing))
-        die("usage: tierdisk probe DEVICE COUNT [write]");
-    int device = open(words[0], (writing ? O_RDWR | O_EXCL : O_RDONLY) | O_DIRECT | O_CLOEXEC);
+    qsort(values, count, sizeof *values, ascending);
+    return values[count / 2];
+}
+
+/* What single reads cost their user, the way through loop and FUSE included; and the writes that put
+ * the same bytes back, which may only be asked for before anything is mounted. */
+static void time_singly(int device, int count, double *reads_us, double *writes_us)
+{
     void *bytes;
-    double *took_us = calloc(times, sizeof *took_us);
-    if (device < 0 || !took_us || posix_memalign(&bytes, 4096, 4096))
-        die("%s: %s", words[0], strerror(errno));
-    for (int i = 0; i < times; i++) {
+    if (posix_memalign(&bytes, 4096, 4096))
+        die("no memory");
+    for (int i = 0; i < count; i++) {
         off_t offset = (off_t)(i % 64) * 4096;
         double before = now_ns();
         if (pread(device, bytes, 4096, offset) != 4096)
-            die("%s: cannot read: %s", words[0], strerror(errno));
+            die("cannot read the device: %s", strerror(errno));
         double between = now_ns();
-        if (writing && pwrite(device, bytes, 4096, offset) != 4096)
-            die("%s: cannot write: %s", words[0], strerror(errno));
-        took_us[i] = (writing ? now_ns() - between : between - before) / 1e3;
+        reads_us[i] = (between - before) / 1e3;
+        if (!writes_us)
+            continue;
+        if (pwrite(device, bytes, 4096, offset) != 4096)
+            die("cannot write the device: %s", strerror(errno));
+        writes_us[i] = (now_ns() - between) / 1e3;
     }
-    qsort(took_us, times, sizeof *took_us, ascending);
-    printf("%.1f\n", took_us[times / 2]);
+    free(bytes);
+}
+
+static int probe(int count, char **words)
+{
+    int times = count == 2 ? atoi(words[1]) : 0;
+    if (times <= 0)
+        die("usage: tierdisk probe DEVICE COUNT");
+    int device = open(words[0], O_RDONLY | O_DIRECT | O_CLOEXEC);
+    double *took_us = calloc(times, sizeof *took_us);
+    if (device < 0 || !took_us)
+        die("%s: %s", words[0], strerror(errno));
+    time_singly(device, times, took_us, NULL);
+    printf("%.1f\n", median(took_us, times));
+    return 0;
+}
+
+/*
+ * The way through loop and FUSE has a price of its own: what a request of a known latency takes
+ * beyond it. The median, as the wake-ups of idle processors are in it, as they are in a user's. They
+ * cost the more the longer a processor slept, so two latencies are measured and a line goes through
+ * both; and they differ from one tenth of a second to the next, so it takes about a second, the
+ * shorter latency, on which it matters most, before and after the other. Each time the server's own
+ * sleeps have to find their length first.
+ */
+static int path(int count, char **words)
+{
+    enum { SHORT_US = 300, LONG_US = 1000, LEFT_OUT = 50, SHORT_TURN = 450, LONG_TURN = 150 };
+    static const struct { int latency_us, pairs; } turns[] = {
+        {SHORT_US, SHORT_TURN}, {LONG_US, LONG_TURN}, {SHORT_US, SHORT_TURN}};
+    static const char *names[KINDS] = {"read", "write"};
+    static double took_us[KINDS][SHORT_TURN], kept_us[KINDS][2][2 * SHORT_TURN];
+    int kept[2] = {0};
+    if (count != 2)
+        die("usage: tierdisk path DEVICE SOCKET");
+    int device = open(words[0], O_RDWR | O_EXCL | O_DIRECT | O_CLOEXEC);
+    if (device < 0)
+        die("%s: %s", words[0], strerror(errno));
+    for (size_t turn = 0; turn < sizeof turns / sizeof *turns; turn++) {
+        int latency_us = turns[turn].latency_us, longer = latency_us == LONG_US;
+        char text[2048];
+        snprintf(text, sizeof text,
+                 "set read_latency_us=%d write_latency_us=%d read_path_us=0 write_path_us=0 read_path_slope=0 "
+                 "write_path_slope=0", latency_us, latency_us);
+        put(words[1], text, sizeof text);
+        time_singly(device, turns[turn].pairs, took_us[READ], took_us[WRITE]);
+        for (int i = LEFT_OUT; i < turns[turn].pairs; i++, kept[longer]++)
+            for (int k = 0; k < KINDS; k++)
+                kept_us[k][longer][kept[longer]] = took_us[k][i] - latency_us;
+    }
+    for (int k = 0; k < KINDS; k++) {
+        double short_us = median(kept_us[k][0], kept[0]), long_us = median(kept_us[k][1], kept[1]);
+        double slope = fmin(MOST_PATH_SLOPE, fmax(0, (long_us - short_us) / (LONG_US - SHORT_US)));
+        double flat_us = fmin(MOST_PATH_US, fmax(0, short_us - slope * SHORT_US));
+        printf("%s_path_us=%.1f %s_path_slope=%.4f%c", names[k], flat_us, names[k], slope, k == READ ? ' ' : '\n');
+    }
     return 0;
 }
 
@@ -720,11 +795,13 @@ int main(int count, char **words)
         return busy(count - 2, words + 2);
     if (!strcmp(verb, "probe"))
         return probe(count - 2, words + 2);
+    if (!strcmp(verb, "path"))
+        return path(count - 2, words + 2);
     if (!strcmp(verb, "loops"))
         return loops();
     if (!strcmp(verb, "version")) {
         puts(VERSION);
         return 0;
     }
-    die("usage: tierdisk serve | ask | probe | busy | loops | version");
+    die("usage: tierdisk serve | ask | probe | path | busy | loops | version");
 }
