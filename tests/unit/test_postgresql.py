@@ -309,7 +309,7 @@ class Server:
     """Answers every question with what a healthy cluster of `standbys` would say."""
 
     def __init__(self, standbys: int) -> None:
-        self.row = {"server_version": "17.4 (Debian)", "replicas_in_sync": standbys}
+        self.row = {"server_version": "17.4 (Debian)", "replicas_caught_up": standbys}
         self.asked: list[str] = []
         self.failure: RunError | None = None
 
@@ -408,9 +408,9 @@ def test_a_node_that_dies_at_start_is_told_with_its_log() -> None:
 
 def test_a_standby_that_never_catches_up_is_given_up() -> None:
     bench = Bench(3)
-    bench.server.row["replicas_in_sync"] = 1
+    bench.server.row["replicas_caught_up"] = 1
     started_s = bench.clock.monotonic()
-    with pytest.raises(NodeError, match="within 300 s: 1 of 2 standbys are in sync"):
+    with pytest.raises(NodeError, match="within 300 s: 1 of 2 standbys have caught up"):
         bench.run(nothing)
     assert 300 <= bench.clock.monotonic() - started_s < 301
 

@@ -95,12 +95,12 @@ class PostgreSQL:
             try:
                 with self._connect(sql.local(endpoint), _QUERY_S) as asked:
                     seen["version"] = str(asked.rows("SHOW server_version")[0]["server_version"])
-                    in_sync = queries.replicas_in_sync(asked)
+                    caught_up = queries.replicas_caught_up(asked)
             except RunError as error:
                 seen["state"] = error.what
                 return False
-            seen["state"] = f"{in_sync} of {len(names) - 1} standbys are in sync"
-            return in_sync == len(names) - 1
+            seen["state"] = f"{caught_up} of {len(names) - 1} standbys have caught up"
+            return caught_up == len(names) - 1
 
         if not wait_until(ready, deadline_s=START_DEADLINE_S, clock=world.clock, every_s=0.2):
             raise NodeError(
@@ -160,7 +160,7 @@ class PostgreSQL:
             asked.rows("CHECKPOINT")
             standbys = len(cluster.nodes) - 1
             if not wait_until(
-                lambda: queries.replicas_in_sync(asked) == standbys,
+                lambda: queries.replicas_caught_up(asked) == standbys,
                 deadline_s=_CHECKPOINT_S,
                 clock=world.clock,
             ):

@@ -11,16 +11,18 @@ from orchestrator.sql import Row, Session
 
 # ------------------------------------------------------------------ replication
 
-# A standby counts once it streams, is in the quorum and has replayed what the primary has flushed.
-_IN_SYNC = """
-SELECT count(*) AS replicas_in_sync FROM pg_stat_replication
+_CAUGHT_UP = """
+SELECT count(*) AS replicas_caught_up FROM pg_stat_replication
 WHERE state = 'streaming' AND sync_state = 'quorum' AND replay_lsn >= pg_current_wal_flush_lsn()
 """
 
 
-def replicas_in_sync(asked: Session) -> int:
-    """Standbys that stream and have replayed all that the primary has flushed."""
-    return int(asked.rows(_IN_SYNC)[0]["replicas_in_sync"])
+def replicas_caught_up(asked: Session) -> int:
+    """Standbys that stream, are in the quorum and have replayed all that the primary has flushed.
+
+    True of a moment: the server's own background work writes to the log as well.
+    """
+    return int(asked.rows(_CAUGHT_UP)[0]["replicas_caught_up"])
 
 
 # ------------------------------------------------------------------ facts
@@ -31,6 +33,8 @@ SELECT current_setting('server_version') AS version,
        (SELECT sum(size)::bigint FROM pg_ls_waldir()) AS wal_kept_bytes,
        pg_size_bytes(current_setting('shared_buffers')) AS shared_buffers_bytes,
        (SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming') AS replicas,
+       (SELECT count(*) FROM pg_stat_replication
+         WHERE state = 'streaming' AND sync_state = 'quorum') AS replicas_in_sync,
        (SELECT coalesce(max(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), replay_lsn)), 0)::bigint
           FROM pg_stat_replication) AS replay_lag_bytes
 """
@@ -64,7 +68,6 @@ def facts(asked: Session, memory_bytes: int | None) -> Row:
         "durable": all(durable(name, value) for name, value in durability.items()),
         "settings": _named(asked, "source = 'command line'"),
         "cache_bytes": memory_bytes,
-        "replicas_in_sync": replicas_in_sync(asked),
         "since_reset": {
             **counters,
             "buffer_hit_ratio": counters["blks_hit"] / touched if touched else None,
