@@ -83,15 +83,18 @@ static void sleep_until(double when_ns)
 
 /* ---- limits: what is declared ------------------------------------------ */
 
+enum { READ, WRITE, KINDS };
+static const char *const kinds[KINDS] = {"read", "write"};
+
 /* 0 = unlimited. A burst length is how long a full bucket holds the burst. */
 struct limits {
     double iops, bytes_per_s;
     double iops_burst, iops_burst_length;
     double bytes_burst, bytes_burst_length;
     double io_unit;                            /* one I/O per started unit */
-    double read_latency_us, write_latency_us;  /* as seen by the user of the device */
-    double read_path_us, write_path_us;        /* what the way through loop and FUSE costs already, */
-    double read_path_slope, write_path_slope;  /* and more of it per us of latency, as processors sleep deeper */
+    double latency_us[KINDS];                  /* as seen by the user of the device */
+    double path_us[KINDS];                     /* what the way through loop and FUSE costs already, */
+    double path_slope[KINDS];                  /* and more of it per us of latency, as processors sleep deeper */
     double credit_ms;                          /* how far an idle disk without burst may run ahead */
     double burst_start;                        /* percent of the bucket at start */
     double flush;                              /* 1 = a flush reaches the host's disk */
@@ -99,10 +102,12 @@ struct limits {
 
 static const struct { const char *name; size_t offset; } fields[] = {
 #define FIELD(name) {#name, offsetof(struct limits, name)}
+#define FIELD_OF_KINDS(name) {"read_" #name, offsetof(struct limits, name[READ])}, \
+                             {"write_" #name, offsetof(struct limits, name[WRITE])}
     FIELD(iops), FIELD(bytes_per_s), FIELD(iops_burst), FIELD(iops_burst_length),
-    FIELD(bytes_burst), FIELD(bytes_burst_length), FIELD(io_unit), FIELD(read_latency_us),
-    FIELD(write_latency_us), FIELD(read_path_us), FIELD(write_path_us), FIELD(read_path_slope),
-    FIELD(write_path_slope), FIELD(credit_ms), FIELD(burst_start), FIELD(flush),
+    FIELD(bytes_burst), FIELD(bytes_burst_length), FIELD(io_unit), FIELD_OF_KINDS(latency_us),
+    FIELD_OF_KINDS(path_us), FIELD_OF_KINDS(path_slope), FIELD(credit_ms), FIELD(burst_start), FIELD(flush),
+#undef FIELD_OF_KINDS
 #undef FIELD
 };
 #define FIELDS (sizeof fields / sizeof *fields)
@@ -210,8 +215,6 @@ static double admit(double now, double bytes)
 
 /* ---- counters ---------------------------------------------------------- */
 
-enum { READ, WRITE, KINDS };
-
 /* late: woken after the moment asked for; over: the host alone took longer than the tier may. */
 static struct { double ops, bytes, waited_ns, late_ns, host_ns, over; } counters[KINDS];
 static double flushes;
@@ -234,25 +237,17 @@ struct turn { int kind; double came_ns, start_ns, due_ns, early_ns; };
 #define STEP_NS 1e3
 static double early_ns[KINDS];
 
-/* More than this is a machine that is busy, and no price of the way. */
-#define MOST_PATH_US 150.0
-#define MOST_PATH_SLOPE 0.1
-
-/* Beyond 2 ms no processor sleeps deeper, and the way is a small part of the latency. */
-static double path_us(int kind, double latency_us)
-{
-    double slept_us = fmin(latency_us, 2000);
-    return kind == READ ? limits.read_path_us + limits.read_path_slope * slept_us
-                        : limits.write_path_us + limits.write_path_slope * slept_us;
-}
+/* Beyond this no processor sleeps deeper, and the way is a small part of the latency. */
+#define DEEPEST_US 2000.0
 
 static struct turn begin(int kind, size_t bytes)
 {
     struct turn t = {.kind = kind, .came_ns = now_ns()};
     pthread_mutex_lock(&lock);
     t.start_ns = admit(t.came_ns, bytes);
-    double latency_us = kind == READ ? limits.read_latency_us : limits.write_latency_us;
-    t.due_ns = t.start_ns + fmax(0, latency_us - path_us(kind, latency_us)) * 1e3;
+    double latency_us = limits.latency_us[kind];
+    double path_us = limits.path_us[kind] + limits.path_slope[kind] * fmin(latency_us, DEEPEST_US);
+    t.due_ns = t.start_ns + fmax(0, latency_us - path_us) * 1e3;
     t.early_ns = early_ns[kind];
     counters[kind].ops += 1;
     counters[kind].bytes += bytes;
@@ -450,7 +445,6 @@ static double credit_left(int i, double now)
 
 static int say_stats(char *out, size_t room)
 {
-    static const char *names[KINDS] = {"read", "write"};
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);
     double now = now_ns();
@@ -467,7 +461,7 @@ static int say_stats(char *out, size_t room)
     for (int k = 0; k < KINDS; k++)
         n += snprintf(out + n, room - n,
                       ", \"%s\": {\"ops\": %.0f, \"bytes\": %.0f, \"waited_s\": %.6f, \"late_s\": %.6f, \"host_s\": %.6f, \"over\": %.0f}",
-                      names[k], counters[k].ops, counters[k].bytes, counters[k].waited_ns / 1e9, counters[k].late_ns / 1e9,
+                      kinds[k], counters[k].ops, counters[k].bytes, counters[k].waited_ns / 1e9, counters[k].late_ns / 1e9,
                       counters[k].host_ns / 1e9, counters[k].over);
     return n + snprintf(out + n, room - n, "}");
 }
@@ -545,8 +539,8 @@ static void *listen_for_questions(void *data)
     return NULL;
 }
 
-/* The answer to one question, in the room of `text`. */
-static void put(const char *socket_path, char *text, size_t room)
+/* The answer to one question, in the room of `text`; whether it is an answer and no refusal. */
+static bool put(const char *socket_path, char *text, size_t room)
 {
     struct sockaddr_un a = address(socket_path);
     int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -558,6 +552,7 @@ static void put(const char *socket_path, char *text, size_t room)
         die("the disk did not answer");
     text[n] = 0;
     close(s);
+    return strncmp(text, "{\"error\"", 8);
 }
 
 static int ask(int count, char **words)
@@ -571,10 +566,9 @@ static int ask(int count, char **words)
         strcat(text, words[i]);
         strcat(text, " ");
     }
-    put(words[0], text, sizeof text);
-    bool failed = !strncmp(text, "{\"error\"", 8);
-    fputs(text, failed ? stderr : stdout);
-    return failed ? 64 : 0;
+    bool answered = put(words[0], text, sizeof text);
+    fputs(text, answered ? stdout : stderr);
+    return answered ? 0 : 64;
 }
 
 /* ---- main -------------------------------------------------------------- */
@@ -700,44 +694,53 @@ static int probe(int count, char **words)
     return 0;
 }
 
+/* What single requests of a declared latency took. */
+struct timings { double latency_us, took_us[KINDS][1000]; int count; };
+
+static void add_timings(int device, const char *socket_path, int count, struct timings *t)
+{
+    enum { LEFT_OUT = 50 }; /* until the server's own sleeps have found their length */
+    char text[2048];
+    snprintf(text, sizeof text,
+             "set read_latency_us=%g write_latency_us=%g read_path_us=0 write_path_us=0 read_path_slope=0 "
+             "write_path_slope=0", t->latency_us, t->latency_us);
+    if (!put(socket_path, text, sizeof text))
+        die("%s", text);
+    double *reads_us = t->took_us[READ] + t->count, *writes_us = t->took_us[WRITE] + t->count;
+    time_singly(device, LEFT_OUT, reads_us, writes_us); /* overwritten by the next */
+    time_singly(device, count, reads_us, writes_us);
+    t->count += count;
+}
+
+/* More than this is a machine that is busy, and no price of the way. */
+#define MOST_PATH_US 150.0
+#define MOST_PATH_SLOPE 0.1
+
 /*
  * The way through loop and FUSE has a price of its own: what a request of a known latency takes
  * beyond it. The median, as the wake-ups of idle processors are in it, as they are in a user's. They
  * cost the more the longer a processor slept, so two latencies are measured and a line goes through
  * both; and they differ from one tenth of a second to the next, so it takes about a second, the
- * shorter latency, on which it matters most, before and after the other. Each time the server's own
- * sleeps have to find their length first.
+ * shorter latency, on which it matters most, before and after the other.
  */
 static int path(int count, char **words)
 {
-    enum { SHORT_US = 300, LONG_US = 1000, LEFT_OUT = 50, SHORT_TURN = 450, LONG_TURN = 150 };
-    static const struct { int latency_us, pairs; } turns[] = {
-        {SHORT_US, SHORT_TURN}, {LONG_US, LONG_TURN}, {SHORT_US, SHORT_TURN}};
-    static const char *names[KINDS] = {"read", "write"};
-    static double took_us[KINDS][SHORT_TURN], kept_us[KINDS][2][2 * SHORT_TURN];
-    int kept[2] = {0};
     if (count != 2)
         die("usage: tierdisk path DEVICE SOCKET");
     int device = open(words[0], O_RDWR | O_EXCL | O_DIRECT | O_CLOEXEC);
     if (device < 0)
         die("%s: %s", words[0], strerror(errno));
-    for (size_t turn = 0; turn < sizeof turns / sizeof *turns; turn++) {
-        int latency_us = turns[turn].latency_us, longer = latency_us == LONG_US;
-        char text[2048];
-        snprintf(text, sizeof text,
-                 "set read_latency_us=%d write_latency_us=%d read_path_us=0 write_path_us=0 read_path_slope=0 "
-                 "write_path_slope=0", latency_us, latency_us);
-        put(words[1], text, sizeof text);
-        time_singly(device, turns[turn].pairs, took_us[READ], took_us[WRITE]);
-        for (int i = LEFT_OUT; i < turns[turn].pairs; i++, kept[longer]++)
-            for (int k = 0; k < KINDS; k++)
-                kept_us[k][longer][kept[longer]] = took_us[k][i] - latency_us;
-    }
+    static struct timings quick = {.latency_us = 300}, slow = {.latency_us = 1000};
+    add_timings(device, words[1], 400, &quick);
+    add_timings(device, words[1], 100, &slow);
+    add_timings(device, words[1], 400, &quick);
     for (int k = 0; k < KINDS; k++) {
-        double short_us = median(kept_us[k][0], kept[0]), long_us = median(kept_us[k][1], kept[1]);
-        double slope = fmin(MOST_PATH_SLOPE, fmax(0, (long_us - short_us) / (LONG_US - SHORT_US)));
-        double flat_us = fmin(MOST_PATH_US, fmax(0, short_us - slope * SHORT_US));
-        printf("%s_path_us=%.1f %s_path_slope=%.4f%c", names[k], flat_us, names[k], slope, k == READ ? ' ' : '\n');
+        double quick_us = median(quick.took_us[k], quick.count) - quick.latency_us;
+        double slow_us = median(slow.took_us[k], slow.count) - slow.latency_us;
+        double slope = (slow_us - quick_us) / (slow.latency_us - quick.latency_us);
+        slope = fmin(MOST_PATH_SLOPE, fmax(0, slope));
+        double flat_us = fmin(MOST_PATH_US, fmax(0, quick_us - slope * quick.latency_us));
+        printf("%s_path_us=%.1f %s_path_slope=%.4f%c", kinds[k], flat_us, kinds[k], slope, k == READ ? ' ' : '\n');
     }
     return 0;
 }

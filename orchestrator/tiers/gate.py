@@ -206,6 +206,11 @@ def bytes_per_s(job: Mapping[str, Any]) -> float:
     return float(job["read"]["bw_bytes"] + job["write"]["bw_bytes"])
 
 
+def median_s(job: Mapping[str, Any], way: str) -> float:
+    """Latency. The mean also measures how long fio waited for a processor."""
+    return float(job[way]["lat_ns"]["percentile"]["50.000000"] * 1e-9)
+
+
 # ------------------------------------------------------------------ checks
 
 
@@ -226,13 +231,11 @@ def _bytes(tier: Tier, jobs: Jobs) -> Iterator[GateCheck]:
 
 def _latency(tier: Tier, jobs: Jobs) -> Iterator[GateCheck]:
     for way, declared in (("read", tier.read_latency_s), ("write", tier.write_latency_s)):
-        # The median: the mean also measures how long fio waited for a processor.
-        median_s = jobs[0][way]["lat_ns"]["percentile"]["50.000000"] * 1e-9
         yield _check(
             f"median latency at queue depth 1, {way}",
             "s",
             declared,
-            median_s,
+            median_s(jobs[0], way),
             LATENCY_TOLERANCE_PCT,
             more_is_faster=False,
         )

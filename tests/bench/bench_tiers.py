@@ -169,27 +169,24 @@ def mix(disk: Bench) -> Iterator[Step]:
 
 
 def latency(disk: Bench) -> Iterator[Step]:
-    """Median of single requests, by the gate's own job; the mean also measures how long fio waited
-    for a processor. An asynchronous engine adds its own way, which is shown once and not judged."""
+    """Median of single requests, by the gate's own job. An asynchronous engine adds its own way,
+    which is shown once and not judged."""
 
     def wanted(seconds: float) -> None:
         disk.limits(read_latency_us=seconds * 1e6, write_latency_us=seconds * 1e6)
-
-    def median_s(job: Mapping[str, Any], way: str) -> float:
-        return float(job[way]["lat_ns"]["percentile"]["50.000000"]) * 1e-9
 
     for seconds, way in itertools.product(LATENCIES_S, ("read", "write")):
 
         def measure(seconds: float = seconds, way: str = way) -> float:
             wanted(seconds)
-            return median_s(disk.job(0.8, "latency"), way)
+            return gate.median_s(disk.job(0.8, "latency"), way)
 
         name = f"{way} latency, depth 1: {seconds * 1e3:g} ms"
         yield Figure(name, seconds, "s", LATENCY), measure
 
     def through_libaio() -> float:
         wanted(LATENCIES_S[0])
-        return median_s(disk.job(0.8, IODEPTH=1), "read")
+        return gate.median_s(disk.job(0.8, IODEPTH=1), "read")
 
     name = f"the same through libaio: {LATENCIES_S[0] * 1e3:g} ms"
     yield Figure(name, LATENCIES_S[0], "s"), through_libaio

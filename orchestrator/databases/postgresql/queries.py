@@ -32,11 +32,13 @@ SELECT current_setting('server_version') AS version,
        pg_database_size(current_database()) AS data_bytes,
        (SELECT sum(size)::bigint FROM pg_ls_waldir()) AS wal_kept_bytes,
        pg_size_bytes(current_setting('shared_buffers')) AS shared_buffers_bytes,
-       (SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming') AS replicas,
-       (SELECT count(*) FROM pg_stat_replication
-         WHERE state = 'streaming' AND sync_state = 'quorum') AS replicas_in_sync,
-       (SELECT coalesce(max(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), replay_lsn)), 0)::bigint
-          FROM pg_stat_replication) AS replay_lag_bytes
+       standbys.*
+FROM (SELECT count(*) FILTER (WHERE state = 'streaming') AS replicas,
+             count(*) FILTER (WHERE state = 'streaming' AND sync_state = 'quorum')
+               AS replicas_in_sync,
+             coalesce(max(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), replay_lsn)), 0)::bigint
+               AS replay_lag_bytes
+      FROM pg_stat_replication) AS standbys
 """
 _SETTINGS = "SELECT name, current_setting(name) AS value FROM pg_settings WHERE {} ORDER BY name"
 # Counters since `begin_measuring`. "Read" means not in shared buffers: the page cache may still
