@@ -12,21 +12,34 @@ SCALE    ?= laptop
 REPEATS  ?=
 NODES    ?=
 SEED     ?= 1
+LOCKED_PYTHONS := 3.11 3.12 3.13
+UNLOCKED ?=
 COMMON    = --db $(DB) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS))
 RUN       = $(TIERBENCH) run --profile $(PROFILE) $(COMMON) $(if $(REPEATS),--repeats $(REPEATS))
+PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare --accept-inconclusive
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo compare point-select insert tpcc report calibrate doctor yugabyte-image list test test-fast bench-tiers bench-tpcc check fix clean
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report calibrate doctor yugabyte-image list test test-fast golden bench-tiers bench-tpcc check fix lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
 	@echo "  Variables: PROFILE=$(PROFILE) DB=$(DB) SCALE=$(SCALE) REPEATS= NODES= SEED=$(SEED)"
 
-$(VENV)/.ready: pyproject.toml
+$(VENV)/.ready: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: PYTHON=/path/to/python3 make $(MAKECMDGOALS)"; exit 69; }
 	@$(PYTHON) -m venv $(VENV) 2>/dev/null || { apt-get update && apt-get install -y --no-install-recommends python3-venv && $(PYTHON) -m venv $(VENV); }
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@version=$$($(VENV)/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+	case " $(if $(UNLOCKED),,$(LOCKED_PYTHONS)) " in \
+	*" $$version "*) \
+	  echo "installing what requirements.lock pins, each file held against its checksum"; \
+	  $(PIP) --only-binary :all: --require-hashes --requirement requirements.lock \
+	  && $(PIP) --no-deps --no-build-isolation --editable . \
+	  || { echo "A package could not be had, or is not the one that was locked. UNLOCKED=1 make $(MAKECMDGOALS) takes any version that pyproject.toml allows, without checksums." >&2; exit 69; } ;; \
+	*) \
+	  echo "Not locked (requirements.lock is for Python $(LOCKED_PYTHONS), this is $$version): any version that pyproject.toml allows, without checksums" >&2; \
+	  $(PIP) --editable '.[test]' ;; \
+	esac
 	@touch $@
 
 setup: $(VENV)/.ready ## everything a first campaign needs: venv, Docker engine, images
@@ -34,6 +47,9 @@ setup: $(VENV)/.ready ## everything a first campaign needs: venv, Docker engine,
 
 demo: setup ## compare two tiers on this machine in minutes and write a report
 	@$(COMPARE) --profiles "premium ultra" --workloads "$(WORKLOADS)" --db $(DB) --scale smoke --nodes 1 --repeats 2 --seed $(SEED)
+
+dry-demo: $(VENV)/.ready ## the same in seconds and without Docker: every figure is made up
+	@$(TIERBENCH) rehearse --profiles "premium ultra" --workloads "$(WORKLOADS)" --seed $(SEED)
 
 compare: setup ## tiers × workloads × repetitions: PROFILES= WORKLOADS= REPEATS= SCALE=
 	@$(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(COMMON) $(if $(REPEATS),--repeats $(REPEATS))
@@ -68,6 +84,9 @@ test: setup ## all tests, those with real containers included
 test-fast: $(VENV)/.ready ## tests without Docker
 	@$(VENV)/bin/pytest -q -m "not docker"
 
+golden: $(VENV)/.ready ## rewrite the golden files of the tests; look at the difference before keeping it
+	@UPDATE_GOLDEN=1 $(VENV)/bin/pytest -q $$(grep -rl 'golden\.compare' tests/unit)
+
 bench-tiers: setup ## how true the emulated disks are: measured / declared; REPEATS= ROWS=
 	@$(VENV)/bin/python -m tests.bench.bench_tiers $(if $(REPEATS),--repeats $(REPEATS)) $(if $(ROWS),--rows $(ROWS))
 
@@ -79,6 +98,11 @@ check: $(VENV)/.ready ## format, lint and types; changes nothing
 
 fix: $(VENV)/.ready ## format and mend what can be mended
 	@$(VENV)/bin/ruff format . && $(VENV)/bin/ruff check --fix .
+
+lock: $(VENV)/.ready ## pin the newest versions that pyproject.toml allows, with checksums
+	$(PIP) '.[lock]'
+	$(VENV)/bin/uv pip compile pyproject.toml --extra test --extra build --universal --python-version 3.11 --upgrade \
+	  --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" --output-file requirements.lock
 
 clean: $(VENV)/.ready ## remove leftovers in Docker and kept data sets; results stay
 	@$(TIERBENCH) clean

@@ -6,6 +6,7 @@ TierbenchError                  70  catch this to catch all of ours
 ├── RunError                     2  a run could not be finished or its figures are not to be trusted
 │   ├── NodeError                2  a database node died, or never became ready
 │   ├── GateError                2  the disk is not what its tier declares
+│   ├── VoidError                2  what was measured is void, though all seemed well meanwhile
 │   └── LoadError                2  the load generator failed, or loaded something else than asked
 └── InterruptedByUser          130  Ctrl-C or a polite kill
 
@@ -66,6 +67,10 @@ class NodeError(RunError):
 
 
 class GateError(RunError):
+    pass
+
+
+class VoidError(RunError):
     pass
 
 

@@ -1,4 +1,4 @@
-"""The nouns: frozen records that every other module speaks in. Standard library only.
+"""The nouns: frozen records that every other module speaks in.
 
 Units stand last in a name and are base units: `_s` seconds, `_bytes`, `_bytes_per_s`, `_pct`
 percent of 100. Times of day are Unix seconds (float). A field that may be absent is None, never 0.
@@ -10,7 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Enforcement = Literal["emulated", "cgroup", "mounted", "existing", "none"]
+from orchestrator.facts import BottleneckCause, DoubtKind, GateQuantity, GateWord, NoteKind
+from orchestrator.units import shortened
+
+Enforcement = Literal["emulated", "cgroup", "mounted", "existing", "none", "dry"]
 Direction = Literal["higher", "lower", "none"]
 VerdictWord = Literal["better", "worse", "same", "inconclusive"]
 Outcome = Literal["done", "failed", "interrupted"]
@@ -47,7 +50,8 @@ class Tier:
     Latencies are what one I/O takes at queue depth 1 on an idle disk. None means not limited, or
     not declared. `io_unit_bytes`: the provider counts an I/O larger than this as several. `burst`
     is as run: the provider's minutes divided by `burst_time_scale`. `vm_caps`: a sentence for each
-    limit that the virtual machine, and not the disk, sets.
+    limit that the virtual machine, and not the disk, sets. `latency_assumed`: the ways of which
+    the provider promises no latency, so that ours is a guess. `paths`: node → where its disk is.
     """
 
     name: str
@@ -59,7 +63,9 @@ class Tier:
     write_latency_s: float | None = None
     burst: Burst | None = None
     io_unit_bytes: int = 262_144
+    latency_assumed: tuple[str, ...] = ()
     path: str | None = None
+    paths: Mapping[str, str] = field(default_factory=dict)
     allow_root_disk: bool = False
     burst_time_scale: float = 1.0
     price: Price | None = None
@@ -80,18 +86,26 @@ class NodeSize:
 
 @dataclass(frozen=True)
 class ClusterSpec:
-    """The database cluster of a profile, at one scale. `node_of`: another size of node for some
-    databases, until the database is chosen."""
+    """The database cluster of a profile, at one scale. `node`: None where others run it and its
+    size was not declared. `node_of`: another size of node for some databases, until the database
+    is chosen."""
 
     database: str
     nodes: int
     replication_factor: int
-    node: NodeSize
+    node: NodeSize | None
     version: str | None = None
     port: int | None = None
     vm: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     node_of: Mapping[str, NodeSize] = field(default_factory=dict)
+
+    @property
+    def size(self) -> NodeSize:
+        """What a node that is started here gets. ValueError where no size was declared."""
+        if self.node is None:
+            raise ValueError(f"the nodes of this cluster ({self.database}) have no declared size")
+        return self.node
 
 
 @dataclass(frozen=True)
@@ -149,12 +163,29 @@ class Run:
     @property
     def slug(self) -> str:
         """Folder name of the run: `03-ultra-tpcc-r1`."""
-        return f"{self.number:02d}-{self.profile}-{self.workload}-r{self.repetition}"
+        names = f"{shortened(self.profile, 90)}-{shortened(self.workload, 90)}"
+        return f"{self.number:02d}-{names}-r{self.repetition}"
+
+
+@dataclass(frozen=True)
+class Note:
+    """Where runs differ from what was declared or asked for."""
+
+    kind: NoteKind
+    text: str
+    profile: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.profile}: {self.text}" if self.profile else self.text
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything decided before anything starts: replayable from this record alone."""
+    """Everything decided before anything starts: replayable from this record alone.
+
+    `files`: "profile <name>" or "workload <name>" → the path that it was named by. `generator`: the
+    one asked for instead of the workloads' own.
+    """
 
     name: str
     seed: int
@@ -166,7 +197,10 @@ class Plan:
     workloads: tuple[Workload, ...]
     runs: tuple[Run, ...]
     estimate_s: float
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    generator: str | None = None
+    schema_version: int = 2
 
     def profile(self, name: str) -> Profile:
         return next(profile for profile in self.profiles if profile.name == name)
@@ -178,17 +212,14 @@ class Plan:
 # ------------------------------------------------------------------ what runs
 
 
-# Names in the `sources` of a machine that is not this one.
-NODE_EXPORTER, DISK_DEVICE = "node-exporter", "disk-device"
+NODE_EXPORTER, DISK_DEVICE = "node-exporter", "disk-device"  # names in `Node.sources`
 
 
 @dataclass(frozen=True)
 class Node:
     """One container (or machine) that is watched. `device` as in /proc/diskstats, if it has one.
-
     `sources`: what serves counters of it over HTTP → its base URL, and, as DISK_DEVICE, the
-    device that holds its data.
-    """
+    device that holds its data."""
 
     name: str
     role: Literal["database", "client", "disk", "host"]
@@ -198,6 +229,7 @@ class Node:
     cpus: float | None = None
     memory_bytes: int | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
+    container_id: str | None = None
 
 
 def sources(nodes: Iterable[Node], name: str) -> dict[str, str]:
@@ -218,15 +250,16 @@ class DeviceCap:
 
 @dataclass(frozen=True)
 class Volume:
-    """One node's disk, ready to be mounted: the Docker volume (or host path), its block device on
-    the host ("" if it has none of its own), the container that serves it, where one does, and
-    limits that a container must carry to be held to the tier."""
+    """One node's disk: its volume (or host path), its block device on the host ("" for none
+    of its own), the container that serves it, if any, limits that a container must carry to be held
+    to the tier, and whether it is `kept` to start from: then its database is stopped cleanly."""
 
     name: str
     device: str
     restored: bool
     server: Node | None = None
     caps: tuple[DeviceCap, ...] = ()
+    kept: bool = True
 
 
 @dataclass(frozen=True)
@@ -237,20 +270,23 @@ class Endpoint:
     port: int
     local_port: int
     user: str
-    password: str
+    password: str = field(repr=False)
     database: str
     local_host: str = "127.0.0.1"
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """A running cluster: its nodes, where to connect (one endpoint per node that takes SQL)."""
+    """A running cluster: its nodes, where to connect (one endpoint per node that takes SQL).
+
+    `handle`: what its database needs for later calls; only that database reads it."""
 
     database: str
     version: str
     nodes: tuple[Node, ...]
     endpoints: tuple[Endpoint, ...]
     network: str
+    handle: Any = field(default=None, repr=False, compare=False)
 
 
 # ------------------------------------------------------------------ what a run leaves
@@ -291,16 +327,23 @@ class Measurement:
 
 @dataclass(frozen=True)
 class GateCheck:
-    """One declared limit held against fio. `declared` None: measured for information only."""
+    """One declared limit held against fio. `declared` None: measured for information only.
+
+    "not reachable": as declared as far as the requests in flight can go, which is not to the limit.
+    "bursting": a real disk above its base rate, within its declared burst.
+    """
 
     limit: str
     unit: str
     declared: float | None
     measured: float
     tolerance_pct: float | None
-    verdict: Literal[
-        "ok", "slow", "faster than declared (cache or burst)", "failed", "not declared"
-    ]
+    verdict: GateWord
+    quantity: GateQuantity | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict not in ("slow", "faster than declared (cache or burst)", "failed")
 
 
 @dataclass(frozen=True)
@@ -318,14 +361,14 @@ class Gate:
 
     @property
     def passed(self) -> bool:
-        return all(check.verdict in ("ok", "not declared") for check in self.checks)
+        return all(check.passed for check in self.checks)
 
 
 @dataclass(frozen=True)
 class Doubt:
     """A typed reason to distrust a number, with what to do about it. `run` None: the campaign."""
 
-    kind: str
+    kind: DoubtKind
     text: str
     advice: str
     run: int | None = None
@@ -400,7 +443,7 @@ class Bottleneck:
     profile: str
     workload: str
     node: str
-    verdict: str
+    verdict: BottleneckCause
     text: str
     evidence: Mapping[str, float]
 

@@ -7,6 +7,10 @@ only parser and the only formatter of quantities.
 from __future__ import annotations
 
 import re
+import reprlib
+from datetime import date
+
+MOST = 2**63  # no disk, memory or count here reaches it
 
 _SIZE = {
     "": 1,
@@ -24,13 +28,36 @@ _TIME = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0
 _NUMBER = re.compile(r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*([A-Za-zµ/]*)\s*$")
 
 
+_short = reprlib.Repr()
+_short.maxlevel, _short.maxlist, _short.maxdict = 2, 4, 4
+_short.maxstring = _short.maxlong = _short.maxother = 80
+
+
+def short(value: object) -> str:
+    """What somebody gave, for a message: its `repr`, but never long."""
+    return _short.repr(value)
+
+
+def as_text(value: object) -> str:
+    """Text, or a bare number or date, which YAML reads as such. Raises ValueError for the rest."""
+    if isinstance(value, (str, int, float, date)):
+        return str(value)
+    raise ValueError(f"expected text, got {short(value)}")
+
+
 def _split(text: object, example: str) -> tuple[float, str]:
     if isinstance(text, bool) or not isinstance(text, (int, float, str)):
-        raise ValueError(f"expected a quantity such as {example}, got {text!r}")
+        raise ValueError(f"expected a quantity such as {example}, got {short(text)}")
     match = _NUMBER.match(str(text))
     if match is None:
-        raise ValueError(f"expected a quantity such as {example}, got {text!r}")
+        raise ValueError(f"expected a quantity such as {example}, got {short(text)}")
     return float(match[1].replace(",", "").replace("_", "")), match[2]
+
+
+def _possible(quantity: float, text: object) -> float:
+    if not quantity < MOST:
+        raise ValueError(f"nothing is as large as this, got {short(text)}")
+    return quantity
 
 
 def parse_bytes(text: object) -> int:
@@ -38,7 +65,7 @@ def parse_bytes(text: object) -> int:
     number, unit = _split(text, "10GiB")
     if unit.lower() not in _SIZE:
         raise ValueError(f"unknown size unit {unit!r}: use B, kB, MB, GB, TB, KiB, MiB, GiB or TiB")
-    return round(number * _SIZE[unit.lower()])
+    return round(_possible(number * _SIZE[unit.lower()], text))
 
 
 def parse_bytes_per_s(text: object) -> int:
@@ -46,16 +73,16 @@ def parse_bytes_per_s(text: object) -> int:
     number, unit = _split(text, "125MB/s")
     size, slash, per = unit.lower().partition("/")
     if slash != "/" or per != "s" or size not in _SIZE or not size:
-        raise ValueError(f"expected a rate such as 125MB/s, got {text!r}")
-    return round(number * _SIZE[size])
+        raise ValueError(f"expected a rate such as 125MB/s, got {short(text)}")
+    return round(_possible(number * _SIZE[size], text))
 
 
 def parse_seconds(text: object) -> float:
     """`"30s"`, `"2ms"`, `"5min"` → seconds. A bare number is refused: its unit is a guess."""
     number, unit = _split(text, "30s")
     if unit not in _TIME:
-        raise ValueError(f"expected a time such as 30s, 2ms or 5min, got {text!r}")
-    return number * _TIME[unit]
+        raise ValueError(f"expected a time such as 30s, 2ms or 5min, got {short(text)}")
+    return _possible(number * _TIME[unit], text)
 
 
 def format_bytes(value: float) -> str:
@@ -111,6 +138,11 @@ def format_quantity(value: float, unit: str) -> str:
     if unit.startswith("1/"):
         return f"{format_number(value)}{unit[1:]}"
     return format_number(value) if unit in ("", "1") else f"{format_number(value)} {unit}"
+
+
+def shortened(name: str, most_bytes: int) -> str:
+    """A name that still fits into a file's name, which has 255 bytes: cut, where it must be."""
+    return name.encode()[:most_bytes].decode(errors="ignore")
 
 
 def format_change(change_pct: float) -> str:

@@ -1,0 +1,6 @@
+"""Tests of the package, in its order: `unit/` by folder, `integration/` with real containers."""
+
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent

@@ -6,15 +6,15 @@ import os
 
 import pytest
 
-from orchestrator.clock import SystemClock
-from orchestrator.containers import DockerContainers
 from orchestrator.errors import UnavailableError
+from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.system.clock import SystemClock
 
 
 def _engine() -> str:
     """The engine's version, or why there is none."""
     try:
-        return f"Docker engine {DockerContainers(SystemClock()).engine()['ServerVersion']}"
+        return f"Docker engine {DockerPlatform(SystemClock()).facts()['ServerVersion']}"
     except UnavailableError as error:
         return f"no Docker engine: {error.what}"
 

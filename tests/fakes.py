@@ -1,4 +1,4 @@
-"""Fakes of the outside powers and do-nothing parts, each writing words to one log.
+"""Fakes of the outside powers; the do-nothing parts of the package, writing words to one log.
 
 With them a whole campaign runs in milliseconds, and the log is the order of everything that
 happened: tests/unit/test_lifecycle.py compares it word for word.
@@ -6,30 +6,38 @@ happened: tests/unit/test_lifecycle.py compares it word for word.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pytest
 
-from orchestrator import transactions
+from orchestrator.collectors.dry import DryCollector
+from orchestrator.databases.dry import DryDatabase
+from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.metrics import measured
 from orchestrator.model import (
     Cluster,
     ClusterSpec,
-    Endpoint,
     Gate,
     GateCheck,
     Node,
     Phase,
-    Sample,
     Tier,
     Volume,
     Workload,
 )
-from orchestrator.protocols import Parts, Result, World
+from orchestrator.parts import Disks, Parts, Result
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.docker.images import Images
+from orchestrator.powers import Completed, Container, ContainerSpec, Machine, Network, World
+from orchestrator.system.clock import MadeUpClock
+from orchestrator.tiers.dry import DryTier
+from tests import ROOT
 
 
 @dataclass
@@ -53,114 +61,175 @@ class Log:
             self.say(f"{word} down")
 
 
-class FakeClock:
-    """Time that passes only when somebody sleeps."""
-
+class FakeClock(MadeUpClock):
     def __init__(self) -> None:
-        self.time_s = 1_000.0
-
-    def now(self) -> float:
-        return self.time_s
-
-    def monotonic(self) -> float:
-        return self.time_s
-
-    def sleep(self, seconds: float) -> None:
-        self.time_s += seconds
+        super().__init__(1_000.0)
 
 
-class FakeContainers:
-    """Networks only: the fake parts start no containers."""
+# The end of a run on the parts below, as it stands in their log.
+DOWN = ["client down", "logs of node-1", "database down", "network down", "disks of premium down"]
+Answer = Callable[[str, Sequence[str]], Completed | str]
 
-    def __init__(self, log: Log) -> None:
-        self._log = log
+
+class FakePlatform:
+    """Has images, starts containers and answers in them, as told; keeps what was asked of it.
+
+    asked: ("pull", tag), ("build", tag, *files), ("start", name), ("exec", container, *argv),
+    ("stop", container, timeout_s), ("remove", name), in order. `images` are here, those of
+    `registry` can be pulled. `answer` is called for each `exec`: a text is the output of a command
+    that ended well.
+    """
+
+    def __init__(
+        self,
+        log: Log | None = None,
+        *,
+        images: Collection[str] = (),
+        registry: Collection[str] = (),
+        answer: Answer = lambda _container, _argv: "",
+    ) -> None:
+        self._log = log or Log()
+        self.images, self.registry, self.answer = set(images), set(registry), answer
+        self.asked: list[tuple[Any, ...]] = []
+        self.specs: dict[str, ContainerSpec] = {}
+        self.environments: list[dict[str, str]] = []  # one for each `exec`
+        self.states: dict[str, str] = {}
+        self.said: defaultdict[str, str] = defaultdict(lambda: "a log line\n")
+
+    ways_to_get = Images.ways_to_get
+
+    def image_present(self, tag: str) -> bool:
+        return tag in self.images
+
+    def pull(self, tag: str) -> bool:
+        self.asked.append(("pull", tag))
+        self.images |= {tag} & set(self.registry)
+        return tag in self.images
+
+    def build(self, folder: str, tag: str, on_line: Any) -> None:
+        files = sorted(file.name for file in Path(folder).iterdir())
+        self.asked.append(("build", tag, *files))
+        self.images.add(tag)
+
+    def machines(self) -> tuple[Machine, ...]:
+        return (LocalMachine(),)
 
     @contextmanager
-    def network(self, name: str, prefix: str | None = None) -> Iterator[str]:
+    def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
         with self._log.bracket("network"):
-            yield "10.0.0"
+            yield Network(name, tuple(f"10.0.0.{11 + k}" for k in range(nodes)))
+
+    @contextmanager
+    def volume(self, name: str, device: str, fstype: str) -> Iterator[str]:
+        with self._log.bracket("volume"):
+            yield name
+
+    @contextmanager
+    def running(self, spec: ContainerSpec) -> Iterator[Container]:
+        self.asked.append(("start", spec.name))
+        self.specs[spec.name] = spec
+        yield Container(spec.name, "id", 42, spec.address, dict.fromkeys(spec.ports, 15432))
+        self.asked.append(("remove", spec.name))
+
+    def exec(self, container: str, argv: Sequence[str], **options: Any) -> Completed:
+        self.asked.append(("exec", container, *argv))
+        self.environments.append(dict(options.get("env") or {}))
+        answer = self.answer(container, argv)
+        done = answer if isinstance(answer, Completed) else completed(answer)
+        for line in done.out.splitlines() if options.get("on_line") else ():
+            options["on_line"](line)
+        return done
+
+    def stop(self, container: str, timeout_s: float) -> None:
+        self.asked.append(("stop", container, timeout_s))
+
+    def state(self, container: str) -> str:
+        return self.states.get(container, "running")
 
     def logs(self, container: str, tail: int | None = None) -> str:
         self._log.say(f"logs of {container}")
-        return "a log line\n"
+        return self.said[container]
+
+    def facts(self) -> Mapping[str, Any]:
+        return {"ServerVersion": "1"}
+
+    def alone(self) -> AbstractContextManager[None]:
+        return nullcontext()  # nobody else uses it
+
+    def answers(self) -> bool:
+        return True
 
     def sweep(self) -> tuple[str, ...]:
         self._log.say("sweep")
         return ()
 
 
-class QuietTell:
+def completed(out: str = "", exit_code: int = 0, err: str = "") -> Completed:
+    """What a command left."""
+    return Completed((), exit_code, out, err, 1.0)
+
+
+class QuietProgress:
+    """Shows nothing; `said` keeps the lines that would have stayed on the console."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
     def run(self, title: str, number: int, total: int, left_s: float) -> None: ...
     def step(self, text: str, expected_s: float | None = None) -> None: ...
-    def note(self, text: str) -> None: ...
-    def warn(self, text: str) -> None: ...
+
+    def note(self, text: str) -> None:
+        self.said.append(text)
+
+    def warn(self, text: str) -> None:
+        self.said.append(text)
 
 
-class FakeTier:
+class FakeTier(DryTier):
+    """The do-nothing tier; `restores` and the word of its gate are as told."""
+
     name = "emulated"
 
-    def __init__(self, log: Log, keeps_images: bool, verdict: Any = "ok") -> None:
-        self._log, self._keeps, self.verdict = log, keeps_images, verdict
+    def __init__(self, log: Log, restores: bool, verdict: Any = "ok") -> None:
+        self._log, self._restores, self.verdict = log, restores, verdict
 
     def check(self, tier: Tier, world: World) -> None:
         self._log.say(f"check {tier.name}")
 
-    def keeps_images(self, tier: Tier) -> bool:
-        return self._keeps
-
-    def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
-        return None
-
-    def facts(self) -> Mapping[str, Any]:
-        return {"mechanism": "fake"}
+    def restores(self, tier: Tier) -> bool:
+        return self._restores
 
     @contextmanager
-    def attached(
-        self, tier: Tier, sizes_bytes: Sequence[int], images: Sequence[Path] | None, world: World
-    ) -> Iterator[tuple[Volume, ...]]:
-        with self._log.bracket(f"disks of {tier.name}"):
-            yield tuple(
-                Volume(f"v{k}", "/dev/fake", images is not None) for k in range(len(sizes_bytes))
-            )
+    def attached(self, tier: Tier, *rest: Any) -> Iterator[Disks]:
+        with self._log.bracket(f"disks of {tier.name}"), super().attached(tier, *rest) as disks:
+            yield disks
 
     @contextmanager
-    def loading(
-        self, sizes_bytes: Sequence[int], images: Sequence[Path], world: World
-    ) -> Iterator[tuple[Volume, ...]]:
-        with self._log.bracket("unlimited disks"):
-            for image in images:
-                image.write_text("loaded")
-            yield tuple(Volume(f"v{k}", "/dev/fake", False) for k in range(len(sizes_bytes)))
+    def loading(self, *arguments: Any) -> Iterator[tuple[Volume, ...]]:
+        with self._log.bracket("unlimited disks"), super().loading(*arguments) as volumes:
+            yield volumes
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         self._log.say(f"gate of {tier.name}")
         check = GateCheck("IOPS", "1/s", 100.0, 100.0, 5.0, self.verdict)
-        return Gate(tier.name, world.clock.now(), (check,))
+        return replace(super().gate(tier, world, thorough), checks=(check,))
 
 
-class FakeDatabase:
+class FakeDatabase(DryDatabase):
+    """The do-nothing database."""
+
     name = "postgresql"
 
     def __init__(self, log: Log) -> None:
         self._log = log
 
-    def image(self, spec: ClusterSpec, world: World) -> str:
-        return "fake:1"
-
-    def keeps_images(self, spec: ClusterSpec) -> bool:
-        return True
-
     def check(self, spec: ClusterSpec, world: World) -> None:
         self._log.say("check database")
 
     @contextmanager
-    def running(
-        self, spec: ClusterSpec, volumes: Sequence[Volume], network: str, prefix: str, world: World
-    ) -> Iterator[Cluster]:
-        with self._log.bracket("database"):
-            node = Node("node-1", "database", container="node-1", cpus=1.0)
-            endpoint = Endpoint("10.0.0.11", 5432, 1, "bench", "secret", "bench")
-            yield Cluster("postgresql", "17", (node,), (endpoint,), network)
+    def running(self, *arguments: Any) -> Iterator[Cluster]:
+        with self._log.bracket("database"), super().running(*arguments) as cluster:
+            yield replace(cluster, database=self.name)
 
     def settle(self, cluster: Cluster, world: World) -> None:
         self._log.say("settle")
@@ -171,63 +240,38 @@ class FakeDatabase:
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         self._log.say("begin measuring")
 
-    def facts(self, cluster: Cluster, world: World) -> Mapping[str, Any]:
-        return {"version": "17", "data_bytes": 10, "cache_bytes": 1}
 
+class FakeGenerator(DryGenerator):
+    """The do-nothing load generator, but for two figures that are always the same."""
 
-class FakeGenerator:
     name = "sysbench"
 
     def __init__(self, log: Log) -> None:
         self._log = log
 
-    def loader_version(self, workload: Workload, world: World) -> str:
-        return "1"
-
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         self._log.say(f"check {workload.name}")
 
     @contextmanager
-    def client(self, network: str, out: Path, world: World) -> Iterator[Node]:
-        with self._log.bracket("client"):
-            yield Node("client", "client", container="client")
+    def client(self, *arguments: Any) -> Iterator[Node]:
+        with self._log.bracket("client"), super().client(*arguments) as client:
+            yield client
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         self._log.say("load")
 
-    def run(
-        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
-    ) -> tuple[Phase, Phase]:
+    def run(self, workload: Workload, *rest: Any) -> tuple[Phase, Phase]:
         self._log.say(f"run {workload.name}")
-        start_s = world.clock.now()
-        world.clock.sleep(workload.warmup_s + workload.measure_s)
-        middle_s = start_s + workload.warmup_s
-        return (
-            Phase("warm-up", start_s, middle_s),
-            Phase("measure", middle_s, middle_s + workload.measure_s),
-        )
+        return super().run(workload, *rest)
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         self._log.say("verify")
-        return {}
+        return super().verify(workload, cluster, world)
 
-    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
+    def read(self, *arguments: Any) -> Result:
         self._log.say("read")
-        table = transaction_table([(start_s + 0.5, 0.1, "point_select", 0)])
-        spans = {"measure": (start_s, end_s)}
-        return Result(
-            (measured("throughput_per_s", 42.0), measured("latency_avg_s", 0.1)),
-            transactions.intervals(table, spans),
-            table,
-            {},
-        )
-
-
-class FakeCollector:
-    name = "fake"
-
-    def read(self, nodes: Sequence[Node], now_s: float) -> Sequence[Sample]:
-        return [Sample(now_s, "node-1", "cpu_seconds_total", "s", now_s)]
+        figures = (measured("throughput_per_s", 42.0), measured("latency_avg_s", 0.1))
+        return replace(super().read(*arguments), measurements=figures)
 
 
 def transaction_table(rows: Sequence[tuple[float, float, str, int]]) -> pd.DataFrame:
@@ -238,16 +282,30 @@ def transaction_table(rows: Sequence[tuple[float, float, str, int]]) -> pd.DataF
     return table
 
 
-def fake_world(log: Log, cache: Path, clock: FakeClock | None = None) -> World:
-    containers: Any = FakeContainers(log)
-    shell: Any = None
-    return World(clock or FakeClock(), shell, containers, QuietTell(), cache, cache)
+def this_machine_has(
+    monkeypatch: pytest.MonkeyPatch, free_bytes: int = 0, memory_bytes: int = 0, cpus: int = 2
+) -> None:
+    """As if, for the time of a test."""
+    facts = replace(LocalMachine().facts(), memory_bytes=memory_bytes, cpus=cpus)
+    monkeypatch.setattr(LocalMachine, "free_bytes", lambda *_: free_bytes)
+    monkeypatch.setattr(LocalMachine, "facts", lambda _: facts)
 
 
-def fake_parts(log: Log, *, keeps_images: bool = True, gate: Any = "ok") -> Parts:
+def fake_world(
+    log: Log | None = None,
+    cache: Path = ROOT,
+    clock: FakeClock | None = None,
+    platform: Any = None,
+    shell: Any = None,
+) -> World:
+    platform = platform or FakePlatform(log)
+    return World(clock or FakeClock(), shell, platform, QuietProgress(), cache, cache)
+
+
+def fake_parts(log: Log, *, restores: bool = True, gate: Any = "ok") -> Parts:
     return Parts(
         databases={"postgresql": FakeDatabase(log)},
         load_generators={"sysbench": FakeGenerator(log)},
-        tiers={"emulated": FakeTier(log, keeps_images, gate)},
-        collectors=(FakeCollector(),),
+        tiers={"emulated": FakeTier(log, restores, gate)},
+        collectors=(DryCollector(),),
     )

@@ -1,5 +1,6 @@
-CREATE ROLE standby LOGIN REPLICATION PASSWORD 'standby';
-CREATE ROLE bench LOGIN PASSWORD 'bench' IN ROLE pg_monitor, pg_checkpoint;
+-- Neither has a password yet, so nobody gets in as them: see passwords.sql.
+CREATE ROLE standby LOGIN REPLICATION;
+CREATE ROLE bench LOGIN IN ROLE pg_monitor, pg_checkpoint;
 CREATE DATABASE bench OWNER bench;
 \connect bench
 CREATE EXTENSION pg_prewarm;

@@ -1,22 +1,23 @@
 """Collectors: one file each, and one line here. Each reads a few small files."""
 
-from pathlib import Path
-
 from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.collectors.disk import DiskCollector
+from orchestrator.collectors.dry import DryCollector
 from orchestrator.collectors.machine import MachineCollector
 from orchestrator.collectors.network import NetworkCollector
 from orchestrator.collectors.node_exporter import NodeExporterCollector
 from orchestrator.collectors.yugabytedb import YugabyteDBCollector
-from orchestrator.protocols import Collector
+from orchestrator.parts import Collector
+from orchestrator.powers import Machine
 
 
-def collectors(root: Path = Path("/")) -> tuple[Collector, ...]:
+def collectors(machine: Machine) -> tuple[Collector, ...]:
     return (
-        CgroupCollector(root),
-        DiskCollector(root),
-        MachineCollector(root),
-        NetworkCollector(root),
+        CgroupCollector(machine),
+        DiskCollector(machine),
+        MachineCollector(machine),
+        NetworkCollector(machine),
         NodeExporterCollector(),
         YugabyteDBCollector(),
+        DryCollector(),
     )

@@ -3,16 +3,19 @@
 Fields after `major minor name`, as the kernel documents them (Documentation/admin-guide/
 iostats.rst): reads, reads merged, sectors read, ms reading, writes, writes merged, sectors
 written, ms writing, in flight, ms busy, weighted ms, …, flushes (16th), ms flushing. A sector is
-512 bytes here whatever the device's own is.
+512 bytes here whatever the device's own is. Devices of one name are on every machine, so the node's
+process must be seen here too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
+from orchestrator.collectors.common import local
 from orchestrator.model import Node, Sample
+from orchestrator.powers import Machine
 
+_DISKSTATS = "/proc/diskstats"
 _SECTOR_BYTES = 512
 _MS = 1e-3
 
@@ -20,21 +23,24 @@ _MS = 1e-3
 class DiskCollector:
     name = "disk"
 
-    def __init__(self, root: Path) -> None:
-        self._diskstats = root / "proc/diskstats"
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
         watched = [node for node in nodes if node.device]
         if not watched:
             return
-        rows = (line.split() for line in self._diskstats.read_text().splitlines())
+        rows = (line.split() for line in self._machine.read(_DISKSTATS).splitlines())
         fields = {row[2]: [int(number) for number in row[3:]] for row in rows if len(row) >= 14}
-        for node in watched:
+
+        def readings(node: Node) -> Iterable[local.Reading]:
+            local.groups(self._machine, node)
             row = fields.get(node.device or "")
             if row is None:
-                raise OSError(f"{node.device} is not in {self._diskstats}: the device is gone")
-            for metric, unit, value in _readings(row):
-                yield Sample(now_s, node.name, metric, unit, value)
+                raise OSError(f"{node.device} is not in {_DISKSTATS}: the device is gone")
+            return _readings(row)
+
+        yield from local.each(watched, now_s, readings)
 
 
 def _readings(row: Sequence[int]) -> Iterable[tuple[str, str, float]]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from orchestrator.model import Node, Sample
+from orchestrator.powers import Machine
 
 _TICK_S = 0.01
 
@@ -19,8 +19,8 @@ _TICK_S = 0.01
 class MachineCollector:
     name = "machine"
 
-    def __init__(self, root: Path) -> None:
-        self._proc = root / "proc"
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
         for node in nodes:
@@ -30,12 +30,12 @@ class MachineCollector:
                 yield Sample(now_s, node.name, metric, "s", value)
 
     def _readings(self) -> Iterable[tuple[str, float]]:
-        first = (self._proc / "stat").read_text().split("\n", 1)[0].split()[1:]
+        first = self._machine.read("/proc/stat").split("\n", 1)[0].split()[1:]
         user, nice, system, _idle, _iowait, irq, softirq, steal = (int(n) for n in first[:8])
         yield "cpu_busy_seconds_total", (user + nice + system + irq + softirq) * _TICK_S
         yield "cpu_steal_seconds_total", steal * _TICK_S
         for resource in ("cpu", "io", "memory"):
             with contextlib.suppress(OSError):
-                text = (self._proc / "pressure" / resource).read_text()
+                text = self._machine.read(f"/proc/pressure/{resource}")
                 total_us = int(text.split("\n", 1)[0].rpartition("total=")[2])
                 yield f"pressure_{resource}_some_seconds_total", total_us * 1e-6

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
+from orchestrator.collectors.common import local
 from orchestrator.model import Node, Sample
+from orchestrator.powers import Machine
 
 
 class NetworkCollector:
     name = "network"
 
-    def __init__(self, root: Path) -> None:
-        self._proc = root / "proc"
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
-        for node in nodes:
-            if node.process_id is None or node.role == "disk":
-                continue
-            received, sent = self._totals(node.process_id)
-            yield Sample(now_s, node.name, "network_received_bytes_total", "bytes", received)
-            yield Sample(now_s, node.name, "network_sent_bytes_total", "bytes", sent)
+        watched = [node for node in nodes if node.process_id is not None and node.role != "disk"]
+        return local.each(watched, now_s, self._readings)
 
-    def _totals(self, process_id: int) -> tuple[int, int]:
+    def _readings(self, node: Node) -> Iterable[local.Reading]:
+        local.groups(self._machine, node)
+        received, sent = self._totals(f"/proc/{node.process_id}/net/dev")
+        yield "network_received_bytes_total", "bytes", received
+        yield "network_sent_bytes_total", "bytes", sent
+
+    def _totals(self, file: str) -> tuple[int, int]:
         received = sent = 0
-        lines = (self._proc / str(process_id) / "net/dev").read_text().splitlines()[2:]
+        lines = self._machine.read(file).splitlines()[2:]
         for line in lines:
             interface, _, numbers = line.partition(":")
             if interface.strip() != "lo":

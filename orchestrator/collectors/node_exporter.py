@@ -4,7 +4,8 @@ For nodes of an existing cluster, whose /proc cannot be read from here; under th
 local collectors write, so that everything after them need not know the difference. The whole
 machine counts as the node. `sources` of a node: "node-exporter" is the base URL, "disk-device" the
 device (as in /proc/diskstats) that holds its data.
-Names: https://github.com/prometheus/node_exporter (cpu, diskstats, meminfo, netdev, pressure).
+Names: https://github.com/prometheus/node_exporter (cpu, diskstats, meminfo, netdev).
+Pressure is not asked for.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from orchestrator import web
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node, Sample
+from orchestrator.system import http_client
 
-_TIMEOUT_S = 2.0  # the other collectors wait meanwhile
+_TIMEOUT_S = 2.0  # it blocks the other collectors
 # Only these parts of the exporter are asked for: all of it is hundreds of kilobytes.
 _PATH = "/metrics?collect[]=cpu&collect[]=diskstats&collect[]=meminfo&collect[]=netdev"
 _NOT_BUSY = {"idle", "iowait", "steal"}
@@ -46,7 +47,7 @@ Get = Callable[[str, float], str]
 class NodeExporterCollector:
     name = "node_exporter"
 
-    def __init__(self, get: Get = web.get) -> None:
+    def __init__(self, get: Get = http_client.get) -> None:
         self._get = get
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:

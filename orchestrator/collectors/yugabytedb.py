@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from orchestrator import web
-from orchestrator.databases.yugabytedb import counters, pages
+from orchestrator.databases.common.yugabyte import counters, pages
 from orchestrator.model import Node, Sample, sources
+from orchestrator.system import http_client
 
 EVERY_S = 5.0
-_TIMEOUT_S = 2.0  # the other collectors wait meanwhile
+_TIMEOUT_S = 2.0  # it blocks the other collectors
 _YSQL_PATH = "/metrics?reset_histograms=false"
 
 Get = Callable[[str, float], str]
@@ -37,7 +37,7 @@ class _Source:
 class YugabyteDBCollector:
     name = "yugabytedb"
 
-    def __init__(self, get: Get = web.get) -> None:
+    def __init__(self, get: Get = http_client.get) -> None:
         self._get = get
         self._due_s = 0.0
 

@@ -3,23 +3,29 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from orchestrator.databases.existing import ExistingCluster
+from orchestrator.databases.dry import DryDatabase
+from orchestrator.databases.existing.adapter import ExistingCluster
 from orchestrator.databases.none import NoDatabase
-from orchestrator.databases.postgresql import PostgreSQL
-from orchestrator.databases.yugabytedb import YugabyteDB
+from orchestrator.databases.postgresql.adapter import PostgreSQL
+from orchestrator.databases.yugabytedb.adapter import YugabyteDB
 from orchestrator.errors import UsageError
-from orchestrator.protocols import Database
+from orchestrator.model import Note
+from orchestrator.parts import Database
 
 AUTO, PREFERRED, FALLBACK = "auto", "yugabytedb", "postgresql"
-NONE = "none"
+NONE, DRY = "none", "dry"
+_UNPROVEN = (
+    "the database is PostgreSQL: DB=auto takes YugabyteDB only where its first-run checklist has "
+    "passed with this image; `make doctor DB=yugabytedb` goes through it"
+)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The database taken, and what must be said loudly about it."""
+    """The database taken, and the warning about it for console and report."""
 
     name: str
-    note: str = ""
+    note: Note | None = None
 
 
 def databases() -> dict[str, Database]:
@@ -28,28 +34,31 @@ def databases() -> dict[str, Database]:
         "postgresql": PostgreSQL(),
         "existing": ExistingCluster(),
         NONE: NoDatabase(),
+        DRY: DryDatabase(),
     }
 
 
-def choose(name: str, can_have: Callable[[], bool] = lambda: False) -> Choice:
-    """`auto` is YugabyteDB where its image is here or can be pulled (`can_have`, asked only then),
-    else PostgreSQL, said loudly."""
+def choose(name: str, proven: Callable[[], str] = lambda: "", failure: str = "") -> Choice:
+    """`auto` is YugabyteDB where it is known to work, else PostgreSQL; either is said.
+
+    `proven`, asked only then: where and when its first-run checklist passed, or nothing. `failure`:
+    why it did not start all the same.
+    """
     known = databases()
+    if name == AUTO and failure:
+        text = f"the database is PostgreSQL: YugabyteDB did not start ({failure})"
+        return Choice(FALLBACK, Note("fallback database", text))
+    if name == AUTO and (proof := proven()):
+        return Choice(PREFERRED, Note("preferred database", proof))
     if name == AUTO:
-        if can_have():
-            return Choice(PREFERRED)
-        return Choice(
-            FALLBACK,
-            "the database is PostgreSQL, not YugabyteDB: the image of YugabyteDB is neither here "
-            "nor can it be pulled (docs/YUGABYTEDB.md says how to bring it)",
-        )
+        return Choice(FALLBACK, Note("fallback database", _UNPROVEN))
     if name == NONE:
         raise UsageError(
             "only a workload that measures the disk alone runs without a database",
             advice="name such workloads only (disk-matrix), or leave out --db",
         )
-    if name == PREFERRED:
-        can_have()  # pulls it; where that fails, `check` says all ways to get it
+    if name == DRY:
+        raise UsageError("`dry` is no database to measure", advice="run `tierbench rehearse`")
     if name in known:
         return Choice(name)
-    raise UsageError(f"unknown database {name!r}; there is {AUTO}, {', '.join(known)}")
+    raise UsageError(f"unknown database {name!r}; known: {AUTO}, {', '.join(known)}")

@@ -2,32 +2,33 @@
 
 For workloads that measure the disk alone. It takes one disk, has no endpoint, and its processor
 and memory are not limited: what is measured is the disk, not the node.
-Needs the image of docker/disk/, whose fio it is.
+Needs our image `disk`, whose fio it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
-from orchestrator import images
 from orchestrator.errors import UsageError
+from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Node, Volume
-from orchestrator.protocols import ContainerSpec, Mount, World
+from orchestrator.platforms import own_images
+from orchestrator.powers import Network, World
+from orchestrator.tiers.common import disk_server
 
 
 class NoDatabase:
     name = "none"
 
     def image(self, spec: ClusterSpec, world: World) -> str:
-        return images.tag(world.root, "disk")
+        return own_images.tag(world.root, "disk")
 
-    def keeps_images(self, spec: ClusterSpec) -> bool:
-        return True  # as before: its workloads decide
+    def restores(self, spec: ClusterSpec) -> bool:
+        return True  # the file that was laid out for fio
 
     def check(self, spec: ClusterSpec, world: World) -> None:
-        images.need(world.root, "disk", world.containers)
+        own_images.need(world.root, "disk", world.platform)
         if spec.nodes != 1:
             raise UsageError(
                 f"without a database there is one disk to measure, not {spec.nodes}",
@@ -36,31 +37,20 @@ class NoDatabase:
 
     @contextmanager
     def running(
-        self, spec: ClusterSpec, volumes: Sequence[Volume], network: str, prefix: str, world: World
+        self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
     ) -> Iterator[Cluster]:
         (volume,) = volumes
-        plan = ContainerSpec(
-            name=f"{network}-node-1",
-            image=images.need(world.root, "disk", world.containers),
-            entrypoint=("sleep",),
-            command=("infinity",),
-            role="database",
-            init=True,
-            stop_timeout_s=1,
-            mounts=(
-                Mount(volume.name, "/tier"),
-                Mount(str(world.root / "workloads" / "fio"), "/fio", read_only=True),
-            ),
-        )
-        with world.containers.running(plan) as container:
+        plan = disk_server.fio_container(f"{network.name}-node-1", "database", volume, world)
+        with world.platform.running(plan) as container:
             node = Node(
                 name="node-1",
                 role="database",
                 container=container.name,
+                container_id=container.id,
                 process_id=container.process_id,
                 device=volume.device.removeprefix("/dev/") or None,
             )
-            yield Cluster(self.name, "", (node,), (), network)
+            yield Cluster(self.name, "", (node,), (), network.name)
 
     def settle(self, cluster: Cluster, world: World) -> None:
         """Nothing to do: fio syncs what it lays out."""
@@ -71,5 +61,5 @@ class NoDatabase:
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         """Nothing to do."""
 
-    def facts(self, cluster: Cluster, world: World) -> Mapping[str, Any]:
-        return {}
+    def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
+        return DatabaseFacts()

@@ -14,13 +14,13 @@ from pathlib import Path
 from rich.console import RenderableType
 from rich.text import Text
 
-from orchestrator.frames import Campaign
+from orchestrator.analysis.results import Results
 from orchestrator.model import Gate, Verdict
 from orchestrator.report import disks, markdown, page, summary, terminal
 from orchestrator.report.blocks import Document, Figure, Figures
+from orchestrator.report.caveats import stamps
 from orchestrator.report.document import arrange
 from orchestrator.report.findings import Findings
-from orchestrator.report.stamps import stamps
 
 __all__ = ["ReportPaths", "console", "gate_table", "write"]
 
@@ -34,7 +34,7 @@ class ReportPaths:
     charts: tuple[Path, ...]
 
 
-def write(campaign: Campaign, verdict: Verdict, folder: Path) -> ReportPaths:
+def write(campaign: Results, verdict: Verdict, folder: Path) -> ReportPaths:
     """Writes the report into `folder`, over an older one. OSError where that is not possible."""
     document = arrange(campaign, verdict)
     paths = ReportPaths(
@@ -58,7 +58,7 @@ def _figures(document: Document) -> Iterator[Figure]:
                     yield from block.rows
 
 
-def console(campaign: Campaign, verdict: Verdict) -> tuple[RenderableType, ...]:
+def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
     """Status, stamps, answers, the verdict table and the doubts, each ready to be printed."""
     findings = Findings(campaign, verdict)
     parts: list[RenderableType] = [terminal.status(*summary.status(findings))]

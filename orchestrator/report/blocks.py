@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from orchestrator.model import VerdictWord
+from orchestrator.units import shortened
 
 StatusWord = Literal["conclusive", "partly conclusive", "not conclusive", "nothing to compare"]
 
@@ -79,7 +80,10 @@ class Figure:
 
     @property
     def path(self) -> str:
-        return f"charts/{self.name}.svg"
+        name = self.name
+        if len(name.encode()) > 200:  # begins with a workload's name; what is drawn stands last
+            name = shortened(name, 150) + name[-24:]
+        return f"charts/{name}.svg"
 
 
 @dataclass(frozen=True)

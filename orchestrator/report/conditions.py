@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator import units
-from orchestrator.frames import fact
-from orchestrator.model import Profile, Record
+from orchestrator.analysis.results import database
+from orchestrator.model import NodeSize, Profile
 from orchestrator.report.blocks import Cell, Column, Paragraph, Part, Section, Table
 from orchestrator.report.findings import Findings
 
@@ -48,11 +48,11 @@ def _cache_rows(findings: Findings, workload: str) -> Iterator[tuple[Cell, ...]]
 
 
 def _cache_cells(findings: Findings, tier: str, workload: str) -> tuple[Cell, ...]:
-    records = [data.record for data in findings.finished(tier, workload)]
-    data = next((v for r in records if (v := _number(r, "data_bytes")) is not None), None)
-    held = next((v for r in records if (v := _number(r, "cache_bytes")) is not None), None)
+    facts = [database(run.record) for run in findings.finished(tier, workload)]
+    data = next((one.data_bytes for one in facts if one.data_bytes is not None), None)
+    held = next((one.cache_bytes for one in facts if one.cache_bytes is not None), None)
     if data is None or not held:
-        text = "not recorded" if records else "missing: no finished run"
+        text = "not recorded" if facts else "missing: no finished run"
         shown = [
             Cell("missing", missing=True) if v is None else Cell(units.format_bytes(v))
             for v in (data, held)
@@ -65,11 +65,6 @@ def _cache_cells(findings: Findings, tier: str, workload: str) -> tuple[Cell, ..
         Cell(f"{ratio:.1f}"),
         Cell("exceeds the cache" if ratio > 1 else "fits in the cache: reads need no disk"),
     )
-
-
-def _number(record: Record, key: str) -> float | None:
-    value = fact(record, key)
-    return float(value) if isinstance(value, (int, float)) and value >= 0 else None
 
 
 # ------------------------------------------------------------------ environment and settings
@@ -131,10 +126,18 @@ def _cluster_row(profile: Profile) -> tuple[Cell, ...]:
         Cell(f"{cluster.database} {cluster.version or ''}".strip()),
         Cell(str(cluster.nodes)),
         Cell(str(cluster.replication_factor)),
-        Cell(f"{cluster.node.cpus:g}"),
-        Cell(units.format_bytes(cluster.node.memory_bytes)),
-        Cell(units.format_bytes(cluster.node.disk_bytes)),
+        *_node_cells(cluster.node),
         Cell(settings or "the defaults of this tool"),
+    )
+
+
+def _node_cells(node: NodeSize | None) -> tuple[Cell, ...]:
+    if node is None:
+        return 3 * (Cell("not declared", missing=True),)
+    return (
+        Cell(f"{node.cpus:g}"),
+        Cell(units.format_bytes(node.memory_bytes)),
+        Cell(units.format_bytes(node.disk_bytes)),
     )
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from orchestrator import units
-from orchestrator.model import Burst, Gate, GateCheck, Tier
+from orchestrator.model import Burst, Enforcement, Gate, GateCheck, Tier
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Column, Items, Paragraph, Part, Section, Table
 from orchestrator.report.findings import Findings, sentence
 
-_ENFORCEMENT = {
+_ENFORCEMENT: dict[Enforcement, str] = {
     "emulated": "emulated block device",
     "cgroup": "control-group limits",
     "mounted": "real disk, not throttled",
+    "existing": "not held to it: another's disk",
     "none": "not limited",
+    "dry": "nothing: a rehearsal, there was no disk",
 }
 
 
@@ -93,6 +95,9 @@ def _gates(findings: Findings) -> Part:
         if gate is None:
             untested = "no gate was recorded: nothing shows that the disk is what its tier declares"
             rows.append((Cell(f"{profile.name}: {untested}", strong=True),))
+        elif not gate.checks:
+            untested = "not measured; its limits are only declared"
+            rows.append((Cell(f"{profile.name}: {untested}", strong=True),))
         else:
             rows.extend(_gate_rows(profile.name, gate, _age_s(findings, profile.name, gate)))
     title = "Truth gate: fio on each tier's disk before it was used"
@@ -140,7 +145,7 @@ def _check_row(check: GateCheck) -> tuple[Cell, ...]:
         Cell(units.format_quantity(check.measured, unit)),
         Cell(off),
         Cell(allowed),
-        Cell(check.verdict, strong=check.verdict not in ("ok", "not declared")),
+        Cell(check.verdict, strong=not check.passed),
     )
 
 

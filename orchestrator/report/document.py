@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from orchestrator.frames import Campaign
+from orchestrator.analysis.results import Results
 from orchestrator.model import Verdict
 from orchestrator.report import (
+    bottlenecks,
     conditions,
+    disk_matrix,
     disks,
     figures,
-    limits,
-    matrix,
     method,
     summary,
     tables,
 )
 from orchestrator.report.blocks import Document, Part, Section
+from orchestrator.report.caveats import stamps
 from orchestrator.report.findings import Findings
-from orchestrator.report.stamps import stamps
 
 
-def arrange(campaign: Campaign, verdict: Verdict) -> Document:
+def arrange(campaign: Results, verdict: Verdict) -> Document:
     """The first screen, then tables, causes, charts, and the conditions they hold under."""
     findings = Findings(campaign, verdict)
     word, text = summary.status(findings)
@@ -36,9 +36,9 @@ def arrange(campaign: Campaign, verdict: Verdict) -> Document:
         footnotes=findings.footnotes,
         sections=(
             tables.measured(findings),
-            *matrix.sections(findings),
+            *disk_matrix.sections(findings),
             _deltas(findings),
-            limits.limits(findings),
+            bottlenecks.limits(findings),
             figures.over_time(findings),
             disks.disks(findings),
             conditions.cache(findings),

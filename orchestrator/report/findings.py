@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from orchestrator import frames
-from orchestrator.frames import Campaign, RunData
+from orchestrator.analysis import results
+from orchestrator.analysis.results import Results, RunData
 from orchestrator.model import CellSummary, Delta, Doubt, Profile, Run, Verdict, Workload
 from orchestrator.report.blocks import Footnote
 
@@ -23,7 +23,7 @@ _TEXTS_SHOWN = 3
 class Findings:
     """What the arranging modules are handed."""
 
-    campaign: Campaign
+    campaign: Results
     verdict: Verdict
 
     @property
@@ -110,7 +110,7 @@ class Findings:
         return self._runs.get(number)
 
     def finished(self, profile: str, workload: str) -> tuple[RunData, ...]:
-        return frames.finished(self.campaign, profile, workload)
+        return results.finished(self.campaign, profile, workload)
 
     def loss(self, run: Run) -> str | None:
         """What became of a planned run that left no figures; None where it did."""

@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from orchestrator import matrix
+from orchestrator.planning import disk_matrix
 from orchestrator.report import charts
 from orchestrator.report.blocks import Figure
 
@@ -104,7 +104,7 @@ def _heat_cell(row: pd.Series, heat: _Heat) -> dict[str, Any]:
         "panel": in_words(row),
         "flight": str(depth) if threads == 1 else f"{depth}×{threads}",
         "flight_rank": depth * threads,
-        "block": matrix.block_name(block),
+        "block": disk_matrix.block_name(block),
         "block_bytes": block,
         "value": value,
         "text": _short(value),
@@ -126,21 +126,21 @@ def depth_chart(
 ) -> Figure:
     """Of the series with the most depths, the one that shows the law; a line for each tier."""
     every = pd.concat(measured.values())
-    depths = every.groupby(matrix.SERIES)["in_flight"].transform("nunique")
+    depths = every.groupby(disk_matrix.SERIES)["in_flight"].transform("nunique")
     longest = every[depths == depths.max()].iloc[0]
     points = [
         {"tier": tier, "in_flight": int(flight), "ms": float(latency_s) * 1e3}
         for tier, rows in measured.items()
         for flight, latency_s in _latencies(rows, longest)
     ]
-    what = f"{in_words(longest)} of {matrix.block_name(int(longest['block_bytes']))}"
+    what = f"{in_words(longest)} of {disk_matrix.block_name(int(longest['block_bytes']))}"
     name = f"{workload}-depth"
     svg = charts.with_own_ids(_lines(points, tiers, what), name)
     return Figure(name, f"Median latency of {what} against what is in flight, ms", svg)
 
 
 def _latencies(rows: pd.DataFrame, like: pd.Series) -> list[tuple[int, float]]:
-    own = rows[(rows[matrix.SERIES] == like[matrix.SERIES]).all(axis=1)]
+    own = rows[(rows[disk_matrix.SERIES] == like[disk_matrix.SERIES]).all(axis=1)]
     return list(zip(own["in_flight"], own["typical_s"], strict=True))
 
 

@@ -55,10 +55,11 @@ def _again(plan: Plan) -> tuple[Paragraph | Code, ...]:
 
 def command(plan: Plan) -> str:
     """The command that plans this campaign again, on a machine that is set up."""
-    ordered = sorted((p.name for p in plan.profiles), key=lambda name: name != plan.baseline)
-    workloads = [workload.name for workload in plan.workloads]
+    by_baseline = sorted((p.name for p in plan.profiles), key=lambda name: name != plan.baseline)
+    ordered = [plan.files.get(f"profile {name}", name) for name in by_baseline]
+    workloads = [plan.files.get(f"workload {one.name}", one.name) for one in plan.workloads]
     if len(ordered) == 1 and len(workloads) == 1:
-        what = f"run --profile {ordered[0]} --workload {workloads[0]}"
+        what = f"run --profile {shlex.quote(ordered[0])} --workload {shlex.quote(workloads[0])}"
     else:
         names, loads = shlex.quote(" ".join(ordered)), shlex.quote(" ".join(workloads))
         what = f"compare --profiles {names} --workloads {loads} --margin {plan.margin_pct:g}"
@@ -67,8 +68,12 @@ def command(plan: Plan) -> str:
     if len(clusters) == 1:
         database, nodes = clusters.pop()
         same = f" --db {database} --nodes {nodes}"
+    other = f" --generator {plan.generator}" if plan.generator else ""
     rest = f"--scale {plan.scale} --repeats {plan.repetitions} --seed {plan.seed}"
-    return f"tierbench {what}{same} {rest}"
+    if any(note.kind == "rehearsal" for note in plan.notes):
+        names, loads = shlex.quote(" ".join(ordered)), shlex.quote(" ".join(workloads))
+        return f"tierbench rehearse --profiles {names} --workloads {loads} {rest}"
+    return f"tierbench {what}{same} {rest}{other}"
 
 
 def _runs(findings: Findings) -> Table:

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from orchestrator import frames
-from orchestrator.frames import RunData
+from orchestrator.analysis import counters
+from orchestrator.analysis.results import RunData
 from orchestrator.report.findings import Findings
 
 POINTS_PER_LINE = 150
 _COLUMNS = ["seconds", "value", "tier", "run"]
 _COUNTED = ("warm-up", "measure")
 _DISK_COUNTERS = {
-    "disk_iops": (frames.READS, frames.WRITES),
-    "disk_bytes_per_s": (frames.READ_BYTES, frames.WRITTEN_BYTES),
+    "disk_iops": (counters.READS, counters.WRITES),
+    "disk_bytes_per_s": (counters.READ_BYTES, counters.WRITTEN_BYTES),
 }
 
 
@@ -90,13 +90,13 @@ def _thinned(pieces: list[pd.DataFrame]) -> Series:
     return Series(means.reset_index(), bin_s)
 
 
-def _busiest_node_rate(data: RunData, counters: tuple[str, ...]) -> pd.Series:
+def _busiest_node_rate(data: RunData, wanted: tuple[str, ...]) -> pd.Series:
     """The counters' rates together, by the begin of each step, of the node where they are highest
     while measured."""
     names = [node.name for node in data.record.nodes if node.role == "database"]
     table = data.samples
-    wanted = table["metric"].isin(counters) & table["node"].isin(names)
-    rates = frames.rates(table[wanted])
+    rows = table["metric"].isin(wanted) & table["node"].isin(names)
+    rates = counters.rates(table[rows])
     rates = rates[rates["phase"].isin(_COUNTED)]
     measuring = rates[rates["phase"] == "measure"]
     if measuring.empty:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from orchestrator import units
-from orchestrator.frames import fact
+from orchestrator.analysis.results import database
 from orchestrator.model import CellSummary, Decision, Workload
 from orchestrator.report import wording
 from orchestrator.report.blocks import Answer, Cell, Column, StatusWord, Table
@@ -37,8 +37,8 @@ def _database(findings: Findings) -> str:
     cluster = findings.campaign.plan.profiles[0].cluster
     if cluster.database == "none":
         return "the disk alone, no database"
-    versions = (fact(data.record, "version") for data in findings.campaign.runs)
-    version = next((str(v) for v in versions if v), cluster.version)
+    versions = (database(run.record).version for run in findings.campaign.runs)
+    version = next((version for version in versions if version), cluster.version)
     return f"{cluster.database} {version}" if version else cluster.database
 
 

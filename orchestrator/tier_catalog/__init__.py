@@ -1,4 +1,4 @@
-"""The catalogue of disk tiers and VM sizes (`profiles/catalog/*.yaml`): facts, rules, prices.
+"""The catalog of disk tiers and VM sizes (`profiles/catalog/*.yaml`): facts, rules, prices.
 
 Pure: texts in, rows and Tiers out. `read` the texts; `choose` a row with its parameters; hold it
 against a VM with `effective`; `tiers` and `vms` list. docs/CATALOG.md says what a row holds.

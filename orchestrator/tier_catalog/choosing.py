@@ -6,7 +6,7 @@ bucket would measure the credit. The disk's list price comes along where every c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field
 from orchestrator import units
 from orchestrator.errors import Mistake
 from orchestrator.model import Burst, Enforcement, Price, Tier
-from orchestrator.strict_yaml import refused, validate
+from orchestrator.planning.strict_yaml import refused, validate
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog import prices, rules
 from orchestrator.tier_catalog.limits import BurstLimits, Limits
@@ -45,15 +45,15 @@ def _burst_word(value: object) -> object:
     if value is None or value in _BURST_WORDS:
         return value
     number = value.rstrip(" %") if isinstance(value, str) else value
-    with suppress(TypeError, ValueError):
+    with suppress(TypeError, ValueError, OverflowError):
         if number is not True and 0 <= float(number) <= 100:  # type: ignore[arg-type]
             return float(number)  # type: ignore[arg-type]
     raise ValueError(f"use {', '.join(_BURST_WORDS)} or a percentage of the bucket")
 
 
 def _size_with_unit(value: object) -> int:
-    """A bare number is refused: 250 would be 250 bytes, and hardly anyone means that."""
-    if isinstance(value, (int, float)) or str(value).strip().isdigit():
+    """Parses a size; refuses a bare number, because 250 would be 250 bytes."""
+    if isinstance(value, (int, float)) or (isinstance(value, str) and value.strip().isdigit()):
         raise ValueError("give the size with its unit, such as 250GiB")
     return units.parse_bytes(value)
 
@@ -74,6 +74,7 @@ class Reference(Row):
     write_latency_s: Seconds | None = Field(None, alias="write_latency")
     enforcement: Enforcement = "emulated"
     path: str | None = None
+    paths: Mapping[str, str] = {}
     allow_root_disk: bool = False
     region: str | None = None
     operations_per_month: Annotated[float, Field(ge=0)] | None = None
@@ -94,7 +95,7 @@ class Chosen:
 
 
 def names_a_row(tier: object) -> bool:
-    """Whether the `tier` of a profile names a catalogue row (else it gives its own numbers)."""
+    """Whether the `tier` of a profile names a catalog row (else it gives its own numbers)."""
     return isinstance(tier, str) or (isinstance(tier, dict) and "type" in tier)
 
 
@@ -145,7 +146,7 @@ def _refusals(
 
 
 def _conflicts(asked: Reference, kind: DiskType, size: SizeRow | None) -> Iterator[rules.Found]:
-    """What fits no rule of the row: burst that it has not, emulation that is not possible."""
+    """Collects what was asked for and the row does not offer: a burst, emulation, an option."""
     model = _burst_model(asked, kind, size)
     if asked.burst == "on-demand" and model != "on-demand":
         yield "burst", f"{asked.type} has no on-demand burst"
@@ -154,11 +155,11 @@ def _conflicts(asked: Reference, kind: DiskType, size: SizeRow | None) -> Iterat
     if asked.performance_plus and not (size and size.performance_plus):
         yield "performance_plus", f"{asked.type} does not offer it"
     if asked.performance_plus and asked.burst not in (None, "off"):
-        yield "performance_plus", "its limits together with burst are not in the catalogue"
+        yield "performance_plus", "its limits together with burst are not in the catalog"
     if asked.enforcement == "emulated" and not kind.emulate:
         what = "cannot be emulated: use `enforcement: mounted` with a `path`"
         yield "enforcement", f"{asked.type} {what}"
-    if asked.enforcement == "mounted" and not asked.path:
+    if asked.enforcement == "mounted" and not (asked.path or asked.paths):
         yield "path", "is missing: the directory where the disk is mounted"
 
 
@@ -179,7 +180,7 @@ def _chosen(
     size = (kind.sizes or {}).get(size_name or "")
     size_bytes, limits = _limits(asked, kind, size)
     price, no_price = _price(asked, kind, size, limits)
-    latency = kind.emulated_latency
+    latency = None if asked.enforcement == "existing" else kind.emulated_latency
     tier = Tier(
         name=name,
         title=title or _title(kind, size_name, asked, limits),
@@ -188,10 +189,12 @@ def _chosen(
         bytes_per_s=limits.bytes_per_s,
         read_latency_s=asked.read_latency_s or (latency.read_s if latency else None),
         write_latency_s=asked.write_latency_s or (latency.write_s if latency else None),
+        latency_assumed=tuple(_assumed(asked)),
         burst=_burst(asked, limits),
         burst_time_scale=asked.burst_time_scale,
         io_unit_bytes=kind.unit_bytes or _MAX_EMULATED_IO_UNIT,
         path=asked.path,
+        paths=asked.paths,
         allow_root_disk=asked.allow_root_disk,
         price=price,
         source=kind.source.text,
@@ -199,6 +202,14 @@ def _chosen(
         notes=" ".join(_notes(asked, kind, size, limits, no_price)),
     )
     return Chosen(tier, limits, full, kind, size_bytes)
+
+
+def _assumed(asked: Reference) -> Iterator[str]:
+    """Names the directions whose latency is our assumption: no provider promises one."""
+    if not asked.read_latency_s:
+        yield "read"
+    if not asked.write_latency_s:
+        yield "write"
 
 
 def _limits(asked: Reference, kind: DiskType, size: SizeRow | None) -> tuple[int | None, Limits]:
@@ -241,15 +252,15 @@ def _burst(asked: Reference, limits: Limits) -> Burst | None:
 def _price(
     asked: Reference, kind: DiskType, size: SizeRow | None, limits: Limits
 ) -> tuple[Price | None, str]:
-    """The price, or why there is none."""
+    """Returns the price, or the reason why it is unknown."""
     if asked.burst == "on-demand":
-        return None, "No price: the fee for on-demand burst is not in the catalogue."
+        return None, "No price: the fee for on-demand burst is not in the catalog."
     if asked.performance_plus:
-        return None, "No price: that of performance plus is not in the catalogue."
+        return None, "No price: that of performance plus is not in the catalog."
     row: PriceRow | None = prices.pick((size.prices if size else ()) or kind.prices, asked.region)
     if row is None:
         of = f" for {asked.region}" if asked.region else ""
-        return None, f"No price{of} in the catalogue."
+        return None, f"No price{of} in the catalog."
     gib = limits_of.whole_gib((size.size_bytes if size else asked.size_bytes) or 0)
     amount = prices.monthly(row, gib, limits.iops, limits.bytes_per_s, asked.operations_per_month)
     if amount is None:

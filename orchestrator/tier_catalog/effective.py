@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from orchestrator import units
 from orchestrator.errors import Mistake
 from orchestrator.model import Burst, Tier
-from orchestrator.strict_yaml import refused
+from orchestrator.planning.strict_yaml import refused
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog.choosing import Chosen
 from orchestrator.tier_catalog.limits import BurstLimits, Limits, lower
@@ -47,7 +47,7 @@ class Effective:
     burst_bytes_per_s: Cap
 
     def warnings(self) -> Iterator[str]:
-        """A sentence for every limit that is bought with the disks and lost in the VM."""
+        """One sentence for every limit of the disks that the VM's own limit makes useless."""
         for what, cap in (
             ("IOPS", self.iops),
             ("throughput", self.bytes_per_s),
@@ -134,7 +134,7 @@ def bound(tier: Tier, on_vm: Effective) -> Tier:
 
 
 def _caps(vm: VmSize, disk_type: str | None, disks: int) -> Limits:
-    """What the VM lets through. A type that it has no figures for passes unlimited (unknown)."""
+    """Returns the VM's caps. A type without figures is not limited, because unknown is not zero."""
     name = (disk_type or "").partition("/")[2]
     caps = vm.uncached or vm.by_type.get(name)
     if caps is None:

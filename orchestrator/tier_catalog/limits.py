@@ -167,21 +167,6 @@ def bucket(base: float, peak: float, duration_s: float) -> float:
     return (peak - base) * duration_s
 
 
-def refill_s(base: float, peak: float, duration_s: float) -> float:
-    """How long an idle disk takes to fill an empty bucket, which fills at the base rate."""
-    return bucket(base, peak, duration_s) / base
-
-
-def achievable_iops(iops: float, bytes_per_s: float, block_bytes: int, unit_bytes: int) -> float:
-    """I/Os per second that both limits let through at one block size."""
-    return min(iops / math.ceil(block_bytes / unit_bytes), bytes_per_s / block_bytes)
-
-
-def crossover_bytes(iops: float, bytes_per_s: float) -> float:
-    """The block size from which on throughput is the limit and no longer IOPS."""
-    return bytes_per_s / iops
-
-
 def _on(line: Line, gib: int) -> float:
     value = line.base + line.per_gib * gib
     return value if line.max is None else min(line.max, value)

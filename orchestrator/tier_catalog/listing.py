@@ -1,4 +1,4 @@
-"""The catalogue as plain rows for `tierbench tiers`: filtered, in base units, ready for a table.
+"""The catalog as plain rows for `tierbench tiers`: filtered, in base units, ready for a table.
 
 Filters hold against what a row can be bought with: its largest size, its highest provisioning.
 """
@@ -96,7 +96,7 @@ def tiers(
     """
     known = sorted({provider_of(name) for name in catalog.types})
     if provider is not None and provider not in known:
-        raise UsageError(f"unknown provider {provider!r}; there is {', '.join(known)}")
+        raise UsageError(f"unknown provider {provider!r}; known: {', '.join(known)}")
     return tuple(
         row
         for row in _rows(catalog)
@@ -205,7 +205,7 @@ def _by_size(
 
 
 def _most(full: str, rule: LinearRule, catalog: Catalog) -> Limits:
-    """The type's own maximum, or what the largest VM in the catalogue lets through."""
+    """The type's own maximum, or what the largest VM in the catalog lets through."""
     name = full.partition("/")[2]
     caps = [vm.by_type[name] for vm in catalog.vms.values() if name in vm.by_type]
     rates = [cap.bytes_per_s for cap in caps if cap.bytes_per_s is not None]

@@ -6,10 +6,13 @@ monthly = per disk + GiB × price + steps above the free IOPS + steps above the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from orchestrator.model import Price
 from orchestrator.tier_catalog.rows import UNIT_BYTES, PriceRow, Step
+
+UNPLACED = ("", "not stated")  # regions that name none
 
 
 def monthly(
@@ -38,8 +41,33 @@ def monthly(
 
 
 def pick(rows: Sequence[PriceRow], region: str | None) -> PriceRow | None:
-    """The row of the region, or the first where none is asked for."""
+    """Picks the price of the region, or the first if no region is named; `unlike` then tells if it
+    may be compared with another tier's."""
     return next((row for row in rows if region in (None, row.region)), None)
+
+
+def unlike(stated: Sequence[Price | None]) -> str:
+    """Explains why prices cannot be compared; an empty text if they can.
+
+    They can where all are of one currency and one region, each with its date, or all without a
+    date but from one and the same source.
+    """
+    known = [price for price in stated if price is not None]
+    if len(known) < len(stated):
+        return "Prices are missing"
+    lists = {
+        (price.currency, price.region, "" if _dated(price.as_of) else price.source)
+        for price in known
+    }
+    placed = all(price.region not in UNPLACED for price in known)
+    if len(known) < 2 or (len(lists) == 1 and placed):
+        return ""
+    named = dict.fromkeys(f"{p.currency}, {p.region}, {p.as_of}" for p in known)
+    return f"Prices are not of one list ({'; '.join(named)})"
+
+
+def _dated(as_of: str) -> bool:
+    return re.search(r"\b(19|20)\d\d\b", as_of) is not None
 
 
 def stated(row: PriceRow, amount: float) -> Price:

@@ -1,4 +1,4 @@
-"""Catalogue texts → Catalog: every mistake of every file at once, names looked up with a hint."""
+"""Catalog texts → Catalog: every mistake of every file at once, names looked up with a hint."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.strict_yaml import parse, refused, validate
+from orchestrator.planning.strict_yaml import parse, refused, validate
 from orchestrator.tier_catalog.rows import CatalogFile, DiskType, SizeRow, Source, VmSize
 
 _UNREADABLE = Source(text="?", as_of="?")

@@ -1,4 +1,4 @@
-"""What a catalogue file may hold, as frozen records: disk types, prices, VM sizes.
+"""What a catalog file may hold, as frozen records: disk types, prices, VM sizes.
 
 YAML says `throughput: 125MB/s`, the records say `bytes_per_s`. Numbers with a `unit` beside them
 (the coefficients of a rule) are in that unit, as the vendor writes them. What a source does not
@@ -27,17 +27,17 @@ GIB = 2**30
 TIB = 2**40
 UNIT_BYTES = {"MB/s": 10**6, "MiB/s": 2**20}
 
-Positive = Annotated[int, Field(gt=0)]
+Positive = Annotated[int, Field(gt=0, lt=units.MOST)]
 Amount = Annotated[float, Field(ge=0)]
 Bytes = Annotated[int, BeforeValidator(units.parse_bytes), Field(gt=0)]
 BytesPerS = Annotated[int, BeforeValidator(units.parse_bytes_per_s), Field(gt=0)]
 Seconds = Annotated[float, BeforeValidator(units.parse_seconds), Field(gt=0)]
-Text = Annotated[str, BeforeValidator(str), Field(min_length=1)]  # a bare date is read as one
+Text = Annotated[str, BeforeValidator(units.as_text), Field(min_length=1)]
 Unit = Literal["MB/s", "MiB/s"]
 
 
 class Row(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Source(Row):
@@ -52,9 +52,9 @@ class Source(Row):
 
 def _cited(value: object, info: ValidationInfo) -> object:
     known: Mapping[str, Source] = info.context or {}
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise ValueError(f"unknown source; `sources` has {', '.join(sorted(known)) or 'none'}")
-    return known[str(value)]
+    return known[value]
 
 
 Cited = Annotated[Source, BeforeValidator(_cited)]

@@ -32,7 +32,7 @@ class Parameters:
 
 
 def fixed(name: str, asked: Parameters) -> Iterator[Found]:
-    """A fixed size takes no parameters."""
+    """Checks that a fixed size is given no parameters."""
     for key, value in _given(asked):
         if value is not None:
             yield key, f"cannot be set: {name} has fixed limits"
@@ -52,7 +52,7 @@ def next_size(kind: DiskType, size_bytes: int) -> tuple[str, SizeRow] | None:
 
 
 def by_size(name: str, kind: DiskType, asked: Parameters) -> Iterator[Found]:
-    """A type whose limits follow from its size takes the size alone."""
+    """Checks that a type whose limits follow from its size is given the size alone."""
     for key, value in _given(asked)[1:]:
         if value is not None:
             yield key, f"cannot be set: the limits of {name} follow from its size"
@@ -60,7 +60,7 @@ def by_size(name: str, kind: DiskType, asked: Parameters) -> Iterator[Found]:
 
 
 def provisioned(name: str, kind: DiskType, rule: Provisioned, asked: Parameters) -> Iterator[Found]:
-    """Size, IOPS and throughput within the type's rules."""
+    """Checks size, IOPS and throughput against the type's rules."""
     sizes = list(_size(name, kind, rule.size, asked))
     yield from sizes
     iops = asked.iops or rule.iops.included

@@ -1,7 +1,8 @@
 """Ways to make a disk tier true: one file each, and one line here."""
 
-from orchestrator.protocols import TierMechanism
+from orchestrator.parts import TierMechanism
 from orchestrator.tiers.cgroup import CgroupTier
+from orchestrator.tiers.dry import DryTier
 from orchestrator.tiers.emulated import EmulatedTier
 from orchestrator.tiers.existing import ExistingTier
 from orchestrator.tiers.mounted import MountedTier
@@ -15,4 +16,5 @@ def tier_mechanisms() -> dict[str, TierMechanism]:
         "mounted": MountedTier(),
         "existing": ExistingTier(),
         "none": UnlimitedTier(),
+        "dry": DryTier(),
     }

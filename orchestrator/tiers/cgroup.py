@@ -1,6 +1,6 @@
-"""The control group's limits on a block device, put there by Docker: approximate, and said so.
+"""The control group's limits on a block device, put there by the platform: approximate, as it says.
 
-Without `path` the device is a loop device over an image of ours (as the emulated tier's, but
+Without `path` the device is a loop device over a file of ours (as the emulated tier's, but
 without its server), so data sets are restored. With `path` it is the real disk mounted there.
 Every container that mounts the volume carries the limits; they are read back when it has started
 (`containers`). docs/TIERS.md lists what such limits cannot do.
@@ -14,15 +14,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator import images as our_images
 from orchestrator.errors import RunError, UnavailableError, UsageError
 from orchestrator.model import DeviceCap, Gate, Tier, Volume
-from orchestrator.protocols import World
-from orchestrator.tiers import gate as truth
-from orchestrator.tiers import mounted, served, strain
+from orchestrator.parts import Disks
+from orchestrator.platforms import own_images as our_images
+from orchestrator.powers import Machine, World
+from orchestrator.tiers.common import disk_server, host_load, real_disk
+from orchestrator.tiers.common import truth_gate as truth
 
 _GATE_BYTES = 2 * 2**30
 _LOSETUP_S = 10.0
+_GROUPS = "/sys/fs/cgroup"
 # The kernel hands out requests in slices of 0.1 s: a shorter window is off by up to one of them.
 _QUICK = replace(truth.QUICK, runtime="2500ms")
 _BLIND = (
@@ -38,116 +40,123 @@ _BLIND_V2 = "version 2: buffered writes are throttled on ext4, XFS, Btrfs and F2
 class CgroupTier:
     name = "cgroup"
 
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._said: dict[str, Any] = {}
-
     def check(self, tier: Tier, world: World) -> None:
-        our_images.need(world.root, "disk", world.containers)
-        version(self._root)
+        our_images.need(world.root, "disk", world.platform)
         if not tier.iops and not tier.bytes_per_s:
             raise UsageError(
                 f"{tier.name}: `enforcement: cgroup` limits IOPS and bytes/s; none is declared",
                 advice="give `iops` or `throughput`, or use `enforcement: none`",
             )
         if tier.path:
-            mounted.believable(tier, 0, self._root)
+            real_disk.believable(tier, 0, world.machine)
         else:
-            served.need_kernel((("/dev/loop-control", "loop"),), self._root)
+            disk_server.need_kernel((("/dev/loop-control", "loop"),), world.machine)
+        version(world.machine)
 
-    def keeps_images(self, tier: Tier) -> bool:
+    def restores(self, tier: Tier) -> bool:
         return not tier.path
+
+    def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
+        return real_disk.places(tier, nodes) if tier.path else disk_server.places(nodes, world)
 
     def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
         if tier.path:
             return None
         image = our_images.tag(world.root, "disk")
-        return {"mechanism": self.name, "image": image, "version": version(self._root)}
-
-    def facts(self) -> Mapping[str, Any]:
-        number = version(self._root)
-        return {
-            "mechanism": "control-group limits",
-            "approximate": True,
-            "cgroup_version": number,
-            "blind_spots": [*_BLIND, _BLIND_V1 if number == 1 else _BLIND_V2],
-            **self._said,
-        }
+        return {"mechanism": self.name, "image": image, "version": version(world.machine)}
 
     @contextmanager
     def attached(
-        self, tier: Tier, sizes_bytes: Sequence[int], images: Sequence[Path] | None, world: World
-    ) -> Iterator[tuple[Volume, ...]]:
+        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
+    ) -> Iterator[Disks]:
         if tier.path:
-            with self._on_real_disk(tier, sizes_bytes, world) as volumes:
-                yield volumes
+            with self._on_real_disk(tier, sizes_bytes, world) as disks:
+                yield disks
             return
         folder = world.cache / "disks"
         with (
-            served.copied(folder, sizes_bytes, images, world) as copies,
-            self._on_images(tier, copies, world) as volumes,
+            disk_server.copied(folder, sizes_bytes, snapshots, world) as copies,
+            self._on_files(tier, copies, world) as disks,
         ):
-            yield tuple(replace(one, restored=images is not None) for one in volumes)
+            yield disk_server.for_one_run(disks, restored=snapshots is not None)
 
     @contextmanager
     def loading(
-        self, sizes_bytes: Sequence[int], images: Sequence[Path], world: World
+        self, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
     ) -> Iterator[tuple[Volume, ...]]:
-        served.create(images, sizes_bytes, world)
-        with served.volumes("raw", images, {}, world) as (volumes, _):
-            yield volumes
+        disk_server.create(snapshots, sizes_bytes, world)
+        with disk_server.devices("raw", snapshots, {}, world) as disks:
+            yield disks.volumes
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """The rates only: what a control group does not do is measured and not judged."""
         rates = replace(tier, burst=None, read_latency_s=None, write_latency_s=None)
         # The block layer counts a request once, however large.
         rates = replace(rates, io_unit_bytes=2**30)
-        with self._for_gate(tier, world) as volume:
-            before = strain.read(volume, world, self._root)
+        with self._for_gate(tier, world) as disks:
+            (volume,) = disks.volumes
+            before = host_load.read(volume, world)
             taken = truth.take(
                 rates,
                 volume,
-                self.facts(),
+                disks.facts,
                 world,
                 effort=truth.THOROUGH if thorough else _QUICK,
                 caps_total=False,
             )
-            since = strain.since(before, strain.read(volume, world, self._root))
+            since = host_load.since(before, host_load.read(volume, world))
             return replace(taken, device={**taken.device, **since})
 
     @contextmanager
-    def _for_gate(self, tier: Tier, world: World) -> Iterator[Volume]:
+    def _for_gate(self, tier: Tier, world: World) -> Iterator[Disks]:
         if tier.path:
-            with self._on_real_disk(tier, [_GATE_BYTES], world) as (volume,):
-                yield volume
+            with self._on_real_disk(tier, [_GATE_BYTES], world) as disks:
+                yield disks
             return
-        image = world.cache / "disks" / "gate.img"
-        with served.scratch([image]):
-            served.create([image], [_GATE_BYTES], world)
-            with self._on_images(tier, [image], world) as (volume,):
-                yield volume
+        file = world.cache / "disks" / "gate.img"
+        with disk_server.scratch([file]):
+            disk_server.create([file], [_GATE_BYTES], world)
+            with self._on_files(tier, [file], world) as disks:
+                yield disks
 
     @contextmanager
-    def _on_images(
-        self, tier: Tier, images: Sequence[Path], world: World
-    ) -> Iterator[tuple[Volume, ...]]:
-        with served.volumes("raw", images, {}, world) as (volumes, said):
-            for volume in volumes:
-                _bypass_cache(volume, world, self._root)
-            self._said = {"device": said["device"], "direct_io": True, "kernel": said["kernel"]}
-            yield tuple(replace(one, caps=(cap(tier, one.device),)) for one in volumes)
+    def _on_files(self, tier: Tier, files: Sequence[Path], world: World) -> Iterator[Disks]:
+        with disk_server.devices("raw", files, {}, world) as disks:
+            for volume in disks.volumes:
+                _bypass_cache(volume, world)
+            facts = {
+                **described(world.machine),
+                "device": disks.facts["device"],
+                "direct_io": True,
+                "write_cache": "write through",
+                "kernel": disks.facts["kernel"],
+            }
+            yield Disks(tuple(_capped(tier, one, one.device) for one in disks.volumes), facts)
 
     @contextmanager
     def _on_real_disk(
         self, tier: Tier, sizes_bytes: Sequence[int], world: World
-    ) -> Iterator[tuple[Volume, ...]]:
-        real = mounted.MountedTier(self._root)
-        with real.attached(tier, sizes_bytes, None, world) as volumes:
-            facts = real.facts()
-            self._said = {name: facts[name] for name in facts if name != "mechanism"}
+    ) -> Iterator[Disks]:
+        with real_disk.attached(tier, sizes_bytes, world) as disks:
             # A partition cannot be limited, only the disk that holds it.
-            whole = f"/dev/{facts['disk']}"
-            yield tuple(replace(one, caps=(cap(tier, whole),)) for one in volumes)
+            whole = f"/dev/{disks.facts['disk']}"
+            volumes = tuple(_capped(tier, one, whole) for one in disks.volumes)
+            yield Disks(volumes, {**disks.facts, **described(world.machine)})
+
+
+def described(machine: Machine) -> dict[str, Any]:
+    """What a reader must know of control-group limits."""
+    number = version(machine)
+    return {
+        "mechanism": "control-group limits",
+        "approximate": True,
+        "cgroup_version": number,
+        "blind_spots": [*_BLIND, _BLIND_V1 if number == 1 else _BLIND_V2],
+    }
+
+
+def _capped(tier: Tier, volume: Volume, device: str) -> Volume:
+    return replace(volume, caps=(cap(tier, device),))
 
 
 def cap(tier: Tier, device: str) -> DeviceCap:
@@ -155,13 +164,12 @@ def cap(tier: Tier, device: str) -> DeviceCap:
     return DeviceCap(device, tier.iops, tier.iops, tier.bytes_per_s, tier.bytes_per_s)
 
 
-def version(root: Path = Path("/")) -> int:
+def version(machine: Machine) -> int:
     """1 or 2: the hierarchy that limits block devices here. UnavailableError where none does."""
-    groups = root / "sys/fs/cgroup"
-    if (groups / "blkio/blkio.throttle.read_iops_device").exists():
+    if machine.exists(f"{_GROUPS}/blkio/blkio.throttle.read_iops_device"):
         return 1
-    controllers = groups / "cgroup.controllers"
-    if controllers.exists() and "io" in controllers.read_text().split():
+    controllers = f"{_GROUPS}/cgroup.controllers"
+    if machine.exists(controllers) and "io" in machine.read(controllers).split():
         return 2
     raise UnavailableError(
         "no control group here limits block devices (`blkio.throttle` or `io.max`)",
@@ -169,15 +177,20 @@ def version(root: Path = Path("/")) -> int:
     )
 
 
-def _bypass_cache(volume: Volume, world: World, root: Path) -> None:
-    """Direct I/O from the loop device to its image: the host's page cache is not the disk."""
-    container = volume.server.container if volume.server else None
-    done = world.containers.exec(
-        container or "", ("losetup", "--direct-io=on", volume.device), timeout_s=_LOSETUP_S
+def _bypass_cache(volume: Volume, world: World) -> None:
+    """Direct I/O from the loop device to its file: the host's page cache is not the disk."""
+    container = (volume.server.container if volume.server else None) or ""
+    done = world.platform.exec(
+        container, ("losetup", "--direct-io=on", volume.device), timeout_s=_LOSETUP_S
     )
-    state = root / "sys/block" / Path(volume.device).name / "loop/dio"
-    if done.exit_code != 0 or (state.exists() and state.read_text().strip() != "1"):
+    state, machine = f"/sys/block/{Path(volume.device).name}/loop/dio", world.machine
+    if done.exit_code != 0 or (machine.exists(state) and machine.read(state).strip() != "1"):
         raise RunError(
             f"{volume.device} does not bypass the host's page cache: {done.err.strip()}",
             advice="put the cache (TIERBENCH_CACHE) on a file system with direct I/O",
         )
+    done = world.platform.exec(
+        container, ("device", "through", volume.device), timeout_s=_LOSETUP_S
+    )
+    if done.exit_code != 0:
+        raise RunError(f"flushes of {volume.device} would count as writes: {done.err.strip()}")

@@ -1,25 +1,27 @@
 """A block device that behaves like the tier: IOPS, bytes/s, burst credit and latency.
 
-One container of docker/disk/ per node serves one image file as one loop device (`served`). The
-image is a file: a copy of it is a copy of the loaded data set.
+One container of our image `disk` per node serves one file as one loop device (`disk_server`): a
+copy of the file is a copy of the loaded data set.
 Needs FUSE and loop devices in the kernel, and a container that may mount.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator import images as our_images
-from orchestrator.errors import GateError, UsageError
+from orchestrator.errors import GateError, TierbenchError, UsageError
 from orchestrator.model import Gate, Tier, Volume
-from orchestrator.protocols import World
-from orchestrator.tiers import gate as truth
-from orchestrator.tiers import served, strain
+from orchestrator.parts import Disks
+from orchestrator.platforms import own_images as our_images
+from orchestrator.powers import World
+from orchestrator.tiers.common import disk_server, host_load
+from orchestrator.tiers.common import truth_gate as truth
 
 GATE_BYTES = 2 * 2**30
 _MICRO = 1e6
@@ -40,60 +42,51 @@ CHANGEABLE = (
 class EmulatedTier:
     name = "emulated"
 
-    def __init__(self) -> None:
-        self._served: dict[str, Any] = {}
-
     def check(self, tier: Tier, world: World) -> None:
-        our_images.need(world.root, "disk", world.containers)
-        served.need_kernel((("/dev/fuse", "fuse"), ("/dev/loop-control", "loop")))
+        our_images.need(world.root, "disk", world.platform)
+        needed = (("/dev/fuse", "fuse"), ("/dev/loop-control", "loop"))
+        disk_server.need_kernel(needed, world.machine)
         _check_limits(tier)
 
-    def keeps_images(self, tier: Tier) -> bool:
+    def restores(self, tier: Tier) -> bool:
         return True
+
+    def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
+        return disk_server.places(nodes, world)
 
     def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
         return {"mechanism": self.name, "image": our_images.tag(world.root, "disk")}
 
-    def facts(self) -> Mapping[str, Any]:
-        return dict(self._served)
-
     @contextmanager
     def attached(
-        self, tier: Tier, sizes_bytes: Sequence[int], images: Sequence[Path] | None, world: World
-    ) -> Iterator[tuple[Volume, ...]]:
+        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
+    ) -> Iterator[Disks]:
         folder = world.cache / "disks"
         with (
-            served.copied(folder, sizes_bytes, images, world) as copies,
-            self._devices("serve", copies, limits_of(tier), world) as volumes,
+            disk_server.copied(folder, sizes_bytes, snapshots, world) as copies,
+            disk_server.devices("serve", copies, limits_of(tier), world) as disks,
         ):
-            yield tuple(replace(one, restored=images is not None) for one in volumes)
+            yield disk_server.for_one_run(disks, restored=snapshots is not None)
 
     @contextmanager
     def loading(
-        self, sizes_bytes: Sequence[int], images: Sequence[Path], world: World
+        self, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
     ) -> Iterator[tuple[Volume, ...]]:
-        served.create(images, sizes_bytes, world)
-        with self._devices("raw", images, {}, world) as volumes:
-            yield volumes
+        disk_server.create(snapshots, sizes_bytes, world)
+        with disk_server.devices("raw", snapshots, {}, world) as disks:
+            yield disks.volumes
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
-        image = world.cache / "disks" / "gate.img"
-        with served.scratch([image]):
-            served.create([image], [GATE_BYTES], world)
+        file = world.cache / "disks" / "gate.img"
+        with disk_server.scratch([file]):
+            disk_server.create([file], [GATE_BYTES], world)
             base = replace(tier, burst=None)
-            with self._devices("serve", [image], limits_of(base), world) as (volume,):
-                before = strain.read(volume, world)
-                taken = truth.take(tier, volume, self._served, world, thorough=thorough)
-                since = strain.since(before, strain.read(volume, world))
+            with disk_server.devices("serve", [file], limits_of(base), world) as disks:
+                (volume,) = disks.volumes
+                before = host_load.read(volume, world)
+                taken = truth.take(tier, volume, disks.facts, world, thorough=thorough)
+                since = host_load.since(before, host_load.read(volume, world))
                 return replace(taken, device={**taken.device, **since})
-
-    @contextmanager
-    def _devices(
-        self, verb: str, images: Sequence[Path], limits: served.Limits, world: World
-    ) -> Iterator[tuple[Volume, ...]]:
-        with served.volumes(verb, images, limits, world) as (volumes, said):
-            self._served = said
-            yield volumes
 
 
 def limits_of(tier: Tier) -> dict[str, int | float]:
@@ -145,6 +138,48 @@ def _check_limits(tier: Tier) -> None:
             raise UsageError(f"{tier.name}: burst.{name} is {peak}, not above its base of {base}")
 
 
+def change_all(
+    platform: Sequence[str],
+    limits: Mapping[str, float],
+    keep: Callable[[str, str, Mapping[str, float]], None],
+    world: World,
+) -> Mapping[str, float]:
+    """Changes limits of running devices, of all or of none; returns what each now enforces.
+
+    `keep` is told of each change before it is made ("set"), so that no kill can hide one, and of
+    what is in force again where it was not ("refused", "undone"). Raises as `change` does.
+    """
+    _check_changes(limits)
+    before = [(one, disk_server.ask(one, ("limits",), world)) for one in platform]
+    enforced: Mapping[str, float] = {}
+    changed: list[tuple[str, dict[str, float]]] = []
+    for container, held in before:
+        had = {name: float(held[name]) for name in limits if name in held}
+        keep(container, "set", limits)
+        try:
+            enforced = change(container, limits, world)
+        except UsageError:
+            keep(container, "refused", had)
+            _undo(changed, keep, world)
+            raise
+        except TierbenchError:  # it may have been changed all the same
+            _undo([*changed, (container, had)], keep, world)
+            raise
+        changed.append((container, had))
+    return enforced
+
+
+def _undo(
+    changed: Sequence[tuple[str, dict[str, float]]],
+    keep: Callable[[str, str, Mapping[str, float]], None],
+    world: World,
+) -> None:
+    for container, had in changed:
+        with contextlib.suppress(TierbenchError):  # it stays "set" in what was kept
+            change(container, had, world)
+            keep(container, "undone", had)
+
+
 def change(container: str, limits: Mapping[str, float], world: World) -> Mapping[str, float]:
     """Changes limits of the running device that `container` serves; returns all it now enforces.
 
@@ -152,6 +187,22 @@ def change(container: str, limits: Mapping[str, float], world: World) -> Mapping
     nothing. UsageError for a name that cannot be changed or a number that is none; RunError where
     the device refuses them; GateError where it then enforces something else.
     """
+    _check_changes(limits)
+    words = [f"{name}={disk_server.plain(float(value))}" for name, value in limits.items()]
+    disk_server.ask(container, ("set", *words), world)
+    running = disk_server.ask(container, ("limits",), world)
+    # How full the bucket was set is a moment, not a limit that is kept.
+    kept = {name: value for name, value in limits.items() if name != "burst_start"}
+    disk_server.read_back(kept, running)
+    for name in kept:
+        if name not in running:
+            raise GateError(f"the disk {container} does not say what {name} is now")
+    return {name: float(value) for name, value in running.items()}
+
+
+def _check_changes(limits: Mapping[str, float]) -> None:
+    if not limits:
+        raise UsageError("no limit was given", advice="for example `iops=4000 bytes_per_s=1e8`")
     for name, value in limits.items():
         if name not in CHANGEABLE:
             raise UsageError(
@@ -160,15 +211,3 @@ def change(container: str, limits: Mapping[str, float], world: World) -> Mapping
             )
         if not math.isfinite(value) or value < 0:
             raise UsageError(f"{name}={value}: a limit is a number of 0 (none) or more")
-    words = [f"{name}={served.plain(float(value))}" for name, value in limits.items()]
-    if not words:
-        raise UsageError("no limit was given", advice="for example `iops=4000 bytes_per_s=1e8`")
-    served.ask(container, ("set", *words), world)
-    running = served.ask(container, ("limits",), world)
-    # How full the bucket was set is a moment, not a limit that is kept.
-    kept = {name: value for name, value in limits.items() if name != "burst_start"}
-    served.read_back(kept, running)
-    for name in kept:
-        if name not in running:
-            raise GateError(f"the disk {container} does not say what {name} is now")
-    return {name: float(value) for name, value in running.items()}

@@ -1,18 +1,18 @@
-"""No tier: a plain Docker volume on this machine's own disk, neither limited nor verified.
+"""No tier: a plain volume on this machine's own disk, neither limited nor verified.
 
 For looking at a database or a load generator by itself; it says nothing about any disk tier.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 from orchestrator.errors import UsageError
 from orchestrator.model import Gate, Tier, Volume
-from orchestrator.protocols import World
+from orchestrator.parts import Disks
+from orchestrator.powers import World
 
 
 class UnlimitedTier:
@@ -25,31 +25,17 @@ class UnlimitedTier:
                 advice="take the limits out, or use `enforcement: emulated`",
             )
 
-    def keeps_images(self, tier: Tier) -> bool:
-        return False
-
-    def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
-        return None  # nothing is measured
-
-    def facts(self) -> Mapping[str, Any]:
-        return {"mechanism": "none: this machine's own disk, its page cache included"}
-
     @contextmanager
     def attached(
-        self, tier: Tier, sizes_bytes: Sequence[int], images: Sequence[Path] | None, world: World
-    ) -> Iterator[tuple[Volume, ...]]:
+        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
+    ) -> Iterator[Disks]:
         with ExitStack() as up:
-            names = [f"tierbench-node-{number}" for number in range(1, len(sizes_bytes) + 1)]
+            names = [f"{world.scope}-node-{number}" for number in range(1, len(sizes_bytes) + 1)]
             for name in names:
-                up.enter_context(world.containers.volume(name, "", ""))
-            yield tuple(Volume(name, "", restored=False) for name in names)
-
-    @contextmanager
-    def loading(
-        self, sizes_bytes: Sequence[int], images: Sequence[Path], world: World
-    ) -> Iterator[tuple[Volume, ...]]:
-        raise NotImplementedError("a plain volume keeps no images; keeps_images() says so")
-        yield
+                up.enter_context(world.platform.volume(name, "", ""))
+            volumes = tuple(Volume(name, "", restored=False, kept=False) for name in names)
+            said = "none: this machine's own disk, its page cache included"
+            yield Disks(volumes, {"mechanism": said})
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         return Gate(tier=tier.name, taken_s=world.clock.now(), checks=())

@@ -25,14 +25,17 @@ from typing import Any
 
 from rich.console import Console
 
-from orchestrator import campaign, catalogue, host
-from orchestrator.console import ConsoleTell
+from orchestrator.cli import campaign
+from orchestrator.cli.console import ConsoleProgress
 from orchestrator.model import Tier
-from orchestrator.protocols import World
+from orchestrator.planning import project_files
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.powers import World
 from orchestrator.tier_catalog import choose
-from orchestrator.tiers import emulated, gate, served, strain
+from orchestrator.tiers import emulated
+from orchestrator.tiers.common import disk_server, expected, host_load, truth_gate
+from tests import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 LATENCIES_S = (0.0003, 0.0005, 0.001, 0.002, 0.005, 0.010)
 BURST = {"iops": 500.0, "iops_burst": 3500.0, "iops_burst_length": 3.0}
 CPU_IOPS = (1_100, 5_000, 10_000)
@@ -78,7 +81,7 @@ class Bench:
 
     world: World
     disk: str
-    fio: gate.Fio
+    fio: truth_gate.Fio
 
     def limits(self, **wanted: float) -> None:
         emulated.change(self.disk, {**NO_LIMITS, **wanted}, self.world)
@@ -91,13 +94,13 @@ class Bench:
         return found
 
     def stats(self) -> dict[str, Any]:
-        return served.ask(self.disk, ("stats",), self.world)
+        return disk_server.ask(self.disk, ("stats",), self.world)
 
     def record(self, figure: Figure, measure: Callable[[], float]) -> None:
         """One repeat, with the CPU of the whole machine meanwhile."""
-        before = strain.cpu_ticks()
+        before = host_load.cpu_ticks(self.world.machine)
         figure.values.append(measure())
-        after = strain.cpu_ticks()
+        after = host_load.cpu_ticks(self.world.machine)
         passed = max(1.0, after[1] - before[1])
         figure.host_cpu_pct.append(100 * (after[0] - before[0]) / passed)
 
@@ -105,9 +108,10 @@ class Bench:
 @contextmanager
 def bench(world: World) -> Iterator[Bench]:
     tier = Tier("bench", "bench", "emulated", None, None)
-    with emulated.EmulatedTier().attached(tier, [DISK_BYTES], None, world) as (volume,):
+    with emulated.EmulatedTier().attached(tier, [DISK_BYTES], None, world) as disks:
+        (volume,) = disks.volumes
         assert volume.server is not None and volume.server.container is not None
-        with gate.fio_on(volume, world) as fio:
+        with truth_gate.fio_on(volume, world) as fio:
             fio.run("prepare", {"SIZE": "512m"})
             yield Bench(world, volume.server.container, fio)
 
@@ -128,12 +132,12 @@ def rows(disk: Bench, count: int) -> Iterator[Step]:
         def measure_iops(tier: Tier = tier, wanted: dict[str, float] = wanted) -> float:
             disk.limits(**wanted)
             seconds = min(3.0, max(0.8, 1_000 / (tier.iops or 1)))
-            done = disk.job(seconds, IODEPTH=gate.depth(tier))
-            return gate.bytes_per_s(done) / gate.IOPS_BLOCK_BYTES
+            done = disk.job(seconds, IODEPTH=expected.depth(tier))
+            return truth_gate.bytes_per_s(done) / truth_gate.IOPS_BLOCK_BYTES
 
         def measure_rate(wanted: dict[str, float] = wanted) -> float:
             disk.limits(**wanted)
-            return gate.bytes_per_s(disk.job(1.0, RW="read", BS="256k", IODEPTH=32))
+            return truth_gate.bytes_per_s(disk.job(1.0, RW="read", BS="256k", IODEPTH=32))
 
         yield Figure(f"{tier.title}: {iops:,.0f} IOPS", iops, "1/s", RATE), measure_iops
         reachable = min(rate, iops * 262_144)
@@ -143,7 +147,7 @@ def rows(disk: Bench, count: int) -> Iterator[Step]:
 
 def catalogue_tiers(count: int) -> list[Tier]:
     """Fixed sizes of the catalogue that differ in their limits, `count` of them."""
-    rows = catalogue.catalog(ROOT)
+    rows = project_files.catalog(ROOT)
     found: dict[tuple[int, int], Tier] = {}
     for name, kind, _ in rows.sizes():
         if kind.emulate:
@@ -163,7 +167,7 @@ def mix(disk: Bench) -> Iterator[Step]:
         def measure(iops: int = iops) -> float:
             disk.limits(iops=iops, read_latency_us=1000, write_latency_us=1000)
             done = disk.job(1.0, RW="randrw", READ_PCT=50, IODEPTH=32)
-            return gate.bytes_per_s(done) / gate.IOPS_BLOCK_BYTES
+            return truth_gate.bytes_per_s(done) / truth_gate.IOPS_BLOCK_BYTES
 
         yield Figure(f"50/50 mix against {iops:,} IOPS in total", iops, "1/s", RATE), measure
 
@@ -179,14 +183,14 @@ def latency(disk: Bench) -> Iterator[Step]:
 
         def measure(seconds: float = seconds, way: str = way) -> float:
             wanted(seconds)
-            return gate.median_s(disk.job(0.8, "latency"), way)
+            return truth_gate.median_s(disk.job(0.8, "latency"), way)
 
         name = f"{way} latency, depth 1: {seconds * 1e3:g} ms"
         yield Figure(name, seconds, "s", LATENCY), measure
 
     def through_libaio() -> float:
         wanted(LATENCIES_S[0])
-        return gate.median_s(disk.job(0.8, IODEPTH=1), "read")
+        return truth_gate.median_s(disk.job(0.8, IODEPTH=1), "read")
 
     name = f"the same through libaio: {LATENCIES_S[0] * 1e3:g} ms"
     yield Figure(name, LATENCIES_S[0], "s"), through_libaio
@@ -213,7 +217,7 @@ def timeline(disk: Bench, seconds: float) -> list[tuple[float, float]]:
         f"for i in {{1..{round(seconds / 0.04)}}}; do device stats; sleep 0.04; done",
     )
     load.start()
-    done = disk.world.containers.exec(disk.disk, argv, timeout_s=60)
+    done = disk.world.platform.exec(disk.disk, argv, timeout_s=60)
     load.join()
     read = [json.loads(line) for line in done.out.splitlines()]
     return [(one["time_s"], one["read"]["ops"]) for one in read]
@@ -257,7 +261,7 @@ def cpu(disk: Bench) -> Iterator[Step]:
 def integrity(disk: Bench) -> Iterator[Step]:
     def measure() -> float:
         disk.limits(iops=float(INTEGRITY.iops or 0), bytes_per_s=float(INTEGRITY.bytes_per_s or 0))
-        settings = gate._verify_settings(INTEGRITY, gate.THOROUGH)
+        settings = truth_gate._verify_settings(INTEGRITY, truth_gate.THOROUGH)
         return float(disk.fio.verified(settings))
 
     yield Figure("integrity: 60 s at depth 64, 4K to 256K", 1.0, "", 0.0), measure
@@ -281,7 +285,7 @@ def run(world: World, repeats: int, count: int, only: tuple[str, ...]) -> list[F
             for figure, measure in chosen:
                 if figure.target_pct == 0.0 and repeat > 1:  # a minute; once is enough
                     continue
-                world.tell.step(f"round {repeat} of {repeats}: {figure.name}")
+                world.progress.step(f"round {repeat} of {repeats}: {figure.name}")
                 disk.record(figure, measure)
         return [figure for figure, _ in chosen]
 
@@ -296,19 +300,19 @@ def main() -> int:
     only = tuple(asked.only.split())
     if unknown := set(only) - set(ALL):
         parser.error(f"--only: {', '.join(unknown)}; there is {', '.join(ALL)}")
-    tell = ConsoleTell(Console(stderr=True))
+    progress = ConsoleProgress(Console(stderr=True))
     started = time.monotonic()
     cache = ROOT / ".cache" / "bench"
-    with campaign.powers(ROOT, cache, tell) as (world, _), host.only_one(campaign.LOCK):
+    with campaign.powers(ROOT, cache, progress) as (world, engine), campaign.alone(engine):
         figures = run(world, asked.repeats, asked.rows, only)
-    tell.done()
+    progress.done()
     print(f"{'figure':44} median         least     most")
     for figure in figures:
         print(figure.line())
-    machine = host.fingerprint()
+    machine = LocalMachine().facts()
     print(
-        f"\nratios are measured / declared; {machine['cpus']} × {machine['cpu_model']}, "
-        f"kernel {machine['kernel']}, {time.monotonic() - started:.0f} s"
+        f"\nratios are measured / declared; {machine.cpus} × {machine.cpu_model}, "
+        f"kernel {machine.kernel}, {time.monotonic() - started:.0f} s"
     )
     if asked.json:
         asked.json.write_text(json.dumps([asdict(figure) for figure in figures], indent=1))

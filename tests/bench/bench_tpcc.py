@@ -35,20 +35,25 @@ from typing import TypeVar
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator import campaign, catalogue, host
+from orchestrator.cli import campaign
+from orchestrator.cli.console import ConsoleProgress
 from orchestrator.collectors.cgroup import CgroupCollector
-from orchestrator.console import ConsoleTell
-from orchestrator.databases.postgresql import PostgreSQL, nodes
+from orchestrator.databases.postgresql import nodes
+from orchestrator.databases.postgresql.adapter import PostgreSQL
 from orchestrator.errors import UnavailableError
-from orchestrator.loadgens import bind, load_generators
+from orchestrator.load_generators import bind, load_generators
 from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize, Tier, Workload
-from orchestrator.protocols import World
+from orchestrator.planning import project_files
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.powers import World
 from orchestrator.tiers.unlimited import UnlimitedTier
+from tests import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 RECORDING_S = 12.0
 WAREHOUSES, TERMINALS, WARMUP_S, MEASURE_S = 4, 8, 5.0, 25.0
-SERVER = ClusterSpec("postgresql", 1, 1, NodeSize(float(host.cpu_count()), 4 * 2**30, 20 * 2**30))
+SERVER = ClusterSpec(
+    "postgresql", 1, 1, NodeSize(float(LocalMachine().facts().cpus), 4 * 2**30, 20 * 2**30)
+)
 NO_TIER = Tier("none", "no tier", "none", None, None)
 _SYSBENCH_RATE = re.compile(r"transactions: +\d+ +\(([\d.]+) per sec")
 _GO_TPC_COUNT = re.compile(r"^\[Summary\] (\w+) - Takes\(s\): ([\d.]+), Count: (\d+)", re.MULTILINE)
@@ -70,13 +75,16 @@ def main() -> int:
     asked = arguments.parse_args()
     repeats = asked.repeats
     console = Console()
-    tell = ConsoleTell(Console(stderr=True))
+    progress = ConsoleProgress(Console(stderr=True))
     costs: dict[str, list[Cost]] = {}
-    with campaign.powers(ROOT, ROOT / ".cache", tell) as (world, _), host.only_one(campaign.LOCK):
-        world.containers.sweep()
+    with (
+        campaign.powers(ROOT, ROOT / ".cache", progress) as (world, engine),
+        campaign.alone(engine),
+    ):
+        world.platform.sweep()
         if asked.recording:
             ratios = on_fresh_server(functools.partial(recording, repeats), world)
-            tell.done()
+            progress.done()
             console.print(
                 f"throughput, kept / not kept: {beside(ratios, [1.0], '')}, n = {repeats}"
             )
@@ -84,9 +92,9 @@ def main() -> int:
         programs = installed(world, console)
         for number in range(1, repeats + 1):
             for name, program in programs.items():
-                tell.note(f"repeat {number}/{repeats}: {name}")
+                progress.note(f"repeat {number}/{repeats}: {name}")
                 costs.setdefault(name, []).append(on_fresh_server(program, world))
-    tell.done()
+    progress.done()
     show(costs, console)
     return 0
 
@@ -111,18 +119,19 @@ def installed(world: World, console: Console) -> dict[str, Program]:
 
 
 def on_fresh_server(program: Callable[[Cluster, str, Path, World], T], world: World) -> T:
+    assert SERVER.node is not None
     with ExitStack() as up:
         sizes = [SERVER.node.disk_bytes]
-        volumes = up.enter_context(UnlimitedTier().attached(NO_TIER, sizes, None, world))
-        prefix = up.enter_context(world.containers.network("tierbench-bench"))
-        running = PostgreSQL().running(SERVER, volumes, "tierbench-bench", prefix, world)
+        disks = up.enter_context(UnlimitedTier().attached(NO_TIER, sizes, None, world))
+        network = up.enter_context(world.platform.network("tierbench-bench", 1))
+        running = PostgreSQL().running(SERVER, disks.volumes, network, world)
         cluster = up.enter_context(running)
         out = Path(up.enter_context(tempfile.TemporaryDirectory()))
         return program(cluster, "tierbench-bench", out, world)
 
 
 def workload(name: str | None) -> Workload:
-    _, (tpcc,) = catalogue.read(ROOT, [], ["tpcc"], "smoke")
+    _, (tpcc,) = project_files.read(ROOT, [], ["tpcc"], "smoke")
     tpcc = replace(
         tpcc,
         dataset=replace(tpcc.dataset, parameters={"warehouses": WAREHOUSES}),
@@ -201,7 +210,7 @@ def bare_copy(cluster: Cluster, network: str, out: Path, world: World) -> Cost:
 
 
 def cpu_seconds(client: Node) -> float:
-    readings = CgroupCollector(Path("/")).read([client], 0.0)
+    readings = CgroupCollector(LocalMachine()).read([client], 0.0)
     return next(one.value for one in readings if one.metric == "cpu_seconds_total")
 
 

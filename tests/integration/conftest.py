@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -13,34 +14,47 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from orchestrator import provision
-from orchestrator.clock import SystemClock
-from orchestrator.console import ConsoleTell
-from orchestrator.containers import DockerContainers
-from orchestrator.protocols import World
-from orchestrator.shell import SystemShell
+from orchestrator.cli import provision
+from orchestrator.cli.console import ConsoleProgress
+from orchestrator.platforms import own_images
+from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.powers import World
+from orchestrator.system.clock import SystemClock
+from orchestrator.system.shell import SystemShell
+from tests import ROOT
+from tests.integration import servers
 
-ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("TIERBENCH_CACHE") or ROOT / ".cache")
 HERE = Path(__file__).resolve().parent
 
 
 @pytest.fixture(scope="session")
-def engine() -> DockerContainers:
+def engine() -> DockerPlatform:
     """The engine with our images built; leftovers of an earlier, killed test run removed."""
-    tell = ConsoleTell(Console(stderr=True))
-    containers = provision.provide(ROOT, CACHE, SystemClock(), SystemShell(), tell)
-    containers.sweep()
-    return containers
+    progress = ConsoleProgress(Console(stderr=True))
+    platform = provision.provide(ROOT, CACHE, SystemClock(), SystemShell(), progress)
+    platform.sweep()
+    servers.sweep()
+    return platform
 
 
-def make_world(engine: DockerContainers) -> World:
-    tell = ConsoleTell(Console(stderr=True))
-    return World(SystemClock(), SystemShell(), engine, tell, CACHE, ROOT)
+@pytest.fixture(scope="session")
+def standin_image(engine: DockerPlatform) -> str:
+    """The image of the stand-in for YugabyteDB, built where it is not there yet."""
+    folder = HERE.parent / "standin"
+    tag = f"tierbench/yugabytedb-standin:{own_images.content_hash(folder)}"
+    if not engine.image_present(tag):
+        engine.build(str(folder), tag, lambda _line: None)
+    return tag
+
+
+def make_world(engine: DockerPlatform) -> World:
+    progress = ConsoleProgress(Console(stderr=True))
+    return World(SystemClock(), SystemShell(), engine, progress, CACHE, ROOT)
 
 
 @pytest.fixture
-def world(engine: DockerContainers) -> World:
+def world(engine: DockerPlatform) -> World:
     return make_world(engine)
 
 
@@ -64,13 +78,21 @@ def leftovers() -> list[str]:
 
 
 @pytest.fixture
-def nothing_left(engine: DockerContainers) -> Iterator[None]:
+def nothing_left(engine: DockerPlatform) -> Iterator[None]:
     """Fails the test where anything of ours is left after it."""
     yield
     assert leftovers() == []
 
 
 STARTED: list[subprocess.Popen[str]] = []
+
+
+@pytest.fixture(scope="session", autouse=True)
+def signals_as_at_a_terminal() -> None:
+    """A shell that starts the tests in the background has them, and so every program they start,
+    ignore Ctrl-C; tierbench then rightly ignores it too."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import store
-from orchestrator.containers import DockerContainers
+from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.platforms.own_images import BASE
+from orchestrator.system import store
 from tests.integration.conftest import HERE, Program, leftovers, tierbench
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
@@ -20,6 +21,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 TINY = str(HERE / "workloads" / "tiny.yaml")
 SHORT = str(HERE / "workloads" / "short.yaml")
 FIXED_PORT = str(HERE / "profiles" / "fixed-port.yaml")
+UNLIMITED = str(HERE / "profiles" / "unlimited.yaml")
 
 
 def run_arguments(results: Path, workload: str = TINY, profile: str = "ultra") -> list[str]:
@@ -100,17 +102,20 @@ def test_a_polite_kill_is_an_interrupt(tmp_path: Path) -> None:
     assert program.end() == 130, program.text
 
 
-def test_a_database_node_dies(tmp_path: Path) -> None:
-    program = Program.start(*run_arguments(tmp_path))
-    program.until("measuring")
-    names = subprocess.run(
-        ["docker", "ps", "--filter", "label=tierbench.role=database", "--format", "{{.Names}}"],
+def kill_the_only(role: str) -> None:
+    (name,) = subprocess.run(
+        ["docker", "ps", "--filter", f"label=tierbench.role={role}", "--format", "{{.Names}}"],
         capture_output=True,
         text=True,
         check=True,
     ).stdout.split()
-    assert len(names) == 1
-    subprocess.run(["docker", "kill", names[0]], check=True, capture_output=True)
+    subprocess.run(["docker", "kill", name], check=True, capture_output=True)
+
+
+def test_a_database_node_dies(tmp_path: Path) -> None:
+    program = Program.start(*run_arguments(tmp_path))
+    program.until("measuring")
+    kill_the_only("database")
     assert program.end() == 2, program.text
     assert "died in the middle of the run" in program.text
     (data,) = store.load(tmp_path / "latest").runs
@@ -122,14 +127,14 @@ def test_a_database_node_dies(tmp_path: Path) -> None:
 def test_the_disk_dies(tmp_path: Path) -> None:
     program = Program.start(*run_arguments(tmp_path))
     program.until("measuring")
-    subprocess.run(["docker", "kill", "tierbench-disk-node-1"], check=True, capture_output=True)
+    kill_the_only("disk")
     assert program.end() == 2, program.text
     (data,) = store.load(tmp_path / "latest").runs
     assert data.record.outcome == "failed"
 
 
 def test_leftovers_of_a_killed_program_are_removed_by_the_next(
-    tmp_path: Path, engine: DockerContainers
+    tmp_path: Path, engine: DockerPlatform
 ) -> None:
     program = Program.start(*run_arguments(tmp_path))
     program.until("measuring")
@@ -139,6 +144,41 @@ def test_leftovers_of_a_killed_program_are_removed_by_the_next(
     code, text = tierbench(*run_arguments(tmp_path, SHORT))
     assert code == 0, text
     assert "removed a leftover" in text
+
+
+def test_no_hangup_ends_what_was_started_with_nohup(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # inherited by what is started now
+    try:
+        program = Program.start(*run_arguments(tmp_path))
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    program.until("measuring")
+    program.process.send_signal(signal.SIGHUP)
+    assert program.end() == 0, program.text
+
+
+def test_what_holds_a_volume_of_one_run_does_not_cost_the_next(tmp_path: Path) -> None:
+    """Somebody looks into the disk of run 1, and stays there: run 1 is kept, with a doubt."""
+    program = Program.start(*run_arguments(tmp_path, profile=UNLIMITED), "--repeats", "2")
+    program.until("measuring")
+    (volume,) = subprocess.run(
+        ["docker", "volume", "ls", "-q", "--filter", "label=tierbench=1"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    looking = ["docker", "run", "-d", "--rm", "-v", f"{volume}:/v", BASE, "sleep", "600"]
+    done = subprocess.run(looking, capture_output=True, text=True, check=True)
+    try:
+        program.until("[2/2]")
+    finally:
+        subprocess.run(["docker", "rm", "-f", done.stdout.strip()], check=True, capture_output=True)
+    program.end()
+    runs = [data.record for data in store.load(tmp_path / "latest").runs]
+    assert [record.outcome for record in runs] == ["done"] * 2, program.text
+    assert [doubt.kind for doubt in runs[0].doubts] == ["teardown"]
+    assert [doubt.kind for doubt in runs[1].doubts] == ["leftovers"]
+    assert runs[0].measurements
 
 
 def test_two_campaigns_at_once_are_refused(tmp_path: Path) -> None:

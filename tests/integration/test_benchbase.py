@@ -17,13 +17,15 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import sql
-from orchestrator.databases.postgresql import PostgreSQL
-from orchestrator.loadgens import benchbase_results as results
-from orchestrator.loadgens.benchbase import BenchBase
-from orchestrator.loadgens.sysbench import Sysbench
+from orchestrator.databases.postgresql.adapter import PostgreSQL
+from orchestrator.load_generators.benchbase import results
+from orchestrator.load_generators.benchbase.adapter import BenchBase
+from orchestrator.load_generators.sysbench.adapter import Sysbench
 from orchestrator.model import Cluster, ClusterSpec, Dataset, NodeSize, Volume, Workload
-from orchestrator.protocols import LoadGenerator, Result, World
+from orchestrator.parts import LoadGenerator, Result
+from orchestrator.powers import World
+from orchestrator.system import sql
+from tests import ROOT
 
 HOME = os.environ.get("BENCHBASE_HOME")
 pytestmark = [
@@ -34,7 +36,6 @@ pytestmark = [
     ),
 ]
 
-ROOT = Path(__file__).resolve().parents[2]
 NETWORK = "tierbench-test-bb"
 SPEC = ClusterSpec("postgresql", 1, 1, NodeSize(2.0, 1024 * 2**20, 4 * 2**30))
 TYPES = ("new_order", "payment", "order_status", "delivery", "stock_level")
@@ -63,10 +64,10 @@ BUILT_IN = replace(
 @contextmanager
 def database(world: World) -> Iterator[Cluster]:
     with (
-        world.containers.volume(NETWORK, "", "") as volume,
-        world.containers.network(NETWORK) as prefix,
+        world.platform.volume(NETWORK, "", "") as volume,
+        world.platform.network(NETWORK, 1) as network,
         PostgreSQL().running(
-            SPEC, (Volume(volume, "", restored=False),), NETWORK, prefix, world
+            SPEC, (Volume(volume, "", restored=False),), network, world
         ) as cluster,
     ):
         yield cluster
@@ -120,7 +121,7 @@ def test_a_run_is_read_as_the_database_has_seen_it(world: World, tmp_path: Path)
             " GROUP BY table_name",
         )
     assert len(held) == 9  # all that hold at any time, but two
-    facts = result.facts
+    facts = result.facts.recorded()
     assert facts["outcomes_known"], facts
     assert facts["attempts_unplaced"] == 0
     assert facts["recorded_transactions"] == facts["benchbase_measured_requests"]

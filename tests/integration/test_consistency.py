@@ -1,7 +1,7 @@
 """Each of the twelve conditions catches a database broken on purpose, and a sound one passes.
 
-Method: one warehouse is loaded for real; each breakage is made in a transaction, the conditions
-are evaluated within it, and it is rolled back.
+Method: one warehouse is loaded for real into a server that tierbench did not start; each breakage
+is made in a transaction, the conditions are evaluated within it, and it is rolled back.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from orchestrator import catalogue, consistency
-from orchestrator.containers import DockerContainers
-from orchestrator.databases.postgresql import PostgreSQL
-from orchestrator.loadgens.sysbench import Sysbench
-from orchestrator.model import ClusterSpec, Endpoint, NodeSize, Tier, Workload
-from orchestrator.tiers.unlimited import UnlimitedTier
-from tests.integration.conftest import ROOT, make_world, tierbench
+from orchestrator.load_generators.common import consistency
+from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.model import Cluster, Endpoint, Workload
+from orchestrator.planning import project_files
+from orchestrator.platforms import own_images
+from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.powers import HOST_NETWORK
+from tests import ROOT
+from tests.integration import servers
+from tests.integration.conftest import make_world, tierbench
 
 pytestmark = pytest.mark.docker
 
-SERVER = ClusterSpec("postgresql", 1, 1, NodeSize(2.0, 2**30, 2**31))
-NO_TIER = Tier("none", "no tier", "none", None, None)
 TEXT = (ROOT / "workloads" / "tpcc" / "consistency.sql").read_text()
 ANY_ORDER = "o_w_id = 1 AND o_d_id = 1 AND o_id = 100"
 BREAKAGES = {
@@ -54,20 +55,21 @@ class Loaded:
 
 
 @pytest.fixture(scope="module")
-def loaded(engine: DockerContainers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
+def loaded(engine: DockerPlatform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
     world = make_world(engine)
-    _, (workload,) = catalogue.read(ROOT, [], ["tpcc"], "smoke")
+    _, (workload,) = project_files.read(ROOT, [], ["tpcc"], "smoke")
     workload = replace(workload, dataset=replace(workload.dataset, parameters={"warehouses": 1}))
     out = tmp_path_factory.mktemp("out")
-    database, generator = PostgreSQL(), Sysbench()
+    generator = Sysbench()
     with (
-        UnlimitedTier().attached(NO_TIER, [SERVER.node.disk_bytes], None, world) as volumes,
-        world.containers.network("tierbench-test") as prefix,
-        database.running(SERVER, volumes, "tierbench-test", prefix, world) as cluster,
-        generator.client("tierbench-test", out, world) as client,
+        servers.postgresql(own_images.need(ROOT, "postgres", engine)) as server,
+        generator.client(HOST_NETWORK, out, world) as client,
     ):
+        host, port = server.hosts[0], server.port
+        at = Endpoint(host, port, port, server.user, server.password, server.database, host)
+        cluster = Cluster("postgresql", "17", (), (at,), HOST_NETWORK)
         generator.load(workload, cluster, client, world)
-        yield Loaded(cluster.endpoints[0], workload)
+        yield Loaded(at, workload)
 
 
 def connection(loaded: Loaded) -> psycopg.Connection:
@@ -103,7 +105,8 @@ def test_a_broken_database_is_caught(loaded: Loaded, name: str) -> None:
 
 def test_the_command(loaded: Loaded, tmp_path: Path) -> None:
     at = loaded.endpoint
-    where = ["--port", str(at.local_port), "--user", at.user, "--database", at.database]
+    where = ["--host", at.local_host, "--port", str(at.local_port)]
+    where += ["--user", at.user, "--database", at.database]
     code, text = tierbench("check", *where, "--fresh", PGPASSWORD=at.password)
     assert (code, text.count("holds")) == (0, 12), text
     with connection(loaded) as session:

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import matrix, store
-from orchestrator.containers import DockerContainers
-from orchestrator.frames import Campaign, value_of
+from orchestrator.analysis.results import Results, value_of
 from orchestrator.model import Record
+from orchestrator.planning import disk_matrix
+from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.system import store
 from tests.integration.conftest import tierbench
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
@@ -23,7 +24,7 @@ IOPS, BYTES_PER_S, READ_LATENCY_S = 500, 60_000_000, 0.0125
 
 
 @pytest.fixture(scope="module")
-def results(engine: DockerContainers, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results(engine: DockerPlatform, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results")
     code, text = tierbench(
         *["run", "--profile", "standard-hdd", "--workload", "disk-matrix"],
@@ -34,12 +35,12 @@ def results(engine: DockerContainers, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture(scope="module")
-def campaign(results: Path) -> Campaign:
+def campaign(results: Path) -> Results:
     return store.load(results)
 
 
 @pytest.fixture(scope="module")
-def record(campaign: Campaign) -> Record:
+def record(campaign: Results) -> Record:
     (run,) = campaign.runs
     return run.record
 
@@ -55,8 +56,8 @@ def test_ceilings_are_found_within_three_percent(record: Record) -> None:
 
 def test_latency_is_linear_in_depth_beyond_saturation(record: Record) -> None:
     figures = {(one.metric, one.scope): one.value for one in record.measurements}
-    rows = matrix.table(matrix.planned(record.workload.options), figures)
-    law = matrix.depth_laws(rows)[0]
+    rows = disk_matrix.table(disk_matrix.planned(record.workload.options), figures)
+    law = disk_matrix.depth_laws(rows)[0]
     # 500 IOPS × 12.5 ms = 6.25 in flight: one is below saturation, eight are beyond it
     assert law.saturated_from == 8 and law.points == 4
     assert law.off_pct < 3, rows
@@ -66,15 +67,32 @@ def test_latency_is_linear_in_depth_beyond_saturation(record: Record) -> None:
 
 def test_a_larger_block_than_native_costs_in_proportion(record: Record) -> None:
     figures = {(one.metric, one.scope): one.value for one in record.measurements}
-    rows = matrix.table(matrix.planned(record.workload.options), figures)
-    last = matrix.block_steps(rows)[-1]
+    rows = disk_matrix.table(disk_matrix.planned(record.workload.options), figures)
+    last = disk_matrix.block_steps(rows)[-1]
     assert last.bytes_ratio == 4.0
     assert last.latency_ratio == pytest.approx(4.0, rel=0.15)
 
 
+def test_the_matrix_is_held_to_the_limits_of_a_control_group(
+    engine: DockerPlatform, tmp_path: Path
+) -> None:
+    """1,000 IOPS passed the gate, and the matrix then ran without any limit."""
+    profile = tmp_path / "held.yaml"
+    tier = "{enforcement: cgroup, iops: 1000, throughput: 100MB/s}"
+    text = f"question: does it hold?\ntitle: held\ntier: {tier}\ncluster: azure-d8s-v5\n"
+    profile.write_text(text)
+    code, said = tierbench(
+        *["run", "--profile", str(profile), "--workload", "disk-matrix"],
+        *["--scale", "smoke", "--results", str(tmp_path / "results")],
+    )
+    assert code == 0, said
+    (run,) = store.load(tmp_path / "results" / "latest").runs
+    assert value_of(run.record, "iops_ceiling", "read") == pytest.approx(1000, rel=0.05)
+
+
 def test_fio_output_is_kept_and_the_report_made(results: Path, record: Record) -> None:
     raw = next((results / "runs").iterdir()) / "raw" / "fio"
-    cells = matrix.planned(record.workload.options)
+    cells = disk_matrix.planned(record.workload.options)
     for cell in cells:
         asked = json.loads((raw / f"{cell.name}.json").read_text())["jobs"][0]["job options"]
         assert (int(asked["bs"]), int(asked["iodepth"])) == (cell.block_bytes, cell.depth)

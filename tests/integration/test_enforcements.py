@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import store
-from orchestrator.frames import Campaign
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Verdict
-from orchestrator.verdicts import judge
+from orchestrator.system import store
 from tests.integration.conftest import HERE, tierbench
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
@@ -23,7 +23,7 @@ PROFILE = "question: does it hold?\ntitle: {title}\ntier: {tier}\ncluster: azure
 CAP_IOPS = 1_000
 
 
-def measured(results: Path, title: str, tier: str, workload: str) -> tuple[Campaign, Verdict]:
+def measured(results: Path, title: str, tier: str, workload: str) -> tuple[Results, Verdict]:
     """One run on a profile of that tier, and what is said of it."""
     profile = results / f"{title}.yaml"
     profile.write_text(PROFILE.format(title=title, tier=tier))

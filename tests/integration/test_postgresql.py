@@ -6,75 +6,29 @@ plain volumes; no tier is involved, so nothing here measures a disk.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from typing import Any
-
 import psycopg
 import pytest
 
-from orchestrator.databases.postgresql import PostgreSQL
+from orchestrator import facts as counted
 from orchestrator.errors import NodeError, UsageError
-from orchestrator.model import Cluster, ClusterSpec, NodeSize, Volume
-from orchestrator.protocols import World
+from orchestrator.model import Cluster
+from orchestrator.powers import World
+from tests.integration.postgresql_nodes import (
+    DATABASE,
+    MIB,
+    NETWORK,
+    count,
+    plain_volumes,
+    running,
+    session,
+    spec,
+)
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
-MIB = 2**20
-NETWORK = "tierbench-test-pg"
-DATABASE = PostgreSQL()
-
-
-NODE = NodeSize(cpus=1.0, memory_bytes=128 * MIB, disk_bytes=1024 * MIB)
-
-
-def spec(count: int, **settings: str) -> ClusterSpec:
-    return ClusterSpec("postgresql", count, count, NODE, settings=settings)
-
-
-@contextmanager
-def plain_volumes(count: int, world: World) -> Iterator[tuple[Volume, ...]]:
-    with ExitStack() as up:
-        names = [f"{NETWORK}-{number}" for number in range(1, count + 1)]
-        for name in names:
-            up.enter_context(world.containers.volume(name, "", ""))
-        yield tuple(Volume(name, "", restored=False) for name in names)
-
-
-@contextmanager
-def running(volumes: tuple[Volume, ...], world: World, **settings: str) -> Iterator[Cluster]:
-    shape = spec(len(volumes), **settings)
-    with (
-        world.containers.network(NETWORK) as prefix,
-        DATABASE.running(shape, volumes, NETWORK, prefix, world) as cluster,
-    ):
-        yield cluster
-
-
-@contextmanager
-def session(cluster: Cluster, options: str = "") -> Iterator[psycopg.Connection[Any]]:
-    at = cluster.endpoints[0]
-    with psycopg.connect(
-        host="127.0.0.1",
-        port=at.local_port,
-        user=at.user,
-        password=at.password,
-        dbname=at.database,
-        options=options,
-        autocommit=True,
-    ) as connection:
-        yield connection
-
-
-def count(cluster: Cluster, question: str) -> int:
-    with session(cluster) as connection:
-        row = connection.execute(question.encode()).fetchone()
-    assert row is not None
-    return int(row[0])
-
 
 def log(cluster: Cluster, number: int, world: World) -> str:
-    return world.containers.logs(cluster.nodes[number - 1].container or "")
+    return world.platform.logs(cluster.nodes[number - 1].container or "")
 
 
 @pytest.mark.parametrize("copies", [1, 3])
@@ -95,7 +49,7 @@ def test_data_survive_a_clean_stop_and_all_copies_are_in_sync(copies: int, world
             # In sync says that commits wait for a copy, not that it has replayed all by now.
             with session(cluster) as connection:
                 connection.execute("CREATE TABLE later AS SELECT generate_series(1, 200000)")
-                facts = DATABASE.facts(cluster, world)
+                facts = DATABASE.facts(cluster, world).recorded()
             assert facts["replicas"] == facts["replicas_in_sync"] == copies - 1
             assert facts["durable"] is True
             assert facts["durability"]["data_checksums"] == "on"
@@ -103,6 +57,7 @@ def test_data_survive_a_clean_stop_and_all_copies_are_in_sync(copies: int, world
             assert facts["data_bytes"] > 5_000_000
             assert facts["cache_bytes"] == 128 * MIB
             assert facts["since_reset"]["checkpoints_requested"] == 0
+            assert set(counted.LOG) | {counted.READ_S} <= set(facts["since_reset"])
             assert cluster.version.startswith("17.")
             # Taken over as they were: nothing was copied again, nothing had to be recovered.
             assert "database system was shut down at" in log(cluster, 1, world)
@@ -116,6 +71,30 @@ def superuser_is_kept_out(cluster: Cluster) -> bool:
     with pytest.raises(psycopg.OperationalError) as caught:
         psycopg.connect(f"host=127.0.0.1 port={at.local_port} user=postgres dbname=bench")
     return "no pg_hba.conf entry" in str(caught.value)
+
+
+def test_passwords_are_of_one_start_and_stand_in_no_command_line_or_log(world: World) -> None:
+    """Also on disks that were loaded under others; and the old constants open nothing."""
+    secrets: list[str] = []
+    with plain_volumes(2, world) as volumes:
+        for _ in range(2):
+            with running(volumes, world, log_statement="all") as cluster:
+                at = cluster.endpoints[0]
+                secrets.append(at.password)
+                for user in ("bench", "standby"):
+                    address = f"host=127.0.0.1 port={at.local_port} user={user} dbname=bench"
+                    with pytest.raises(psycopg.OperationalError):
+                        psycopg.connect(f"{address} password={user}")
+                assert count(cluster, "SELECT count(*) FROM pg_stat_replication") == 1
+                lines = ("sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
+                for number, node in enumerate(cluster.nodes, start=1):
+                    name = node.container or ""
+                    done = world.platform.exec(name, lines, timeout_s=10)
+                    said = done.out + log(cluster, number, world)
+                    assert "postgres -D" in said
+                    assert not [one for one in (*secrets, "password=") if one in done.out]
+                    assert not [one for one in secrets if one in said]
+    assert len(set(secrets)) == 2
 
 
 def commit_waits(cluster: Cluster, world: World) -> bool:
@@ -134,9 +113,9 @@ def commit_waits(cluster: Cluster, world: World) -> bool:
 
 def test_a_commit_waits_for_a_majority_of_the_copies(world: World) -> None:
     with plain_volumes(3, world) as volumes, running(volumes, world) as cluster:
-        world.containers.stop(cluster.nodes[1].container or "", 10)
+        world.platform.stop(cluster.nodes[1].container or "", 10)
         assert not commit_waits(cluster, world)
-        world.containers.stop(cluster.nodes[2].container or "", 10)
+        world.platform.stop(cluster.nodes[2].container or "", 10)
         assert commit_waits(cluster, world)
         with pytest.raises(NodeError, match=f"{NETWORK}-node-2 .*exited"):
             DATABASE.settle(cluster, world)
@@ -149,7 +128,7 @@ def test_a_killed_process_ends_its_node_which_is_named_with_its_last_words(world
             row = victim.execute("SELECT pg_backend_pid()").fetchone()
             assert row is not None
             kill = ("kill", "-KILL", str(row[0]))
-            world.containers.exec(f"{NETWORK}-node-1", kill, timeout_s=5)
+            world.platform.exec(f"{NETWORK}-node-1", kill, timeout_s=5)
             world.clock.sleep(1)
             DATABASE.facts(cluster, world)
     assert f"{NETWORK}-node-1 is exited" in caught.value.what
@@ -164,19 +143,19 @@ def test_the_page_cache_counts_against_the_memory_of_a_node(world: World) -> Non
             connection.execute(
                 "CREATE TABLE t AS SELECT i, repeat('x', 1000) FROM generate_series(1, 200000) i"
             )
-        facts = DATABASE.facts(cluster, world)
+        facts = DATABASE.facts(cluster, world).recorded()
         assert facts["data_bytes"] > 200_000_000
         assert (facts["durable"], facts["durability"]["fsync"]) == (False, "off")
         DATABASE.warm(cluster, world)
         assert 64 * MIB < cached_bytes(world) <= 128 * MIB
-        assert world.containers.state(f"{NETWORK}-node-1") == "running"
+        assert world.platform.state(f"{NETWORK}-node-1") == "running"
 
 
 def cached_bytes(world: World) -> int:
     """Page cache (shared memory included) that the kernel counts for node 1, cgroup v1 or v2."""
     for file, key in (("memory/memory.stat", "total_cache"), ("memory.stat", "file")):
         command = ("cat", f"/sys/fs/cgroup/{file}")
-        shown = world.containers.exec(f"{NETWORK}-node-1", command, timeout_s=5)
+        shown = world.platform.exec(f"{NETWORK}-node-1", command, timeout_s=5)
         if shown.exit_code == 0:
             pairs = (line.split() for line in shown.out.splitlines())
             return next(int(value) for name, value in pairs if name == key)

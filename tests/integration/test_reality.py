@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import store
-from orchestrator.frames import Campaign
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Verdict
-from orchestrator.verdicts import judge
+from orchestrator.system import store
 from tests.integration.conftest import HERE, tierbench
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 PREMIUM_IOPS = 1100
 
 
-def compare(results: Path, workload: str, repeats: int) -> tuple[Campaign, Verdict, str]:
+def compare(results: Path, workload: str, repeats: int) -> tuple[Results, Verdict, str]:
     code, text = tierbench(
         *["compare", "--profiles", "premium ultra", "--workloads", workload],
         *["--scale", "smoke", "--nodes", "1", "--repeats", str(repeats)],

@@ -5,32 +5,41 @@ Small limits, so that a second of fio holds hundreds of requests and needs littl
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from orchestrator import cli, images, store
-from orchestrator.containers import devices
-from orchestrator.doubts_of_runs import RUN_CHECKS
+from orchestrator import tier_catalog
+from orchestrator.analysis.doubts.run_checks import RUN_CHECKS
+from orchestrator.analysis.results import RunData
+from orchestrator.cli import main
 from orchestrator.errors import GateError, RunError, UsageError
-from orchestrator.frames import RunData
-from orchestrator.model import DeviceCap, Doubt, Gate, GateCheck, Tier, Volume
-from orchestrator.protocols import ContainerSpec, Mount, World
-from orchestrator.tiers import emulated, gate, mounted, served
+from orchestrator.model import Burst, DeviceCap, Doubt, Gate, GateCheck, Tier, Volume
+from orchestrator.planning import project_files
+from orchestrator.platforms import own_images
+from orchestrator.platforms.docker import devices
+from orchestrator.powers import ContainerSpec, Mount, World
+from orchestrator.system import store
+from orchestrator.tiers import emulated
 from orchestrator.tiers.cgroup import CgroupTier
+from orchestrator.tiers.common import disk_server, host_load, real_disk, truth_gate
 from orchestrator.tiers.emulated import EmulatedTier
 from orchestrator.tiers.mounted import MountedTier
+from tests import ROOT
 from tests.integration.conftest import HERE, Program
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
+CATALOG = project_files.catalog(ROOT)
 SMALL = Tier("small", "A small disk", "emulated", 800, 80_000_000, 0.002, 0.002)
 SIZE = 400 * 2**20
-BRIEF = gate.Effort("32m", "200ms", "600ms", verify_bytes=4 * 2**20)
+BRIEF = truth_gate.Effort("32m", "200ms", "600ms", verify_bytes=4 * 2**20)
 JOB = {"SIZE": "32m", "RAMP": "200ms", "RUNTIME": "800ms", "IODEPTH": "32"}
 CELL = {"RW": "randread", "BS": "4k", "READ_PCT": "100", "NUMJOBS": "1"}
 
@@ -40,15 +49,16 @@ def of(taken: Gate, start: str) -> GateCheck:
     return found
 
 
-def read_iops(fio: gate.Fio) -> float:
+def read_iops(fio: truth_gate.Fio) -> float:
     (job,) = fio.run("depth", {**JOB, **CELL})
-    return gate.bytes_per_s(job) / gate.IOPS_BLOCK_BYTES
+    return truth_gate.bytes_per_s(job) / truth_gate.IOPS_BLOCK_BYTES
 
 
 @contextmanager
 def device(tier: Tier, world: World) -> Iterator[Volume]:
     """One emulated disk of the tier, empty."""
-    with EmulatedTier().attached(tier, [SIZE], None, world) as (volume,):
+    with EmulatedTier().attached(tier, [SIZE], None, world) as disks:
+        (volume,) = disks.volumes
         yield volume
 
 
@@ -56,8 +66,8 @@ def test_limits_change_on_a_running_device(world: World) -> None:
     with device(SMALL, world) as volume:
         assert volume.server is not None and volume.server.container
         name = volume.server.container
-        assert served.running_disks(world) == (name,)
-        with gate.fio_on(volume, world) as fio:
+        assert disk_server.running_disks(world) == (name,)
+        with truth_gate.fio_on(volume, world) as fio:
             fio.run("prepare", JOB)
             assert read_iops(fio) == pytest.approx(800, rel=0.03)
             enforced = emulated.change(name, {"iops": 2400}, world)
@@ -65,27 +75,143 @@ def test_limits_change_on_a_running_device(world: World) -> None:
             assert read_iops(fio) == pytest.approx(2400, rel=0.03)
         with pytest.raises(UsageError, match="iops_burst needs iops"):
             emulated.change(name, {"iops_burst": 100}, world)
-        assert served.ask(name, ("limits",), world)["iops_burst"] == 0
+        assert disk_server.ask(name, ("limits",), world)["iops_burst"] == 0
+
+
+def test_a_drained_disk_whose_burst_is_taken_away_goes_on(world: World) -> None:
+    """Credit that was spent is no debt: the next request would wait until it is earned again."""
+    burst = Burst(3500, None, 10.0, 100.0)  # 27,000 I/Os: 34 s of the base rate
+    with device(replace(SMALL, burst=burst), world) as volume:
+        assert volume.server is not None and volume.server.container
+        name = volume.server.container
+        emulated.change(name, {"burst_start": 0}, world)
+        emulated.change(name, {"iops_burst": 0}, world)
+        assert answers(volume, name, world)
+        emulated.change(name, {"iops_burst": 3500, "burst_start": 0}, world)
+        enforced = emulated.change(name, {"iops": 4000}, world)
+        assert (enforced["iops"], enforced["iops_burst"]) == (4000, 0), "nothing to burst to"
+        assert answers(volume, name, world)
+
+
+def answers(volume: Volume, container: str, world: World) -> bool:
+    """Whether single reads of the device end at once, and not after seconds."""
+    argv = ("dd", f"if={volume.device}", "of=/dev/null", "iflag=direct", "bs=4096", "count=3")
+    return world.platform.exec(container, argv, timeout_s=5).exit_code == 0
+
+
+def test_a_device_that_a_killed_disk_left_is_detached_by_the_next(world: World) -> None:
+    """Between losetup and the mark to detach on last close, a kill -9 leaves it until reboot."""
+    place = Path("/run/tierbench/killed")
+    place.mkdir(parents=True, exist_ok=True)
+    try:
+        with (place / "disk.img").open("wb") as image:
+            image.truncate(2**20)
+        argv = ["losetup", "--find", "--show", str(place / "disk.img")]
+        left = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
+        backing = Path("/sys/block") / Path(left).name / "loop/backing_file"
+        assert backing.exists()
+        with device(SMALL, world) as volume:
+            assert not backing.exists() or volume.device == left
+    finally:
+        shutil.rmtree(place)
+
+
+SYNCING = (
+    *("fio", "--name=sync", "--directory=/tier", "--size=16m", "--ioengine=psync", "--bs=8k"),
+    *("--rw=randwrite", "--fdatasync=1", "--numjobs=4", "--time_based", "--runtime=5"),
+)
+LARGE = (
+    *("fio", "--name=large", "--directory=/tier", "--size=64m", "--ioengine=psync", "--bs=1m"),
+    *("--rw=write", "--direct=1", "--time_based", "--runtime=3"),
+)
+
+
+def test_the_kernel_counts_what_the_disk_was_asked(world: World) -> None:
+    """A loop device with a write cache gets empty flushes, of which the kernel counts some as
+    writes: 187 a second where the disk served 147."""
+    tier = replace(SMALL, iops=150, read_latency_s=None, write_latency_s=None)
+    with device(tier, world) as volume, truth_gate.fio_on(volume, world) as fio:
+        for load in (SYNCING, LARGE):
+            before = host_load.read(volume, world)
+            done = world.platform.exec(fio.container, load, timeout_s=60)
+            after = host_load.read(volume, world)
+            assert done.exit_code == 0, done
+            served_ios = after.disk["write"]["ops"] - before.disk["write"]["ops"]
+            assert served_ios > 300
+            found = host_load.counted_apart(before, after)
+            assert found["write"].served == served_ios
+            assert found["write"].apart_pct < 2, found
+            assert after.disk["flushes"] == before.disk["flushes"]
+
+
+def test_the_disks_container_has_no_right_that_it_does_not_need(world: World) -> None:
+    with device(SMALL, world) as volume:
+        assert volume.server is not None and volume.server.container
+        argv = ["docker", "inspect", "-f", "{{json .HostConfig}}", volume.server.container]
+        said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+        given = json.loads(said)
+        queue = Path("/sys/block") / Path(volume.device).name / "queue"
+        assert (queue / "write_cache").read_text().strip() == "write through"
+        assert (queue / "max_sectors_kb").read_text().strip() == "256"
+    # Settings outlive a loop device, and the next one may be no disk of ours.
+    assert (queue / "max_sectors_kb").read_text().strip() != "256"
+    assert given["NetworkMode"] == "none" and given["ReadonlyRootfs"]
+    assert given["CapDrop"] == ["ALL"] and "no-new-privileges" in given["SecurityOpt"]
+    wished = {"SYS_RESOURCE"}  # not on a host whose capability bounding set is cut
+    assert set(given["CapAdd"]) - wished == {"SYS_ADMIN", "MKNOD", "DAC_OVERRIDE"}
+    assert given["DeviceCgroupRules"] == ["b 7:* rwm", "c 10:229 rwm", "c 10:237 rwm"]
+
+
+def calm(take: Callable[[], Gate]) -> Gate:
+    """A gate, taken again where other load may have spoilt it; skips where it keeps doing so."""
+    for _ in range(3):
+        taken = take()
+        if taken.passed:
+            return taken
+    if busy := host_load.reasons(taken):
+        pytest.skip(f"this machine is too busy for a gate: {' and '.join(busy)}")
+    return taken
 
 
 def test_thorough_gate_finds_where_the_cap_is_reached(world: World) -> None:
     effort = replace(BRIEF, ladder=(1, 2), block_bytes=(65_536,))
+
+    def take() -> Gate:
+        before = host_load.read(volume, world)
+        taken = truth_gate.take(SMALL, volume, {}, world, effort=effort)
+        return replace(taken, device=host_load.since(before, host_load.read(volume, world)))
+
     with device(SMALL, world) as volume:
-        taken = gate.take(SMALL, volume, {}, world, effort=effort)
+        taken = calm(take)
     assert taken.passed, taken
-    assert of(taken, "IOPS, 4 KiB random read at queue depth 1").measured == pytest.approx(
-        490, rel=0.1
-    )
+    # 1 / 2 ms, or less: how much less is this machine's doing
+    assert of(taken, "IOPS, 4 KiB random read at queue depth 1").measured < 0.7 * 800
     knee = of(taken, "queue depth at which reads reach the cap")
     assert (knee.limit.endswith("(cap × latency: 1.6)"), knee.measured) == (True, 2.0)
     assert of(taken, "bandwidth, 64 KiB").declared == 800 * 65_536
+
+
+FEW_BYTES = Tier("few bytes", "", "emulated", 20_000, 6_000_000, 0.002, 0.002)
+FAR_AWAY = Tier("far away", "", "emulated", 20_000, 900_000_000, 0.025, 0.025)
+
+
+@pytest.mark.parametrize("row", ["azure/P4", "azure/P6", FEW_BYTES, FAR_AWAY], ids=str)
+def test_a_limit_that_hides_behind_another_does_not_fail_the_gate(
+    row: str | Tier, world: World
+) -> None:
+    tier = row if isinstance(row, Tier) else tier_catalog.choose(CATALOG, row, row).tier
+    mechanism = EmulatedTier()
+    taken = calm(lambda: mechanism.gate(tier, world))
+    assert taken.passed, [check for check in taken.checks if not check.passed]
+    reach = "not reachable" if row is FAR_AWAY else "ok"
+    assert of(taken, "IOPS, 4 KiB random read").verdict == reach
 
 
 def test_control_group_holds_the_rates_each_way(world: World) -> None:
     tier = replace(SMALL, enforcement="cgroup", read_latency_s=None, write_latency_s=None)
     mechanism = CgroupTier()
     mechanism.check(tier, world)
-    taken = mechanism.gate(tier, world)
+    taken = calm(lambda: mechanism.gate(tier, world))
     assert taken.passed, taken
     for way in ("read", "write"):
         assert of(taken, f"IOPS, 4 KiB random {way}").measured == pytest.approx(800, rel=0.05)
@@ -99,16 +225,17 @@ def test_control_group_holds_the_rates_each_way(world: World) -> None:
 def test_limits_that_the_kernel_does_not_hold_are_refused(world: World) -> None:
     cap = DeviceCap("/dev/loop0", 500, 500, 10_000_000, 10_000_000)
     tier = replace(SMALL, enforcement="cgroup", iops=500, bytes_per_s=10_000_000)
-    with CgroupTier().attached(tier, [SIZE], None, world) as (volume,):
+    with CgroupTier().attached(tier, [SIZE], None, world) as disks:
+        (volume,) = disks.volumes
         (held,) = volume.caps
         assert replace(held, device=cap.device) == cap
-        image = world.containers
-        with gate.fio_on(volume, world) as fio:
+        image = world.platform
+        with truth_gate.fio_on(volume, world) as fio:
             pid = _process(fio.container)
-            devices.read_back(volume.caps, pid, fio.container)
+            devices.read_back(volume.caps, pid, fio.container, world.machine)
             more = replace(held, read_iops=600)
-            with pytest.raises(GateError, match=r"limits read_iops of .* to 500, asked was 600"):
-                devices.read_back([more], pid, fio.container)
+            with pytest.raises(GateError, match=r"limits read_iops of .* to 500, expected 600"):
+                devices.read_back([more], pid, fio.container, world.machine)
         assert image.state("tierbench-gate") == "gone"
 
 
@@ -125,7 +252,7 @@ def mounted_disk(world: World) -> Iterator[Path]:
         place = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
         keeper = ContainerSpec(
             name="tierbench-keeper",
-            image=images.need(world.root, "disk", world.containers),
+            image=own_images.need(world.root, "disk", world.platform),
             entrypoint=("sleep",),
             command=("infinity",),
             role="client",
@@ -133,7 +260,7 @@ def mounted_disk(world: World) -> Iterator[Path]:
             stop_timeout_s=1,
             mounts=(Mount(volume.name, "/tier"),),
         )
-        with world.containers.running(keeper):
+        with world.platform.running(keeper):
             if not Path(place).is_dir():
                 pytest.skip("the engine's volumes cannot be seen from here")
             yield Path(place)
@@ -152,19 +279,19 @@ def test_a_real_disk_is_found_measured_and_left_clean(world: World) -> None:
         )
         assert of(taken, "bandwidth, 256 KiB sequential write").verdict == "slow"
         assert of(taken, "median latency at queue depth 1, write").verdict == "ok"
-        facts = mechanism.facts()
-        assert str(facts["device"]).startswith("loop") and facts["file_system"] == "xfs"
-        with mechanism.attached(wrong, [2**20, 2**20], None, world) as volumes:
+        with mechanism.attached(wrong, [2**20, 2**20], None, world) as disks:
+            volumes, facts = disks.volumes, disks.facts
+            assert str(facts["device"]).startswith("loop") and facts["file_system"] == "xfs"
             assert [one.device for one in volumes] == [f"/dev/{facts['device']}"] * 2
             (Path(volumes[0].name) / "left").write_text("behind")
         assert list(place.iterdir()) == []
-        (place / mounted.FOLDER).mkdir()
+        (place / real_disk.FOLDER / "of-others").mkdir(parents=True)
         with (
             pytest.raises(UsageError, match="not of our making"),
             mechanism.attached(wrong, [2**20], None, world),
         ):
             pass
-        (place / mounted.FOLDER).rmdir()
+        shutil.rmtree(place / real_disk.FOLDER)
 
 
 def test_a_real_disk_that_vanishes_is_said_to_have(world: World) -> None:
@@ -174,7 +301,7 @@ def test_a_real_disk_that_vanishes_is_said_to_have(world: World) -> None:
             pytest.raises(RunError, match=r"vanished from .* in mid-run"),
             MountedTier().attached(tier, [2**20], None, world),
         ):
-            world.containers.stop("tierbench-keeper", 1)
+            world.platform.stop("tierbench-keeper", 1)
             raise RunError("the database died")
 
 
@@ -190,7 +317,7 @@ def test_limits_are_changed_by_command_and_recorded(
     def change(run: str, *limits: str) -> tuple[int, str]:
         """Without starting Python anew, which may take longer than the run."""
         command = ["tiers", "set", run, "--results", str(tmp_path), *limits]
-        code = cli._guarded(lambda: cli.app(command, standalone_mode=False))
+        code = main._guarded(lambda: main.app(command, standalone_mode=False))
         return code, "".join(capsys.readouterr())
 
     workload = str(HERE / "workloads" / "tiny.yaml")

@@ -11,23 +11,16 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from testcontainers.core.config import testcontainers_config
 from testcontainers.core.container import DockerContainer
 from testcontainers.core.wait_strategies import LogMessageWaitStrategy
 
-from orchestrator import web
-from orchestrator.containers import DockerContainers
-from orchestrator.databases.yugabytedb import (
-    checklist,
-    counters,
-    flags,
-    image,
-    pages,
-    settings,
-    versions,
-)
+from orchestrator.databases.common.yugabyte import counters, pages, versions
+from orchestrator.databases.yugabytedb import checklist, flags, image, settings
 from orchestrator.model import ClusterSpec
-from orchestrator.protocols import World
+from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.powers import World
+from orchestrator.system import http_client
+from tests.integration.servers import LABELS
 
 pytestmark = pytest.mark.docker
 
@@ -38,18 +31,19 @@ STARTED = "YugabyteDB started successfully"
 
 
 @pytest.fixture(scope="module", params=RELEASES)
-def asked(request: pytest.FixtureRequest, engine: DockerContainers) -> ClusterSpec:
+def asked(request: pytest.FixtureRequest, engine: DockerPlatform) -> ClusterSpec:
     spec = checklist.spec(version=request.param)
     if image.obtain(spec, engine) is None:
         read, _ = settings.read(spec)
         pytest.skip(
-            f"{image.tags(read)[0]} is neither here nor can it be pulled; {image.advice(read)}"
+            f"{image.tags(read)[0]} is neither here nor can it be pulled; "
+            f"{image.advice(read, engine)}"
         )
     return spec
 
 
 @pytest.fixture(scope="module")
-def node(asked: ClusterSpec, engine: DockerContainers) -> Iterator[DockerContainer]:
+def node(asked: ClusterSpec, engine: DockerPlatform) -> Iterator[DockerContainer]:
     """One node as its own users start it, but with our flags, its address its own choice."""
     read, _ = settings.read(asked)
     started = (
@@ -61,14 +55,11 @@ def node(asked: ClusterSpec, engine: DockerContainers) -> Iterator[DockerContain
             f"--master_flags={flags.joined(flags.master_flags(asked, read))} "
             f"--tserver_flags={flags.joined(flags.tserver_flags(asked, read))}"
         )
-        .with_kwargs(mem_limit=2 * GIB, hostname="yugabytedb")
+        .with_kwargs(mem_limit=2 * GIB, hostname="yugabytedb", labels=LABELS)
         .waiting_for(LogMessageWaitStrategy(STARTED).with_startup_timeout(READY_S))
     )
-    # Its own cleaner is one more image to pull; this container is removed here.
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(testcontainers_config, "ryuk_disabled", True)
-        with started as container:
-            yield container
+    with started as container:
+        yield container
 
 
 def url(node: DockerContainer, port: int) -> str:
@@ -87,14 +78,14 @@ def test_one_node_takes_sql_and_says_what_it_runs_with(
     ) as connection:
         row = connection.execute("SELECT version()").fetchone()
     assert row is not None
-    assert str(versions.parse_banner(str(row[0]))) == asked.version
+    assert versions.banner_number(str(row[0])) == versions.parse(str(asked.version)).number
     tserver = url(node, flags.TSERVER_WEB)
     assert pages.version(tserver) == asked.version
     found = pages.flags(tserver)
     read, _ = settings.read(asked)
     for name, value in flags.tserver_flags(asked, read).items():
         assert found[name] == value, name
-    assert "wal_bytes_total" in counters.storage(web.get(f"{tserver}{counters.PATH}"))
+    assert "wal_bytes_total" in counters.storage(http_client.get(f"{tserver}{counters.PATH}"))
 
 
 @pytest.mark.usefixtures("nothing_left")

@@ -17,20 +17,14 @@ from typing import Any
 import psycopg
 import pytest
 
-from orchestrator import experiment, images, sql
+from orchestrator import facts as counted
 from orchestrator.collectors.yugabytedb import YugabyteDBCollector
-from orchestrator.containers import DockerContainers
-from orchestrator.databases.existing import ExistingCluster
-from orchestrator.databases.yugabytedb import (
-    YugabyteDB,
-    checklist,
-    counters,
-    lsm,
-    pages,
-    readiness,
-)
+from orchestrator.databases.common.yugabyte import counters, lsm
+from orchestrator.databases.existing.adapter import ExistingCluster
+from orchestrator.databases.yugabytedb import checklist, flags, readiness
+from orchestrator.databases.yugabytedb.adapter import YugabyteDB
 from orchestrator.errors import NodeError
-from orchestrator.loadgens import load_generators
+from orchestrator.load_generators import load_generators
 from orchestrator.model import (
     Cluster,
     ClusterSpec,
@@ -42,26 +36,24 @@ from orchestrator.model import (
     Tier,
     Volume,
     Workload,
-    sources,
 )
-from orchestrator.protocols import Container, ContainerSpec, Parts, World
-from orchestrator.store import load
+from orchestrator.parts import Parts
+from orchestrator.powers import Container, ContainerSpec, Network, World
+from orchestrator.run import experiment, proving
+from orchestrator.system import sql
+from orchestrator.system.store import load
 from orchestrator.tiers.unlimited import UnlimitedTier
+from tests.integration import servers
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left", "impatient")]
 
-STANDIN = Path(__file__).resolve().parents[1] / "standin"
 NETWORK = "tierbench-test-yb"
 GIB = 2**30
 
 
-@pytest.fixture(scope="session")
-def image(engine: DockerContainers) -> str:
-    """The stand-in's image, built where it is not there yet."""
-    tag = f"tierbench/yugabytedb-standin:{images.content_hash(STANDIN)}"
-    if not engine.image_present(tag):
-        engine.build(str(STANDIN), tag, lambda _line: None)
-    return tag
+@pytest.fixture
+def image(standin_image: str) -> str:
+    return standin_image
 
 
 @pytest.fixture
@@ -100,7 +92,7 @@ def volumes(count: int, world: World, restored: bool = False) -> Iterator[tuple[
     with ExitStack() as up:
         names = [f"{NETWORK}-{number}" for number in range(1, count + 1)]
         for name in names:
-            up.enter_context(world.containers.volume(name, "", ""))
+            up.enter_context(world.platform.volume(name, "", ""))
         yield tuple(Volume(name, "", restored) for name in names)
 
 
@@ -111,11 +103,11 @@ def up(
     switches: Mapping[int, Mapping[str, str]] | None = None,
     database: YugabyteDB | None = None,
 ) -> Iterator[Cluster]:
-    here = replace(world, containers=Switched(world.containers, switches or {}))
+    here = replace(world, platform=Switched(world.platform, switches or {}))
     with (
         volumes(asked.nodes, world) as disks,
-        world.containers.network(NETWORK) as prefix,
-        (database or YugabyteDB()).running(asked, disks, NETWORK, prefix, here) as cluster,
+        world.platform.network(NETWORK, asked.nodes) as network,
+        (database or YugabyteDB()).running(asked, disks, network, here) as cluster,
     ):
         yield cluster
 
@@ -143,9 +135,9 @@ SPLIT INTO 3 TABLETS"""
 def test_three_nodes_take_sql_and_start_again_from_their_disks(image: str, world: World) -> None:
     """Loaded, settled, stopped; then all at once from the same disks at the same addresses."""
     asked, database = spec(image), YugabyteDB()
-    with volumes(3, world) as disks, world.containers.network(NETWORK) as prefix:
+    with volumes(3, world) as disks, world.platform.network(NETWORK, 3) as network:
         started = time.monotonic()
-        with database.running(asked, disks, NETWORK, prefix, world) as cluster:
+        with database.running(asked, disks, network, world) as cluster:
             took_s = time.monotonic() - started
             ask(cluster, 1, TABLE)
             ask(cluster, 2, "INSERT INTO stock SELECT g % 9, g, 'x' FROM generate_series(1, 900) g")
@@ -155,11 +147,11 @@ def test_three_nodes_take_sql_and_start_again_from_their_disks(image: str, world
             database.settle(cluster, world)
             database.begin_measuring(cluster, world)
             database.warm(cluster, world)
-            facts = dict(database.facts(cluster, world))
+            facts = database.facts(cluster, world).recorded()
         restored = tuple(replace(disk, restored=True) for disk in disks)
-        with database.running(asked, restored, NETWORK, prefix, world) as cluster:
+        with database.running(asked, restored, network, world) as cluster:
             assert ask(cluster, 3, "SELECT count(*) FROM stock") == [(900,)]
-            again = dict(database.facts(cluster, world))
+            again = database.facts(cluster, world).recorded()
     assert took_s < 30
     assert facts["stand_in"] is again["stand_in"] is True
     assert facts["version"] == "2.18.1.0-b84"
@@ -168,6 +160,8 @@ def test_three_nodes_take_sql_and_start_again_from_their_disks(image: str, world
     assert len(set(facts["zones"].values())) == 3
     assert facts["durable"] is False and facts["durability"]["durable_wal_write"] == "false"
     assert facts["since_reset"]["block_cache_hit_ratio"] == 0.75
+    assert set(counted.LOG) <= set(facts["since_reset"])
+    assert facts["since_reset"][counted.WAL_NODES] == 3
     assert facts["data_bytes"] > 0
 
 
@@ -177,13 +171,19 @@ def test_tls_is_between_nodes_and_to_clients_and_durable_is_read_back(
     here = replace(world, cache=tmp_path)
     database = YugabyteDB()
     with up(spec(image, tls="on", durability="durable"), here, database=database) as cluster:
+        assert len(cluster.endpoints[0].password) >= 20
+        with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+            psycopg.connect(
+                f"host=127.0.0.1 port={cluster.endpoints[0].local_port} user=bench dbname=bench",
+                password="bench",
+            )
         authority = tmp_path / f"certificates/{NETWORK}/{cluster.endpoints[1].host}/ca.crt"
         root = {"sslrootcert": str(authority)}
         found = ask(cluster, 2, "SELECT current_user", sslmode="verify-ca", **root)
         assert found == [("bench",)]
         with pytest.raises(psycopg.OperationalError, match="SSL off"):
             ask(cluster, 2, "SELECT 1", sslmode="disable")
-        facts = database.facts(cluster, here)
+        facts = database.facts(cluster, here).recorded()
     assert facts["durable"] is True
     assert facts["tls"] is True
     assert facts["flags"]["use_client_to_server_encryption"] == "true"
@@ -192,7 +192,7 @@ def test_tls_is_between_nodes_and_to_clients_and_durable_is_read_back(
 def test_five_copies_are_placed_once_all_nodes_are_up(image: str, world: World) -> None:
     database = YugabyteDB()
     with up(spec(image, count=5), world, database=database) as cluster:
-        facts = database.facts(cluster, world)
+        facts = database.facts(cluster, world).recorded()
     assert facts["replication_factor"] == 5
     assert len(facts["leaders"]) == 5
 
@@ -204,7 +204,8 @@ def test_counters_move_with_what_clients_write(image: str, world: World) -> None
         at = cluster.endpoints[0]
         with (
             psycopg.connect(
-                f"host=127.0.0.1 port={at.local_port} user=bench password=bench dbname=bench"
+                f"host=127.0.0.1 port={at.local_port} user=bench dbname=bench",
+                password=at.password,
             ) as connection,
             connection.cursor() as cursor,
             cursor.copy("COPY stock FROM STDIN WITH (ROWS_PER_TRANSACTION 20000)") as copy,
@@ -219,6 +220,17 @@ def test_counters_move_with_what_clients_write(image: str, world: World) -> None
 def _counters(cluster: Cluster) -> dict[str, float]:
     samples = YugabyteDBCollector().read(cluster.nodes, 100.0)
     return {sample.metric: sample.value for sample in samples}
+
+
+def test_a_cluster_is_started_once_to_see_that_it_does(image: str, world: World) -> None:
+    """What `DB=auto` does before a plan is written: each different cluster, and nothing is left."""
+    parts = Parts({"yugabytedb": YugabyteDB()}, {}, {}, ())
+    one, broken = spec(image, count=1), spec(image, count=1, no_such_flag="1")
+    started = time.monotonic()
+    proving.start([one, one], parts, world)
+    assert time.monotonic() - started < 60
+    with pytest.raises(NodeError, match="is exited"):
+        proving.start([one, broken], parts, world)
 
 
 # ------------------------------------------------------------------ bad luck
@@ -250,7 +262,7 @@ def test_a_start_that_takes_too_long_says_what_was_missing(
 def test_a_node_that_ends_says_why(
     image: str,
     world: World,
-    settings: dict[str, str],
+    settings: dict[str, Any],
     switches: dict[int, dict[str, str]],
     part: str,
 ) -> None:
@@ -266,13 +278,13 @@ def test_another_release_than_asked_is_refused(image: str, world: World) -> None
     other = {number: {"STANDIN_VERSION": "2.20.10.0-b29"} for number in (1, 2, 3)}
     with pytest.raises(NodeError) as raised, up(spec(image), world, other):
         pass
-    assert raised.value.what == ("the image runs YugabyteDB 2.20.10.0-b29, asked is 2.18.1.0-b84")
+    assert raised.value.what == ("the image runs YugabyteDB 2.20.10.0-b29, expected 2.18.1.0-b84")
 
 
 def test_a_killed_node_is_named(image: str, world: World) -> None:
     database = YugabyteDB()
     with up(spec(image), world, database=database) as cluster:
-        world.containers.stop(cluster.nodes[1].container or "", 0)
+        world.platform.stop(cluster.nodes[1].container or "", 0)
         with pytest.raises(NodeError, match=f"{NETWORK}-node-2 is exited"):
             database.begin_measuring(cluster, world)
         with pytest.raises(NodeError, match=f"{NETWORK}-node-2 is exited"):
@@ -282,14 +294,14 @@ def test_a_killed_node_is_named(image: str, world: World) -> None:
 def test_a_disk_loaded_at_another_address_is_not_started(image: str, world: World) -> None:
     """What would be a cluster waiting forever for peers that are elsewhere."""
     asked, database = spec(image, count=1), YugabyteDB()
-    with volumes(1, world) as disks, world.containers.network(NETWORK) as prefix:
-        with database.running(asked, disks, NETWORK, prefix, world):
+    with volumes(1, world) as disks, world.platform.network(NETWORK, 1) as network:
+        with database.running(asked, disks, network, world):
             pass
         restored = tuple(replace(disk, restored=True) for disk in disks)
         with (
-            world.containers.network(f"{NETWORK}-other") as elsewhere,
+            world.platform.network(f"{NETWORK}-other", 1) as elsewhere,
             pytest.raises(NodeError) as raised,
-            database.running(asked, restored, f"{NETWORK}-other", elsewhere, world),
+            database.running(asked, restored, elsewhere, world),
         ):
             pass
     assert "this disk was loaded at another address than" in raised.value.evidence
@@ -302,9 +314,39 @@ def test_the_first_run_checklist_goes_through(
     image: str, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checklist, "NETWORK", NETWORK)
-    found = list(checklist.first_run(checklist.spec(settings={"image": image}), world))
+    found = list(checklist.first_run(checklist.spec(own={"image": image}), world))
     assert [one.name for one in found] == [fact.name for fact in checklist.FACTS] + ["cold-copy"]
     assert [one for one in found if one.state != "confirmed"] == []
+
+
+@pytest.mark.parametrize(
+    ("running", "facts"),
+    [
+        ("2.20.10.0-b29", "YB-2.20.10.0-b0"),
+        ("2.18.1.0-b85", "page: 2.18.1.0-b85; asked: 2.18.1.0-b84"),
+    ],
+)
+def test_another_release_is_a_line_of_the_checklist_and_not_its_end(
+    running: str, facts: str, image: str, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checklist, "NETWORK", NETWORK)
+    monkeypatch.setattr(checklist, "FACTS", checklist.FACTS[:2])
+    other = {number: {"STANDIN_VERSION": running} for number in (1, 2, 3)}
+    here = replace(world, platform=Switched(world.platform, other))
+    found = list(checklist.first_run(checklist.spec(own={"image": image}), here))
+    assert [one.name for one in found] == ["banner", "pages", "cold-copy"]
+    assert found[0].state == "not confirmed" and facts in found[0].seen
+    assert found[1].state == "confirmed"
+
+
+def test_another_build_runs_and_is_recorded(image: str, world: World) -> None:
+    """The page that says it is not one to refuse a run by."""
+    database = YugabyteDB()
+    asked = spec(image, count=1)
+    with up(asked, world, {1: {"STANDIN_VERSION": "2.18.1.0-b85"}}, database) as cluster:
+        facts = database.facts(cluster, world).recorded()
+    assert (facts["version"], facts["version_asked"]) == ("2.18.1.0-b85", "2.18.1.0-b84")
+    assert "-b0" in facts["banner"]
 
 
 def test_the_first_run_checklist_says_what_is_not_so(
@@ -313,10 +355,10 @@ def test_the_first_run_checklist_says_what_is_not_so(
     """Here: a metric that a release no longer has, and one that cannot be looked at at all."""
     monkeypatch.setattr(checklist, "NETWORK", NETWORK)
     monkeypatch.setattr(checklist, "_METRICS", ("wal_syncs_total", "no_such_counter"))
-    monkeypatch.setattr(counters, "statements", lambda _: {}["no such page"])
+    monkeypatch.setattr(counters, "statements", lambda _: dict[str, Any]()["no such page"])
     found = {
         one.name: (one.state, one.seen)
-        for one in checklist.first_run(checklist.spec(settings={"image": image}), world)
+        for one in checklist.first_run(checklist.spec(own={"image": image}), world)
     }
     assert found["counters"] == ("not confirmed", "missing: no_such_counter")
     assert found["statements"][0] == "could not be looked at"
@@ -324,10 +366,10 @@ def test_the_first_run_checklist_says_what_is_not_so(
 
 
 def test_a_running_cluster_of_others_is_used_and_left_as_it_was(image: str, world: World) -> None:
-    with up(spec(image), world) as theirs:
+    with servers.standin(image, 3) as theirs:
 
-        def of(server: str) -> str:
-            return " ".join(sources(theirs.nodes, server).values())
+        def of(port: int) -> str:
+            return " ".join(f"http://{host}:{port}" for host in theirs.hosts)
 
         asked = ClusterSpec(
             "existing",
@@ -335,16 +377,17 @@ def test_a_running_cluster_of_others_is_used_and_left_as_it_was(image: str, worl
             3,
             NodeSize(1.0, GIB, GIB),
             settings={
-                "existing.hosts": " ".join(endpoint.host for endpoint in theirs.endpoints),
-                "existing.masters": of(pages.MASTER),
-                "existing.tservers": of(pages.TSERVER),
-                "existing.ysql": of(pages.YSQL),
+                "existing.hosts": " ".join(theirs.hosts),
+                "existing.masters": of(flags.MASTER_WEB),
+                "existing.tservers": of(flags.TSERVER_WEB),
+                "existing.ysql": of(flags.YSQL_WEB),
             },
         )
+        before = theirs.databases()
         database = ExistingCluster()
         database.check(asked, world)
-        with database.running(asked, (), NETWORK, "", world) as cluster:
-            ask(theirs, 1, "SELECT 1")
+        with database.running(asked, (), Network(NETWORK, ()), world) as cluster:
+            theirs.ask("SELECT 1")
             with sql.session(
                 sql.Address(cluster.endpoints[2].host, 5433, "yugabyte", "", "tierbench")
             ) as session:
@@ -352,13 +395,13 @@ def test_a_running_cluster_of_others_is_used_and_left_as_it_was(image: str, worl
             database.settle(cluster, world)
             database.begin_measuring(cluster, world)
             database.warm(cluster, world)
-            facts = database.facts(cluster, world)
+            facts = database.facts(cluster, world).recorded()
             names = _counters(cluster)
-        left = ask(theirs, 1, "SELECT datname FROM pg_database ORDER BY 1")
+        left = theirs.databases()
     assert facts["stand_in"] is facts["existing"] is True
     assert (facts["version"], facts["replication_factor"]) == ("2.18.1.0-b84", 3)
     assert {"wal_bytes_total", "sql_statements_total", "master_wal_bytes_total"} <= set(names)
-    assert ("tierbench",) not in left and ("bench",) in left
+    assert left == before
 
 
 # ------------------------------------------------------------------ the main job

@@ -6,15 +6,25 @@
 --               thread that is late starts at once, so nothing is left out
 -- own schedule  the workload says when the next one is due (terminals with think times)
 --
--- Attempts: serialization failures (40001), deadlocks (40P01) and YugabyteDB's conflict
--- and restart errors are tried again, at most --max-attempts times, with a random pause
--- below 1, 2, 4 … 100 ms. Everything else is a failed transaction, kept with its
--- SQLSTATE. A lost connection ends the run: its numbers would describe the outage.
+-- Attempts: serialization failures, deadlocks and what else lib/dialects.lua calls retryable
+-- are tried again, at most --max-attempts times, with a random pause below 1, 2, 4 … 100 ms.
+-- Everything else is a failed transaction, kept with its SQLSTATE.
+-- A lost connection ends the run: its numbers would describe the outage.
 -- So do 100 other failures in a row on one thread: something is wrong that will not pass.
 local ffi = require("ffi")
 local clock = require("clock")
+local dialects = require("dialects")
 local pq = require("pq")
 local recorder = require("recorder")
+
+ffi.cdef[[
+struct _IO_FILE;
+extern struct _IO_FILE *stdout;
+void flockfile(struct _IO_FILE *file);
+void funlockfile(struct _IO_FILE *file);
+void srandom(unsigned int seed);
+void sb_rand_thread_init(void);
+]]
 
 local loop = {}
 local MAX_FAILURES_IN_A_ROW, FIRST_PAUSE_US, LONGEST_PAUSE_US, SLICE_US = 100, 1e3, 1e5, 1e6
@@ -27,7 +37,7 @@ loop.options = {
    arrival_rate = {"Open loop: transactions per second over all threads (0: closed loop)", 0},
    max_attempts = {"Attempts per transaction at serialization failures and deadlocks", 10},
    isolation = {"Transaction isolation level", "read committed"},
-   seed = {"Seed of the arrival times and of the workload's own random numbers", 1},
+   seed = {"Seed of keys, arrival times and all other random numbers", 1},
 }
 
 function loop.add_options(options)
@@ -56,24 +66,13 @@ function loop.protected(f, ...)
    return result
 end
 
--- Texts under which YugabyteDB reports a conflict or restart with SQLSTATE XX000.
-local YUGABYTE_CONFLICTS = {"restart read", "read restart", "operation failed. try again", "try again",
-   "conflicts with higher priority transaction", "conflicts with committed transaction", "expired or aborted",
-   "schema version mismatch", "catalog snapshot", "transaction aborted"}
-
-local function retryable(failure)
-   if failure.sqlstate == "40001" or failure.sqlstate == "40P01" then return true end
-   if failure.sqlstate ~= "XX000" then return false end
-   local message = failure.message:lower()
-   for _, phrase in ipairs(YUGABYTE_CONFLICTS) do
-      if message:find(phrase, 1, true) then return true end
-   end
-   return false
-end
+-- The connection is gone: connection exceptions, and the server's shutdown, crash or start.
+local SHUTDOWN, CRASH, NOT_YET_UP = "57P01", "57P02", "57P03"
 
 local function lost(failure)
    local state = failure.sqlstate
-   return failure.lost or state:sub(1, 2) == "08" or state == "57P01" or state == "57P02" or state == "57P03"
+   return failure.lost or state:sub(1, 2) == "08"
+      or state == SHUTDOWN or state == CRASH or state == NOT_YET_UP
 end
 
 -- Why the run cannot go on, in words for the console.
@@ -115,11 +114,12 @@ local function attempt(self, kind)
       end
       local failure = failure_in(self, result)
       local dead = leave(self, failure)
-      local again = not dead and retryable(failure) and retries + 1 < self.max_attempts
+      local retryable = dialects.retryable(failure)
+      local again = not dead and retryable and retries + 1 < self.max_attempts
       sqlstate = self.recorder:count_error(again and "retried" or "failed", kind, failure)
       if self.conn.thread_id then ffi.C.sb_counter_inc(self.conn.thread_id, SYSBENCH_ERRORS) end
       if not again then
-         if not retryable(failure) then self.failures, self.last = self.failures + 1, failure end
+         if not retryable then self.failures, self.last = self.failures + 1, failure end
          return recorder.FAILED, retries, sqlstate, dead and failure
       end
       pause(retries)
@@ -136,9 +136,12 @@ local function execute(self, kind, due_us)
    end
    local outcome, retries, sqlstate, dead = attempt(self, kind)
    local ended_us = clock.now_us()
-   self.recorder:add(start_ns, ended_us, ended_us - started_us + queue_us, queue_us, sqlstate, kind, outcome, retries)
+   self.recorder:add(start_ns, ended_us, ended_us - started_us + queue_us, queue_us, sqlstate, kind,
+                     outcome, retries)
    if dead then give_up(self, dead, "the connection to the database was lost:") end
-   if self.failures >= MAX_FAILURES_IN_A_ROW then give_up(self, self.last, "too many failures in a row, the last:") end
+   if self.failures >= MAX_FAILURES_IN_A_ROW then
+      give_up(self, self.last, "too many failures in a row, the last:")
+   end
 end
 
 -- Waits in slices so that the end of the run, or another thread's error, is noticed.
@@ -151,6 +154,17 @@ local function wait_until(self, t_us)
       if sysbench.opt.events == 0 and not ffi.C.sb_more_events(self.thread_id) then return false end
       clock.sleep_until_us(math.min(t_us, now + SLICE_US, self.deadline_us or math.huge))
    end
+end
+
+-- Lets sysbench.rand follow --seed. sysbench's own --rand-seed does not do for threads:
+-- all of them take their start from one sequence (random()), in the order in which they
+-- happen to start. By now all have, so only this thread's lock-step is left to ensure:
+-- stdout's lock is one that the threads' separate Luas have in common.
+local function seed_keys()
+   ffi.C.flockfile(ffi.C.stdout)
+   ffi.C.srandom(math.random(0, 2147483647))
+   ffi.C.sb_rand_thread_init()
+   ffi.C.funlockfile(ffi.C.stdout)
 end
 
 local function closed(self)
@@ -192,7 +206,8 @@ local function scheduled(self, schedule)
       ffi.C.sb_event_stop(id)
       schedule.done(clock.now_us())
    end
-   self.recorder.unstarted = schedule.overdue(math.min(clock.now_us(), self.deadline_us or math.huge))
+   local ended_us = math.min(clock.now_us(), self.deadline_us or math.huge)
+   self.recorder.unstarted = schedule.overdue(ended_us)
 end
 
 -- workload: conn; draw() -> kind, and draws the transaction's input; execute(kind) ->
@@ -201,12 +216,14 @@ function loop.new(thread_id, workload, types)
    local opt = sysbench.opt
    local rollback = workload.conn:prepare("ROLLBACK")
    workload.conn:start_pipeline()
-   return {thread_id = thread_id, workload = workload, conn = workload.conn, rollback = rollback, failures = 0,
-           max_attempts = opt.max_attempts, recorder = recorder.open(opt.out, thread_id, types, opt.record)}
+   return {thread_id = thread_id, workload = workload, conn = workload.conn, rollback = rollback,
+           failures = 0, max_attempts = opt.max_attempts,
+           recorder = recorder.open(opt.out, thread_id, types, opt.record)}
 end
 
 function loop.run(self)
    local opt, workload = sysbench.opt, self.workload
+   seed_keys()
    if opt.time > 0 then self.deadline_us = clock.now_us() + opt.time * 1e6 end
    if workload.new_schedule then
       scheduled(self, workload.new_schedule())
@@ -225,7 +242,9 @@ end
 -- Once per run, in init(): options that contradict each other, then recorder.json.
 function loop.describe(types, mode)
    local opt = sysbench.opt
-   if opt.rate > 0 then error("use --arrival-rate, not --rate: sysbench's queue aborts the run when it is full", 0) end
+   if opt.rate > 0 then
+      error("use --arrival-rate, not --rate: sysbench's queue aborts the run when it is full", 0)
+   end
    mode = mode or {}
    mode.threads, mode.arrival_rate_per_s, mode.time_s = opt.threads, opt.arrival_rate, opt.time
    mode.isolation, mode.max_attempts, mode.seed = opt.isolation, opt.max_attempts, opt.seed

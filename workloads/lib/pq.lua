@@ -1,4 +1,4 @@
--- PostgreSQL's wire protocol for the load generators: libpq through LuaJIT's FFI.
+-- Connections to PostgreSQL for the load generators: libpq through LuaJIT's FFI.
 --
 -- Why not sysbench 1.0.20's own driver: it copies the SQLSTATE of a failed result
 -- without a check, so a lost connection (which has none) ends in a segmentation fault
@@ -10,12 +10,11 @@
 -- Use: conn = pq.connect{...}; st = conn:prepare(sql, types); conn:send(st, …) any
 -- number of times; conn:flush() sends them as one batch and waits; conn:rows(i),
 -- conn:int(i, row, col), conn:bytes(i, row, col) read result i (all from 0).
--- Parameter types, one letter each: i int4, I int4[] ({n=, [0..n-1]}), t text,
--- T text[] ({n=, ptr=const char*[], len=int[]}). Integers travel in binary.
--- Results come in binary: cast to int4 in SQL what int() is to read; text is bytes.
+-- Parameter types and the binary form of values: pq_codec.lua. Results come in binary:
+-- cast to int4 in SQL what int() is to read; text is bytes.
 -- A failure raises {sqlstate=, message=, lost=true|nil}. lost: the connection is gone.
 local ffi = require("ffi")
-local bit = require("bit")
+local codec = require("pq_codec")
 
 ffi.cdef[[
 typedef struct pg_conn PGconn;
@@ -29,15 +28,15 @@ PGresult *PQexec(PGconn *c, const char *sql);
 PGresult *PQprepare(PGconn *c, const char *name, const char *sql, int n, const unsigned *types);
 int PQsendQueryPrepared(PGconn *c, const char *name, int n, const char *const *values,
                         const int *lengths, const int *formats, int result_format);
-int PQsendQueryParams(PGconn *c, const char *sql, int n, const unsigned *types, const char *const *values,
-                      const int *lengths, const int *formats, int result_format);
+int PQsendQueryParams(PGconn *c, const char *sql, int n, const unsigned *types,
+                      const char *const *values, const int *lengths, const int *formats,
+                      int result_format);
 int PQenterPipelineMode(PGconn *c);
 int PQpipelineSync(PGconn *c);
 PGresult *PQgetResult(PGconn *c);
 void PQclear(PGresult *r);
 int PQresultStatus(const PGresult *r);
 char *PQresultErrorField(const PGresult *r, int field);
-char *PQcmdStatus(PGresult *r);
 char *PQcmdTuples(PGresult *r);
 int PQntuples(const PGresult *r);
 int PQnfields(const PGresult *r);
@@ -52,20 +51,18 @@ local lib = ffi.load("libpq.so.5")
 local CONNECTION_OK, IDLE = 0, 0
 local TUPLES_OK, COMMAND_OK, COPY_IN, FATAL, SYNC = 2, 1, 4, 7, 10
 local SQLSTATE_FIELD, PRIMARY_FIELD = 67, 77
-local INT4, TEXT, INT4_ARRAY, TEXT_ARRAY = 23, 25, 1007, 1009
-local OIDS = {i = INT4, t = TEXT, I = INT4_ARRAY, T = TEXT_ARRAY}
-local MAX_PARAMS, MAX_BATCH, ARENA_BYTES = 9, 32, 65536
+local MAX_BATCH = 32
 
-local pq = {lib = lib}
+local pq = {}
 local Connection = {}
 Connection.__index = Connection
 
 local Failure = {__tostring = function(e) return e.sqlstate .. ": " .. e.message end}
 
-local function raise(sqlstate, message, lost)
-   error(setmetatable({sqlstate = sqlstate, message = message:gsub("%s+$", ""), lost = lost}, Failure), 0)
+local function new_failure(sqlstate, message, lost)
+   return setmetatable({sqlstate = sqlstate, message = message:gsub("%s+$", ""), lost = lost},
+                       Failure)
 end
-pq.raise = raise
 
 local function quoted(value)
    return "'" .. tostring(value):gsub("\\", "\\\\"):gsub("'", "\\'") .. "'"
@@ -74,8 +71,8 @@ end
 -- Keepalives and the user timeout make a vanished server an error within half a
 -- minute instead of a wait without end.
 local function conninfo(p)
-   local words = {"connect_timeout=10 keepalives=1 keepalives_idle=10 keepalives_interval=5 keepalives_count=4",
-                  "tcp_user_timeout=30000 client_encoding=UTF8"}
+   local words = {"connect_timeout=10", "keepalives=1 keepalives_idle=10 keepalives_interval=5",
+                  "keepalives_count=4 tcp_user_timeout=30000 client_encoding=UTF8"}
    local function add(word, value)
       if value and value ~= "" then words[#words + 1] = word .. "=" .. quoted(value) end
    end
@@ -95,8 +92,8 @@ end
 function pq.address(opt, index)
    local hosts = {}
    for host in tostring(opt.pgsql_host or ""):gmatch("[^,]+") do hosts[#hosts + 1] = host end
-   return {host = hosts[(index or 0) % math.max(#hosts, 1) + 1], port = opt.pgsql_port, user = opt.pgsql_user,
-           password = opt.pgsql_password, db = opt.pgsql_db}
+   return {host = hosts[(index or 0) % math.max(#hosts, 1) + 1], port = opt.pgsql_port,
+           user = opt.pgsql_user, password = opt.pgsql_password, db = opt.pgsql_db}
 end
 
 function pq.connect(address)
@@ -104,13 +101,11 @@ function pq.connect(address)
    if c == nil or lib.PQstatus(c) ~= CONNECTION_OK then
       local message = c == nil and "out of memory" or ffi.string(lib.PQerrorMessage(c))
       lib.PQfinish(c)
-      raise("08001", "cannot connect: " .. message, true)
+      error(new_failure("08001", "cannot connect: " .. message, true), 0)
    end
    return setmetatable({
       c = ffi.gc(c, lib.PQfinish), statements = 0, pipeline = false, queued = 0, kept = 0,
-      values = ffi.new("const char *[?]", MAX_PARAMS), lengths = ffi.new("int[?]", MAX_PARAMS),
-      formats = ffi.new("int[?]", MAX_PARAMS), arena = ffi.new("uint8_t[?]", ARENA_BYTES),
-      results = ffi.new("PGresult *[?]", MAX_BATCH), args = {},
+      parameters = codec.new_parameters(), results = ffi.new("PGresult *[?]", MAX_BATCH),
    }, Connection)
 end
 
@@ -133,9 +128,13 @@ function Connection:failure(result)
    local state = result ~= nil and lib.PQresultErrorField(result, SQLSTATE_FIELD) or nil
    local text = result ~= nil and lib.PQresultErrorField(result, PRIMARY_FIELD) or nil
    if text == nil then text = lib.PQerrorMessage(self.c) end
-   local message = ffi.string(text):gsub("%s+$", "")
-   return setmetatable({sqlstate = state ~= nil and ffi.string(state) or "08006", lost = lost, message = message},
-                       Failure)
+   return new_failure(state ~= nil and ffi.string(state) or "08006", ffi.string(text), lost)
+end
+
+-- A statement as far as a message shows it.
+local function shortened(sql)
+   local text = sql:sub(1, 200):gsub("%s+", " ")
+   return text
 end
 
 -- Runs plain SQL outside of pipeline mode (set-up, loading) and returns its rows as
@@ -145,7 +144,7 @@ function Connection:exec(sql)
    local status = r == nil and FATAL or lib.PQresultStatus(r)
    if status ~= TUPLES_OK and status ~= COMMAND_OK and status ~= COPY_IN then
       local failure = self:failure(r)
-      failure.message = failure.message .. " (in: " .. sql:sub(1, 200):gsub("%s+", " ") .. ")"
+      failure.message = failure.message .. " (in: " .. shortened(sql) .. ")"
       lib.PQclear(r)
       error(failure, 0)
    end
@@ -153,7 +152,9 @@ function Connection:exec(sql)
    for i = 0, lib.PQntuples(r) - 1 do
       rows[i + 1] = {}
       for j = 0, lib.PQnfields(r) - 1 do
-         if lib.PQgetisnull(r, i, j) == 0 then rows[i + 1][j + 1] = ffi.string(lib.PQgetvalue(r, i, j)) end
+         if lib.PQgetisnull(r, i, j) == 0 then
+            rows[i + 1][j + 1] = ffi.string(lib.PQgetvalue(r, i, j))
+         end
       end
    end
    lib.PQclear(r)
@@ -187,9 +188,8 @@ local KINDS = {select = 1, insert = 2, update = 2, delete = 2, with = 2}
 function Connection:prepare(sql, types, unprepared)
    types = types or ""
    self.statements = self.statements + 1
-   local oids = ffi.new("unsigned[?]", math.max(#types, 1))
-   for i = 1, #types do oids[i - 1] = assert(OIDS[types:sub(i, i)], "unknown parameter type") end
-   local st = {name = "tb" .. self.statements, sql = sql, types = types, n = #types, oids = oids,
+   local oids = codec.oids(types)
+   local st = {name = "tb" .. self.statements, sql = sql, n = #types, oids = oids,
                unprepared = unprepared, kind = KINDS[sql:match("%a+"):lower()] or 0}
    for i = 1, #types do st[i] = types:sub(i, i) end
    if not unprepared then
@@ -197,7 +197,7 @@ function Connection:prepare(sql, types, unprepared)
       local failure = (r == nil or lib.PQresultStatus(r) ~= COMMAND_OK) and self:failure(r)
       lib.PQclear(r)
       if failure then
-         failure.message = failure.message .. " (preparing: " .. sql:sub(1, 200):gsub("%s+", " ") .. ")"
+         failure.message = failure.message .. " (preparing: " .. shortened(sql) .. ")"
          error(failure, 0)
       end
    end
@@ -209,66 +209,18 @@ function Connection:start_pipeline()
    self.pipeline = true
 end
 
-local i32 = ffi.typeof("int32_t *")
-local function put_i32(p, v) ffi.cast(i32, p)[0] = bit.bswap(v) end
-
--- The binary form of a one-dimensional array: dimensions, has-null flag, element type,
--- length, lower bound, then each element behind its length.
-local function put_array_head(p, oid, n)
-   put_i32(p, 1)
-   put_i32(p + 4, 0)
-   put_i32(p + 8, oid)
-   put_i32(p + 12, n)
-   put_i32(p + 16, 1)
-   return p + 20
-end
-
-local function put_ints(p, a)
-   p = put_array_head(p, INT4, a.n)
-   for i = 0, a.n - 1 do
-      put_i32(p, 4)
-      put_i32(p + 4, a[i])
-      p = p + 8
-   end
-   return p
-end
-
-local function put_texts(p, a)
-   p = put_array_head(p, TEXT, a.n)
-   for i = 0, a.n - 1 do
-      put_i32(p, a.len[i])
-      ffi.copy(p + 4, a.ptr[i], a.len[i])
-      p = p + 4 + a.len[i]
-   end
-   return p
-end
-
--- Queues one execution. The arguments stay in self.args until libpq has copied them:
--- a Lua string must not be collected while only C points to it.
+-- Queues one execution with the arguments a…k, which libpq copies before this returns.
 function Connection:send(st, a, b, c, d, e, f, g, h, k)
-   local args, values, lengths, formats, p = self.args, self.values, self.lengths, self.formats, self.arena + 0
-   args[1], args[2], args[3], args[4], args[5], args[6], args[7], args[8], args[9] = a, b, c, d, e, f, g, h, k
-   for i = 1, st.n do
-      local kind, v, from = st[i], args[i], p
-      if kind == "t" then
-         values[i - 1], lengths[i - 1], formats[i - 1] = v, #v, 1
-      else
-         if kind == "i" then
-            put_i32(p, v)
-            p = p + 4
-         elseif kind == "I" then
-            p = put_ints(p, v)
-         else
-            p = put_texts(p, v)
-         end
-         values[i - 1], lengths[i - 1], formats[i - 1] = ffi.cast("const char *", from), p - from, 1
-      end
-   end
+   local p = self.parameters
+   local args = p.args
+   args[1], args[2], args[3], args[4], args[5] = a, b, c, d, e
+   args[6], args[7], args[8], args[9] = f, g, h, k
+   codec.encode(st, p)
    local sent
    if st.unprepared then
-      sent = lib.PQsendQueryParams(self.c, st.sql, st.n, st.oids, values, lengths, formats, 1)
+      sent = lib.PQsendQueryParams(self.c, st.sql, st.n, st.oids, p.values, p.lengths, p.formats, 1)
    else
-      sent = lib.PQsendQueryPrepared(self.c, st.name, st.n, values, lengths, formats, 1)
+      sent = lib.PQsendQueryPrepared(self.c, st.name, st.n, p.values, p.lengths, p.formats, 1)
    end
    if sent ~= 1 then error(self:failure(nil), 0) end
    self.queued = self.queued + 1
@@ -296,7 +248,9 @@ function Connection:flush()
       end
       self.results[i], self.kept = r, i + 1
       local status = lib.PQresultStatus(r)
-      if status ~= TUPLES_OK and status ~= COMMAND_OK and not failure then failure = self:failure(r) end
+      if status ~= TUPLES_OK and status ~= COMMAND_OK then
+         failure = failure or self:failure(r)
+      end
       lib.PQgetResult(c)
    end
    local r = lib.PQgetResult(c)
@@ -326,12 +280,8 @@ function Connection:affected(i)
    return tonumber(ffi.string(lib.PQcmdTuples(self.results[i]))) or 0
 end
 
-function Connection:command(i)
-   return ffi.string(lib.PQcmdStatus(self.results[i]))
-end
-
 function Connection:int(i, row, col)
-   return bit.bswap(ffi.cast(i32, lib.PQgetvalue(self.results[i], row, col))[0])
+   return codec.int(lib.PQgetvalue(self.results[i], row, col))
 end
 
 -- A pointer valid until the next flush, and the length.

@@ -27,7 +27,8 @@ local json = require("json")
 ffi.cdef[[
 #pragma pack(push, 1)
 typedef struct {
-   int64_t start_ns; uint32_t latency_us, queue_us, sqlstate; uint8_t type, outcome; uint16_t retries;
+   int64_t start_ns; uint32_t latency_us, queue_us, sqlstate;
+   uint8_t type, outcome; uint16_t retries;
 } tb_record;
 #pragma pack(pop)
 int open(const char *path, int flags, ...);
@@ -46,6 +47,11 @@ local recorder = {COMMITTED = 0, ROLLED_BACK = 1, FAILED = 2}
 local Recorder = {}
 Recorder.__index = Recorder
 
+-- With the system's reason.
+local function fail(what)
+   error(what .. ": " .. ffi.string(C.strerror(ffi.errno())), 0)
+end
+
 local function write_file(path, content)
    local file, problem = io.open(path, "w")
    if not file then error("cannot write " .. path .. ": " .. problem, 0) end
@@ -56,18 +62,19 @@ end
 -- Once per run, before the threads start. mode: what the reader must know to
 -- understand the records (think, arrival_rate_per_s, …).
 function recorder.describe(out, types, mode)
-   write_file(out .. "/recorder.json", json{version = 1, record_bytes = RECORD_BYTES, types = types,
-                                                     mode = mode})
+   write_file(out .. "/recorder.json",
+              json{version = 1, record_bytes = RECORD_BYTES, types = types, mode = mode})
 end
 
 -- on=false: nothing is kept (to measure what keeping costs); errors still are.
 function recorder.open(out, thread, types, on)
-   local self = setmetatable({out = out, thread = thread, types = types, on = on, n = 0, flushed_us = 0,
-                              errors = {retried = {}, failed = {}}, unstarted = 0}, Recorder)
+   local self = setmetatable({out = out, thread = thread, types = types, on = on, n = 0,
+                              flushed_us = 0, errors = {retried = {}, failed = {}}, unstarted = 0},
+                             Recorder)
    if on then
       local path = string.format("%s/latency-%d.bin", out, thread)
       self.fd = C.open(path, WRONLY_CREATE_TRUNCATE, ffi.cast("int", 420))
-      if self.fd < 0 then error("cannot write " .. path .. ": " .. ffi.string(C.strerror(ffi.errno())), 0) end
+      if self.fd < 0 then fail("cannot write " .. path) end
       self.buffer = ffi.new("tb_record[?]", CAPACITY)
    end
    return self
@@ -77,7 +84,7 @@ function Recorder:flush()
    local at, left = ffi.cast("const char *", self.buffer), self.n * RECORD_BYTES
    while left > 0 do
       local written = tonumber(C.write(self.fd, at, left))
-      if written <= 0 then error("cannot write records: " .. ffi.string(C.strerror(ffi.errno())), 0) end
+      if written <= 0 then fail("cannot write records") end
       at, left = at + written, left - written
    end
    self.n = 0
@@ -105,7 +112,8 @@ function Recorder:count_error(which, kind, failure)
    local key = kind .. failure.sqlstate
    local entry = self.errors[which][key]
    if not entry then
-      entry = {type = self.types[kind + 1], sqlstate = failure.sqlstate, count = 0, message = failure.message}
+      entry = {type = self.types[kind + 1], sqlstate = failure.sqlstate, count = 0,
+               message = failure.message}
       self.errors[which][key] = entry
    end
    entry.count = entry.count + 1

@@ -93,7 +93,8 @@ end
 -- rows and effort add up to at the end, for the time left.
 -- Raises the first worker's problem.
 function workers.run(n, phase, work)
-   local shares = ffi.cast("tb_share *", C.mmap(nil, n * ffi.sizeof("tb_share"), READ_WRITE, SHARED_ANONYMOUS, -1, 0))
+   local page = C.mmap(nil, n * ffi.sizeof("tb_share"), READ_WRITE, SHARED_ANONYMOUS, -1, 0)
+   local shares = ffi.cast("tb_share *", page)
    local started_us = clock.now_us()
    local printed_us = started_us
    local problem = attend(start(n, shares, work), shares, function()
@@ -120,7 +121,8 @@ function workers.options(argv, definitions)
          value = argv[i] or error("a value is missing behind --" .. name, 0)
       end
       if type(definitions[name]) == "number" then
-         opt[name] = tonumber(value) or error("--" .. name .. " takes a number, not '" .. value .. "'", 0)
+         opt[name] = tonumber(value)
+            or error("--" .. name .. " takes a number, not '" .. value .. "'", 0)
       elseif type(definitions[name]) == "boolean" then
          opt[name] = value == "" or value == "on" or value == "true" or value == "1"
       else

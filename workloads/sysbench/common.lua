@@ -1,15 +1,29 @@
 -- What point_select.lua and insert.lua share: sysbench's own oltp_common for options,
--- tables, prepare and cleanup; our loop, connection and recorder for the run.
+-- tables, prepare and cleanup; our loop, connection and recorder for the run. Of the
+-- options of oltp_common the run keeps those that it reads, so sysbench refuses the rest.
 require("oltp_common")
 local loop = require("loop")
 
 local common = {}
+local NOT_READ = {
+   "auto_inc", "create_secondary", "delete_inserts", "distinct_ranges", "index_updates",
+   "mysql_storage_engine", "non_index_updates", "order_ranges", "pgsql_variant", "point_selects",
+   "range_selects", "range_size", "secondary", "simple_ranges", "sum_ranges",
+}
+
+local function makes_tables()
+   local command = sysbench.cmdline.command
+   return command == "prepare" or command == "cleanup"
+end
 
 -- name: the transaction type in recorder.json. sql: the statement, %u for the table's
 -- number. types: its parameters' types as in lib/pq.lua. arguments(): draws their values.
 function common.define(name, sql, types, arguments)
    local options = loop.add_options(sysbench.cmdline.options)
    options.statements = {"Statements per transaction", 10}
+   if not makes_tables() then
+      for _, option in ipairs(NOT_READ) do options[option] = nil end
+   end
    local self
 
    -- Each statement is its own round trip, as in sysbench's tests: latency divided by
@@ -18,26 +32,31 @@ function common.define(name, sql, types, arguments)
       local conn = loop.connect(thread_id)
       local unprepared = sysbench.opt.db_ps_mode == "disable"
       local workload = {conn = conn}
-      local begin, commit = conn:prepare("BEGIN", "", unprepared), conn:prepare("COMMIT", "", unprepared)
+      local begin = conn:prepare("BEGIN", "", unprepared)
+      local commit = conn:prepare("COMMIT", "", unprepared)
       local tables = {}
-      for t = 1, sysbench.opt.tables do tables[t] = conn:prepare(sql:format(t), types, unprepared) end
+      for t = 1, sysbench.opt.tables do
+         tables[t] = conn:prepare(sql:format(t), types, unprepared)
+      end
       local statements, table_number = sysbench.opt.statements, 1
+      local in_transaction = not sysbench.opt.skip_trx
       function workload.draw()
          table_number = sysbench.rand.uniform(1, sysbench.opt.tables)
          return 0
       end
       function workload.execute()
-         conn:run(begin)
+         if in_transaction then conn:run(begin) end
          for _ = 1, statements do conn:run(tables[table_number], arguments()) end
-         conn:run(commit)
+         if in_transaction then conn:run(commit) end
          return 0
       end
       return workload
    end
 
    function init()
-      if not sysbench.opt.auto_inc then error("--auto-inc must stay on: keys come from the tables' sequences", 0) end
-      loop.protected(loop.describe, {name}, {statements = sysbench.opt.statements})
+      local opt = sysbench.opt
+      loop.protected(loop.describe, {name}, {statements = opt.statements, skip_trx = opt.skip_trx,
+                                             rand_type = opt.rand_type})
    end
 
    function thread_init(thread_id)

@@ -16,37 +16,40 @@ local here = arg[0]:match("^(.*)/[^/]*$") or "."
 package.path = here .. "/../lib/?.lua;" .. package.path
 
 local clock = require("clock")
+local dialects = require("dialects")
 local pq = require("pq")
 local rows = require("rows")
 local workers = require("workers")
 
 local PART_ROWS = 250000
 local C_GROUPS, PAD_GROUPS = 10, 5
-local opt
+local opt, dialect
 
 local function connect(index)
    local conn = pq.connect(pq.address(opt, index))
-   if opt.dialect == "postgresql" then conn:exec("SET maintenance_work_mem = '128MB'") end
+   for _, statement in ipairs(dialect.load_session) do conn:exec(statement) end
    return conn
 end
 
 local function add_index(conn, t)
-   if opt.create_secondary then conn:exec(string.format("CREATE INDEX k_%d ON sbtest%d (k)", t, t)) end
+   if not opt.create_secondary then return end
+   conn:exec(string.format("CREATE INDEX k_%d ON sbtest%d (k)", t, t))
 end
 
 local function create(conn, t)
    if opt.reset then conn:exec("DROP TABLE IF EXISTS sbtest" .. t) end
-   local key = opt.dialect == "yugabytedb" and ", PRIMARY KEY (id)" or ""
+   local key = dialect.keys_first and ", PRIMARY KEY (id)" or ""
    conn:exec(string.format([[CREATE TABLE sbtest%d (id serial, k integer DEFAULT 0 NOT NULL,
       c char(120) DEFAULT '' NOT NULL, pad char(60) DEFAULT '' NOT NULL%s)]], t, key))
-   if opt.dialect == "yugabytedb" then add_index(conn, t) end
+   if dialect.keys_first then add_index(conn, t) end
 end
 
 local function parts()
    local list = {}
    for t = 1, opt.tables do
       for first = 1, opt.table_size, PART_ROWS do
-         list[#list + 1] = {t = t, first = first, last = math.min(first + PART_ROWS - 1, opt.table_size)}
+         local last = math.min(first + PART_ROWS - 1, opt.table_size)
+         list[#list + 1] = {t = t, first = first, last = last}
       end
    end
    return list
@@ -75,7 +78,8 @@ local function load()
    local list = parts()
    local n = math.min(opt.workers, #list)
    if n == 0 then return end
-   local phase = {name = "load", units = "parts", count = #list, effort = opt.tables * opt.table_size}
+   local phase = {name = "load", units = "parts", count = #list,
+                  effort = opt.tables * opt.table_size}
    workers.run(n, phase, function(index, share)
       local conn = connect(index)
       for i = index + 1, #list, n do load_part(conn, list[i], share) end
@@ -83,19 +87,23 @@ local function load()
 end
 
 local function finish_table(conn, t)
-   if opt.dialect ~= "yugabytedb" then
+   if not dialect.keys_first then
       conn:exec(string.format("ALTER TABLE sbtest%d ADD PRIMARY KEY (id)", t))
       add_index(conn, t)
    end
-   conn:exec(string.format("SELECT setval('sbtest%d_id_seq', %d, true)", t, math.max(opt.table_size, 1)))
+   local last_id = math.max(opt.table_size, 1)
+   conn:exec(string.format("SELECT setval('sbtest%d_id_seq', %d, true)", t, last_id))
    conn:exec("ANALYZE sbtest" .. t)
    local n = tonumber(conn:exec("SELECT count(*) FROM sbtest" .. t)[1][1])
-   if n ~= opt.table_size then error(string.format("sbtest%d has %d rows instead of %d", t, n, opt.table_size), 0) end
+   if n ~= opt.table_size then
+      error(string.format("sbtest%d has %d rows instead of %d", t, n, opt.table_size), 0)
+   end
 end
 
 local function finish_tables()
    local n = math.min(opt.workers, opt.tables)
-   workers.run(n, {name = "keys", units = "tables", count = opt.tables, effort = opt.tables}, function(index, share)
+   local phase = {name = "keys", units = "tables", count = opt.tables, effort = opt.tables}
+   workers.run(n, phase, function(index, share)
       local conn = connect(index)
       for t = index + 1, opt.tables, n do
          finish_table(conn, t)
@@ -109,6 +117,7 @@ workers.main(function()
       tables = 1, table_size = 10000, workers = 2, seed = 1, create_secondary = true, reset = false,
       dialect = "postgresql", pgsql_host = "localhost", pgsql_port = 5432, pgsql_user = "postgres",
       pgsql_password = "", pgsql_db = "postgres"})
+   dialect = dialects.named(opt.dialect)
    local started_us = clock.now_us()
    local conn = connect(0)
    for t = 1, opt.tables do create(conn, t) end

@@ -91,7 +91,7 @@ function make.history(w)
 end
 
 function make.stock(w)
-   for i = 1, schema.STOCK do
+   for i = 1, schema.ITEMS do
       int(w)
       int(i)
       int(rnd(10, 100))
@@ -112,7 +112,7 @@ function make.orders(w, counts)
          customers[i], customers[j] = customers[j], customers[i]
       end
       for o = 1, schema.CUSTOMERS do
-         local lines = rnd(5, 15)
+         local lines = rnd(5, schema.MAX_LINES)
          counts[d][o] = lines
          counts.total = counts.total + lines
          int(w)
@@ -162,7 +162,8 @@ function make.order_line(w, counts)
 end
 
 -- The tables of one warehouse in the order in which they must be written.
-generate.order = {"warehouse", "district", "customer", "history", "stock", "orders", "new_order", "order_line"}
+generate.order = {"warehouse", "district", "customer", "history", "stock", "orders", "new_order",
+                  "order_line"}
 
 -- The rows of a warehouse: calls begin(table), then chunk(bytes, n, rows) as often as it
 -- takes, then finish(). Returns the number of order lines.

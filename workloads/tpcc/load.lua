@@ -21,38 +21,49 @@ local here = arg[0]:match("^(.*)/[^/]*$") or "."
 package.path = here .. "/../lib/?.lua;" .. here .. "/?.lua;" .. package.path
 
 local clock = require("clock")
+local dialects = require("dialects")
 local generate = require("generate")
 local pq = require("pq")
 local random = require("random")
 local schema = require("schema")
 local workers = require("workers")
 
-local ROWS_PER_WAREHOUSE = 1 + 10 + 30000 * 3 + 100000 + 9000 + 300000
 local opt, dialect
+
+-- Rows of a warehouse, with ten lines for each order, which is their mean.
+local function rows_per_warehouse()
+   local rows = schema.DISTRICTS * schema.CUSTOMERS * 10
+   for _, t in ipairs(schema.tables) do rows = rows + (t.rows or 0) end
+   return rows
+end
 
 local function connect(index)
    local conn = pq.connect(pq.address(opt, index))
-   for _, statement in ipairs(dialect.session) do conn:exec(statement) end
+   for _, statement in ipairs(dialect.load_session) do conn:exec(statement) end
    return conn
 end
 
 local function facts_of(conn)
    if not conn:exec("SELECT to_regclass('tpcc_facts')")[1][1] then return nil end
    local facts = {}
-   for _, row in ipairs(conn:exec("SELECT name, value FROM tpcc_facts")) do facts[row[1]] = row[2] end
+   for _, row in ipairs(conn:exec("SELECT name, value FROM tpcc_facts")) do
+      facts[row[1]] = row[2]
+   end
    return facts
 end
 
 local function wanted_facts()
    math.randomseed(opt.seed)
    local c = random.constants()
-   return {version = schema.VERSION, warehouses = opt.warehouses, seed = opt.seed, dialect = opt.dialect,
-           foreign_keys = opt.foreign_keys and "on" or "off", c_last = c.last, c_customer = c.customer,
-           c_item = c.item}
+   return {version = schema.VERSION, warehouses = opt.warehouses, seed = opt.seed,
+           dialect = opt.dialect, foreign_keys = opt.foreign_keys and "on" or "off",
+           c_last = c.last, c_customer = c.customer, c_item = c.item}
 end
 
 local function drop(conn)
-   for _, t in ipairs(schema.tables) do conn:exec("DROP TABLE IF EXISTS " .. t.name .. " CASCADE") end
+   for _, t in ipairs(schema.tables) do
+      conn:exec("DROP TABLE IF EXISTS " .. t.name .. " CASCADE")
+   end
    conn:exec("DROP TABLE IF EXISTS tpcc_loaded, tpcc_facts")
 end
 
@@ -62,12 +73,16 @@ local function create(conn, facts)
    for _, t in ipairs(schema.tables) do
       conn:exec(schema.create_table(dialect, t, opt.tablets))
       if dialect.keys_first then
-         for _, sql in ipairs(schema.create_indexes(dialect, t, opt.tablets)) do conn:exec(sql) end
+         for _, sql in ipairs(schema.create_indexes(dialect, t, opt.tablets)) do
+            conn:exec(sql)
+         end
       end
    end
    for _, sql in ipairs(schema.bookkeeping) do conn:exec(sql) end
    local rows = {}
-   for name, value in pairs(facts) do rows[#rows + 1] = string.format("('%s', '%s')", name, value) end
+   for name, value in pairs(facts) do
+      rows[#rows + 1] = string.format("('%s', '%s')", name, value)
+   end
    conn:exec("INSERT INTO tpcc_facts VALUES " .. table.concat(rows, ", "))
 end
 
@@ -76,15 +91,17 @@ local function ensure_schema(conn)
    local wanted, found = wanted_facts(), facts_of(conn)
    if opt.reset or not found then
       if not opt.reset and conn:exec("SELECT to_regclass('warehouse')")[1][1] then
-         error("there is a table 'warehouse' that this loader did not finish creating; --reset drops it", 0)
+         error("there is a table 'warehouse' that this loader did not finish creating; "
+               .. "--reset drops it", 0)
       end
       create(conn, wanted)
       return wanted
    end
    for name, value in pairs(wanted) do
       if found[name] ~= tostring(value) then
-         error(string.format("the database holds another data set (%s is %s, asked for %s); --reset drops it", name,
-                             tostring(found[name]), tostring(value)), 0)
+         error(string.format("the database holds another data set (%s is %s, asked for %s); "
+                             .. "--reset drops it", name, tostring(found[name]),
+                             tostring(value)), 0)
       end
    end
    return found
@@ -93,15 +110,14 @@ end
 -- Units still to load: 0 is the item table, others are warehouses.
 local function missing(conn)
    local complete, units = {}, {}
-   for _, row in ipairs(conn:exec("SELECT w_id, complete FROM tpcc_loaded")) do complete[tonumber(row[1])] = row[2] end
+   for _, row in ipairs(conn:exec("SELECT w_id, complete FROM tpcc_loaded")) do
+      complete[tonumber(row[1])] = row[2]
+   end
    for w = 0, opt.warehouses do
       if complete[w] ~= "t" then units[#units + 1] = {w = w, partial = complete[w] ~= nil} end
    end
    return units
 end
-
-local WAREHOUSE_COLUMN = {warehouse = "w_id", district = "d_w_id", customer = "c_w_id", history = "h_w_id",
-                          stock = "s_w_id", orders = "o_w_id", new_order = "no_w_id", order_line = "ol_w_id"}
 
 -- The marker comes first: two loaders cannot both load a unit, and where COPY commits on
 -- its own it says that rows of the unit may exist.
@@ -112,21 +128,25 @@ local function begin_unit(conn, unit)
    elseif unit.w == 0 then
       conn:exec("DELETE FROM item")
    else
-      for name, column in pairs(WAREHOUSE_COLUMN) do
-         conn:exec(string.format("DELETE FROM %s WHERE %s = %d", name, column, unit.w))
+      for _, t in ipairs(schema.tables) do
+         if t.warehouse then
+            conn:exec(string.format("DELETE FROM %s WHERE %s = %d", t.name, t.warehouse, unit.w))
+         end
       end
    end
 end
 
 local function end_unit(conn, unit, rows, order_lines)
-   conn:exec(string.format("UPDATE tpcc_loaded SET complete = true, rows = %d, order_lines = %d WHERE w_id = %d",
-                           rows, order_lines, unit.w))
+   conn:exec(string.format("UPDATE tpcc_loaded SET complete = true, rows = %d, order_lines = %d "
+                           .. "WHERE w_id = %d", rows, order_lines, unit.w))
    if dialect.transactional_copy then conn:exec("COMMIT") end
 end
 
 local function load_unit(conn, unit, constants, share)
    local rows = 0
-   local function begin(name) conn:copy_start("COPY " .. name .. " FROM STDIN" .. dialect.copy_options) end
+   local function begin(name)
+      conn:copy_start("COPY " .. name .. " FROM STDIN" .. dialect.copy_options)
+   end
    local function chunk(data, n, chunk_rows)
       conn:copy_data(data, n)
       rows = rows + chunk_rows
@@ -148,8 +168,8 @@ local function load(units, facts)
    local n = math.min(opt.workers, #units)
    if n == 0 then return end
    local constants = {last = tonumber(facts.c_last)}
-   local effort = #units * ROWS_PER_WAREHOUSE
-   if units[1].w == 0 then effort = effort - ROWS_PER_WAREHOUSE + schema.ITEMS end
+   local effort = #units * rows_per_warehouse()
+   if units[1].w == 0 then effort = effort - rows_per_warehouse() + schema.ITEMS end
    local phase = {name = "load", units = "warehouses", count = opt.warehouses,
                   already = opt.warehouses - #units + (units[1].w == 0 and 1 or 0),
                   effort = effort}
@@ -159,32 +179,32 @@ local function load(units, facts)
    end)
 end
 
-local PER_WAREHOUSE = {warehouse = 1, district = 10, customer = 30000, history = 30000, stock = 100000,
-                       orders = 30000, new_order = 9000}
-
 -- Exact: every warehouse has the rows the specification (for order lines: the generator)
 -- gives it, and there is no other.
-local function count(conn, name)
-   if name == "item" then
-      local n = tonumber(conn:exec("SELECT count(*) FROM item")[1][1])
-      if n ~= schema.ITEMS then error(string.format("item has %d rows instead of %d", n, schema.ITEMS), 0) end
-      return
+local function count_items(conn)
+   local n = tonumber(conn:exec("SELECT count(*) FROM item")[1][1])
+   if n ~= schema.ITEMS then
+      error(string.format("item has %d rows instead of %d", n, schema.ITEMS), 0)
    end
+end
+
+local function count_by_warehouse(conn, t)
    local expected = {}
-   for _, row in ipairs(conn:exec("SELECT w_id, order_lines FROM tpcc_loaded WHERE w_id > 0 AND complete")) do
-      expected[tonumber(row[1])] = PER_WAREHOUSE[name] or tonumber(row[2])
+   local loaded = "SELECT w_id, order_lines FROM tpcc_loaded WHERE w_id > 0 AND complete"
+   for _, row in ipairs(conn:exec(loaded)) do
+      expected[tonumber(row[1])] = t.rows or tonumber(row[2])
    end
-   local sql = string.format("SELECT %s, count(*) FROM %s GROUP BY 1", WAREHOUSE_COLUMN[name], name)
+   local sql = string.format("SELECT %s, count(*) FROM %s GROUP BY 1", t.warehouse, t.name)
    for _, row in ipairs(conn:exec(sql)) do
       local w, n = tonumber(row[1]), tonumber(row[2])
       if n ~= expected[w] then
-         error(string.format("%s has %d rows for warehouse %d instead of %s (changed by a run? --reset loads afresh)",
-                             name, n, w, tostring(expected[w])), 0)
+         error(string.format("%s has %d rows for warehouse %d instead of %s (changed by a run? "
+                             .. "--reset loads afresh)", t.name, n, w, tostring(expected[w])), 0)
       end
       expected[w] = nil
    end
    local w = next(expected)
-   if w then error(string.format("%s has no rows for warehouse %d", name, w), 0) end
+   if w then error(string.format("%s has no rows for warehouse %d", t.name, w), 0) end
 end
 
 local function has_key(conn, name)
@@ -194,8 +214,8 @@ end
 
 -- Rough shares of the work after loading: they give the processes equal parts and the
 -- time left its meaning.
-local WEIGHT = {order_line = 30, stock = 12, customer = 12, orders = 7, history = 2, item = 1, new_order = 1,
-                district = 0, warehouse = 0}
+local WEIGHT = {order_line = 30, stock = 12, customer = 12, orders = 7, history = 2, item = 1,
+                new_order = 1, district = 0, warehouse = 0}
 local TOTAL_WEIGHT, KEYS_SHARE = 65, 0.8
 
 local function finish_table(conn, t, share)
@@ -207,7 +227,7 @@ local function finish_table(conn, t, share)
    end
    share.effort = share.effort + KEYS_SHARE * WEIGHT[t.name]
    conn:exec("ANALYZE " .. t.name)
-   count(conn, t.name)
+   if t.warehouse then count_by_warehouse(conn, t) else count_items(conn) end
    share.effort, share.units = share.effort + (1 - KEYS_SHARE) * WEIGHT[t.name], share.units + 1
 end
 
@@ -237,24 +257,29 @@ local function add_foreign_keys(conn)
    for _, t in ipairs(schema.tables) do
       for _, sql in ipairs(schema.foreign_keys(t)) do
          local name = sql:match("CONSTRAINT (%S+)")
-         if not conn:exec("SELECT 1 FROM pg_constraint WHERE conname = '" .. name .. "'")[1] then conn:exec(sql) end
+         local there = conn:exec("SELECT 1 FROM pg_constraint WHERE conname = '" .. name .. "'")
+         if not there[1] then conn:exec(sql) end
       end
    end
 end
 
 workers.main(function()
    opt = workers.options(arg, {
-      warehouses = 1, workers = 2, seed = 1, dialect = "postgresql", tablets = 0, foreign_keys = false, reset = false,
-      pgsql_host = "localhost", pgsql_port = 5432, pgsql_user = "postgres", pgsql_password = "",
-      pgsql_db = "postgres"})
-   dialect = schema.dialects[opt.dialect] or error("--dialect is postgresql or yugabytedb", 0)
-   if opt.warehouses < 1 or opt.warehouses % 1 ~= 0 then error("--warehouses must be a whole number from 1", 0) end
-   if opt.workers < 1 or opt.workers % 1 ~= 0 then error("--workers must be a whole number from 1", 0) end
+      warehouses = 1, workers = 2, seed = 1, dialect = "postgresql", tablets = 0,
+      foreign_keys = false, reset = false, pgsql_host = "localhost", pgsql_port = 5432,
+      pgsql_user = "postgres", pgsql_password = "", pgsql_db = "postgres"})
+   dialect = dialects.named(opt.dialect)
+   for _, name in ipairs{"warehouses", "workers"} do
+      if opt[name] < 1 or opt[name] % 1 ~= 0 then
+         error("--" .. name .. " must be a whole number from 1", 0)
+      end
+   end
    local started_us = clock.now_us()
    local conn = connect(0)
    local facts = ensure_schema(conn)
    local units = missing(conn)
-   workers.say{phase = "schema", warehouses = opt.warehouses, warehouses_missing = #units, dialect = opt.dialect}
+   workers.say{phase = "schema", warehouses = opt.warehouses, warehouses_missing = #units,
+               dialect = opt.dialect}
    load(units, facts)
    finish_tables()
    if opt.foreign_keys then add_foreign_keys(conn) end

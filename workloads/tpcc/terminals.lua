@@ -9,8 +9,9 @@
 -- and mix are those of the steady state from the first second; starting all with keying
 -- would send waves through the first minute (a fifth too much in its second quarter).
 local clock = require("clock")
+local DISTRICTS = require("schema").DISTRICTS
 
-local DISTRICTS, LONGEST_THINK = 10, 10
+local LONGEST_THINK = 10
 
 -- Think times are exponential and cut at ten times their mean.
 local function think_s(mean_s)

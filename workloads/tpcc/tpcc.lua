@@ -18,6 +18,7 @@
 local here = sysbench.cmdline.script_path:match("^(.*)/[^/]*$") or "."
 package.path = here .. "/../lib/?.lua;" .. here .. "/?.lua;" .. package.path
 
+local dialects = require("dialects")
 local loop = require("loop")
 local pq = require("pq")
 local random = require("random")
@@ -25,7 +26,7 @@ local schema = require("schema")
 local terminals = require("terminals")
 local transactions = require("transactions")
 
-local DISTRICTS = 10
+local DISTRICTS = schema.DISTRICTS
 local types = {}
 for i, t in ipairs(transactions.types) do types[i] = t.name end
 
@@ -39,7 +40,8 @@ sysbench.cmdline.commands = {}
 local function parse_weights()
    local weights = {}
    for word in sysbench.opt.weights:gmatch("[^,]+") do
-      weights[#weights + 1] = word:match("^%d+$") and tonumber(word) or error("--weights takes whole numbers", 0)
+      if not word:match("^%d+$") then error("--weights takes whole numbers", 0) end
+      weights[#weights + 1] = tonumber(word)
    end
    if #weights ~= #types then error("--weights takes " .. #types .. " numbers", 0) end
    return weights
@@ -55,7 +57,8 @@ local function read_facts(conn)
    if not ok then error(rows, 0) end
    local facts = {}
    for _, row in ipairs(rows) do facts[row[1]] = tonumber(row[2]) or row[2] end
-   local complete = tonumber(conn:exec("SELECT count(*) FROM tpcc_loaded WHERE complete AND w_id > 0")[1][1])
+   local loaded = conn:exec("SELECT count(*) FROM tpcc_loaded WHERE complete AND w_id > 0")
+   local complete = tonumber(loaded[1][1])
    if complete ~= facts.warehouses then
       error(string.format("only %d of %d warehouses are loaded", complete, facts.warehouses), 0)
    end
@@ -73,8 +76,9 @@ local function check_options(facts)
    if opt.think == "none" then return end
    if opt.arrival_rate > 0 then error("--think=spec and --arrival-rate exclude each other", 0) end
    if opt.threads > DISTRICTS * facts.warehouses then
-      error(string.format("--think=spec has 10 terminals per warehouse: at most --threads=%d for %d warehouses",
-                          DISTRICTS * facts.warehouses, facts.warehouses), 0)
+      error(string.format("--think=spec has %d terminals per warehouse: at most --threads=%d for "
+                          .. "%d warehouses", DISTRICTS, DISTRICTS * facts.warehouses,
+                          facts.warehouses), 0)
    end
 end
 
@@ -85,8 +89,9 @@ function init()
       local facts = read_facts(conn)
       conn:close()
       check_options(facts)
-      local terminal_count = sysbench.opt.think == "spec" and DISTRICTS * facts.warehouses or sysbench.opt.threads
-      loop.describe(types, {think = sysbench.opt.think, weights = weights, warehouses = facts.warehouses,
+      local opt = sysbench.opt
+      local terminal_count = opt.think == "spec" and DISTRICTS * facts.warehouses or opt.threads
+      loop.describe(types, {think = opt.think, weights = weights, warehouses = facts.warehouses,
                             terminals = terminal_count, c_last_load = facts.c_last,
                             c_last_run = facts.c_last_run, data_seed = facts.seed})
    end)
@@ -120,7 +125,9 @@ end
 -- No think times: one terminal per thread, at home in all warehouses.
 local function draws_freely(workload, facts, input)
    local deal, warehouses = new_deck(), facts.warehouses
-   local terminal = new_terminal(facts, function() return math.random(warehouses), math.random(DISTRICTS) end)
+   local terminal = new_terminal(facts, function()
+      return math.random(warehouses), math.random(DISTRICTS)
+   end)
    function workload.draw()
       local card = deal()
       transactions.types[card].draw(terminal, input)
@@ -132,8 +139,8 @@ local function draws_for_terminals(workload, facts, input, thread_id)
    local schedule
    local function bound(w, d) return new_terminal(facts, function() return w, d end) end
    function workload.new_schedule()
-      schedule = terminals(thread_id, sysbench.opt.threads, facts.warehouses, transactions.types, parse_weights(),
-                           bound, new_deck)
+      schedule = terminals(thread_id, sysbench.opt.threads, facts.warehouses, transactions.types,
+                           parse_weights(), bound, new_deck)
       return schedule
    end
    function workload.draw()
@@ -146,7 +153,7 @@ end
 local function new_workload(thread_id)
    local conn = loop.connect(thread_id)
    local facts, input = read_facts(conn), transactions.new_input()
-   for _, statement in ipairs(schema.dialects[facts.dialect].run_session) do conn:exec(statement) end
+   for _, statement in ipairs(dialects.named(facts.dialect).run_session) do conn:exec(statement) end
    local prepared = transactions.prepare(conn, sysbench.opt.db_ps_mode == "disable")
    local workload = {conn = conn}
    function workload.execute(kind)

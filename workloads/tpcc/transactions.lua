@@ -11,9 +11,10 @@
 -- warehouse; stock by warehouse and item), so that none waits in a circle.
 local ffi = require("ffi")
 local random = require("random")
+local schema = require("schema")
 local statements = require("statements")
 
-local ITEMS, CUSTOMERS, DISTRICTS, MAX_LINES = 100000, 3000, 10, 15
+local ITEMS, DISTRICTS, MAX_LINES = schema.ITEMS, schema.DISTRICTS, schema.MAX_LINES
 local COMMITTED, ROLLED_BACK = 0, 1
 local rnd = math.random
 
@@ -90,7 +91,8 @@ local function send_stock(conn, s, input, round)
    local w_ids, items, quantities = input.round_w, input.round_items, input.round_quantities
    local n, seen, later = 0, 0, false
    for i = 0, input.n - 1 do
-      local repeated = i > 0 and input.items[i] == input.items[i - 1] and input.w_ids[i] == input.w_ids[i - 1]
+      local repeated = i > 0 and input.items[i] == input.items[i - 1]
+         and input.w_ids[i] == input.w_ids[i - 1]
       seen = repeated and seen + 1 or 1
       if seen > round then later = true end
       if seen == round and input.items[i] <= ITEMS then
@@ -138,8 +140,8 @@ local function send_lines(conn, s, input, order)
    for i = 0, input.n - 1 do amounts[i] = input.quantities[i] * input.prices[input.items[i]] end
    input.w_ids.n, input.quantities.n, numbers.n, amounts.n, input.infos.n =
       input.n, input.n, input.n, input.n, input.n
-   conn:send(s.insert_order_lines, input.w, input.d, order, numbers, input.items, input.w_ids, input.quantities,
-             amounts, input.infos)
+   conn:send(s.insert_order_lines, input.w, input.d, order, numbers, input.items, input.w_ids,
+             input.quantities, amounts, input.infos)
 end
 
 -- A transaction that will be rolled back does all its work but the lines first: that
@@ -189,7 +191,8 @@ local function execute_payment(conn, s, input)
    local row = middle(conn, 1)
    local c = conn:int(1, row, 0)
    if conn:text(1, row, 1) == "BC" then
-      local note = string.format("%d %d %d %d %d %.2f|", c, input.c_d, input.c_w, input.d, input.w, input.cents / 100)
+      local note = string.format("%d %d %d %d %d %.2f|", c, input.c_d, input.c_w, input.d, input.w,
+                                 input.cents / 100)
       conn:send(s.pay_bad_credit, input.c_w, input.c_d, c, input.cents, note)
    else
       conn:send(s.pay, input.c_w, input.c_d, c, input.cents)
@@ -280,7 +283,8 @@ local function execute_delivery(conn, s, input)
    conn:send(s.deliver_orders, input.w, input.districts, input.orders, input.carrier)
    conn:send(s.deliver_lines, input.w, input.districts, input.orders)
    conn:flush()
-   if conn:affected(0) ~= n or conn:rows(1) ~= n or conn:rows(2) ~= n then missing("order to deliver") end
+   local done = conn:affected(0) == n and conn:rows(1) == n and conn:rows(2) == n
+   if not done then missing("order to deliver") end
    local customers, amounts = input.customers, input.amounts
    for i = 0, n - 1 do input.customer_of[conn:int(1, i, 0)] = conn:int(1, i, 1) end
    for i = 0, n - 1 do
@@ -314,21 +318,23 @@ end
 -- In the order of the types in recorder.json. Keying and mean think times in seconds
 -- are those of clause 5.2.5.7.
 transactions.types = {
-   {name = "new_order", weight = 45, keying_s = 18, think_s = 12, draw = draw_new_order, execute = execute_new_order},
-   {name = "payment", weight = 43, keying_s = 3, think_s = 12, draw = draw_payment, execute = execute_payment},
-   {name = "order_status", weight = 4, keying_s = 2, think_s = 10, draw = draw_order_status,
-    execute = execute_order_status},
-   {name = "delivery", weight = 4, keying_s = 2, think_s = 5, draw = draw_delivery, execute = execute_delivery},
-   {name = "stock_level", weight = 4, keying_s = 2, think_s = 5, draw = draw_stock_level,
-    execute = execute_stock_level},
+   {name = "new_order", keying_s = 18, think_s = 12, draw = draw_new_order,
+    execute = execute_new_order},
+   {name = "payment", keying_s = 3, think_s = 12, draw = draw_payment, execute = execute_payment},
+   {name = "order_status", keying_s = 2, think_s = 10,
+    draw = draw_order_status, execute = execute_order_status},
+   {name = "delivery", keying_s = 2, think_s = 5, draw = draw_delivery, execute = execute_delivery},
+   {name = "stock_level", keying_s = 2, think_s = 5,
+    draw = draw_stock_level, execute = execute_stock_level},
 }
 
 -- What one terminal reuses for every transaction, so that none allocates.
 function transactions.new_input()
    local input = {prices = {}, found = {}, customer_of = {}, info = {},
-                  infos = {ptr = ffi.new("const char *[?]", MAX_LINES), len = ffi.new("int[?]", MAX_LINES)}}
-   for _, name in ipairs{"w_ids", "items", "quantities", "numbers", "amounts", "round_w", "round_items",
-                         "round_quantities", "districts", "orders", "customers"} do
+                  infos = {ptr = ffi.new("const char *[?]", MAX_LINES),
+                           len = ffi.new("int[?]", MAX_LINES)}}
+   for _, name in ipairs{"w_ids", "items", "quantities", "numbers", "amounts", "round_w",
+                         "round_items", "round_quantities", "districts", "orders", "customers"} do
       input[name] = {n = 0}
    end
    for i = 0, MAX_LINES - 1 do

@@ -5,63 +5,83 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from orchestrator.databases.contained import DATABASE, USER, last_lines
+from orchestrator.databases.common.container_nodes import DATABASE, USER, last_lines, raise_if_dead
 from orchestrator.databases.postgresql import settings
 from orchestrator.databases.postgresql.queries import Extent
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.model import Cluster, ClusterSpec, Node, Volume
-from orchestrator.protocols import ContainerSpec, Mount, World
+from orchestrator.powers import ContainerSpec, Mount, Network, World
 
+START_DEADLINE_S = 300.0
 STOP_DEADLINE_S = 180.0
 WARM_S = 600.0
 _SHUT_DOWN = "database system is shut down"
 
 
 def container_specs(
-    spec: ClusterSpec, volumes: Sequence[Volume], network: str, prefix: str, image: str
+    spec: ClusterSpec,
+    volumes: Sequence[Volume],
+    network: Network,
+    image: str,
+    standby_password: str,
 ) -> tuple[ContainerSpec, ...]:
-    """The nodes of a cluster: node 1 is the primary, at `prefix`.11; the others stream from it."""
+    """The nodes of a cluster: node 1 is the primary, the others stream from it."""
     options = settings.options(settings.applied(spec))
     quorum = settings.options(
         {"synchronous_standby_names": settings.synchronous_standby_names(spec.replication_factor)}
     )
-    primary = f"{prefix}.11"
+    primary = network.addresses[0]
     return tuple(
         ContainerSpec(
-            name=f"{network}-node-{number}",
+            name=f"{network.name}-node-{number}",
             image=image,
             command=("primary", *options, *quorum)
             if number == 1
             else ("standby", primary, settings.slot(number), *options),
             role="database",
+            environment={"PGPASSWORD": standby_password} if number > 1 else {},
             mounts=(Mount(volume.name, "/data"),),
-            network=network,
-            address=f"{prefix}.{10 + number}",
+            network=network.name,
+            address=network.addresses[number - 1],
             ports={settings.PORT: spec.port} if number == 1 else {},
-            cpus=spec.node.cpus,
-            memory_bytes=spec.node.memory_bytes,
+            cpus=spec.size.cpus,
+            memory_bytes=spec.size.memory_bytes,
             # Parallel workers of a query meet here; it counts against the memory limit.
-            shared_memory_bytes=max(64 * 2**20, spec.node.memory_bytes // 4),
+            shared_memory_bytes=max(64 * 2**20, spec.size.memory_bytes // 4),
             io_caps=volume.caps,
         )
         for number, volume in enumerate(volumes, start=1)
     )
 
 
+def let_in(primary: str, password: str, standby_password: str, world: World) -> None:
+    """Waits until the primary can be told who may come in, and tells it. NodeError if it dies."""
+    env = {"BENCH_PASSWORD": password, "STANDBY_PASSWORD": standby_password}
+    try:
+        done = world.platform.exec(
+            primary, ("node", "passwords"), timeout_s=START_DEADLINE_S, env=env, watch=(primary,)
+        )
+    except RunError:
+        raise_if_dead((primary,), world)
+        raise
+    if done.exit_code != 0:
+        raise NodeError(f"{primary} could not set its passwords", evidence=done.err[-2000:])
+
+
 def kill(names: Sequence[str], world: World) -> None:
     for name in names:
         with suppress(TierbenchError):  # what cannot be stopped is reported where it is removed
-            world.containers.stop(name, 0)
+            world.platform.stop(name, 0)
 
 
 def stop_cleanly(names: Sequence[str], world: World) -> None:
     """The primary first: it ends only when its standbys have received its last checkpoint."""
     for name in names:
-        world.containers.stop(name, STOP_DEADLINE_S)
+        world.platform.stop(name, STOP_DEADLINE_S)
         said = last_lines(name, world)
         if _SHUT_DOWN not in said:
             raise NodeError(
-                f"{name} did not stop cleanly ({world.containers.state(name)})",
+                f"{name} did not stop cleanly ({world.platform.state(name)})",
                 advice=f"its disk cannot be kept; it had {STOP_DEADLINE_S:g} s to write it",
                 evidence=said,
             )
@@ -79,7 +99,7 @@ def run(cluster: Cluster, node: Node, argv: Sequence[str], timeout_s: float, wor
     for a standby that never comes back."""
     container = node.container or node.name
     watched = [each.container or each.name for each in cluster.nodes]
-    done = world.containers.exec(container, argv, timeout_s=timeout_s, watch=watched)
+    done = world.platform.exec(container, argv, timeout_s=timeout_s, watch=watched)
     if done.exit_code != 0:
         raise RunError(
             f"{argv[0]} failed on {container} (exit {done.exit_code})",
@@ -92,7 +112,7 @@ def read(node: Node, extents: Sequence[Extent], world: World) -> bool:
     """Whether all was read within the time allowed."""
     container = node.container or node.name
     text = "; ".join(extent.sql() for extent in extents)
-    done = world.containers.exec(
+    done = world.platform.exec(
         container,
         (*PSQL, "--command", text),
         timeout_s=WARM_S + 30,
@@ -107,7 +127,7 @@ def read(node: Node, extents: Sequence[Extent], world: World) -> bool:
 def verified(image: str, own: Mapping[str, str], world: World) -> str:
     """What the server in the image says against settings: one line for each that it refuses."""
     plan = ContainerSpec(
-        name="tierbench-verify-settings",
+        name=f"{world.scope}-verify-settings",
         image=image,
         command=("idle",),
         role="database",
@@ -115,8 +135,8 @@ def verified(image: str, own: Mapping[str, str], world: World) -> str:
         stop_timeout_s=1,
     )
     pairs = [f"{name}={value}" for name, value in own.items()]
-    with world.containers.running(plan) as idle:
-        done = world.containers.exec(idle.name, ("node", "verify", *pairs), timeout_s=60)
+    with world.platform.running(plan) as idle:
+        done = world.platform.exec(idle.name, ("node", "verify", *pairs), timeout_s=60)
     if done.exit_code != 0:
         raise RunError(f"{image} could not verify settings", evidence=done.err[-2000:])
     return done.out

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from orchestrator.databases.postgresql.settings import DURABILITY, durable
-from orchestrator.sql import Row, Session
+from orchestrator.facts import (
+    READ_S,
+    WAL_NODES,
+    WAL_SYNC_AVG_S,
+    WAL_SYNC_S,
+    WAL_SYNCS,
+    DatabaseFacts,
+)
+from orchestrator.system.sql import Session
 
 # ------------------------------------------------------------------ replication
 
@@ -43,39 +51,43 @@ FROM (SELECT count(*) FILTER (WHERE state = 'streaming') AS replicas,
 _SETTINGS = "SELECT name, current_setting(name) AS value FROM pg_settings WHERE {} ORDER BY name"
 # Counters since `begin_measuring`. "Read" means not in shared buffers: the page cache may still
 # have had it. What reached the disk is in the telemetry.
-_COUNTERS = """
+_COUNTERS = f"""
 SELECT d.stats_reset::text AS reset_at, d.xact_commit, d.xact_rollback, d.deadlocks,
-       d.blks_hit, d.blks_read, d.blk_read_time / 1000 AS blks_read_s, d.temp_bytes,
+       d.blks_hit, d.blks_read, d.blk_read_time / 1000 AS {READ_S}, d.temp_bytes,
        coalesce(d.checksum_failures, 0) AS checksum_failures,
        c.num_timed AS checkpoints_timed, c.num_requested AS checkpoints_requested,
        c.buffers_written AS checkpoint_buffers_written,
-       w.wal_bytes::bigint, w.wal_records, w.wal_fpi, w.wal_sync AS wal_syncs,
-       w.wal_sync_time / 1000 AS wal_sync_s,
+       w.wal_bytes::bigint, w.wal_records, w.wal_fpi, w.wal_sync AS {WAL_SYNCS},
+       w.wal_sync_time / 1000 AS {WAL_SYNC_S},
        (SELECT coalesce(sum(autovacuum_count), 0)::bigint FROM pg_stat_user_tables) AS autovacuums
 FROM pg_stat_database d, pg_stat_checkpointer c, pg_stat_wal w
 WHERE d.datname = current_database()
 """
 
 
-def facts(asked: Session, memory_bytes: int | None) -> Row:
+def facts(asked: Session, memory_bytes: int | None, image: str | None = None) -> DatabaseFacts:
     """What the server says of itself; `since_reset` counts since `reset_counters`."""
-    now = asked.rows(_NOW)[0]
+    now = dict(asked.rows(_NOW)[0])
     counters = asked.rows(_COUNTERS)[0]
     durability = _named(asked, "name IN ({})".format(", ".join(f"'{n}'" for n in DURABILITY)))
     touched = counters["blks_hit"] + counters["blks_read"]
-    syncs = counters["wal_syncs"]
-    return {
-        **now,
-        "durability": durability,
-        "durable": all(durable(name, value) for name, value in durability.items()),
-        "settings": _named(asked, "source = 'command line'"),
-        "cache_bytes": memory_bytes,
-        "since_reset": {
+    syncs = counters[WAL_SYNCS]
+    return DatabaseFacts(
+        version=now.pop("version"),
+        image=image,
+        durable=all(durable(name, value) for name, value in durability.items()),
+        durability=durability,
+        settings=_named(asked, "source = 'command line'"),
+        data_bytes=now.pop("data_bytes"),
+        cache_bytes=memory_bytes,
+        since_reset={
             **counters,
             "buffer_hit_ratio": counters["blks_hit"] / touched if touched else None,
-            "wal_sync_avg_s": counters["wal_sync_s"] / syncs if syncs else None,
+            WAL_SYNC_AVG_S: counters[WAL_SYNC_S] / syncs if syncs else None,
+            WAL_NODES: 1,  # the primary's log; standbys count their own
         },
-    }
+        more=now,
+    )
 
 
 def _named(asked: Session, condition: str) -> dict[str, str]:
@@ -98,7 +110,7 @@ ORDER BY c.oid
 """
 BLOCK_BYTES = 8192
 _PIECE_BLOCKS = 64 * 2**20 // BLOCK_BYTES
-# Shared buffers also hold the catalogue; the rest of the memory also holds sessions and the
+# Shared buffers also hold the catalog; the rest of the memory also holds sessions and the
 # second copies of what went through the page cache into shared buffers.
 _SHARED_SHARE, _FILE_SHARE = 0.95, 0.9
 

@@ -83,8 +83,8 @@ def options(settings: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _derived(spec: ClusterSpec) -> dict[str, str]:
-    memory, disk = spec.node.memory_bytes, spec.node.disk_bytes
-    workers = max(1, math.ceil(spec.node.cpus))
+    memory, disk = spec.size.memory_bytes, spec.size.disk_bytes
+    workers = max(1, math.ceil(spec.size.cpus))
     max_wal = min(max(disk // 4, 128 * _MIB), 64 * _GIB)
     return {
         "listen_addresses": "*",
@@ -150,9 +150,9 @@ def mistakes(spec: ClusterSpec, major_version: str, min_memory_bytes: int) -> li
             f"the image holds PostgreSQL {major_version}, not {spec.version}: leave `version` out"
         )
         found.append(Mistake("cluster.version", what))
-    if spec.node.memory_bytes < min_memory_bytes:
+    if spec.size.memory_bytes < min_memory_bytes:
         what = (
-            f"{format_bytes(spec.node.memory_bytes)} is too little for PostgreSQL with a few "
+            f"{format_bytes(spec.size.memory_bytes)} is too little for PostgreSQL with a few "
             f"sessions: give it at least {format_bytes(min_memory_bytes)}"
         )
         found.append(Mistake("cluster.node.memory", what))

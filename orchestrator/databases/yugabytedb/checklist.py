@@ -13,13 +13,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from orchestrator import sql, web
-from orchestrator.clock import wait_until
-from orchestrator.databases.yugabytedb import YugabyteDB, counters, flags, nodes, pages, versions
+from orchestrator.databases.common.yugabyte import counters, pages, versions
+from orchestrator.databases.yugabytedb import flags, nodes, settings
+from orchestrator.databases.yugabytedb.adapter import YugabyteDB
 from orchestrator.errors import TierbenchError
 from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize, Volume, sources
-from orchestrator.protocols import World
-from orchestrator.sql import Connect
+from orchestrator.powers import Network, World
+from orchestrator.system import http_client, sql
+from orchestrator.system.clock import wait_until
+from orchestrator.system.sql import Connect
 
 State = Literal["confirmed", "not confirmed", "could not be looked at"]
 NETWORK = "tierbench-first-run"
@@ -40,11 +42,12 @@ _METRICS = (
 
 @dataclass(frozen=True)
 class Probe:
-    """A running cluster of the image in question, and the hands to look at it."""
+    """A running cluster of the image in question, and what is needed to query it."""
 
     cluster: Cluster
     connect: Connect
     world: World
+    asked: str  # the release with its build, as the image's tag has it
 
     @property
     def nodes(self) -> Sequence[Node]:
@@ -89,14 +92,18 @@ class Finding:
 def _banner(probe: Probe) -> tuple[bool, str]:
     banner = str(probe.ask("SELECT version() AS version")[0]["version"])
     page = pages.version(probe.tserver())
-    return str(versions.parse_banner(banner)) == page, f"{banner}; page: {page}"
+    number = versions.banner_number(banner)
+    so = page == probe.asked and number == versions.parse(page).number
+    return so, f"{banner}; page: {page}; asked: {probe.asked}"
 
 
 def _pages(probe: Probe) -> tuple[bool, str]:
     answers = {}
     for server in (pages.MASTER, pages.TSERVER, pages.YSQL):
         for name, url in sources(probe.nodes, server).items():
-            answers[f"{name} {server}"] = len(web.get(f"{url}/metrics?reset_histograms=false"))
+            answers[f"{name} {server}"] = len(
+                http_client.get(f"{url}/metrics?reset_histograms=false")
+            )
     return len(answers) == 3 * len(probe.nodes), f"bytes of /metrics: {answers}"
 
 
@@ -129,14 +136,14 @@ def _copy(probe: Probe) -> tuple[bool, str]:
 
 
 def _counters(probe: Probe) -> tuple[bool, str]:
-    found = counters.storage(web.get(f"{probe.tserver()}{counters.PATH}"))
+    found = counters.storage(http_client.get(f"{probe.tserver()}{counters.PATH}"))
     missing = [name for name in _METRICS if name not in found]
     return not missing, f"missing: {', '.join(missing) or 'none'}"
 
 
 def _statements(probe: Probe) -> tuple[bool, str]:
     url = next(iter(sources(probe.nodes, pages.YSQL).values()))
-    found = counters.statements(web.get(f"{url}/metrics?reset_histograms=false"))
+    found = counters.statements(http_client.get(f"{url}/metrics?reset_histograms=false"))
     return bool(found), str(found)
 
 
@@ -145,7 +152,7 @@ def _followers(probe: Probe) -> tuple[bool, str]:
     answers = []
     for url in probe.masters():
         try:
-            web.get_json(f"{url}/api/v1/health-check")
+            http_client.get_json(f"{url}/api/v1/health-check")
             answers.append("answers")
         except OSError as error:
             answers.append(str(error).removeprefix(url))
@@ -189,7 +196,7 @@ def _isolation(probe: Probe) -> tuple[bool, str]:
 
 
 FACTS = (
-    Fact("banner", "version() holds -YB-<release>-b<build>, as the servers' page says", _banner),
+    Fact("banner", "version() names the release asked for, a server's page its build", _banner),
     Fact("pages", "masters, tablet servers and YSQL answer through published ports", _pages),
     Fact("memory", "the servers take the memory they are given, not the machine's", _memory),
     Fact("layout", "a table without a word about tablets gets one for each node", _layout),
@@ -211,33 +218,37 @@ COLD_COPY = (
 # ------------------------------------------------------------------ going through it
 
 
-def spec(version: str | None = None, settings: Mapping[str, str] | None = None) -> ClusterSpec:
+def spec(version: str | None = None, own: Mapping[str, str] | None = None) -> ClusterSpec:
     """Three small nodes, on this machine's own disk."""
     node = NodeSize(cpus=2.0, memory_bytes=2 * _GIB, disk_bytes=4 * _GIB)
-    return ClusterSpec("yugabytedb", 3, 3, node, version=version, settings=dict(settings or {}))
+    return ClusterSpec("yugabytedb", 3, 3, node, version=version, settings=dict(own or {}))
 
 
 def first_run(
     asked: ClusterSpec, world: World, connect: Connect = sql.session
 ) -> Iterator[Finding]:
-    """Each finding as it is made. TierbenchError where the cluster does not come up at all."""
-    database = YugabyteDB(connect)
+    """Each finding as it is made. TierbenchError where the cluster does not come up at all.
+
+    Another release than asked for is a finding here, not the end.
+    """
+    database = YugabyteDB(connect, refuse_other_release=False)
     database.check(asked, world)
+    release = str(settings.read(asked)[0].version)
     with ExitStack() as up:
         names = [f"{NETWORK}-{number}" for number in range(1, asked.nodes + 1)]
         for name in names:
-            up.enter_context(world.containers.volume(name, "", ""))
-        prefix = up.enter_context(world.containers.network(NETWORK))
+            up.enter_context(world.platform.volume(name, "", ""))
+        network = up.enter_context(world.platform.network(NETWORK, asked.nodes))
         volumes = [Volume(name, "", restored=False) for name in names]
-        with database.running(asked, volumes, NETWORK, prefix, world) as cluster:
-            probe = Probe(cluster, connect, world)
+        with database.running(asked, volumes, network, world) as cluster:
+            probe = Probe(cluster, connect, world, release)
             for fact in FACTS:
-                world.tell.step(f"looking at: {fact.claim}")
+                world.progress.step(f"looking at: {fact.claim}")
                 yield _finding(fact, probe)
             database.settle(cluster, world)
-        world.tell.step("starting again from the same disks")
+        world.progress.step("starting again from the same disks")
         restored = [replace(volume, restored=True) for volume in volumes]
-        yield _cold_copy(database, asked, restored, prefix, connect, world)
+        yield _cold_copy(database, asked, restored, network, connect, world)
 
 
 def _finding(fact: Fact, probe: Probe) -> Finding:
@@ -253,14 +264,17 @@ def _cold_copy(
     database: YugabyteDB,
     asked: ClusterSpec,
     volumes: Sequence[Volume],
-    prefix: str,
+    network: Network,
     connect: Connect,
     world: World,
 ) -> Finding:
     name, claim = COLD_COPY
     try:
-        with database.running(asked, volumes, NETWORK, prefix, world) as cluster:
-            found = Probe(cluster, connect, world).ask("SELECT count(*) AS rows FROM first_copy")
+        with (
+            database.running(asked, volumes, network, world) as cluster,
+            connect(sql.local(cluster.endpoints[0]), 120.0) as session,
+        ):
+            found = session.rows("SELECT count(*) AS rows FROM first_copy")
     except TierbenchError as error:
         advice = "use `restore: load` in profiles until this is understood"
         return Finding(name, claim, "not confirmed", f"{error.what}\n{error.evidence}\n{advice}")

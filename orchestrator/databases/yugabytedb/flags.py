@@ -6,7 +6,7 @@ machine and do not see the container's limit, so every share is set here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.databases.yugabytedb.settings import Settings
@@ -75,7 +75,7 @@ def master_flags(spec: ClusterSpec, asked: Settings) -> dict[str, str]:
     common = _common(asked)
     common.pop("durable_wal_write")
     return {
-        "memory_limit_hard_bytes": str(memory(spec.node.memory_bytes).master_bytes),
+        "memory_limit_hard_bytes": str(memory(spec.size.memory_bytes).master_bytes),
         # Its periodic rows in a system table would be writes that nobody asked for.
         "master_enable_metrics_snapshotter": "false",
         **common,
@@ -85,7 +85,7 @@ def master_flags(spec: ClusterSpec, asked: Settings) -> dict[str, str]:
 
 def tserver_flags(spec: ClusterSpec, asked: Settings) -> dict[str, str]:
     """The flags of the tablet server, the profile's own last."""
-    shares = memory(spec.node.memory_bytes)
+    shares = memory(spec.size.memory_bytes)
     return {
         "memory_limit_hard_bytes": str(shares.tserver_bytes),
         "db_block_cache_size_bytes": str(shares.block_cache_bytes),
@@ -107,13 +107,14 @@ def joined(flags: Mapping[str, str]) -> str:
 
 
 def start_command(
-    spec: ClusterSpec, asked: Settings, number: int, prefix: str, restored: bool
+    spec: ClusterSpec, asked: Settings, number: int, addresses: Sequence[str], restored: bool
 ) -> tuple[str, ...]:
-    """The container's command for node `number` (from 1), at `prefix`.1<number>.
+    """The container's command for node `number` (from 1) of those at `addresses`.
 
     A restored node does not pass `--join`: the option asks a running master for leave, and in a
     cluster that starts as a whole there is none yet. The node remembers whom it joined.
     """
+    own = addresses[number - 1]
     argv = [
         "bin/yugabyted",
         "start",
@@ -121,7 +122,7 @@ def start_command(
         "--ui=false",
         "--callhome=false",
         f"--base_dir={BASE_DIR}",
-        f"--advertise_address={address(prefix, number)}",
+        f"--advertise_address={own}",
         f"--cloud_location={asked.zones[(number - 1) % len(asked.zones)]}",
         f"--fault_tolerance={asked.fault_tolerance}",
         f"--master_flags={joined(master_flags(spec, asked))}",
@@ -130,8 +131,8 @@ def start_command(
     if asked.tls:
         argv.append("--secure")
     if number > 1 and not restored:
-        argv.append(f"--join={address(prefix, 1)}")
-    return _prepared(asked, address(prefix, number), restored, argv)
+        argv.append(f"--join={addresses[0]}")
+    return _prepared(asked, own, restored, argv)
 
 
 def _prepared(
@@ -155,14 +156,10 @@ def _prepared(
     return ("sh", "-c", " && ".join([*steps, 'exec "$@"']), "yugabyted", *argv)
 
 
-def address(prefix: str, number: int) -> str:
-    return f"{prefix}.{10 + number}"
-
-
-def master_addresses(spec: ClusterSpec, prefix: str) -> str:
+def master_addresses(spec: ClusterSpec, addresses: Sequence[str]) -> str:
     """As yb-admin takes them. Nodes beyond the replication factor have no voting master."""
-    voting = range(1, spec.replication_factor + 1)
-    return ",".join(f"{address(prefix, number)}:{MASTER_RPC}" for number in voting)
+    voting = addresses[: spec.replication_factor]
+    return ",".join(f"{address}:{MASTER_RPC}" for address in voting)
 
 
 def place_data(spec: ClusterSpec) -> tuple[str, ...] | None:

@@ -1,7 +1,7 @@
 """The image that nodes run: which tags may hold it, whether one is here, and how to get one.
 
 Looked for in this order: what the profile names, YugabyteDB's own, ours made from a downloaded
-distribution (`make yugabyte-image TARBALL=…`, docker/yugabytedb/).
+distribution (`make yugabyte-image TARBALL=…`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from orchestrator.databases.common.yugabyte.versions import Version, dotted, parse
 from orchestrator.databases.yugabytedb.settings import Settings, read
-from orchestrator.databases.yugabytedb.versions import Version, parse
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import ClusterSpec
-from orchestrator.protocols import Containers
+from orchestrator.platforms import own_images
+from orchestrator.powers import Platform
 
 OFFICIAL, PACKED = "yugabytedb/yugabyte", "tierbench/yugabytedb"
 _TARBALL = re.compile(r"yugabyte-(\d+(?:\.\d+)+)-b(\d+)-(?:linux|el8|centos)-(x86_64|aarch64)\.tar")
@@ -31,33 +32,37 @@ def tags(asked: Settings) -> tuple[str, ...]:
     return f"{OFFICIAL}:{asked.version}", f"{PACKED}:{asked.version}"
 
 
-def chosen(asked: Settings, containers: Containers) -> str:
+class Present(Protocol):
+    def image_present(self, tag: str) -> bool: ...
+
+
+def chosen(asked: Settings, platform: Present) -> str:
     """The first tag that is here; the preferred one where none is."""
-    return next((tag for tag in tags(asked) if containers.image_present(tag)), tags(asked)[0])
+    return next((tag for tag in tags(asked) if platform.image_present(tag)), tags(asked)[0])
 
 
-def need(asked: Settings, containers: Containers) -> str:
+def need(asked: Settings, platform: Platform) -> str:
     """The tag to run. UnavailableError says all ways to get it."""
-    tag = chosen(asked, containers)
-    if not containers.image_present(tag):
-        raise UnavailableError(f"the image {tag} is not here", advice=advice(asked))
+    tag = chosen(asked, platform)
+    if not platform.image_present(tag):
+        raise UnavailableError(f"the image {tag} is not here", advice=advice(asked, platform))
     return tag
 
 
-def advice(asked: Settings) -> str:
+def advice(asked: Settings, platform: Platform) -> str:
     if asked.image:
-        return f"`docker pull {asked.image}`, or bring it with `docker load`, or take `image` out"
-    number = ".".join(map(str, asked.version.number))
+        return f"{platform.ways_to_get(asked.image)}, or take `image` out"
+    number = dotted(asked.version.number)
     distribution = f"{_DOWNLOADS}/releases/{number}/yugabyte-{asked.version}-linux-x86_64.tar.gz"
     return (
-        f"`docker pull {tags(asked)[0]}`; or, on a machine that can, `docker save` it and bring "
-        f"it with `docker load`; or download {distribution} and run `make yugabyte-image "
-        "TARBALL=<the file>`. DB=auto takes PostgreSQL instead and says so in the report"
+        f"{platform.ways_to_get(tags(asked)[0])}; or download {distribution} and run "
+        "`make yugabyte-image TARBALL=<the file>`. DB=auto takes PostgreSQL instead and says so in "
+        "the report"
     )
 
 
 class Engine(Protocol):
-    """What a Docker engine must offer here beyond `Containers`."""
+    """What is asked of a platform to get the image."""
 
     def image_present(self, tag: str) -> bool: ...
     def pull(self, tag: str) -> bool: ...
@@ -93,11 +98,11 @@ def distribution(tarball: Path) -> Version:
 
 
 def pack(tarball: Path, root: Path, engine: Engine, on_line: Callable[[str], None]) -> str:
-    """Builds docker/yugabytedb/ around the distribution; returns the tag."""
+    """Builds our image `yugabytedb` around the distribution; returns the tag."""
     version = distribution(tarball)
     tag = f"{PACKED}:{version}"
     with tempfile.TemporaryDirectory(dir=tarball.parent, prefix=".tierbench-") as made:
-        for file in (root / "docker" / "yugabytedb").iterdir():
+        for file in own_images.folder(root, "yugabytedb").iterdir():
             shutil.copy2(file, made)
         # The context needs the file under one name; a link costs no second copy of a gigabyte.
         (Path(made) / "yugabyte.tar.gz").hardlink_to(tarball)

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from orchestrator.databases import contained
-from orchestrator.databases.yugabytedb import flags, pages
+from orchestrator.databases.common import container_nodes
+from orchestrator.databases.common.yugabyte import pages
+from orchestrator.databases.yugabytedb import flags
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.errors import RunError, TierbenchError
 from orchestrator.model import ClusterSpec, Node, Volume
-from orchestrator.protocols import Completed, Container, ContainerSpec, Mount, World
+from orchestrator.powers import Completed, Container, ContainerSpec, Mount, Network, World
 
 _STOP_S = 60.0
 _HOME = "/home/yugabyte"
@@ -25,8 +26,7 @@ def container_spec(
     asked: Settings,
     number: int,
     volume: Volume,
-    network: str,
-    prefix: str,
+    network: Network,
     image: str,
     certificates: Path | None,
 ) -> ContainerSpec:
@@ -35,23 +35,23 @@ def container_spec(
     if certificates is not None:
         mounts.append(Mount(str(certificates.resolve()), flags.CERTS_SOURCE, read_only=True))
     return ContainerSpec(
-        name=f"{network}-node-{number}",
+        name=f"{network.name}-node-{number}",
         image=image,
-        command=flags.start_command(spec, asked, number, prefix, volume.restored),
+        command=flags.start_command(spec, asked, number, network.addresses, volume.restored),
         role="database",
         mounts=tuple(mounts),
-        network=network,
-        address=flags.address(prefix, number),
+        network=network.name,
+        address=network.addresses[number - 1],
         ports={
             flags.YSQL: spec.port if number == 1 else None,
             flags.MASTER_WEB: None,
             flags.TSERVER_WEB: None,
             flags.YSQL_WEB: None,
         },
-        cpus=spec.node.cpus,
-        memory_bytes=spec.node.memory_bytes,
+        cpus=spec.size.cpus,
+        memory_bytes=spec.size.memory_bytes,
         # PostgreSQL's shared memory of a node; it counts against the memory limit.
-        shared_memory_bytes=max(256 * 2**20, spec.node.memory_bytes // 8),
+        shared_memory_bytes=max(256 * 2**20, spec.size.memory_bytes // 8),
         stop_timeout_s=30,
         io_caps=volume.caps,
     )
@@ -72,17 +72,17 @@ def sources(started: Container) -> dict[str, str]:
 
 def raise_if_dead(names: Sequence[str], world: World) -> None:
     """NodeError, with the servers' last lines, for the first node that no longer runs."""
-    contained.raise_if_dead(names, world, log)
+    container_nodes.raise_if_dead(names, world, log)
 
 
 def log(name: str, world: World) -> str:
     """The container's last lines, and, while it runs, those of the servers in it."""
-    text = contained.last_lines(name, world)
+    text = container_nodes.last_lines(name, world)
     with contextlib.suppress(TierbenchError):
-        if world.containers.state(name) == "running":
+        if world.platform.state(name) == "running":
             files = [f"{flags.BASE_DIR}/logs/{file}" for file in _LOGS]
             argv = ("tail", "-q", "-n", "12", *files)
-            text += world.containers.exec(name, argv, timeout_s=10).out
+            text += world.platform.exec(name, argv, timeout_s=10).out
     return text
 
 
@@ -94,7 +94,7 @@ def stop(names: Sequence[str], world: World, timeout_s: float = _STOP_S) -> None
 
     def one(name: str) -> None:
         with contextlib.suppress(TierbenchError):  # reported where the container is removed
-            world.containers.stop(name, timeout_s)
+            world.platform.stop(name, timeout_s)
 
     with ThreadPoolExecutor(max_workers=len(names)) as pool:
         list(pool.map(one, names))
@@ -107,7 +107,7 @@ def run(node: Node, argv: Sequence[str], timeout_s: float, world: World) -> Comp
     """In the image's home. RunError where the command fails, NodeError where its node dies."""
     container = node.container or node.name
     command = (f"{_HOME}/{argv[0]}" if argv[0].startswith("bin/") else argv[0], *argv[1:])
-    done = world.containers.exec(container, command, timeout_s=timeout_s, watch=(container,))
+    done = world.platform.exec(container, command, timeout_s=timeout_s, watch=(container,))
     if done.exit_code != 0:
         raise RunError(
             f"{' '.join(argv[:3])} failed on {container} (exit {done.exit_code})",

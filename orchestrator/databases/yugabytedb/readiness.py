@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from orchestrator import sql
-from orchestrator.clock import wait_until
-from orchestrator.databases.yugabytedb import nodes, pages, queries
+from orchestrator.databases.common.yugabyte import pages, queries
+from orchestrator.databases.yugabytedb import nodes
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.errors import NodeError, RunError
 from orchestrator.model import ClusterSpec, Endpoint, Node, sources
-from orchestrator.protocols import World
-from orchestrator.sql import Connect
+from orchestrator.powers import World
+from orchestrator.system import sql
+from orchestrator.system.clock import wait_until
+from orchestrator.system.sql import Connect
 
 NODE_DEADLINE_S = 300.0  # yugabyted's own waits are 180 s
 BALANCE_DEADLINE_S = 300.0
@@ -81,7 +82,7 @@ class Waiting:
         def ready() -> str:
             running = pages.replication_factor(masters)
             if running != factor:
-                return f"it keeps {running} copies, asked are {factor}"
+                return f"it keeps {running} copies, expected {factor}"
             health = pages.health(masters)
             if not health.well:
                 return (
@@ -138,7 +139,7 @@ class Waiting:
         if not wait_until(
             ready, deadline_s=BALANCE_DEADLINE_S, clock=self._world.clock, every_s=1.0
         ):
-            self._world.tell.warn(
+            self._world.progress.warn(
                 f"after {BALANCE_DEADLINE_S:g} s leaders still move or are unevenly spread: "
                 f"{leaders}"
             )

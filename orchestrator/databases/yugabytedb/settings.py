@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from orchestrator.databases.yugabytedb.versions import DEFAULT, Version, parse
+from orchestrator.databases.common.yugabyte.versions import DEFAULT, Version, parse
 from orchestrator.errors import Mistake
 from orchestrator.model import ClusterSpec
 from orchestrator.units import format_bytes
@@ -172,9 +172,9 @@ def _shape_mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
             "joins; take 3, or fewer nodes"
         )
         yield Mistake("cluster.replication_factor", what)
-    if spec.node.memory_bytes < MIN_MEMORY_BYTES:
+    if spec.size.memory_bytes < MIN_MEMORY_BYTES:
         what = (
-            f"{format_bytes(spec.node.memory_bytes)} is too little for a master, a tablet server "
+            f"{format_bytes(spec.size.memory_bytes)} is too little for a master, a tablet server "
             f"and a few sessions: give it at least {format_bytes(MIN_MEMORY_BYTES)}"
         )
         yield Mistake("cluster.node.memory", what)

@@ -110,7 +110,7 @@ class Front:
                 body = rewritten(body.rstrip(b"\0")) + b"\0"
                 head = kind + struct.pack("!I", len(body) + 4)
             ours.write(head + body)
-            self._activity.tell(kind in (b"Q", b"E"), len(body) if kind in (b"d", b"B") else 0)
+            self._activity.progress(kind in (b"Q", b"E"), len(body) if kind in (b"d", b"B") else 0)
             await ours.drain()
 
 

@@ -30,7 +30,7 @@ class Activity:
         self.flushed_at = 0.0
         self.since_reset = 0
 
-    def tell(self, statements: int, bytes_in: int) -> None:
+    def progress(self, statements: int, bytes_in: int) -> None:
         with self._lock:
             self.statements += statements
             self.since_reset += statements

@@ -47,6 +47,10 @@ def fail(text: str) -> NoReturn:
     raise SystemExit(1)
 
 
+def _redirect(to: str) -> pages.Page:
+    return lambda _: (307, to)
+
+
 def main() -> None:
     asked = options.start_parser(VERSION).parse_args()
     if asked.command == "version":
@@ -197,8 +201,10 @@ class Node:
         address = self.conf["advertise_address"]
         first = self.conf["join"] or address
         RUN.mkdir(exist_ok=True)
+        # As released builds do: -b0, whatever the build is; that is on the page /api/v1/version.
+        number = VERSION.partition("-")[0]
         (RUN / "banner").write_text(
-            f"PostgreSQL 11.2-YB-{VERSION} on a stand-in for tests, which is not YugabyteDB"
+            f"PostgreSQL 11.2-YB-{number}-b0 on a stand-in for tests, which is not YugabyteDB"
         )
         leads = not self.conf["join"]
         if leads:
@@ -231,7 +237,7 @@ class Node:
         else:
             for path in ("tablet-servers", "health-check", "cluster-config"):
                 at = f"http://{first}:7000/api/v1/{path}"
-                mine[f"/api/v1/{path}"] = lambda _, at=at: (307, at)
+                mine[f"/api/v1/{path}"] = _redirect(at)
             mine["/api/v1/is-leader"] = lambda _: (503, "")
         theirs = pages.common("tserver", f"{address}:9000", tserver, VERSION, self.activity)
         theirs["/standin/flush"] = self._flush

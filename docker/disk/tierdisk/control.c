@@ -1,0 +1,183 @@
+/* Questions to a running disk over a socket: a line in, a line of JSON out. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "control.h"
+#include "die.h"
+#include "throttle.h"
+#include "turn.h"
+
+#define BETWEEN_WORDS " \n"
+#define REFUSAL "{\"error\""
+#define QUESTION_BYTES 1024
+#define ANSWER_BYTES 2048
+
+static int listener;
+
+/* Seconds of processor time that this program has used. */
+static double cpu_s(void)
+{
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
+    return use.ru_utime.tv_sec + use.ru_stime.tv_sec
+           + (use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
+}
+
+/* Writes the credit that is left of a burst, or null. Returns its length. */
+static int print_credit(const char *name, enum resource resource, double now, char *out,
+                        size_t room)
+{
+    double left = credit_left(resource, now);
+    if (left < 0)
+        return snprintf(out, room, ", \"%s\": null", name);
+    return snprintf(out, room, ", \"%s\": %.6f", name, left);
+}
+
+/* Writes what was counted since the start as one JSON object. */
+static void print_stats(char *out, size_t room)
+{
+    double now = now_ns();
+    int n = snprintf(out, room,
+                     "{\"time_s\": %.6f, \"cpu_s\": %.6f, \"io_flusher\": %s, \"flushes\": %.0f",
+                     now / 1e9, cpu_s(), disk.io_flusher ? "true" : "false", disk.flushes);
+    n += print_credit("iops_credit", IOPS, now, out + n, room - n);
+    n += print_credit("bytes_credit", BYTES, now, out + n, room - n);
+    for (int i = 0; i < DIRECTIONS; i++) {
+        const struct counters *c = &disk.counters[i];
+        n += snprintf(out + n, room - n,
+                      ", \"%s\": {\"ops\": %.0f, \"bytes\": %.0f, \"waited_s\": %.6f, "
+                      "\"late_s\": %.6f, \"host_s\": %.6f, \"over\": %.0f}",
+                      direction_names[i], c->ops, c->bytes, c->waited_ns / 1e9, c->late_ns / 1e9,
+                      c->host_ns / 1e9, c->over);
+    }
+    snprintf(out + n, room - n, "}");
+}
+
+/* A base that is lifted to the peak or beyond it leaves nothing to burst to. */
+static void end_burst(double base, double *peak)
+{
+    if (base <= 0 || base >= *peak)
+        *peak = 0;
+}
+
+/* Takes over the assignments that are left in `rest`, all or none: a half-applied set of limits
+ * describes no tier. Returns NULL, or what is wrong. */
+static const char *change_limits(char *rest)
+{
+    struct limits wanted = disk.limits;
+    bool sets_credit = false, iops_peak = false, bytes_peak = false;
+    char *word;
+    while ((word = strtok_r(NULL, BETWEEN_WORDS, &rest))) {
+        const char *problem = assign_limit(&wanted, word);
+        if (problem)
+            return problem;
+        sets_credit |= starts_with(word, "burst_start=");
+        iops_peak |= starts_with(word, "iops_burst=");
+        bytes_peak |= starts_with(word, "bytes_burst=");
+    }
+    if (!iops_peak)
+        end_burst(wanted.iops, &wanted.iops_burst);
+    if (!bytes_peak)
+        end_burst(wanted.bytes_per_s, &wanted.bytes_burst);
+    const char *problem = check_limits(&wanted);
+    if (problem)
+        return problem;
+    if (wanted.io_unit > disk.request_bytes)
+        return "io_unit cannot grow on a running device";
+    disk.limits = wanted;
+    double now = now_ns();
+    shape_buckets(&disk.limits, now);
+    if (sets_credit)
+        set_credit(disk.limits.burst_start, now);
+    return NULL;
+}
+
+/* Answers one line: `limits`, `stats` or `set name=value...`. */
+static void answer(char *line, char *out, size_t room)
+{
+    char *rest;
+    const char *verb = strtok_r(line, BETWEEN_WORDS, &rest);
+    const char *problem = NULL;
+    pthread_mutex_lock(&disk.lock);
+    if (verb && !strcmp(verb, "stats"))
+        print_stats(out, room);
+    else if (verb && !strcmp(verb, "set"))
+        problem = change_limits(rest);
+    else if (!verb || strcmp(verb, "limits"))
+        problem = "ask for limits, stats, or set";
+    if (problem)
+        snprintf(out, room, REFUSAL ": \"%s\"}", problem);
+    else if (strcmp(verb, "stats"))
+        print_limits(&disk.limits, out, room);
+    pthread_mutex_unlock(&disk.lock);
+}
+
+/* The address of the socket at that path. */
+static struct sockaddr_un address_of(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path)
+        die("path too long for a socket: %s", path);
+    strcpy(address.sun_path, path);
+    return address;
+}
+
+/* Answers one question after the other, for ever; a peer that says nothing has two seconds. */
+static void *answer_peers(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        int peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+        if (peer < 0)
+            continue;
+        struct timeval patience = {.tv_sec = 2};
+        setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        char question[QUESTION_BYTES], reply[ANSWER_BYTES];
+        ssize_t n = recv(peer, question, sizeof question - 1, 0);
+        if (n > 0) {
+            question[n] = 0;
+            answer(question, reply, sizeof reply - 2);
+            strcat(reply, "\n");
+            send(peer, reply, strlen(reply), MSG_NOSIGNAL);
+        }
+        close(peer);
+    }
+    return NULL;
+}
+
+/* Starts answering questions at a socket, in a thread of its own. */
+void answer_questions(const char *socket_path)
+{
+    struct sockaddr_un address = address_of(socket_path);
+    unlink(socket_path);
+    listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (bind(listener, (struct sockaddr *)&address, sizeof address) || listen(listener, 8))
+        die("%s: %s", socket_path, strerror(errno));
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, answer_peers, NULL))
+        die("no thread for the control socket");
+}
+
+/* Puts the question in `text` to a disk; its answer is in `text` then. False if it refuses. */
+bool ask_disk(const char *socket_path, char *text, size_t room)
+{
+    struct sockaddr_un address = address_of(socket_path);
+    int peer = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (connect(peer, (struct sockaddr *)&address, sizeof address))
+        die("no disk answers at %s: %s", socket_path, strerror(errno));
+    send(peer, text, strlen(text), 0);
+    ssize_t n = recv(peer, text, room - 1, 0);
+    if (n <= 0)
+        die("the disk did not answer");
+    text[n] = 0;
+    close(peer);
+    return !starts_with(text, REFUSAL);
+}

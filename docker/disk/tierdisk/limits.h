@@ -1,0 +1,32 @@
+/* The limits that a tier declares, as one struct with a name for each field. */
+#ifndef LIMITS_H
+#define LIMITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum direction { READ, WRITE, DIRECTIONS };
+extern const char *const direction_names[DIRECTIONS];
+
+/* 0 = unlimited. A burst length is how many seconds a full bucket holds the burst. */
+struct limits {
+    double iops, bytes_per_s;
+    double iops_burst, iops_burst_length;
+    double bytes_burst, bytes_burst_length;
+    double io_unit;                    /* bytes: a larger I/O counts as one for each unit begun */
+    double latency_us[DIRECTIONS];     /* as seen by the user of the device */
+    double overhead_us[DIRECTIONS];    /* what loop and FUSE cost already, */
+    double overhead_slope[DIRECTIONS]; /* and more per us of latency: deeper sleeps */
+    double credit_ms;                  /* how far an idle disk without burst may run ahead */
+    double burst_start;                /* percent of the bucket at the start */
+    double flush;                      /* 1 = a flush reaches the host's disk */
+};
+
+extern const struct limits DEFAULT_LIMITS;
+
+const char *assign_limit(struct limits *limits, const char *text);
+const char *check_limits(const struct limits *limits);
+int print_limits(const struct limits *limits, char *out, size_t room);
+bool starts_with(const char *text, const char *beginning);
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * tierdisk: one image file, shown as a file that is as slow as a rented disk.
+ *
+ * It serves a single FUSE file whose bytes are the image's. Every read and write is charged to the
+ * tier's limits (IOPS, bytes/s, each with an optional credit burst) and answered when the tier's
+ * latency has passed. A loop device on that file is the block device a database gets.
+ *
+ * Why a program of our own: QEMU's FUSE export with a throttle node answers nested requests
+ * last-in-first-out and passes at most 16 at a time to nbdkit. At 5 ms it tops out at 1,700 IOPS
+ * whatever is declared, and p99 doubles long before the cap.
+ *
+ * Files: limits (what is declared), throttle (when a request may start), turn (when it is
+ * answered), image, fuse_file, control (questions), overhead (what the kernel adds), loops.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "control.h"
+#include "die.h"
+#include "fuse_file.h"
+#include "image.h"
+#include "loops.h"
+#include "overhead.h"
+#include "throttle.h"
+#include "turn.h"
+
+#define VERSION "3"
+#define EXIT_REFUSED 64
+#define SMALL_REQUEST_BYTES 262144
+#define LARGE_REQUEST_BYTES 1048576
+
+static const char USAGE[] =
+    "usage: tierdisk serve IMAGE MOUNTPOINT SOCKET [name=value]...\n"
+    "       tierdisk ask SOCKET limits | stats | set name=value...\n"
+    "       tierdisk overhead DEVICE SOCKET   what loop and FUSE add, as assignments for `set`\n"
+    "       tierdisk busy DEVICE              exit 0 if something has it mounted\n"
+    "       tierdisk strays                   loop devices that a killed disk left behind\n"
+    "       tierdisk version";
+
+/* Starts with the limits that the command line gives. */
+static void set_limits(int argc, char **argv)
+{
+    disk.limits = DEFAULT_LIMITS;
+    const char *problem = NULL;
+    for (int i = 0; i < argc && !problem; i++)
+        problem = assign_limit(&disk.limits, argv[i]);
+    if (!problem)
+        problem = check_limits(&disk.limits);
+    if (problem)
+        die("%s", problem);
+    bool large = disk.limits.io_unit > SMALL_REQUEST_BYTES;
+    disk.request_bytes = large ? LARGE_REQUEST_BYTES : SMALL_REQUEST_BYTES;
+    double now = now_ns();
+    shape_buckets(&disk.limits, now);
+    set_credit(disk.limits.burst_start, now);
+}
+
+/* tierdisk serve IMAGE MOUNTPOINT SOCKET [name=value]...: until a signal ends it. */
+static int serve(int argc, char **argv)
+{
+    if (argc < 3)
+        die("%s", USAGE);
+    const char *image_path = argv[0], *mountpoint = argv[1], *socket_path = argv[2];
+    set_limits(argc - 3, argv + 3);
+    open_image(image_path);
+    /* The default slack of 50 us would be a sixth of a fast disk's latency. Threads inherit it. */
+    prctl(PR_SET_TIMERSLACK, 1);
+    /* What is served here is what the kernel writes dirty pages to: it must not wait until they are
+     * fewer. Needs CAP_SYS_RESOURCE; `stats` says whether it was had. */
+    disk.io_flusher = !prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
+    answer_questions(socket_path);
+    int exit_code = serve_file(mountpoint);
+    unlink(socket_path);
+    return exit_code;
+}
+
+/* tierdisk ask SOCKET WORD...: prints the answer, or the refusal on standard error. */
+static int ask(int argc, char **argv)
+{
+    if (argc < 2)
+        die("%s", USAGE);
+    char text[2048] = "";
+    for (int i = 1; i < argc; i++) {
+        if (strlen(text) + strlen(argv[i]) > 1000)
+            die("too much to ask at once");
+        strcat(text, argv[i]);
+        strcat(text, " ");
+    }
+    bool answered = ask_disk(argv[0], text, sizeof text);
+    fputs(text, answered ? stdout : stderr);
+    return answered ? 0 : EXIT_REFUSED;
+}
+
+/* Calls what the first word of the command line names. */
+int main(int argc, char **argv)
+{
+    const char *verb = argc > 1 ? argv[1] : "";
+    if (!strcmp(verb, "serve"))
+        return serve(argc - 2, argv + 2);
+    if (!strcmp(verb, "ask"))
+        return ask(argc - 2, argv + 2);
+    if (!strcmp(verb, "overhead") && argc == 4)
+        return measure_overhead(argv[2], argv[3]);
+    if (!strcmp(verb, "busy") && argc == 3)
+        return in_use(argv[2]) ? 0 : 1;
+    if (!strcmp(verb, "strays"))
+        return print_strays();
+    if (!strcmp(verb, "version"))
+        return puts(VERSION) < 0;
+    die("%s", USAGE);
+}

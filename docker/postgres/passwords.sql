@@ -1,0 +1,10 @@
+-- The passwords of this start, from the environment. None of them may reach the server's log,
+-- whatever the cluster's settings say, and no standby is there yet to confirm the change.
+SET log_statement = 'none';
+SET log_min_duration_statement = -1;
+SET log_min_error_statement = 'panic';
+SET synchronous_commit = local;
+\getenv bench BENCH_PASSWORD
+\getenv standby STANDBY_PASSWORD
+ALTER ROLE bench PASSWORD :'bench';
+ALTER ROLE standby PASSWORD :'standby';

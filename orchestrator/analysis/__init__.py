@@ -1,0 +1,1 @@
+"""Records become verdicts. Pure: reads nothing but a loaded campaign, starts nothing."""

@@ -1,0 +1,135 @@
+"""Whether two runs differ in nothing but their tier: else their figures are not compared. Pure.
+
+The size of the disk belongs to the tier (many tiers grow with it), so it may differ; the data on it
+may not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from orchestrator.analysis import results
+from orchestrator.analysis.results import RunData
+from orchestrator.model import NodeSize, Record, Workload
+from orchestrator.planning import rehearsal
+from orchestrator.units import format_bytes
+
+MAX_DATA_DIFFERENCE_PCT = 5.0
+_COMPARED = ("version", "image", "stand_in", "durable", "durability")  # of DatabaseFacts
+
+
+def differences(left: Record, right: Record) -> tuple[str, ...]:
+    """What differs besides the tier, one phrase each: `database version 17.2 against 16.4`."""
+    return (
+        *_cluster(left, right),
+        *_workload(left.workload, right.workload),
+        *_facts(left, right),
+        *_data(left, right),
+    )
+
+
+def among(runs: Sequence[RunData]) -> tuple[str, ...]:
+    """What differs among runs that should be alike, each thing once."""
+    found = (phrase for run in runs[1:] for phrase in differences(runs[0].record, run.record))
+    return tuple(dict.fromkeys(found))
+
+
+def obstacle(runs: Sequence[RunData]) -> str:
+    """Why runs of several tiers must not be compared, or an empty text."""
+    if unlike := among(runs):
+        return f"the runs differ in more than the tier: {'; '.join(unlike)}"
+    records = [run.record for run in runs]
+    if any(rehearsal.is_rehearsed(record.profile, record.workload) for record in records):
+        return rehearsal.WARNING
+    failed = sorted({r.run.profile for r in records if r.gate is not None and not r.gate.passed})
+    if failed:
+        return f"the disk of {' and of '.join(failed)} did not pass its truth gate"
+    return ""
+
+
+def _cluster(left: Record, right: Record) -> Iterator[str]:
+    one, two = left.profile.cluster, right.profile.cluster
+    yield from _unlike("database", one.database, two.database)
+    yield from _unlike("asked-for version", one.version, two.version)
+    yield from _unlike("number of nodes", one.nodes, two.nodes)
+    yield from _unlike("replication factor", one.replication_factor, two.replication_factor)
+    yield from _nodes(one.node, two.node)
+    cpus = [_cpus_seen(record) for record in (left, right)]
+    if one.node is None and two.node is None and all(cpus):
+        yield from _unlike("CPUs of the nodes, as seen,", *cpus)
+    # Its address does not matter; its properties come from `facts`.
+    ours, theirs = (
+        {key: value for key, value in spec.settings.items() if not key.startswith("existing.")}
+        for spec in (one, two)
+    )
+    yield from _leaves("setting", ours, theirs)
+
+
+def _nodes(one: NodeSize | None, two: NodeSize | None) -> Iterator[str]:
+    if one is None or two is None:
+        declared = ["not declared" if node is None else "declared" for node in (one, two)]
+        yield from _unlike("size of a node", *declared)
+        return
+    yield from _unlike("CPUs per node", one.cpus, two.cpus)
+    if one.memory_bytes != two.memory_bytes:
+        sizes = [format_bytes(node.memory_bytes) for node in (one, two)]
+        yield f"memory per node {sizes[0]} against {sizes[1]}"
+
+
+def _cpus_seen(record: Record) -> list[float]:
+    return sorted(node.cpus for node in record.nodes if node.role == "database" and node.cpus)
+
+
+def _workload(left: Workload, right: Workload) -> Iterator[str]:
+    for field in fields(left):
+        one, two = getattr(left, field.name), getattr(right, field.name)
+        if field.name == "dataset":
+            yield from _unlike("data set", one.family, two.family)
+            yield from _leaves("data set's", one.parameters, two.parameters)
+        elif field.name == "options":
+            yield from _leaves("workload option", one, two)
+        else:
+            yield from _unlike(f"workload's {field.name}", one, two)
+
+
+def _facts(left: Record, right: Record) -> Iterator[str]:
+    """What was read back from the servers, and from the generator."""
+    databases = [results.database(record) for record in (left, right)]
+    for name in _COMPARED:
+        one, two = (getattr(facts, name) for facts in databases)
+        if one is not None and two is not None:
+            yield from _leaves("running database's", {name: one}, {name: two})
+    one, two = (results.generator(record).version for record in (left, right))
+    if one is not None and two is not None:
+        yield from _unlike("load generator's version", one, two)
+
+
+def _data(left: Record, right: Record) -> Iterator[str]:
+    """As the runs began, where that was recorded: inserts make faster tiers end with more."""
+    one, two = (results.database_before(record).data_bytes for record in (left, right))
+    if one is None or two is None:
+        return
+    if abs(one - two) > MAX_DATA_DIFFERENCE_PCT / 100 * max(one, two):
+        yield f"data before the run {format_bytes(one)} against {format_bytes(two)}"
+
+
+def _leaves(
+    what: str, left: Mapping[str, Any], right: Mapping[str, Any], prefix: str = ""
+) -> Iterator[str]:
+    for key in dict.fromkeys((*left, *right)):
+        one, two = left.get(key), right.get(key)
+        if isinstance(one, Mapping) and isinstance(two, Mapping):
+            yield from _leaves(what, one, two, f"{prefix}{key}.")
+        else:
+            yield from _unlike(f"{what} {prefix}{key}", one, two)
+
+
+def _unlike(what: str, left: Any, right: Any) -> Iterator[str]:
+    if left != right:
+        yield f"{what} {_word(left)} against {_word(right)}"
+
+
+def _word(value: Any) -> str:
+    return "not given" if value is None else str(value)

@@ -1,0 +1,89 @@
+"""Counters as they were sampled → how much they grew per second. Pure.
+
+Counters that collectors write (names end in `_total`; gauges do not):
+- per container: cpu_seconds_total, cpu_throttled_seconds_total; gauges memory_used_bytes,
+  memory_cache_bytes
+- per device, under its database node's name: disk_reads_total, disk_writes_total,
+  disk_flushes_total, disk_read_bytes_total, disk_written_bytes_total, disk_read_seconds_total,
+  disk_write_seconds_total, disk_busy_seconds_total, disk_queue_seconds_total (each I/O in flight
+  counts); gauge disk_in_flight
+- per node of role "host": cpu_busy_seconds_total, cpu_steal_seconds_total and
+  pressure_{cpu,io,memory}_some_seconds_total
+- per container: network_received_bytes_total, network_sent_bytes_total
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+READS = "disk_reads_total"
+WRITES = "disk_writes_total"
+READ_BYTES = "disk_read_bytes_total"
+WRITTEN_BYTES = "disk_written_bytes_total"
+READ_SECONDS = "disk_read_seconds_total"
+WRITE_SECONDS = "disk_write_seconds_total"
+BUSY_SECONDS = "disk_busy_seconds_total"
+QUEUE_SECONDS = "disk_queue_seconds_total"
+CPU_SECONDS = "cpu_seconds_total"
+HOST_CPU_SECONDS = "cpu_busy_seconds_total"
+MEMORY_PRESSURE_SECONDS = "pressure_memory_some_seconds_total"
+
+MIN_COVERAGE = 0.5  # of the window: samples of less of it do not stand for the whole
+
+
+def rates(samples: pd.DataFrame) -> pd.DataFrame:
+    """Counters per second: time_s (end of the step), step_s, node, metric, value, phase.
+
+    One row per two successive samples, so a gap is one long step at its mean rate. A step where
+    the counter falls was a reset: how much it grew is not known, so the step is left out.
+    """
+    counters = samples[samples["metric"].astype(str).str.endswith("_total")]
+    ordered = counters.sort_values(["node", "metric", "time_s"], ignore_index=True)
+    groups = ordered.groupby(["node", "metric"], sort=False)
+    step_s = groups["time_s"].diff()
+    growth = groups["value"].diff()
+    kept = (step_s > 0) & (growth >= 0)
+    table = ordered.loc[kept, ["time_s", "node", "metric", "phase"]].assign(
+        step_s=step_s[kept], value=growth[kept] / step_s[kept]
+    )
+    return table[["time_s", "step_s", "node", "metric", "value", "phase"]].reset_index(drop=True)
+
+
+def wide_rates(samples: pd.DataFrame, node: str) -> pd.DataFrame:
+    """The counters of one node per second: time_s as index, step_s and one column per metric."""
+    table = rates(samples[samples["node"] == node])
+    if table.empty:
+        return pd.DataFrame({"step_s": pd.Series(dtype="float64")})
+    wide = table.pivot_table(index="time_s", columns="metric", values="value")
+    wide.insert(0, "step_s", table.groupby("time_s")["step_s"].max())
+    return wide
+
+
+class Growth:
+    """What each counter of each node grew by per second between the window's first and last sample.
+
+    From the ends, not as a mean of rates, so that uneven sampling weighs nothing. Counters sampled
+    over less than half of the window are not there.
+    """
+
+    def __init__(self, samples: pd.DataFrame, start_s: float, end_s: float) -> None:
+        inside = samples[(samples["time_s"] >= start_s) & (samples["time_s"] <= end_s)]
+        table = rates(inside)
+        sums = (
+            table.assign(growth=table["value"] * table["step_s"])
+            .groupby(["node", "metric"])[["growth", "step_s"]]
+            .sum()
+        )
+        enough = sums[sums["step_s"] >= MIN_COVERAGE * (end_s - start_s)]
+        self._per_s: dict[tuple[str, str], float] = {
+            (str(node), str(metric)): float(growth) / float(step_s)
+            for (node, metric), growth, step_s in zip(
+                enough.index, enough["growth"], enough["step_s"], strict=True
+            )
+        }
+
+    def per_s(self, node: str, *metrics: str) -> float | None:
+        """The sum of these counters per second; None where any was not sampled."""
+        values = [self._per_s.get((node, metric)) for metric in metrics]
+        known = [value for value in values if value is not None]
+        return sum(known) if len(known) == len(values) else None

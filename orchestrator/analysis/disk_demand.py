@@ -1,0 +1,159 @@
+"""A node's disk second by second against the caps of its tier, burst credit included. Pure.
+
+Shares of a cap are medians over seconds, so that a pause does not hide a cap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis import counters
+from orchestrator.analysis.results import RunData
+from orchestrator.model import Node, Tier
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+AT_CAP = 0.95  # of the cap: Azure calls 100 % of a minute capped; a second's sample wobbles
+MIN_SIDE = 5  # samples on each side of a change point
+MIN_FALL = 0.2
+BASE_TOLERANCE = 0.1
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A node's disk second by second from the first sample on: rates, and the caps in force.
+
+    `iops` counts an I/O larger than the tier's unit as several, as the tier does; seen from the
+    sums of a second this is a lower bound. Caps are None where the tier declares none.
+    `credit_pct`: burst credit left after each second, of a full bucket; None without burst.
+    """
+
+    time_s: Array
+    step_s: Array
+    iops: Array
+    bytes_per_s: Array
+    iops_cap: Array | None
+    bytes_cap: Array | None
+    credit_pct: Array | None
+
+    def within(self, start_s: float, end_s: float) -> Demand:
+        kept = (self.time_s > start_s) & (self.time_s <= end_s)
+
+        def cut(series: Array | None) -> Array | None:
+            return None if series is None else series[kept]
+
+        return Demand(
+            self.time_s[kept],
+            self.step_s[kept],
+            self.iops[kept],
+            self.bytes_per_s[kept],
+            cut(self.iops_cap),
+            cut(self.bytes_cap),
+            cut(self.credit_pct),
+        )
+
+
+def demand(tier: Tier, samples: pd.DataFrame, node: str) -> Demand | None:
+    """None where the node's disk was not sampled."""
+    wide = counters.wide_rates(samples, node)
+    wanted = [counters.READS, counters.WRITES, counters.READ_BYTES, counters.WRITTEN_BYTES]
+    if not set(wanted) <= set(wide.columns):
+        return None
+    wide = wide.dropna(subset=wanted)
+    if wide.empty:
+        return None
+    step_s = wide["step_s"].to_numpy(dtype=float)
+    bytes_per_s = (wide[counters.READ_BYTES] + wide[counters.WRITTEN_BYTES]).to_numpy(dtype=float)
+    whole = (wide[counters.READS] + wide[counters.WRITES]).to_numpy(dtype=float)
+    iops = np.maximum(whole, bytes_per_s / tier.io_unit_bytes)
+    burst = tier.burst
+    iops_cap, iops_credit = _cap(tier, iops, step_s, tier.iops, burst.iops if burst else None)
+    bytes_cap, bytes_credit = _cap(
+        tier, bytes_per_s, step_s, tier.bytes_per_s, burst.bytes_per_s if burst else None
+    )
+    credits = [credit for credit in (iops_credit, bytes_credit) if credit is not None]
+    return Demand(
+        wide.index.to_numpy(dtype=float),
+        step_s,
+        iops,
+        bytes_per_s,
+        iops_cap,
+        bytes_cap,
+        np.minimum.reduce(credits) if credits else None,
+    )
+
+
+def _cap(
+    tier: Tier, rate: Array, step_s: Array, base: int | None, top: int | None
+) -> tuple[Array | None, Array | None]:
+    """The cap in force each second, and the credit left after it in % of a full bucket.
+
+    A bucket of (top − base) × duration drains by what is used above the base rate and fills by
+    what is left of it. One that starts empty is kept empty (docs/TIERS.md), so the base holds.
+    How full a real disk's bucket is, nobody says: it has credit in a second in which it is above
+    its base, and how much is not known.
+    """
+    if base is None:
+        return None, None
+    burst = tier.burst
+    if burst is not None and top is not None and tier.enforcement == "mounted":
+        return np.where(rate > (1 + BASE_TOLERANCE) * base, float(top), float(base)), None
+    if burst is None or top is None or top <= base or burst.start_pct <= 0:
+        return np.full(rate.size, float(base)), None
+    full = (top - base) * burst.duration_s
+    credit = full * burst.start_pct / 100
+    caps, left = np.empty(rate.size), np.empty(rate.size)
+    for index, (used, seconds) in enumerate(zip(rate, step_s, strict=True)):
+        caps[index] = top if credit > 0 else base
+        credit = min(full, max(0.0, credit - (used - base) * seconds))
+        left[index] = 100 * credit / full
+    return caps, left
+
+
+def against_caps(
+    run: RunData, node: Node, window: tuple[float, float]
+) -> Iterator[tuple[str, float]]:
+    """The values of one node's disk that compare it with its tier, by their names in `VALUES`."""
+    tier = run.record.profile.tier
+    whole = demand(tier, run.samples, node.name)
+    if whole is None:
+        return
+    disk = whole.within(*window)
+    if disk.iops.size == 0:
+        return
+    for name, rate, cap in (
+        ("iops", disk.iops, disk.iops_cap),
+        ("bandwidth", disk.bytes_per_s, disk.bytes_cap),
+    ):
+        if cap is not None:
+            share = rate / cap
+            yield f"{name}_of_cap_pct", 100 * float(np.median(share))
+            yield f"time_at_{name}_cap_pct", 100 * float(np.mean(share >= AT_CAP))
+    if disk.credit_pct is not None:
+        yield "burst_credit_left_pct", float(disk.credit_pct[-1])
+    if disk.credit_pct is not None or (tier.burst and tier.enforcement == "mounted"):
+        fall = fall_to(disk.iops, float(tier.iops or 0))
+        if fall is not None:
+            yield "iops_before_fall", fall[0]
+            yield "iops_after_fall", fall[1]
+
+
+def fall_to(rate: Array, base: float) -> tuple[float, float] | None:
+    """Means before and after the point that best splits a series in two levels, where it falls
+    there by 20 % or more to within 10 % of `base`: burst credit that ran out. None otherwise."""
+    n = rate.size
+    if n < 2 * MIN_SIDE or base <= 0:
+        return None
+    sums = np.cumsum(rate)
+    count = np.arange(MIN_SIDE, n - MIN_SIDE + 1)
+    before = sums[count - 1] / count
+    after = (sums[-1] - sums[count - 1]) / (n - count)
+    best = int(np.argmax(count * (n - count) * (before - after) ** 2))
+    high, low = float(before[best]), float(after[best])
+    fell = low <= (1 - MIN_FALL) * high and abs(low / base - 1) <= BASE_TOLERANCE
+    return (high, low) if fell else None

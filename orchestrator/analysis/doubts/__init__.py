@@ -1,0 +1,1 @@
+"""Reasons to distrust a number, by what they are about."""

@@ -1,0 +1,151 @@
+"""Typed reasons to distrust a figure, each with what to do about it. Pure.
+
+One small function per kind, found through two registries at the end: kinds about the campaign here,
+kinds about a single run in `doubts_of_runs`. Advice is for the campaign at hand: what was already
+done is not advised again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from orchestrator.analysis import comparability, resources, results
+from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
+from orchestrator.analysis.doubts.run_checks import RUN_CHECKS
+from orchestrator.analysis.results import Results
+from orchestrator.facts import DoubtKind, NoteKind
+from orchestrator.model import Doubt, Enforcement
+from orchestrator.planning import rehearsal
+
+GOOD_REPETITIONS = 5
+
+_ENFORCEMENTS: dict[Enforcement, tuple[DoubtKind, str, str]] = {
+    "emulated": (
+        "emulated tier",
+        "the disks of {} are emulated on this machine: limits are the tier's, absolute figures are "
+        "this machine's",
+        "use the differences between tiers; for absolute figures run on the provider's disks "
+        "(`enforcement: mounted`)",
+    ),
+    "cgroup": (
+        "cgroup tier",
+        "the disks of {} are limited by control groups: neither the tier's latency nor its burst "
+        "is there, and buffered writes may escape the limit",
+        "use `enforcement: emulated` where FUSE and loop devices are to be had",
+    ),
+    "none": (
+        "none tier",
+        "the disks of {} are not limited: their figures say nothing about a tier",
+        "use `enforcement: emulated`, or `mounted` on the tier's own disk",
+    ),
+}
+
+
+def find(campaign: Results) -> tuple[Doubt, ...]:
+    """Every doubt: about the campaign, then run by run, those that runs recorded included."""
+    cpus = results.machine_cpus(campaign)
+    doubts = [doubt for check in CAMPAIGN_CHECKS for doubt in check(campaign)]
+    for run in sorted(campaign.runs, key=lambda run: run.record.run.number):
+        doubts += run.record.doubts
+        if run.record.outcome == "done":
+            used = resources.total(run, cpus)
+            doubts += [doubt for check in RUN_CHECKS for doubt in check(run, used)]
+            doubts += [doubt for check in DISK_CHECKS for doubt in check(run)]
+    return tuple(dict.fromkeys(doubts))
+
+
+def _rehearsed(campaign: Results) -> Iterator[Doubt]:
+    """Before all others: there are no figures to doubt one by one."""
+    plan = campaign.plan
+    pairs = ((profile, workload) for profile in plan.profiles for workload in plan.workloads)
+    if any(rehearsal.is_rehearsed(profile, workload) for profile, workload in pairs):
+        yield Doubt("rehearsal", rehearsal.WARNING, rehearsal.ADVICE)
+
+
+def _one_repetition(campaign: Results) -> Iterator[Doubt]:
+    plan = campaign.plan
+    single = [cell.title for cell in results.cells(campaign) if len(cell.finished) == 1]
+    if not single:
+        return
+    if plan.repetitions == 1:
+        text = "every cell was measured once: a difference cannot be told from chance"
+    else:
+        text = f"only one repetition finished of {', '.join(single)}: it has no interval"
+    yield Doubt("one repetition", text, f"repeat with REPEATS={GOOD_REPETITIONS}")
+
+
+def _missing_cells(campaign: Results) -> Iterator[Doubt]:
+    for cell in results.cells(campaign):
+        if cell.missing:
+            yield Doubt(
+                "missing cell",
+                f"{cell.title} has no finished run and is left out of every comparison",
+                "see its run's failure, then run the campaign again",
+            )
+
+
+def _not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
+    by_kind: dict[Enforcement, list[str]] = {}
+    for profile in campaign.plan.profiles:
+        by_kind.setdefault(profile.tier.enforcement, []).append(profile.name)
+    for enforcement, names in by_kind.items():
+        if enforcement in _ENFORCEMENTS:
+            kind, text, advice = _ENFORCEMENTS[enforcement]
+            yield Doubt(kind, text.format(", ".join(names)), advice)
+    if len(by_kind) > 1:
+        yield Doubt(
+            "unlike disks",
+            f"tiers are held to their limits in different ways ({', '.join(by_kind)}): part of "
+            "each difference may be the way",
+            "give all profiles the same `enforcement`",
+        )
+
+
+def _vm_caps(campaign: Results) -> Iterator[Doubt]:
+    for profile in campaign.plan.profiles:
+        for cap in profile.tier.vm_caps:
+            yield Doubt(
+                "VM caps the disk",
+                f"{profile.name}: {cap}",
+                "what is bought above it is lost: take a larger VM, or a smaller disk",
+            )
+
+
+def _fewer_nodes(campaign: Results) -> Iterator[Doubt]:
+    advice: dict[NoteKind, str] = {
+        "fewer nodes": "run on a machine with two cores per node, or set NODES to start them here",
+        "nodes as asked": "leave NODES out on a machine with two cores per node",
+    }
+    for note in campaign.plan.notes:
+        if note.kind in advice:
+            yield Doubt("fewer nodes", str(note), advice[note.kind])
+
+
+def _unlike_runs(campaign: Results) -> Iterator[Doubt]:
+    plan = campaign.plan
+    for workload in plan.workloads:
+        runs = [
+            run
+            for cell in results.cells(campaign)
+            if cell.workload is workload
+            for run in cell.finished
+        ]
+        unlike = comparability.among(runs)
+        if unlike:
+            yield Doubt(
+                "unlike runs",
+                f"runs of {workload.name} differ in more than the tier, so they are not compared: "
+                f"{'; '.join(unlike)}",
+                "make the profiles equal in everything but `tier`, and run them in one campaign",
+            )
+
+
+CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
+    _rehearsed,
+    _one_repetition,
+    _missing_cells,
+    _not_the_real_disk,
+    _vm_caps,
+    _fewer_nodes,
+    _unlike_runs,
+)

@@ -1,0 +1,301 @@
+"""What each resource did while a run was measured: values by name, no judgement. Pure.
+
+The one place where samples become values; metrics, bottlenecks and doubts all read these. A value
+that could not be had is absent, never 0. Rates are from the first to the last sample of the window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pandas as pd
+
+from orchestrator.analysis import counters, results
+from orchestrator.analysis.counters import Growth
+from orchestrator.analysis.disk_demand import against_caps
+from orchestrator.analysis.results import RunData
+from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts, GateQuantity
+from orchestrator.metrics import METRICS, measured
+from orchestrator.model import NODE_EXPORTER, Gate, Measurement, Node, Record, Tier
+
+Used = Mapping[str, float]
+
+# Every value that a Bottleneck's evidence may hold: name → unit, meaning.
+VALUES = {
+    "iops_of_cap_pct": ("%", "IOPS of the IOPS cap in force, median second"),
+    "time_at_iops_cap_pct": ("%", "share of seconds within 5 % of the IOPS cap"),
+    "bandwidth_of_cap_pct": ("%", "bytes/s of the bandwidth cap in force, median second"),
+    "time_at_bandwidth_cap_pct": ("%", "share of seconds within 5 % of the bandwidth cap"),
+    "burst_credit_left_pct": ("%", "burst credit at the end, of a full bucket"),
+    "iops_before_fall": ("1/s", "mean IOPS before burst credit ran out"),
+    "iops_after_fall": ("1/s", "mean IOPS after it did"),
+    "disk_iops": ("1/s", "I/Os that ended"),
+    "disk_bytes_per_s": ("bytes/s", "bytes read and written"),
+    "disk_await_s": ("s", "mean time of an I/O, waiting included"),
+    "io_size_bytes": ("bytes", "mean size of an I/O"),
+    "idle_disk_latency_s": ("s", "time of an I/O of this mix on the idle disk"),
+    "disk_queue_depth": ("", "mean number of I/Os in flight"),
+    "disk_busy_pct": ("%", "share of time with an I/O in flight"),
+    "cpu_pct": ("%", "CPU of the node, of its limit"),
+    "memory_pressure_pct": ("%", "share of time in which tasks of the machine waited for memory"),
+    "client_cpu_pct": ("%", "CPU of the load generator, of the machine"),
+    "disk_server_cpu_pct": ("%", "CPU of the programs that serve emulated disks, of the machine"),
+    "host_cpu_pct": ("%", "CPU of the whole machine"),
+    "other_cpu_pct": ("%", "CPU of the machine that none of the above used"),
+    "nopm_of_ceiling_pct": ("%", "New-Orders a minute of what think time allows"),
+    "sessions_reading_pct": ("%", "share of their time that sessions wait for reads"),
+    "log_syncing_pct": ("%", "share of time with a log sync that commits wait for"),
+    "background_log_syncing_pct": ("%", "share of time with a log sync that no commit waits for"),
+}
+
+CEILING_NOPM_PER_WAREHOUSE = 12.86  # with the specification's think and keying times
+OPEN_LOOP = ("arrival_rate", "arrival-rate", "rate")  # options that set the load's own pace
+
+
+def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
+    """Database node → its values and those of the whole machine, by their names in `VALUES`.
+
+    Empty where nothing was sampled. `cpus`: cores of the machine, for nodes that do not say theirs.
+    """
+    window = results.measured_window(run.record)
+    if window is None or run.samples.empty:
+        return {}
+    nodes = run.record.nodes
+    growth, machine_cpus = Growth(run.samples, *window), _machine_cpus(nodes, cpus)
+    shared = {**dict(_machine(nodes, growth, machine_cpus)), **dict(_sessions(run.record))}
+    gathered = {
+        node.name: {
+            **dict(against_caps(run, node, window)),
+            **dict(_node(node, growth, machine_cpus)),
+            **dict(_idle_latency(run.record, node, growth)),
+            **shared,
+        }
+        for node in nodes
+        if node.role == "database"
+    }
+    return {
+        name: {value: values[value] for value in VALUES if value in values}
+        for name, values in gathered.items()
+    }
+
+
+# ------------------------------------------------------------------ over the window
+
+_COUNTED = {  # value → the counters whose growth per second it is
+    "disk_read_iops": (counters.READS,),
+    "disk_write_iops": (counters.WRITES,),
+    "disk_iops": (counters.READS, counters.WRITES),
+    "disk_read_bytes_per_s": (counters.READ_BYTES,),
+    "disk_write_bytes_per_s": (counters.WRITTEN_BYTES,),
+    "disk_bytes_per_s": (counters.READ_BYTES, counters.WRITTEN_BYTES),
+    "disk_queue_depth": (counters.QUEUE_SECONDS,),
+}
+_WAITED = (counters.READ_SECONDS, counters.WRITE_SECONDS)
+
+
+def _node(node: Node, growth: Growth, machine_cpus: float | None) -> Iterator[tuple[str, float]]:
+    """A node's CPU, and its disk: the whole disk's where several nodes are on it."""
+    values: dict[str, float] = {}
+    for name, names in _COUNTED.items():
+        value = growth.per_s(node.name, *names)
+        if value is not None:
+            values[name] = value
+    yield from values.items()
+    count, size = values.get("disk_iops"), values.get("disk_bytes_per_s")
+    waited = growth.per_s(node.name, *_WAITED)
+    if count and waited is not None:
+        yield "disk_await_s", waited / count
+    if count and size is not None:
+        yield "io_size_bytes", size / count
+    busy = growth.per_s(node.name, counters.BUSY_SECONDS)
+    if busy is not None:
+        yield "disk_busy_pct", 100 * busy
+    used, limit = growth.per_s(node.name, counters.CPU_SECONDS), node.cpus or machine_cpus
+    if used is not None and limit:
+        yield "cpu_pct", 100 * used / limit
+
+
+def telemetry(
+    nodes: Sequence[Node],
+    samples: pd.DataFrame,
+    start_s: float,
+    end_s: float,
+    cpus: float | None = None,
+) -> tuple[Measurement, ...]:
+    """The telemetry metrics over a window. What was not sampled is absent, never 0.
+
+    Scope is a database node's name, or "all": the sum over their disks of IOPS, bandwidth and
+    queue depth, the mean of their CPU, and the wait of all I/Os over the number of all I/Os.
+    `cpus`: cores of the machine, for nodes that do not say theirs.
+    """
+    if samples.empty or end_s <= start_s:
+        return ()
+    growth, machine_cpus = Growth(samples, start_s, end_s), _machine_cpus(nodes, cpus)
+    database = [node for node in nodes if node.role == "database"]
+    values = {node.name: dict(_node(node, growth, machine_cpus)) for node in database}
+    machine = dict(_machine(nodes, growth, machine_cpus))
+    # Each node has the counters of its whole disk; a sum counts each disk once.
+    firsts = [on_it[0].name for on_it in results.by_disk(database).values()]
+    return (
+        *(
+            measured(name, of_node[name], node)
+            for name in METRICS
+            for node, of_node in values.items()
+            if name in of_node
+        ),
+        *(measured(name, value) for name, value in _totals(values, firsts, growth)),
+        *(measured(name, value) for name, value in machine.items() if name in METRICS),
+    )
+
+
+def _totals(
+    values: Mapping[str, Used], firsts: Sequence[str], growth: Growth
+) -> Iterator[tuple[str, float]]:
+    """Over all nodes, where every one has the value. `firsts`: one node of each disk."""
+    cpu = [of_node["cpu_pct"] for of_node in values.values() if "cpu_pct" in of_node]
+    if cpu and len(cpu) == len(values):
+        yield "cpu_pct", sum(cpu) / len(cpu)
+    for name in _COUNTED if values else ():
+        if all(name in of_node for of_node in values.values()):
+            yield name, sum(values[first][name] for first in firsts)
+    waited = [growth.per_s(node, *_WAITED) for node in values]
+    if None in waited or not all("disk_iops" in of_node for of_node in values.values()):
+        return
+    total = sum(values[first]["disk_iops"] for first in firsts)
+    if total > 0:
+        yield "disk_await_s", sum(growth.per_s(first, *_WAITED) or 0.0 for first in firsts) / total
+
+
+def telemetry_of(run: RunData, cpus: float | None = None) -> tuple[Measurement, ...]:
+    """`telemetry` over the run's measured window."""
+    window = results.measured_window(run.record)
+    return telemetry(run.record.nodes, run.samples, *window, cpus) if window else ()
+
+
+def total(run: RunData, cpus: float | None) -> dict[str, float]:
+    """What all database nodes together and the machine used while a run was measured."""
+    window = results.measured_window(run.record)
+    if window is None or run.samples.empty:
+        return {}
+    nodes, growth = run.record.nodes, Growth(run.samples, *window)
+    together = {m.metric: m.value for m in telemetry_of(run, cpus) if m.scope == "all"}
+    return {**together, **dict(_machine(nodes, growth, _machine_cpus(nodes, cpus)))}
+
+
+def _idle_latency(record: Record, node: Node, growth: Growth) -> Iterator[tuple[str, float]]:
+    reads, writes = (growth.per_s(node.name, name) for name in (counters.READS, counters.WRITES))
+    if reads is not None and writes is not None:
+        idle_s = idle_latency_s(record.profile.tier, record.gate, reads, writes)
+        if idle_s is not None:
+            yield "idle_disk_latency_s", idle_s
+
+
+def idle_latency_s(tier: Tier, gate: Gate | None, reads: float, writes: float) -> float | None:
+    """What one I/O of this mix takes on the idle disk: declared, else as the gate measured it.
+    Of a real disk, what we only assume comes last."""
+    assumed = tier.latency_assumed if tier.enforcement == "mounted" else ()
+    gate_read_s, gate_write_s = (
+        _gate_latency_s(gate, "latency_read"),
+        _gate_latency_s(gate, "latency_write"),
+    )
+    read_s, write_s = (
+        declared_s if declared_s and way not in assumed else gate_s or declared_s
+        for way, declared_s, gate_s in (
+            ("read", tier.read_latency_s, gate_read_s),
+            ("write", tier.write_latency_s, gate_write_s),
+        )
+    )
+    if reads + writes <= 0 or (reads > 0 and read_s is None) or (writes > 0 and write_s is None):
+        return None
+    return (reads * (read_s or 0.0) + writes * (write_s or 0.0)) / (reads + writes)
+
+
+def _gate_latency_s(gate: Gate | None, quantity: GateQuantity) -> float | None:
+    for check in gate.checks if gate else ():
+        if check.quantity == quantity and check.measured > 0:
+            return check.measured
+    return None
+
+
+def _machine_cpus(nodes: Sequence[Node], cpus: float | None) -> float | None:
+    """Cores of the machine that all share, as it says itself, else `cpus`."""
+    return next((node.cpus for node in nodes if node.role == "host"), None) or cpus
+
+
+def _machine(
+    nodes: Sequence[Node], growth: Growth, machine: float | None
+) -> Iterator[tuple[str, float]]:
+    """CPU use by role, in % of a machine with `machine` cores."""
+    host = next((node for node in nodes if node.role == "host"), None)
+    pressure = growth.per_s(host.name, counters.MEMORY_PRESSURE_SECONDS) if host else None
+    if pressure is not None:
+        yield "memory_pressure_pct", 100 * pressure
+    if not machine:
+        return
+    used: dict[str, float] = {}
+    for node in nodes:
+        elsewhere = NODE_EXPORTER in node.sources
+        seconds = growth.per_s(node.name, counters.CPU_SECONDS)
+        if seconds is not None and not elsewhere:
+            used[node.role] = used.get(node.role, 0.0) + 100 * seconds / machine
+    for name, role in (("client_cpu_pct", "client"), ("disk_server_cpu_pct", "disk")):
+        if role in used:
+            yield name, used[role]
+    busy = growth.per_s(host.name, counters.HOST_CPU_SECONDS) if host else None
+    if busy is not None:
+        yield "host_cpu_pct", 100 * busy / machine
+        if "database" in used:
+            yield "other_cpu_pct", max(0.0, 100 * busy / machine - sum(used.values()))
+
+
+# ------------------------------------------------------------------ what sessions waited for
+
+
+def _sessions(record: Record) -> Iterator[tuple[str, float]]:
+    ceiling = ceiling_nopm(record)
+    nopm = results.value_of(record, "nopm")
+    if ceiling and nopm is not None:
+        yield "nopm_of_ceiling_pct", 100 * nopm / ceiling
+    begin, measure = record.phase("warm-up"), record.phase("measure")
+    if begin is None or measure is None or measure.end_s <= begin.start_s:
+        return
+    elapsed_s = measure.end_s - begin.start_s
+    before, after = results.database_before(record), results.database(record)
+    reading_s, syncing_s = (_grown(before, after, name) for name in (READ_S, WAL_SYNC_S))
+    if reading_s is not None and record.workload.threads:
+        yield "sessions_reading_pct", 100 * reading_s / elapsed_s / record.workload.threads
+    if syncing_s is not None:
+        # Commits that are answered before the log is on the disk do not wait for its syncs.
+        behind = after.durable is False
+        nodes = after.counter(WAL_NODES) or 1.0
+        share = min(100.0, 100 * syncing_s / elapsed_s / nodes)
+        yield "background_log_syncing_pct" if behind else "log_syncing_pct", share
+
+
+def _grown(before: DatabaseFacts, after: DatabaseFacts, name: str) -> float | None:
+    """What a counter of the database grew by from just before warm-up to the end.
+
+    What it had counted before (filling the cache) is taken off, where that was recorded.
+    """
+    whole = after.counter(name)
+    return None if whole is None else max(0.0, whole - (before.counter(name) or 0.0))
+
+
+def paced(record: Record) -> bool:
+    """Whether threads pause on purpose: then they are not all in flight."""
+    options = record.workload.options
+    open_loop = any(options.get(name) not in (None, 0, 0.0, "0", "") for name in OPEN_LOOP)
+    return open_loop or thinks(record)
+
+
+def thinks(record: Record) -> bool:
+    """Whether terminals key in and think between transactions."""
+    return record.workload.options.get("think", "none") not in ("none", 0, "0", "off", "no")
+
+
+def ceiling_nopm(record: Record) -> float | None:
+    """New-Orders a minute that think time allows at most; None where there is no think time."""
+    warehouses = record.workload.dataset.parameters.get("warehouses")
+    if not thinks(record) or not isinstance(warehouses, (int, float)):
+        return None
+    return CEILING_NOPM_PER_WAREHOUSE * warehouses

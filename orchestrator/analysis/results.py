@@ -1,0 +1,172 @@
+"""The loaded campaign, `Results`: plan, records and their tables, and how to pick from them. Pure.
+
+It is what the store hands to everything right of "records": analysis and report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis import stats
+from orchestrator.facts import DatabaseFacts, GeneratorFacts
+from orchestrator.metrics import PERCENTILES
+from orchestrator.model import (
+    DISK_DEVICE,
+    NODE_EXPORTER,
+    Measurement,
+    Node,
+    Plan,
+    Profile,
+    Record,
+    Run,
+    Workload,
+)
+
+Key = tuple[str, str]  # metric, scope
+Figures = Mapping[Key, Measurement]
+
+
+@dataclass(frozen=True)
+class RunData:
+    """One run as stored.
+
+    intervals: time_s (Unix), phase, throughput_per_s, latency_avg_s, latency_p50_s,
+        latency_p95_s, latency_p99_s, errors: one row per second.
+    samples: time_s (Unix), node, metric, unit, value, phase: counters as read, no rates.
+    Both are empty frames with these columns where a run left none.
+    """
+
+    record: Record
+    intervals: pd.DataFrame
+    samples: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Results:
+    """One results folder, loaded."""
+
+    name: str
+    plan: Plan
+    fingerprint: Mapping[str, Any]
+    runs: tuple[RunData, ...]
+
+
+# ------------------------------------------------------------------ picking
+
+
+def finished(campaign: Results, profile: str, workload: str) -> tuple[RunData, ...]:
+    """The runs of a cell that may enter results, in the order of their numbers."""
+    planned = {run.number for run in campaign.plan.runs}
+    runs = (
+        run
+        for run in campaign.runs
+        if run.record.outcome == "done"
+        and (run.record.run.profile, run.record.run.workload) == (profile, workload)
+        and run.record.run.number in planned
+    )
+    return tuple(sorted(runs, key=lambda run: run.record.run.number))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One profile × workload of the plan: its planned runs, and those that may enter results."""
+
+    profile: Profile
+    workload: Workload
+    planned: tuple[Run, ...]
+    finished: tuple[RunData, ...]
+
+    @property
+    def title(self) -> str:
+        return f"{self.profile.name} × {self.workload.name}"
+
+    @property
+    def missing(self) -> bool:
+        """Whether it was planned and has no finished run."""
+        return bool(self.planned) and not self.finished
+
+
+def cells(campaign: Results) -> Iterator[Cell]:
+    """Workload by workload, in the plan's order."""
+    plan = campaign.plan
+    for workload in plan.workloads:
+        for profile in plan.profiles:
+            names = (profile.name, workload.name)
+            planned = tuple(run for run in plan.runs if (run.profile, run.workload) == names)
+            yield Cell(profile, workload, planned, finished(campaign, *names))
+
+
+def machine_cpus(campaign: Results) -> float | None:
+    """Cores of the machine that ran the campaign, from its fingerprint."""
+    host = campaign.fingerprint.get("host")
+    cpus = host.get("cpus") if isinstance(host, Mapping) else None
+    return float(cpus) if isinstance(cpus, (int, float)) and cpus > 0 else None
+
+
+def measured_window(record: Record) -> tuple[float, float] | None:
+    """Start and end (Unix seconds) of the measured window, if the run came that far."""
+    phase = record.phase("measure")
+    return (phase.start_s, phase.end_s) if phase and phase.duration_s > 0 else None
+
+
+def measured_intervals(run: RunData) -> pd.DataFrame:
+    """The rows of `intervals` in the measured window, in order of time."""
+    rows = run.intervals[run.intervals["phase"] == "measure"]
+    return rows.sort_values("time_s", ignore_index=True)
+
+
+def database(record: Record) -> DatabaseFacts:
+    """What the database said of itself after the run."""
+    return DatabaseFacts.read(record.facts.get("database"))
+
+
+def database_before(record: Record) -> DatabaseFacts:
+    """What the database said of itself just before the warm-up."""
+    return DatabaseFacts.read(record.facts.get("database_before"))
+
+
+def generator(record: Record) -> GeneratorFacts:
+    """What the load generator said of the run."""
+    return GeneratorFacts.read(record.facts.get("generator"))
+
+
+def value_of(record: Record, metric: str, scope: str = "all") -> float | None:
+    """A figure of a run, or None where it has none (NaN and infinity count as none)."""
+    for measurement in record.measurements:
+        if (measurement.metric, measurement.scope) == (metric, scope):
+            return measurement.value if np.isfinite(measurement.value) else None
+    return None
+
+
+def sound(every: Sequence[Measurement]) -> dict[Key, Measurement]:
+    """A run's figures by metric and scope, without what is not a number and without percentiles
+    that have fewer than ten transactions beyond them."""
+    found = {(m.metric, m.scope): m for m in every if np.isfinite(m.value)}
+    return {key: m for key, m in found.items() if _carried(m, found)}
+
+
+def _carried(measurement: Measurement, found: Figures) -> bool:
+    percent = PERCENTILES.get(measurement.metric)
+    counted = found.get(("transactions", measurement.scope))
+    if percent is None or counted is None:
+        return True
+    return counted.value >= stats.percentile_min_count(percent)
+
+
+def by_disk(nodes: Iterable[Node]) -> dict[tuple[str, ...], list[Node]]:
+    """The database nodes by the disk that they are on: of one machine, the same device is the same
+    disk. A node whose device is not known has one of its own."""
+    found: dict[tuple[str, ...], list[Node]] = {}
+    for node in nodes:
+        if node.role != "database":
+            continue
+        device = node.device or node.sources.get(DISK_DEVICE)
+        machine = node.sources.get(NODE_EXPORTER, "")
+        disk = (machine, device) if device else ("", "node", node.name)
+        found.setdefault(disk, []).append(node)
+    return found

@@ -1,0 +1,239 @@
+"""The statistics, and nothing else: numbers in, numbers out. Method and limits: docs/METHOD.md.
+
+One value per repetition is one observation: what happens within a run is not independent and is
+never counted as more. NumPy and SciPy do the maths.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special, stats
+
+CONFIDENCE = 0.95
+NOISE_FLOOR = 0.005  # relative standard deviation between repetitions that we never assume less of
+MIN_BEYOND = 10  # observations beyond a percentile, without which it is one or two outliers
+MAX_REPETITIONS = 50
+BATCHES = 10
+MAX_DRIFT_PCT = 10.0
+MAX_HALVES_PCT = 5.0
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The mean of repetitions with its t interval; no interval where n < 2."""
+
+    n: int
+    mean: float
+    median: float
+    ci_low: float | None
+    ci_high: float | None
+
+
+def summarise(values: Sequence[float], confidence: float = CONFIDENCE) -> Summary:
+    """Mean, median and Student's t interval of the mean. ValueError without values."""
+    data = np.asarray(values, dtype=float)
+    if data.size == 0 or not np.isfinite(data).all():
+        raise ValueError(f"expected at least one value, all finite, got {list(values)!r}")
+    mean, median = float(data.mean()), float(np.median(data))
+    if data.size < 2:
+        return Summary(1, mean, median, None, None)
+    spread = float(data.std(ddof=1)) / math.sqrt(data.size)
+    half = _t(0.5 + confidence / 2, data.size - 1) * spread
+    return Summary(int(data.size), mean, median, mean - half, mean + half)
+
+
+# ------------------------------------------------------------------ percentiles
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """The exact nearest-rank percentile: the ⌈p·n/100⌉-th smallest value, one that occurred.
+
+    ValueError without values or outside 0 < percent ≤ 100.
+    """
+    if len(values) == 0 or not 0 < percent <= 100:
+        raise ValueError(f"no {percent}th percentile of {len(values)} values")
+    # inverted_cdf is NumPy's name for nearest rank (Hyndman and Fan's type 1)
+    return float(np.percentile(np.asarray(values, dtype=float), percent, method="inverted_cdf"))
+
+
+def percentile_min_count(percent: float) -> int:
+    """Observations a percentile needs: ten beyond it. 200 for p95, 1,000 for p99, 10,000 for p99.9.
+
+    ValueError outside 0 ≤ percent < 100.
+    """
+    if not 0 <= percent < 100:
+        raise ValueError(f"a percentile below 100 is expected, got {percent}")
+    return math.ceil(round(MIN_BEYOND / (1 - percent / 100), 6))
+
+
+# ------------------------------------------------------------------ ratios
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Contender over baseline, of geometric means. Without an interval `p_value` is None too."""
+
+    ratio: float
+    low: float | None
+    high: float | None
+    p_value: float | None
+
+    @property
+    def change_pct(self) -> float:
+        return (self.ratio - 1) * 100
+
+    @property
+    def interval_pct(self) -> tuple[float, float] | None:
+        if self.low is None or self.high is None:
+            return None
+        return (self.low - 1) * 100, (self.high - 1) * 100
+
+
+@dataclass(frozen=True)
+class _Difference:
+    """Of two means of logarithms: the standard error, and the degrees of freedom to read it by."""
+
+    change: float
+    error: float
+    freedom: float
+
+
+def ratio_of_means(
+    baseline: Sequence[float], contender: Sequence[float], confidence: float = CONFIDENCE
+) -> Ratio:
+    """How many times the baseline the contender is, with an interval by Welch's test on logarithms.
+
+    Logarithms, because run-to-run noise of rates and times is proportional, and because the
+    interval of a ratio is then exact and the same whichever side is called the baseline (Hedges,
+    Gurevitch and Curtis 1999). Assumes independent repetitions. No interval where a side has one
+    value. ValueError where a value is not positive and finite: such a ratio has no meaning.
+    """
+    if not all(math.isfinite(v) and v > 0 for v in (*baseline, *contender)):
+        raise ValueError("a ratio needs values above zero")
+    if not baseline or not contender:
+        raise ValueError("a ratio needs a value on each side")
+    left, right = np.log(np.asarray(baseline)), np.log(np.asarray(contender))
+    change = float(right.mean() - left.mean())
+    if min(left.size, right.size) < 2:
+        return Ratio(math.exp(change), None, None, None)
+    found = _difference(left, right, change)
+    half = _t(0.5 + confidence / 2, found.freedom) * found.error
+    p_value = 2 * float(special.stdtr(found.freedom, -abs(found.change) / found.error))
+    return Ratio(math.exp(change), math.exp(change - half), math.exp(change + half), p_value)
+
+
+def _difference(left: np.ndarray, right: np.ndarray, change: float) -> _Difference:
+    spread_left, spread_right = _spread(left), _spread(right)
+    error = math.hypot(spread_left / math.sqrt(left.size), spread_right / math.sqrt(right.size))
+    freedom = _freedom(spread_left, left.size, spread_right, right.size)
+    return _Difference(change, error, freedom)
+
+
+def _spread(logs: np.ndarray) -> float:
+    """The standard deviation, but never below the floor: a few values agree by luck."""
+    return max(float(logs.std(ddof=1)), NOISE_FLOOR)
+
+
+def _freedom(spread_left: float, n_left: int, spread_right: float, n_right: int) -> float:
+    """Degrees of freedom, more careful than Welch's own.
+
+    Welch and Satterthwaite's are too many for two to five values a side of unlike noise: up to 6 %
+    false alarms instead of 5 %, and 10 % where n differs too. n − 1 of the smaller side is the
+    proven lower bound (Mickey and Brown 1966); half-way to it holds the 5 % where n is equal.
+    """
+    least = float(min(n_left, n_right) - 1)
+    if n_left != n_right:
+        return least
+    left, right = spread_left**2 / n_left, spread_right**2 / n_right
+    welch = (left + right) ** 2 / (left**2 / (n_left - 1) + right**2 / (n_right - 1))
+    return (welch + least) / 2
+
+
+def _t(quantile: float, freedom: float) -> float:
+    """Student's t quantile."""
+    return float(special.stdtrit(freedom, quantile))
+
+
+def adjust_for_many(p_values: Sequence[float]) -> tuple[float, ...]:
+    """p-values of one family of comparisons after Benjamini and Hochberg (1995).
+
+    Calling those ≤ 5 % differences keeps the expected share of false ones among them ≤ 5 %.
+    """
+    if not p_values:
+        return ()
+    return tuple(float(p) for p in stats.false_discovery_control(np.asarray(p_values)))
+
+
+def highest_significant(p_values: Sequence[float]) -> float:
+    """The p-value up to which those of a family are no chance, adjusted as above. 0 where none."""
+    pairs = zip(p_values, adjust_for_many(p_values), strict=True)
+    return max((p for p, adjusted in pairs if adjusted <= 1 - CONFIDENCE), default=0.0)
+
+
+# ------------------------------------------------------------------ how many repetitions
+
+
+def repetitions_to_reach(
+    baseline: Sequence[float], contender: Sequence[float], half_width: float
+) -> int | None:
+    """Repetitions a side at which the interval's half width, of logarithms, would be `half_width`.
+
+    Rough, since it takes the noise seen so far for the true noise. None above 50, or with fewer
+    than two values on a side.
+    """
+    if min(len(baseline), len(contender)) < 2 or half_width <= 0:
+        return None
+    spreads = [_spread(np.log(np.asarray(values))) for values in (baseline, contender)]
+    for n in range(2, MAX_REPETITIONS + 1):
+        error = math.hypot(*spreads) / math.sqrt(n)
+        if _t(0.5 + CONFIDENCE / 2, _freedom(spreads[0], n, spreads[1], n)) * error <= half_width:
+            return n
+    return None
+
+
+# ------------------------------------------------------------------ steadiness within a run
+
+
+@dataclass(frozen=True)
+class Steadiness:
+    """How a series moved over its window, in % of its mean.
+
+    drift_pct: the fitted line's change from start to end; noise_pct: what such a change could be by
+    chance (95 %). halves_pct: second half against first.
+    """
+
+    drift_pct: float
+    halves_pct: float
+    noise_pct: float
+    steady: bool
+
+
+def steadiness(times_s: Sequence[float], values: Sequence[float]) -> Steadiness | None:
+    """Whether a series is steady: it drifts by less than 10 %, or no more than by chance.
+
+    10 % along the fitted line is SNIA's steady state (Solid State Storage Performance Test
+    Specification 2.0). Chance is judged by ten batch means (Conway 1963), since seconds next to
+    each other are not independent: checkpoints and vacuum last for several. None where there are
+    fewer than twenty finite values, or their mean is not above zero.
+    """
+    pairs = [(t, v) for t, v in zip(times_s, values, strict=True) if math.isfinite(v)]
+    if len(pairs) < 2 * BATCHES:
+        return None
+    value = np.asarray([v for _, v in sorted(pairs)], dtype=float)
+    mean, half = float(value.mean()), value.size // 2
+    if mean <= 0:
+        return None
+    batches = np.asarray([batch.mean() for batch in np.array_split(value, BATCHES)]) / mean
+    order = np.arange(BATCHES) - (BATCHES - 1) / 2
+    slope = float((order * batches).sum() / (order**2).sum())
+    residuals = batches - 1 - slope * order
+    error = math.sqrt(float((residuals**2).sum()) / (BATCHES - 2) / float((order**2).sum()))
+    drift_pct = 100 * slope * BATCHES
+    noise_pct = 100 * _t(0.5 + CONFIDENCE / 2, BATCHES - 2) * error * BATCHES
+    halves_pct = 100 * float(value[-half:].mean() - value[:half].mean()) / mean
+    moved = abs(drift_pct) > MAX_DRIFT_PCT or abs(halves_pct) > MAX_HALVES_PCT
+    return Steadiness(drift_pct, halves_pct, noise_pct, not (moved and abs(drift_pct) > noise_pct))

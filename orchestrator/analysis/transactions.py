@@ -1,0 +1,110 @@
+"""A table of single transactions → the figures and intervals of a window. Pure.
+
+Every load generator that keeps each transaction is read into the same table, so its figures are
+defined once, here (docs/METHOD.md):
+
+table: start_s (Unix; when it was started, or was due in an open loop), latency_s (to its end,
+    retries and queueing included), queue_s, type (category), outcome (0 committed, 1 rolled back
+    on purpose, 2 failed), retries, sqlstate ("" if none).
+
+A transaction belongs to the window in which it *ended*. Throughput and latency count what
+committed or was rolled back on purpose; failed ones are counted apart and never as throughput.
+New-Orders (NOPM) are counted from commits alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis import stats
+from orchestrator.metrics import INTERVAL_COLUMNS, PERCENTILES, measured
+from orchestrator.model import Measurement
+
+COMMITTED, ROLLED_BACK, FAILED = 0, 1, 2
+NEW_ORDER = "new_order"
+
+
+def measurements(
+    table: pd.DataFrame, start_s: float, end_s: float, statements: int | None
+) -> tuple[Measurement, ...]:
+    """All figures of [start_s, end_s), for all types together and, if several, for each."""
+    inside = window(table, start_s, end_s)
+    duration_s = end_s - start_s
+    found = list(_of_scope(inside, duration_s, "all"))
+    if statements:
+        average = next((m for m in found if m.metric == "latency_avg_s"), None)
+        if average is not None:
+            found.append(measured("statement_latency_avg_s", average.value / statements))
+    types = list(inside["type"].cat.categories)
+    if len(types) > 1:
+        for name in types:
+            found.extend(_of_scope(inside[inside["type"] == name], duration_s, name))
+    if NEW_ORDER in types:
+        orders = inside[(inside["type"] == NEW_ORDER) & (inside["outcome"] == COMMITTED)]
+        found.append(measured("nopm", len(orders) / duration_s * 60))
+    return tuple(found)
+
+
+def window(table: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:
+    """The transactions that ended in [start_s, end_s)."""
+    ended_s = table["start_s"] + table["latency_s"]
+    return table[(ended_s >= start_s) & (ended_s < end_s)]
+
+
+def _of_scope(part: pd.DataFrame, duration_s: float, scope: str) -> Iterator[Measurement]:
+    served = part[part["outcome"] != FAILED]
+    yield measured("transactions", len(served), scope)
+    yield measured("throughput_per_s", len(served) / duration_s, scope)
+    yield measured("rollbacks", int((part["outcome"] == ROLLED_BACK).sum()), scope)
+    yield measured("failures", int((part["outcome"] == FAILED).sum()), scope)
+    yield measured("retries", int(part["retries"].sum()), scope)
+    if served.empty:
+        return
+    latency_s = served["latency_s"].to_numpy()
+    yield measured("latency_avg_s", float(latency_s.mean()), scope)
+    yield measured("latency_max_s", float(latency_s.max()), scope)
+    for metric, percent in PERCENTILES.items():
+        if len(latency_s) >= stats.percentile_min_count(percent):
+            value = np.percentile(latency_s, percent, method="inverted_cdf")
+            yield measured(metric, float(value), scope)
+
+
+def intervals(table: pd.DataFrame, phases: dict[str, tuple[float, float]]) -> pd.DataFrame:
+    """One row per whole second of each phase; a second without transactions has throughput 0.
+
+    Columns: time_s (Unix, the second's begin), phase, throughput_per_s, latency_avg_s,
+    latency_p50_s, latency_p95_s, latency_p99_s, errors.
+    """
+    rows: list[dict[str, object]] = []
+    ended_s = (table["start_s"] + table["latency_s"]).to_numpy()
+    order = np.argsort(ended_s, kind="stable")
+    ended_s, latency_s = ended_s[order], table["latency_s"].to_numpy()[order]
+    failed = (table["outcome"].to_numpy() == FAILED)[order]
+    for phase, (start_s, end_s) in phases.items():
+        edges = np.arange(start_s, end_s + 1e-6, 1.0)
+        cuts = np.searchsorted(ended_s, edges)
+        for begin_s, low, high in zip(edges[:-1], cuts[:-1], cuts[1:], strict=True):
+            good = latency_s[low:high][~failed[low:high]]
+            rows.append(_interval(begin_s, phase, good, int(failed[low:high].sum())))
+    return pd.DataFrame(rows, columns=list(INTERVAL_COLUMNS))
+
+
+def _interval(begin_s: float, phase: str, latency_s: np.ndarray, errors: int) -> dict[str, object]:
+    row: dict[str, object] = {
+        "time_s": round(float(begin_s), 6),
+        "phase": phase,
+        "throughput_per_s": len(latency_s),
+        "errors": errors,
+    }
+    if len(latency_s):
+        p50, p95, p99 = np.percentile(latency_s, (50, 95, 99), method="inverted_cdf")
+        row |= {
+            "latency_avg_s": float(latency_s.mean()),
+            "latency_p50_s": float(p50),
+            "latency_p95_s": float(p95),
+            "latency_p99_s": float(p99),
+        }
+    return row

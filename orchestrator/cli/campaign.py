@@ -1,0 +1,309 @@
+"""A campaign from request to report: what the commands share.
+
+request → plan (pure, nothing started) → runs and records (experiment) → verdict and report (files
+alone). This and `cli` are the only modules that see both sides.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from platform import python_version
+from types import FrameType
+
+from orchestrator import __version__, report
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.verdicts import judge
+from orchestrator.collectors import collectors
+from orchestrator.databases import AUTO, PREFERRED, choose, databases
+from orchestrator.databases.yugabytedb import checklist, first_runs, image
+from orchestrator.errors import TierbenchError, UnavailableError, UsageError
+from orchestrator.load_generators import bind, load_generators
+from orchestrator.model import ClusterSpec, Gate, Note, Plan, Profile, Verdict
+from orchestrator.parts import Parts
+from orchestrator.planning import plan, project_files
+from orchestrator.platforms import platforms
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.powers import Platform, Progress, World
+from orchestrator.run import checks, experiment, proving
+from orchestrator.run.gates import Gates
+from orchestrator.system import host, store
+from orchestrator.system.clock import SystemClock
+from orchestrator.system.shell import SystemShell
+from orchestrator.tiers import emulated, tier_mechanisms
+from orchestrator.tiers.common import disk_server
+from orchestrator.units import shortened
+
+# Not in the cache, which may be private to a checkout: two campaigns on one machine disturb each
+# other from wherever they are started.
+LOCK = host.lock_folder() / "tierbench.lock"
+PLATFORM = "docker"
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a person asked for, as options of `run` and `compare`."""
+
+    profiles: Sequence[str]
+    workloads: Sequence[str]
+    database: str = AUTO
+    scale: str = "laptop"
+    nodes: int | None = None
+    repetitions: int = 1
+    seed: int = 1
+    margin_pct: float = 5.0
+    baseline: str | None = None
+    generator: str | None = None
+
+
+def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> Plan:
+    """Files and options → a plan. UsageError with every mistake; nothing is started.
+
+    `failure`: why the database that `auto` preferred did not start; then it takes the other.
+    """
+    if not request.profiles or not request.workloads:
+        raise UsageError(
+            "no profile or no workload is named",
+            advice="name at least one of each; `tierbench list` shows them",
+        )
+    found, workloads = project_files.read(root, request.profiles, request.workloads, request.scale)
+    workloads = tuple(bind(workload, request.generator) for workload in workloads)
+    plan.check_owners(found, workloads, request.database)
+    notes: tuple[Note, ...] = ()
+    if all(workload.database for workload in workloads):  # nothing to choose, nothing to fit
+        bound = tuple(plan.as_used(profile, workloads[0]) for profile in found)
+    else:
+        bound, notes = _with_databases(found, request, cache, failure)
+    for profile in bound:
+        _known_mechanism(profile.tier.enforcement)
+    seed = {"seed": request.seed}
+    workloads = tuple(replace(one, options={**one.options, **seed}) for one in workloads)
+    names = [profile.name for profile in bound]
+    subject = workloads[0].name if len(workloads) == 1 else "compare"
+    made = plan.make_plan(
+        shortened("-".join([subject, *names]), 80),
+        bound,
+        workloads,
+        repetitions=request.repetitions,
+        seed=request.seed,
+        scale=request.scale,
+        margin_pct=request.margin_pct,
+        baseline=request.baseline,
+        notes=(*notes, *plan.scale_notes(workloads, request.scale), *plan.tier_notes(bound)),
+    )
+    files = {
+        **project_files.paths("profile", request.profiles),
+        **project_files.paths("workload", request.workloads),
+    }
+    return replace(made, files=files, generator=request.generator)
+
+
+def _with_databases(
+    found: Sequence[Profile], request: Request, cache: Path, failure: str
+) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
+    """Binds profiles to nodes and a database on this machine, with notes on what was changed."""
+    fitted, notes = plan.fit_to_machine(found, request.nodes, LocalMachine().facts().cpus)
+    asked = [
+        profile.cluster.database if request.database == AUTO else request.database
+        for profile in fitted
+    ]
+    chosen = [
+        choose(name, partial(_proven, profile.cluster, cache), failure)
+        for name, profile in zip(asked, fitted, strict=True)
+    ]
+    bound = tuple(
+        replace(profile, cluster=_chosen(profile.cluster, choice.name))
+        for profile, choice in zip(fitted, chosen, strict=True)
+    )
+    for profile in bound:
+        if profile.cluster.database == PREFERRED:
+            _pull(profile.cluster)
+    choices = dict.fromkeys(choice.note for choice in chosen if choice.note)
+    return bound, (*choices, *notes)
+
+
+def _chosen(cluster: ClusterSpec, database: str) -> ClusterSpec:
+    node = cluster.node_of.get(database, cluster.node)
+    return replace(cluster, database=database, node=node, node_of={})
+
+
+def _proven(cluster: ClusterSpec, cache: Path) -> str:
+    try:
+        return first_runs.passed(cluster, platform(), cache)
+    except UnavailableError:
+        return ""
+
+
+def _pull(cluster: ClusterSpec) -> None:
+    """Pulls the image if it is missing. If that fails, `check` names all ways to get it."""
+    with contextlib.suppress(UnavailableError):
+        image.obtain(cluster, platform())
+
+
+def carry_out(
+    made: Plan, request: Request, root: Path, cache: Path, results: Path, progress: Progress
+) -> Path:
+    """Runs the plan on this machine; returns its folder. Nothing of ours is left running."""
+    with powers(root, cache, progress) as (world, engine), alone(engine), _sweeping(world):
+        fingerprint = {
+            "tierbench": __version__,
+            "host": {**asdict(world.machine.facts()), "python": python_version()},
+            "engine": world.platform.facts(),
+            "command": " ".join(["tierbench", *sys.argv[1:]]),
+        }
+        parts = Parts(databases(), load_generators(), tier_mechanisms(), collectors(world.machine))
+        made = _that_starts(made, request, parts, world)
+        return experiment.execute(made, parts, world, results, fingerprint)
+
+
+def _that_starts(made: Plan, request: Request, parts: Parts, world: World) -> Plan:
+    """Returns the plan, or the same with PostgreSQL if the database that `auto` took does not come
+    up here: the plan that is written is the one that runs."""
+    if request.database != AUTO:
+        return made
+    without = make_plan(request, world.root, world.cache, failure="not tried")
+    pairs = zip(made.profiles, without.profiles, strict=True)
+    preferred = [mine.cluster for mine, other in pairs if mine.cluster != other.cluster]
+    if not preferred:
+        return made
+    try:
+        checks.check(made, parts, world)
+        proving.start(preferred, parts, world)
+    except Exception as error:  # whatever it is: PostgreSQL is tried before anything ends
+        failure = error.what if isinstance(error, TierbenchError) else str(error)
+        without = make_plan(request, world.root, world.cache, failure)
+        for note in without.notes:
+            if note.kind == "fallback database":
+                world.progress.warn(note.text)
+        return without
+    return made
+
+
+def conclude(folder: Path) -> tuple[Results, Verdict, report.ReportPaths]:
+    """Files → verdict and report. Needs nothing of the running half."""
+    campaign = store.load(folder)
+    verdict = judge(campaign)
+    store.save_verdict(folder, verdict)
+    return campaign, verdict, report.write(campaign, verdict, folder)
+
+
+def calibrate(
+    profile_name: str, scale: str, thorough: bool, root: Path, cache: Path, progress: Progress
+) -> Gate:
+    """Takes the truth gate of one profile's tier by itself: always measured, kept if it passed."""
+    found, _ = project_files.read(root, [profile_name], [], scale)
+    tier = found[0].tier
+    _known_mechanism(tier.enforcement)
+    if found[0].cluster.database == plan.EXISTING:
+        raise UsageError(
+            f"{profile_name}: the disks of a cluster that others run cannot be measured from here",
+            advice="run fio on its nodes while nothing else uses them",
+        )
+    with powers(root, cache, progress) as (world, engine), alone(engine), _sweeping(world):
+        mechanisms = tier_mechanisms()
+        mechanisms[tier.enforcement].check(tier, world)
+        return Gates(mechanisms, world).measure(tier, thorough)
+
+
+def set_limits(
+    run: str,
+    limits: Mapping[str, float],
+    root: Path,
+    cache: Path,
+    results: Path,
+    progress: Progress,
+) -> Mapping[str, float]:
+    """Changes limits of the emulated disks of the run that is going on; returns what they enforce.
+
+    The change is written beside the run's raw files and becomes part of its record. UsageError
+    if that run is not going on or has no such disks.
+    """
+    with powers(root, cache, progress) as (world, engine):
+        if engine.other_campaign() is None:
+            raise UsageError(
+                "no campaign is running here, so no disk has limits that could be changed",
+                advice="start one; `tierbench tiers set` works while its disks are attached",
+            )
+        folder = store.unfinished_run(results, run)
+        disks = disk_server.running_disks(world)
+        if not disks:
+            raise UsageError(
+                f"{folder.name} has no emulated disk at this moment",
+                advice="try again when it measures; other tiers' limits cannot be changed",
+            )
+
+        def keep(disk: str, what: str, changed: Mapping[str, float]) -> None:
+            change = {"time_s": world.clock.now(), "disk": disk, what: dict(changed)}
+            store.keep_limit_change(folder, change)
+
+        return emulated.change_all(disks, limits, keep, world)
+
+
+def first_run(
+    version: str | None, root: Path, cache: Path, progress: Progress
+) -> Iterator[checklist.Finding]:
+    """Goes through YugabyteDB's checklist (docs/FIRST-RUN-YUGABYTEDB.md)."""
+    spec = checklist.spec(version)
+    with powers(root, cache, progress) as (world, engine), alone(engine), _sweeping(world):
+        image.obtain(spec, engine)
+        yield from first_runs.kept(checklist.first_run(spec, world), spec, engine, world)
+
+
+def _known_mechanism(enforcement: str) -> None:
+    known = tier_mechanisms()
+    if enforcement not in known:
+        raise UsageError(f"unknown enforcement {enforcement!r}; known: {', '.join(known)}")
+
+
+def platform() -> Platform:
+    """Where containers run here. UnavailableError where it does not answer."""
+    return platforms()[PLATFORM](SystemClock())
+
+
+@contextmanager
+def powers(root: Path, cache: Path, progress: Progress) -> Iterator[tuple[World, Platform]]:
+    clock = SystemClock()
+    engine = platform()
+    scope = f"tierbench-{engine.campaign}"
+    yield World(clock, SystemShell(), engine, progress, cache, root, scope), engine
+
+
+@contextmanager
+def alone(engine: Platform) -> Iterator[None]:
+    """Excludes other campaigns on this machine, and on this engine from another machine.
+    UnavailableError if one is running."""
+    with host.only_one(LOCK), engine.alone():
+        yield
+
+
+@contextmanager
+def _sweeping(world: World) -> Iterator[None]:
+    """Removes everything of ours at the end; a second Ctrl-C does not cut the cleaning short."""
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        for each in heard:
+            signal.signal(each, signal.SIG_IGN)
+        world.progress.warn("interrupted: taking everything down; finished runs are kept")
+        raise KeyboardInterrupt
+
+    # What is ignored stays ignored: `nohup` and shells without a terminal ask for that.
+    heard = [each for each in _SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {each: signal.signal(each, interrupt) for each in heard}
+    try:
+        yield
+    finally:
+        for each in heard:
+            signal.signal(each, signal.SIG_IGN)
+        try:
+            world.platform.sweep()
+        except TierbenchError as error:
+            world.progress.warn(f"{error.what}; the next campaign tries again")
+        for each, disposition in before.items():
+            signal.signal(each, disposition)

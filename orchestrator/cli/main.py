@@ -1,0 +1,348 @@
+"""The command line: arguments → calls, errors → messages and exit codes. No other logic.
+
+Exit codes: 0 done · 1 a contender is worse (only with --fail-if-worse) · 2 inconclusive or invalid
+runs · 64 bad profile or arguments · 69 something needed is unavailable · 70 our own fault ·
+130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from orchestrator import report
+from orchestrator.analysis.results import Results
+from orchestrator.cli import campaign, doctor, provision, rehearsal
+from orchestrator.cli.check import check_command
+from orchestrator.cli.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.tiers import tiers_app
+from orchestrator.databases import databases
+from orchestrator.databases.yugabytedb import image
+from orchestrator.errors import (
+    EXIT_DONE,
+    EXIT_INCONCLUSIVE,
+    EXIT_INTERNAL,
+    EXIT_INTERRUPTED,
+    EXIT_UNAVAILABLE,
+    EXIT_USAGE,
+    EXIT_WORSE,
+    InterruptedByUser,
+    TierbenchError,
+    UsageError,
+)
+from orchestrator.load_generators import load_generators
+from orchestrator.model import Verdict
+from orchestrator.planning import project_files
+from orchestrator.run import datasets
+from orchestrator.system import store
+from orchestrator.system.clock import SystemClock
+from orchestrator.system.shell import SystemShell
+from orchestrator.tiers import tier_mechanisms
+from orchestrator.tiers.common import host_load
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = Path(os.environ.get("TIERBENCH_CACHE") or ROOT / ".cache")
+RESULTS = ROOT / "results"
+REHEARSALS = CACHE / "rehearsals"  # apart from what was measured
+
+app = typer.Typer(
+    help="Which disk tier should this distributed SQL database run on? Measured, not guessed.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+_out = Console()
+_err = LastingConsole(stderr=True)
+_progress = ConsoleProgress(_err)
+
+ProfileOption = Annotated[
+    str, typer.Option("--profile", "-p", help="A profile's name, or a YAML file.")
+]
+ProfilesOption = Annotated[
+    str, typer.Option(help="Names, separated by spaces; the first is the baseline.")
+]
+WorkloadOption = Annotated[str, typer.Option("--workload", "-w", help="A workload's name.")]
+WorkloadsOption = Annotated[str, typer.Option(help="Names, separated by spaces.")]
+DatabaseOption = Annotated[
+    str, typer.Option("--db", help="auto, or one of the databases that `list` shows.")
+]
+ScaleOption = Annotated[
+    str, typer.Option(help="smoke, laptop, study or study-20: sizes and times.")
+]
+NodesOption = Annotated[
+    int | None, typer.Option(min=1, help="Database nodes, instead of the profile's number.")
+]
+RepeatsOption = Annotated[int, typer.Option(min=1, help="Repetitions of every cell.")]
+SeedOption = Annotated[int, typer.Option(help="Seed of data, keys and run order.")]
+MarginOption = Annotated[float, typer.Option(help="Changes below this percentage do not matter.")]
+BaselineOption = Annotated[str | None, typer.Option(help="The tier compared against.")]
+GeneratorOption = Annotated[
+    str | None, typer.Option(help="benchbase, to run tpcc with it instead of the built-in.")
+]
+ResultsOption = Annotated[Path, typer.Option(help="Where results are kept.")]
+QuickOption = Annotated[bool, typer.Option(help="Ten seconds, as before each campaign.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print verdict.json instead of tables.")]
+FailOption = Annotated[bool, typer.Option(help="Exit 1 where a contender is worse.")]
+AcceptOption = Annotated[bool, typer.Option(help="Exit 0 also where no decision can be made.")]
+FirstRunOption = Annotated[
+    str | None, typer.Option("--db", help="yugabytedb: its first-run checklist, on three nodes.")
+]
+VersionOption = Annotated[str | None, typer.Option(help="Its release; default: the study's.")]
+FolderArgument = Annotated[Path | None, typer.Argument(help="A results folder; default: newest.")]
+
+
+@app.command()
+def run(
+    profile: ProfileOption,
+    workload: WorkloadOption,
+    db: DatabaseOption = "auto",
+    scale: ScaleOption = "laptop",
+    nodes: NodesOption = None,
+    repeats: RepeatsOption = 1,
+    seed: SeedOption = 1,
+    generator: GeneratorOption = None,
+    results: ResultsOption = RESULTS,
+    as_json: JsonOption = False,
+) -> None:
+    """One workload on one tier: start, load, warm up, measure, report, take down."""
+    request = campaign.Request(
+        [profile], [workload], db, scale, nodes, repeats, seed, generator=generator
+    )
+    _carry_out(request, results, as_json, fail_if_worse=False, accept_inconclusive=True)
+
+
+@app.command()
+def compare(
+    profiles: ProfilesOption,
+    workloads: WorkloadsOption,
+    db: DatabaseOption = "auto",
+    scale: ScaleOption = "laptop",
+    nodes: NodesOption = None,
+    repeats: RepeatsOption = 5,
+    seed: SeedOption = 1,
+    margin: MarginOption = 5.0,
+    baseline: BaselineOption = None,
+    generator: GeneratorOption = None,
+    results: ResultsOption = RESULTS,
+    as_json: JsonOption = False,
+    fail_if_worse: FailOption = False,
+    accept_inconclusive: AcceptOption = False,
+) -> None:
+    """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
+    request = campaign.Request(
+        profiles.split(),
+        workloads.split(),
+        db,
+        scale,
+        nodes,
+        repeats,
+        seed,
+        margin,
+        baseline,
+        generator,
+    )
+    _carry_out(request, results, as_json, fail_if_worse, accept_inconclusive)
+
+
+@app.command()
+def analyze(folder: Path, as_json: JsonOption = False) -> None:
+    """Makes verdict and report of a results folder again, from its files alone."""
+    _conclude(folder, as_json)
+
+
+@app.command(name="report")
+def show_report(folder: FolderArgument = None, results: ResultsOption = RESULTS) -> None:
+    """Shows the newest campaign again (or the one named)."""
+    chosen = folder or store.newest(results)
+    if chosen is None or not chosen.exists():
+        raise UsageError(f"no campaign in {results} yet", advice="run `make demo` first")
+    _conclude(chosen, as_json=False)
+
+
+@app.command()
+def calibrate(
+    profile: ProfileOption, scale: ScaleOption = "laptop", quick: QuickOption = False
+) -> None:
+    """Measures a profile's disk with fio against what its tier declares: about three minutes."""
+    gate = campaign.calibrate(profile, scale, not quick, ROOT, CACHE, _progress)
+    _progress.done()
+    _out.print(report.gate_table(gate))
+    if busy := () if gate.passed else host_load.reasons(gate):
+        _err.print(
+            f"This machine was busy during the check: {' and '.join(busy)}.", highlight=False
+        )
+    raise typer.Exit(EXIT_DONE if gate.passed else EXIT_INCONCLUSIVE)
+
+
+@app.command()
+def setup() -> None:
+    """Provides what a first campaign needs: Docker engine, base image, our images."""
+    provision.provide(ROOT, CACHE, SystemClock(), SystemShell(), _progress)
+    _progress.done()
+
+
+@app.command(name="doctor")
+def show_doctor(db: FirstRunOption = None, version: VersionOption = None) -> None:
+    """Says what this machine offers and lacks; with --db yugabytedb, what its image does."""
+    if db is not None:
+        _first_run(db, version)
+        return
+    findings = doctor.examine(ROOT, CACHE, SystemClock())
+    for finding in findings:
+        mark = "[green]ok     [/green]" if finding.ok else "[red]missing[/red]"
+        _out.print(f"{mark} {escape(finding.subject)}: {escape(finding.text)}", highlight=False)
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(EXIT_UNAVAILABLE)
+
+
+def _first_run(db: str, version: str | None) -> None:
+    if db != "yugabytedb":
+        raise UsageError(f"no first-run checklist for {db!r}; known: yugabytedb")
+    marks = {"confirmed": "[green]", "not confirmed": "[red]", "could not be looked at": "[yellow]"}
+    states = []
+    for finding in campaign.first_run(version, ROOT, CACHE, _progress):
+        _progress.done()
+        states.append(finding.state)
+        text = f"{marks[finding.state]}{finding.state}[/] {finding.name}: {escape(finding.claim)}"
+        _out.print(text, highlight=False)
+        _out.print(f"    {escape(finding.seen)}", style="dim", highlight=False)
+    if any(state != "confirmed" for state in states):
+        raise typer.Exit(EXIT_INCONCLUSIVE)
+
+
+@app.command(name="yugabyte-image")
+def yugabyte_image(tarball: Path) -> None:
+    """Packs a downloaded distribution of YugabyteDB into an image."""
+    step = _progress.step
+    tag = image.pack(tarball.resolve(), ROOT, campaign.platform(), lambda line: step(line[:100]))
+    _progress.done()
+    _out.print(f"built {tag}", highlight=False)
+
+
+@app.command(name="list")
+def show_list() -> None:
+    """Lists profiles, workloads, databases, load generators and tier mechanisms."""
+    for title, names in (
+        ("profiles", project_files.names(ROOT / "profiles")),
+        ("workloads", project_files.names(ROOT / "workloads")),
+        ("databases", tuple(databases())),
+        ("load generators", tuple(load_generators())),
+        ("tier mechanisms", tuple(tier_mechanisms())),
+    ):
+        _out.print(f"[bold]{title}[/bold]: {', '.join(names)}", highlight=False)
+
+
+app.command(name="check")(check_command(ROOT, _out))
+app.command(name="rehearse")(
+    rehearsal.command(ROOT, REHEARSALS, _progress, lambda f: _conclude(f, False))
+)
+app.add_typer(tiers_app(ROOT, CACHE, RESULTS, _out, _progress), name="tiers")
+
+
+@app.command()
+def clean() -> None:
+    """Removes leftovers in Docker and the kept data sets. Results stay."""
+    engine = campaign.platform()
+    with campaign.alone(engine):
+        removed = (*engine.sweep(), *datasets.forget(CACHE))
+    for line in removed or ("nothing to remove",):
+        _out.print(line, highlight=False)
+
+
+def _carry_out(
+    request: campaign.Request,
+    results: Path,
+    as_json: bool,
+    fail_if_worse: bool,
+    accept_inconclusive: bool,
+) -> None:
+    made = campaign.make_plan(request, ROOT, CACHE)
+    for note in made.notes:
+        _progress.warn(str(note))
+    folder = campaign.carry_out(made, request, ROOT, CACHE, results, _progress)
+    whole, verdict = _conclude(folder, as_json)
+    raise typer.Exit(_exit_code(whole, verdict, fail_if_worse, accept_inconclusive))
+
+
+def _conclude(folder: Path, as_json: bool) -> tuple[Results, Verdict]:
+    _progress.step("judging and writing the report")
+    whole, verdict, paths = campaign.conclude(folder)
+    _progress.done()
+    if as_json:
+        _out.print_json((folder / "verdict.json").read_text())
+        return whole, verdict
+    for part in report.console(whole, verdict):
+        _out.print(part)
+    for path in (paths.html, paths.markdown):
+        _out.print(f"report: {path.resolve()}", soft_wrap=True, highlight=False)
+    return whole, verdict
+
+
+def _exit_code(
+    whole: Results, verdict: Verdict, fail_if_worse: bool, accept_inconclusive: bool
+) -> int:
+    if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
+        return EXIT_WORSE
+    if any(data.record.outcome != "done" for data in whole.runs):
+        return EXIT_INCONCLUSIVE
+    undecided = any(decision.tier is None for decision in verdict.decisions)
+    return EXIT_INCONCLUSIVE if undecided and not accept_inconclusive else EXIT_DONE
+
+
+# ------------------------------------------------------------------ the edge
+
+
+def _complain(error: TierbenchError) -> None:
+    _progress.done()
+    _err.print(f"[red]tierbench:[/red] {escape(error.what)}", highlight=False)
+    for mistake in getattr(error, "mistakes", ()):
+        where = f"{mistake.where}: " if mistake.where else ""
+        _err.print(f"  {escape(where + mistake.what)}", highlight=False)
+    if error.evidence:
+        _err.print(escape(error.evidence.strip()), style="dim", highlight=False)
+    if error.advice:
+        _err.print(f"  → {escape(error.advice)}", highlight=False)
+
+
+def main() -> NoReturn:
+    """Runs a command; the only place that turns errors into exit codes."""
+    sys.exit(_guarded(lambda: app(standalone_mode=False)))
+
+
+def _guarded(command: Callable[[], Any]) -> int:
+    try:
+        code = command()
+    except KeyboardInterrupt:
+        _complain(
+            InterruptedByUser(
+                "interrupted",
+                advice="`tierbench analyze results/latest` makes a report of the finished runs",
+            )
+        )
+        return EXIT_INTERRUPTED
+    except TierbenchError as error:
+        _complain(error)
+        return error.exit_code
+    except (typer.Exit, typer.Abort) as end:
+        return int(getattr(end, "exit_code", EXIT_INTERRUPTED))
+    except Exception as error:
+        if type(error).__module__.startswith(("click", "typer")):
+            show = getattr(error, "show", None)
+            if show is not None:
+                show()
+            return EXIT_USAGE
+        _progress.done()
+        traceback.print_exc()
+        _err.print(
+            "[red]tierbench:[/red] this is a fault of tierbench; please report it with the above"
+        )
+        return EXIT_INTERNAL
+    return int(code or EXIT_DONE)

@@ -1,0 +1,127 @@
+"""What a machine needs before the first campaign: a Docker engine, the base image, our images.
+
+Each step first looks whether it is already done, so a second call costs next to nothing. Where a
+step cannot be done here, the error says exactly what to install or load.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from pathlib import Path
+
+from orchestrator.errors import UnavailableError
+from orchestrator.platforms import own_images
+from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.powers import Clock, Progress, Shell
+from orchestrator.system.clock import wait_until
+
+_APT_S = 600.0
+_ENGINE_LOG = Path("/var/log/tierbench-dockerd.log")
+
+
+def provide(
+    root: Path, cache: Path, clock: Clock, shell: Shell, progress: Progress
+) -> DockerPlatform:
+    """Provides engine, base image and our images. UnavailableError if one cannot be had."""
+    platform = provide_engine(clock, shell, progress)
+    provide_base(platform, cache, shell, progress)
+    for name in own_images.OURS:
+        tag = own_images.tag(root, name)
+        if not platform.image_present(tag):
+            progress.step(f"building the image {tag}", 40)
+            platform.build(str(own_images.folder(root, name)), tag, lambda _line: None)
+            progress.note(f"built {tag}")
+    return platform
+
+
+def provide_engine(clock: Clock, shell: Shell, progress: Progress) -> DockerPlatform:
+    """Connects to the engine; installs and starts one if none is there (Debian, root)."""
+    try:
+        return DockerPlatform(clock)
+    except UnavailableError as error:
+        if os.environ.get("DOCKER_HOST"):
+            raise
+        if platform.system() != "Linux" or os.geteuid() != 0:
+            raise UnavailableError(
+                f"no Docker engine answers, and only root on Linux can start one ({error.what})",
+                advice="start Docker (or add your user to the group docker), then run it again",
+            ) from error
+    if shutil.which("dockerd") is None:
+        _apt_install(("docker.io",), "no Docker engine is installed", shell, progress)
+    _start_engine(clock, shell, progress)
+    return DockerPlatform(clock)
+
+
+def _start_engine(clock: Clock, shell: Shell, progress: Progress) -> None:
+    def answers() -> bool:
+        try:
+            DockerPlatform(clock)
+        except UnavailableError:
+            return False
+        return True
+
+    if answers():  # the package's own service script has started it
+        return
+    progress.step("starting the Docker engine", 10)
+    if Path("/run/systemd/system").is_dir():
+        shell.run(("systemctl", "start", "docker"), timeout_s=60)
+        if wait_until(answers, deadline_s=20, clock=clock, every_s=0.5):
+            return
+    # The init script sets limits that some hosts refuse; the daemon itself does not need them.
+    shell.spawn(("dockerd",), _ENGINE_LOG)
+    if not wait_until(answers, deadline_s=40, clock=clock, every_s=0.5):
+        log = _ENGINE_LOG.read_text(errors="replace").splitlines()[-15:]
+        raise UnavailableError(
+            "the Docker engine was started but does not answer",
+            advice=f"look at {_ENGINE_LOG}",
+            evidence="\n".join(log),
+        )
+    progress.note(f"started the Docker engine (its log: {_ENGINE_LOG})")
+
+
+def provide_base(platform: DockerPlatform, cache: Path, shell: Shell, progress: Progress) -> None:
+    """Provides the base image: present, pulled, or made from Debian's own packages."""
+    if platform.image_present(own_images.BASE):
+        return
+    progress.step(f"pulling {own_images.BASE}", 20)
+    if platform.pull(own_images.BASE):
+        return
+    progress.note(f"{own_images.BASE} cannot be pulled: making it from Debian's packages")
+    if shutil.which("mmdebstrap") is None:
+        _apt_install(
+            ("mmdebstrap",), f"{own_images.BASE} can neither be pulled nor made", shell, progress
+        )
+    progress.step(f"making {own_images.BASE}", 30)
+    cache.mkdir(parents=True, exist_ok=True)
+    tarball = cache / "trixie.tar"
+    done = shell.run(("mmdebstrap", "--variant=minbase", "trixie", str(tarball)), timeout_s=_APT_S)
+    if done.exit_code != 0:
+        raise UnavailableError(
+            f"{own_images.BASE} can neither be pulled nor made here",
+            advice=f"bring it with `docker load`, tagged {own_images.BASE}",
+            evidence=done.err[-2000:],
+        )
+    platform.import_image(str(tarball), own_images.BASE_REPOSITORY, own_images.BASE_TAG)
+    tarball.unlink()
+
+
+def _apt_install(packages: tuple[str, ...], why: str, shell: Shell, progress: Progress) -> None:
+    wanted = " ".join(packages)
+    if shutil.which("apt-get") is None or os.geteuid() != 0:
+        raise UnavailableError(why, advice=f"install it with your package system: {wanted}")
+    progress.step(f"installing {wanted}", 30)
+    env = {"DEBIAN_FRONTEND": "noninteractive"}
+    install = ("apt-get", "install", "-y", "--no-install-recommends", *packages)
+    done = shell.run(install, timeout_s=_APT_S, env=env)
+    if done.exit_code != 0:  # the package lists may be missing or old
+        shell.run(("apt-get", "update"), timeout_s=_APT_S, env=env)
+        done = shell.run(install, timeout_s=_APT_S, env=env)
+    if done.exit_code != 0:
+        raise UnavailableError(
+            f"{why}, and installing {wanted} failed",
+            advice=f"install it by hand: apt-get install {wanted}",
+            evidence=done.err[-2000:],
+        )
+    progress.note(f"installed {wanted}")

@@ -1,0 +1,92 @@
+"""The tier catalog as terminal tables, for `tierbench tiers`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from orchestrator.tier_catalog import TierRow, VmRow
+from orchestrator.units import format_bytes, format_bytes_per_s, format_number
+
+_UNKNOWN = "–"
+_WHOLE = ("tier", "machine", "burst", "as of")  # never broken over lines
+
+
+def tier_table(rows: Sequence[TierRow]) -> RenderableType:
+    """One line a row; a pair is the smallest and the largest that can be bought. Below, once for
+    all rows that share it: what the provider says of latency, and when figures were read."""
+    table = _table("tier", "size", "IOPS", "throughput", "burst", "price")
+    for row in rows:
+        table.add_row(
+            row.name,
+            _span(row.size_bytes, format_bytes),
+            _span(row.iops, format_number),
+            _span(row.bytes_per_s, format_bytes_per_s),
+            row.burst or _UNKNOWN,
+            row.price or _UNKNOWN,
+        )
+    latencies = _shared(rows, lambda row: row.latency and f"documented latency {row.latency}")
+    prices = _shared(
+        rows,
+        lambda row: row.price and row.region and f"price: region {row.region}, {row.price_as_of}",
+    )
+    limits = _shared(rows, lambda row: f"limits as of {row.as_of}")
+    return Group(table, *latencies, *limits, *prices)
+
+
+def _shared(rows: Sequence[TierRow], words: Callable[[TierRow], str | None]) -> Iterator[Text]:
+    """Makes a line for each text, with the rows that share it."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if said := words(row):
+            found.setdefault(said, []).append(row.name)
+    for said, names in found.items():
+        yield Text.assemble((", ".join(names), "dim"), f": {said}")
+
+
+def vm_table(rows: Sequence[VmRow]) -> Table:
+    """Lists the caps that a virtual machine puts on its disks, without host cache."""
+    table = _table("machine", "disk type", "vCPU", "disks", "IOPS", "throughput", "burst", "as of")
+    for row in rows:
+        table.add_row(
+            row.name,
+            row.disk_type or "any",
+            _number(row.vcpus),
+            _number(row.max_disks),
+            _number(row.iops),
+            _rate(row.bytes_per_s),
+            _burst(row),
+            row.as_of,
+        )
+    return table
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column in _WHOLE, min_width=len(column))
+    return table
+
+
+def _span(span: tuple[int | None, int | None], words: Callable[[float], str]) -> str:
+    low, high = (None if end is None else words(end) for end in span)
+    if low is None and high is None:
+        return _UNKNOWN
+    return str(low) if low == high else f"{low or _UNKNOWN} to {high or 'no limit'}"
+
+
+def _burst(row: VmRow) -> str:
+    if row.burst_iops is None and row.burst_bytes_per_s is None:
+        return _UNKNOWN
+    return f"{_number(row.burst_iops)} / {_rate(row.burst_bytes_per_s)}"
+
+
+def _number(value: int | None) -> str:
+    return _UNKNOWN if value is None else format_number(value)
+
+
+def _rate(value: int | None) -> str:
+    return _UNKNOWN if value is None else format_bytes_per_s(value)

@@ -1,0 +1,35 @@
+"""The do-nothing collector: counters made up for nodes without a machine (for rehearsals)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from orchestrator.model import Node, Sample
+from orchestrator.planning.rehearsal import Model, models, wave
+
+_AROUND_S = 120  # of made-up time, which passes all at once
+_IO_BYTES, _USED, _CPU = 8192, 0.7, 0.3  # of an I/O; shares of the disk's IOPS and of the CPUs
+
+
+class DryCollector:
+    """Counters that depend on the time alone, so that readings agree with each other."""
+
+    name = "dry"
+
+    def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
+        for node, model in models(tuple(nodes)):
+            for second in range(math.floor(now_s) - _AROUND_S, math.ceil(now_s) + _AROUND_S):
+                yield from _at(node, model, float(second))
+
+
+def _at(node: Node, model: Model, time_s: float) -> Iterator[Sample]:
+    ios = _USED * model.iops * (time_s + 3 * wave(time_s)) / 2
+    cpu_s = _CPU * (node.cpus or 1.0) * time_s
+    for way, moved in (("read", "read"), ("write", "written")):
+        yield Sample(time_s, node.name, f"disk_{way}s_total", "", ios)
+        yield Sample(time_s, node.name, f"disk_{moved}_bytes_total", "bytes", ios * _IO_BYTES)
+        seconds = ios * model.latency_s
+        yield Sample(time_s, node.name, f"disk_{way}_seconds_total", "s", seconds)
+    yield Sample(time_s, node.name, "cpu_seconds_total", "s", cpu_s)
+    yield Sample(time_s, "host", "cpu_busy_seconds_total", "s", 2 * cpu_s)

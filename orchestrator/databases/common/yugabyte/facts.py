@@ -1,0 +1,89 @@
+"""What a running cluster says of itself, as a run's record keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from orchestrator.databases.common.yugabyte import pages
+from orchestrator.model import Node, sources
+
+STAND_IN = "stand-in"  # in the banner of the image that tests use instead of YugabyteDB
+
+DURABILITY = (
+    "durable_wal_write",
+    "require_durable_wal_write",
+    "interval_durable_wal_write_ms",
+    "bytes_durable_wal_write_mb",
+    "log_enable_background_sync",
+    "enable_data_block_fsync",
+    "never_fsync",
+)
+# Others whose value explains figures; releases differ in their defaults.
+_TELLING = (
+    "memory_limit_hard_bytes",
+    "db_block_cache_size_bytes",
+    "ysql_num_shards_per_tserver",
+    "enable_automatic_tablet_splitting",
+    "enable_wait_queues",
+    "yb_enable_read_committed_isolation",
+    "ysql_enable_packed_row",
+    "compression_type",
+    "rocksdb_compact_flush_rate_limit_bytes_per_sec",
+    "fs_data_dirs",
+    "fs_wal_dirs",
+    "use_node_to_node_encryption",
+    "use_client_to_server_encryption",
+    "ysql_max_connections",
+)
+
+Flags = Mapping[str, str]
+
+
+def durability(servers: Mapping[str, Flags]) -> dict[str, str]:
+    """Of all tablet servers; where they differ, all values in the order of the nodes."""
+    return _picked(servers, DURABILITY)
+
+
+def durable(servers: Mapping[str, Flags]) -> bool:
+    """Whether a write is on a majority's disks before it is answered, as far as flags decide."""
+    return bool(servers) and all(
+        found.get("durable_wal_write") == "true"
+        and found.get("enable_data_block_fsync", "true") == "true"
+        and found.get("never_fsync", "false") == "false"
+        for found in servers.values()
+    )
+
+
+def telling(servers: Mapping[str, Flags]) -> dict[str, str]:
+    return _picked(servers, _TELLING)
+
+
+def _picked(servers: Mapping[str, Flags], names: Sequence[str]) -> dict[str, str]:
+    picked: dict[str, str] = {}
+    for name in names:
+        values = dict.fromkeys(found[name] for found in servers.values() if name in found)
+        if values:
+            picked[name] = ", ".join(values)
+    return picked
+
+
+def placement(nodes: Sequence[Node]) -> dict[str, Any]:
+    """Copies, tablets, leaders and data files, as the masters count them. OSError where none
+    of the masters answers."""
+    masters = list(sources(nodes, pages.MASTER).values())
+    listed = pages.tablet_servers(masters)
+    health = pages.health(masters)
+    factor = pages.replication_factor(masters)
+    return {
+        "replication_factor": factor,
+        "replicas_in_sync": factor - 1 if health.well else None,
+        "under_replicated_tablets": health.under_replicated_tablets,
+        "tablets": sum(server.user_leaders for server in listed),
+        "leaders": {server.at: server.user_leaders for server in listed},
+        "zones": {server.at: server.zone for server in listed},
+        "sst_files": {server.at: server.sst_files for server in listed},
+        # Of the node that holds most: what a cache of one node is to be held against.
+        "data_bytes": max((server.sst_bytes for server in listed), default=0),
+        "uncompressed_bytes": max((server.raw_bytes for server in listed), default=0),
+    }

@@ -1,0 +1,101 @@
+"""What the servers' own web pages say of the cluster.
+
+Masters at :7000, tablet servers at :9000, YSQL at :13000, always plain HTTP, reached through ports
+published on 127.0.0.1 (or at a cluster's own addresses). A failed reading is an OSError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.system.http_client import get_json
+
+# Names of the servers in a node's `sources`.
+MASTER, TSERVER, YSQL = "yb-master", "yb-tserver", "yb-ysql"
+
+
+def ask_leader(masters: Sequence[str], path: str) -> Any:
+    """The first JSON answer among the masters: those that do not lead pass the question on,
+    redirect, or answer with a page of HTML, depending on the release."""
+    failures = []
+    for master in masters:
+        try:
+            return get_json(f"{master}{path}")
+        except OSError as error:
+            failures.append(str(error))
+    raise OSError("; ".join(failures) or "no master to ask")
+
+
+# ------------------------------------------------------------------ what is read
+
+
+def flags(server: str) -> dict[str, str]:
+    """The flags a server runs with, as it says itself."""
+    content = get_json(f"{server}/api/v1/varz")
+    return {str(flag["name"]): str(flag["value"]) for flag in content["flags"]}
+
+
+def version(server: str) -> str:
+    """`2.18.1.0-b84`."""
+    content = get_json(f"{server}/api/v1/version")
+    return f"{content['version_number']}-b{content['build_number']}"
+
+
+@dataclass(frozen=True)
+class TabletServer:
+    """One row of the masters' list. `at` is the host it advertises."""
+
+    at: str
+    alive: bool
+    user_leaders: int
+    user_tablets: int
+    sst_files: int
+    sst_bytes: int
+    raw_bytes: int
+    zone: str
+
+
+def tablet_servers(masters: Sequence[str]) -> tuple[TabletServer, ...]:
+    """All that the masters know of, in the order of their addresses."""
+    content = ask_leader(masters, "/api/v1/tablet-servers")
+    rows = [(at, row) for group in content.values() for at, row in group.items()]
+    return tuple(
+        TabletServer(
+            at=at.rsplit(":", 1)[0],
+            alive=row.get("status") == "ALIVE",
+            user_leaders=int(row.get("user_tablets_leaders", 0)),
+            user_tablets=int(row.get("user_tablets_total", 0)),
+            sst_files=int(row.get("num_sst_files", 0)),
+            sst_bytes=int(row.get("total_sst_file_size_bytes", 0)),
+            raw_bytes=int(row.get("uncompressed_sst_file_size_bytes", 0)),
+            zone=".".join(str(row.get(key, "")) for key in ("cloud", "region", "zone")),
+        )
+        for at, row in sorted(rows)
+    )
+
+
+def replication_factor(masters: Sequence[str]) -> int:
+    """1 where the cluster was never told: then it has the one that yugabyted starts with."""
+    content = ask_leader(masters, "/api/v1/cluster-config")
+    live = content.get("replication_info", {}).get("live_replicas", {})
+    return int(live.get("num_replicas", 1))
+
+
+@dataclass(frozen=True)
+class Health:
+    dead_nodes: int
+    under_replicated_tablets: int
+
+    @property
+    def well(self) -> bool:
+        return self.dead_nodes == 0 and self.under_replicated_tablets == 0
+
+
+def health(masters: Sequence[str]) -> Health:
+    content = ask_leader(masters, "/api/v1/health-check")
+    return Health(
+        dead_nodes=len(content.get("dead_nodes", ())),
+        under_replicated_tablets=len(content.get("under_replicated_tablets", ())),
+    )

@@ -1,0 +1,121 @@
+"""YugabyteDB's versions: which are pinned, and what differs between them, with reason. Pure.
+
+A difference that this adapter must act on is one row of `DIFFERENCES`; nothing else compares
+versions. Series sort by time: 2.18 < 2.20 < 2024.1 < 2025.2.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import total_ordering
+
+STUDY = "2.18.1.0-b84"  # what the published study measured
+RECENT = "2025.2.1.0-b141"  # a long-term-support release of 2026
+PINNED = (STUDY, RECENT)
+DEFAULT = STUDY
+
+_FORM = re.compile(r"(\d+(?:\.\d+){2,4})-b(\d+)")
+_BANNER = re.compile(r"-YB-(\d+(?:\.\d+)+)-b\d+")
+_REPOSITORY = "https://github.com/yugabyte/yugabyte-db"
+_DOCS = "https://docs.yugabyte.com"
+
+
+@total_ordering
+@dataclass(frozen=True)
+class Version:
+    """A release and its build: `2.18.1.0-b84`."""
+
+    number: tuple[int, ...]
+    build: int
+
+    def __str__(self) -> str:
+        return f"{dotted(self.number)}-b{self.build}"
+
+    def __lt__(self, other: Version) -> bool:
+        return (self.number, self.build) < (other.number, other.build)
+
+    def has(self, difference: str) -> bool:
+        """Whether this version is at or past the row `difference`; KeyError for no such row."""
+        return self.number >= _BY_NAME[difference].since
+
+
+def parse(text: str) -> Version:
+    """`2.18.1.0-b84`, as image tags are written. ValueError where it is not of that form."""
+    found = _FORM.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(
+            f"{text!r} is not a release with its build, such as {STUDY} or {RECENT}: it is the "
+            "tag of the image"
+        )
+    return Version(tuple(map(int, found[1].split("."))), int(found[2]))
+
+
+def dotted(number: tuple[int, ...]) -> str:
+    return ".".join(map(str, number))
+
+
+def banner_number(text: str) -> tuple[int, ...] | None:
+    """The release in what `SELECT version()` answers, or None where it names none. Its build is
+    not read: released builds print -b0, whatever they are."""
+    found = _BANNER.search(text)
+    return tuple(map(int, found[1].split("."))) if found else None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """From release `since` on, `what`. `so`: what this adapter does about it."""
+
+    name: str
+    since: tuple[int, ...]
+    what: str
+    so: str
+    link: str
+
+
+DIFFERENCES = (
+    Difference(
+        "certs_dir_option",
+        (2, 19, 3),
+        "`yugabyted start --certs_dir` works; before, it fails on its own misspelt argument",
+        "certificates always lie in the default place, <base_dir>/certs, and it is never passed",
+        f"{_REPOSITORY}/blob/2.18/bin/yugabyted",
+    ),
+    Difference(
+        "single_label_names",
+        (2024, 2),
+        "`--advertise_address` and `--join` take a name without a dot",
+        "nodes always have fixed IPv4 addresses, which every version takes",
+        f"{_REPOSITORY}/issues/15692",
+    ),
+    Difference(
+        "packed_rows",
+        (2, 20),
+        "tables of new clusters pack all columns of a row into one value",
+        "nothing: it belongs to the release; runs of two releases are never compared silently",
+        f"{_REPOSITORY}/blob/master/src/yb/docdb/pgsql_operation.cc",
+    ),
+    Difference(
+        "braced_flags",
+        (2024, 2),
+        "any flag in --master_flags and --tserver_flags may hold commas inside braces",
+        "a value with a comma is braced; before, it is refused as a mistake in the profile",
+        f"{_DOCS}/stable/reference/configuration/yugabyted/#pass-additional-flags-to-yb-master-"
+        "and-yb-tserver",
+    ),
+    Difference(
+        "memory_defaults_for_ysql",
+        (2024, 1),
+        "a flag chooses other shares of memory for master, tablet server and PostgreSQL",
+        "it is turned off, because the shares set here are explicit; before, it is an unknown flag",
+        f"{_DOCS}/stable/reference/configuration/yb-tserver/#use-memory-defaults-optimized-for-ysql",
+    ),
+    Difference(
+        "postgresql_15",
+        (2025, 1),
+        "YSQL is derived from PostgreSQL 15 instead of 11",
+        "nothing: statements used here mean the same in both",
+        f"{_DOCS}/stable/api/ysql/pg15-features/",
+    ),
+)
+_BY_NAME = {row.name: row for row in DIFFERENCES}

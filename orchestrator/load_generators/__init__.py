@@ -1,0 +1,40 @@
+"""Load generators: one file each, and one line here; and who can run another's workload."""
+
+from orchestrator.errors import UsageError
+from orchestrator.load_generators.benchbase import config
+from orchestrator.load_generators.benchbase.adapter import BenchBase
+from orchestrator.load_generators.dry import DryGenerator
+from orchestrator.load_generators.fio import Fio
+from orchestrator.load_generators.sysbench import run_options
+from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.model import Workload
+from orchestrator.parts import LoadGenerator
+
+_BINDERS = {"benchbase": config.bind}
+_CHECKS = {"sysbench": run_options.check}
+
+
+def load_generators() -> dict[str, LoadGenerator]:
+    return {
+        "sysbench": Sysbench(),
+        "benchbase": BenchBase.from_environment(),
+        "fio": Fio(),
+        "dry": DryGenerator(),
+    }
+
+
+def bind(workload: Workload, generator: str | None) -> Workload:
+    """`workload` as another generator runs it; unchanged for None or its own generator.
+
+    UsageError where that generator cannot run it, or not as its file says.
+    """
+    if generator in (None, workload.generator):
+        if workload.generator in _CHECKS:
+            _CHECKS[workload.generator](workload)
+        return workload
+    if generator not in _BINDERS:
+        raise UsageError(
+            f"{workload.name} is run by {workload.generator}; GENERATOR may also be "
+            f"{', '.join(_BINDERS)}, not {generator!r}"
+        )
+    return _BINDERS[generator](workload)

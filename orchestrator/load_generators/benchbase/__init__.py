@@ -1,0 +1,1 @@
+"""BenchBase, as an alternative for the TPC-C-derived mix."""

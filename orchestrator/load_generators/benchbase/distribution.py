@@ -1,0 +1,90 @@
+"""Where BenchBase comes from: a directory of the user's, or its official image.
+
+BENCHBASE_HOME names a directory that holds an unpacked distribution; it is mounted, read-only, in
+a container of ours that has a Java runtime (our image `benchbase`), and never becomes part of an
+image. Without it the official image is used, pulled where it is not present.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.errors import UnavailableError
+from orchestrator.load_generators.benchbase.config import POSTGRESQL, YUGABYTEDB, Driver
+from orchestrator.platforms import own_images
+from orchestrator.powers import Mount, World
+
+OFFICIAL_IMAGE = "benchbase.azurecr.io/benchbase-postgres:latest"
+HOME_VARIABLE = "BENCHBASE_HOME"
+_RUNTIME = "benchbase"  # our image
+_JAR = "benchbase.jar"
+# What BenchBase itself reads from its working directory, and what it is started from.
+_PARTS = (_JAR, "lib", "config/plugin.xml")
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """`folder` is BenchBase's directory in a container of `image` with `mounts`; `identity` names
+    its content: the hash of its program, or the image."""
+
+    image: str
+    folder: str
+    mounts: tuple[Mount, ...]
+    identity: str
+    driver: Driver
+
+
+def find(home: Path | None, database: str, world: World) -> Distribution:
+    """The distribution as it is now; nothing is fetched. UnavailableError says how to get one."""
+    if home is None:
+        if not world.platform.image_present(OFFICIAL_IMAGE):
+            raise _unavailable(f"the image {OFFICIAL_IMAGE} is not here", world)
+        # It is made for PostgreSQL, whose driver YugabyteDB understands as well.
+        return Distribution(
+            OFFICIAL_IMAGE, "/benchbase/profiles/postgres", (), OFFICIAL_IMAGE, POSTGRESQL
+        )
+    missing = [part for part in _PARTS if not (home / part).exists()]
+    if missing:
+        raise _unavailable(f"{HOME_VARIABLE}={home} does not hold {', '.join(missing)}", world)
+    return Distribution(
+        image=own_images.tag(world.root, _RUNTIME),
+        folder="/benchbase",
+        mounts=(Mount(str(home.resolve()), "/benchbase", read_only=True),),
+        identity=hashlib.sha256((home / _JAR).read_bytes()).hexdigest()[:12],
+        driver=_driver(home, database),
+    )
+
+
+def provide(home: Path | None, database: str, world: World) -> Distribution:
+    """As `find`, after pulling the official image, or building the Java runtime, where missing."""
+    platform = world.platform
+    if home is None and not platform.image_present(OFFICIAL_IMAGE):
+        world.progress.step(f"pulling {OFFICIAL_IMAGE}", 60)
+        if not platform.pull(OFFICIAL_IMAGE):
+            what = f"the image {OFFICIAL_IMAGE} is not here and cannot be pulled"
+            raise _unavailable(what, world)
+    found = find(home, database, world)
+    if not platform.image_present(found.image):
+        world.progress.step(f"building the image {found.image}", 60)
+        platform.build(
+            str(own_images.folder(world.root, _RUNTIME)), found.image, lambda _line: None
+        )
+        world.progress.note(f"built {found.image}")
+    return found
+
+
+def _driver(home: Path, database: str) -> Driver:
+    """YugabyteDB's own driver where the distribution has it: it knows all nodes from one."""
+    smart = database == "yugabytedb" and any((home / "lib").glob("jdbc-yugabytedb-*.jar"))
+    return YUGABYTEDB if smart else POSTGRESQL
+
+
+def _unavailable(what: str, world: World) -> UnavailableError:
+    return UnavailableError(
+        f"BenchBase is not available: {what}",
+        advice=f"either {world.platform.ways_to_get(OFFICIAL_IMAGE)}, or set "
+        f"{HOME_VARIABLE} to the directory of an unpacked distribution (the one with {_JAR}); "
+        "without BenchBase, leave GENERATOR out: the built-in workload needs nothing",
+    )

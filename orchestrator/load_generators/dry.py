@@ -1,0 +1,89 @@
+"""The do-nothing load generator: transactions made up by a seeded model (for rehearsals)."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis import transactions
+from orchestrator.facts import GeneratorFacts
+from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
+from orchestrator.parts import Result
+from orchestrator.planning.rehearsal import NAME, WARNING, Model
+from orchestrator.powers import World
+
+_FILE = "made-up.csv"
+_STATEMENTS = 10  # of a transaction, where its workload does not say
+_MISSES = 0.5  # I/Os of a statement: the rest is in the cache
+_SPREAD = 0.3  # of the logarithm of a latency
+_BETWEEN_RUNS = 0.01  # by which whole runs differ
+
+
+class DryGenerator:
+    """Takes no time on the clock of a rehearsal and leaves one file of made-up transactions."""
+
+    name: str = NAME
+
+    def loader_version(self, workload: Workload, world: World) -> str:
+        return NAME
+
+    def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
+        """Any workload will do."""
+
+    @contextmanager
+    def client(self, network: str, out: Path, world: World) -> Iterator[Node]:
+        yield Node("client", "client")
+
+    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
+        """Nothing to load."""
+
+    def run(
+        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
+    ) -> tuple[Phase, Phase]:
+        start_s = world.clock.now()
+        middle_s = start_s + workload.warmup_s
+        end_s = middle_s + workload.measure_s
+        seed = zlib.crc32(f"{workload.options.get('seed')} {out.parent.name}".encode())
+        table = _made_up(workload, Model.of_nodes(cluster.nodes), start_s, end_s, seed)
+        table.to_csv(out / _FILE, index=False)
+        world.clock.sleep(end_s - start_s)
+        return Phase("warm-up", start_s, middle_s), Phase("measure", middle_s, end_s)
+
+    def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
+        return {"rehearsal": WARNING}
+
+    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
+        table = pd.read_csv(out / _FILE, keep_default_na=False).astype({"type": "category"})
+        statements = workload.statements_per_transaction
+        spans = {"warm-up": (start_s - workload.warmup_s, start_s), "measure": (start_s, end_s)}
+        return Result(
+            transactions.measurements(table, start_s, end_s, statements),
+            transactions.intervals(table, spans),
+            table,
+            GeneratorFacts(more={"rehearsal": WARNING}),
+        )
+
+
+def _made_up(
+    workload: Workload, model: Model, start_s: float, end_s: float, seed: int
+) -> pd.DataFrame:
+    """Each thread's transactions one after the other, as the table of analysis/transactions.py."""
+    dice = np.random.default_rng(seed)
+    ios = _MISSES * (workload.statements_per_transaction or _STATEMENTS)
+    mean_s = model.transaction_s(workload.threads, ios)
+    mean_s *= dice.normal(1.0, _BETWEEN_RUNS)
+    count = int((end_s - start_s) / mean_s * 1.5) + 10
+    shape = (workload.threads, count)
+    latency_s = mean_s * dice.lognormal(-(_SPREAD**2) / 2, _SPREAD, shape)
+    begun_s = start_s + np.cumsum(latency_s, axis=1) - latency_s
+    kept = begun_s + latency_s < end_s
+    names = ["new_order", "payment"] if workload.name == "tpcc" else [workload.name]
+    columns = {"start_s": begun_s[kept], "latency_s": latency_s[kept], "queue_s": 0.0}
+    table = pd.DataFrame({**columns, "type": dice.choice(names, int(kept.sum()))})
+    return table.assign(outcome=transactions.COMMITTED, retries=0, sqlstate="")

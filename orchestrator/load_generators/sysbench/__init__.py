@@ -1,0 +1,1 @@
+"""sysbench with the workloads of `workloads/`."""

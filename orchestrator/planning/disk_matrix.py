@@ -1,0 +1,336 @@
+"""The raw disk matrix: cells planned from text, and what a table of them says about a disk. Pure.
+
+A cell is one way of asking a disk: pattern × read share × block × depth × threads. What is in
+flight at once is depth × threads. Found from the cells: the ceilings (IOPS, bytes/s), the native
+I/O size where they meet, and how latency grows with what is in flight (docs/METHOD.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise, product
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from orchestrator.model import Workload
+from orchestrator.units import parse_bytes
+
+Pattern = Literal["random", "sequential"]
+
+SECTOR_BYTES = 4096  # of the disks and of their file system: direct I/O takes nothing smaller
+MAX_DEPTH = 1024
+FIGURES = (
+    "iops",
+    "bytes_per_s",
+    "latency_avg_s",
+    "latency_p50_s",
+    "latency_p95_s",
+    "latency_p99_s",
+)
+WAYS = ("all", "read", "write", "mixed")
+
+# Rates within this share of the highest are one plateau: a second's noise is about one percent.
+PLATEAU = 0.95
+# A ceiling is believed only where that much more in flight gave no more.
+DEEPER = 1.5
+MIN_LAW_POINTS = 3  # any two points lie on a line
+
+# ------------------------------------------------------------------ planning
+
+
+def file_bytes(workload: Workload) -> int:
+    """Size of the file that is measured. ValueError where its data set gives none."""
+    return parse_bytes(workload.dataset.parameters.get("size", ""))
+
+
+@dataclass(frozen=True)
+class MatrixCell:
+    """One way of asking a disk; `depth` is each thread's own."""
+
+    pattern: Pattern
+    read_pct: int
+    block_bytes: int
+    depth: int
+    threads: int = 1
+
+    @property
+    def in_flight(self) -> int:
+        return self.depth * self.threads
+
+    @property
+    def name(self) -> str:
+        """Scope of its measurements and name of its file: `random-read100-4KiB-32x1`."""
+        block = block_name(self.block_bytes).replace(" ", "")
+        return f"{self.pattern}-read{self.read_pct}-{block}-{self.depth}x{self.threads}"
+
+
+def block_name(block_bytes: int) -> str:
+    """`4 KiB`, `1 MiB`: exact, unlike a rounded quantity."""
+    if block_bytes % 2**20 == 0:
+        return f"{block_bytes // 2**20} MiB"
+    return f"{block_bytes // 2**10} KiB"
+
+
+def way(read_pct: int) -> str:
+    """`read`, `write` or `mixed`: what a ceiling is a ceiling of."""
+    return {100: "read", 0: "write"}.get(read_pct, "mixed")
+
+
+def planned(options: Mapping[str, int | float | str]) -> tuple[MatrixCell, ...]:
+    """The cells of a workload's option `cells`, each once, in the order given; none without it.
+
+    Each line is a product: `random read 0,100 block 4KiB,1MiB depth 1,8,32 threads 1`. ValueError
+    with every line that is not.
+    """
+    lines = [line.strip() for line in str(options.get("cells", "")).splitlines()]
+    found: dict[MatrixCell, None] = {}
+    mistakes = []
+    for line in filter(None, lines):
+        try:
+            found |= dict.fromkeys(_product(line))
+        except ValueError as error:
+            mistakes.append(f"`{line}`: {error}")
+    if mistakes:
+        raise ValueError("; ".join(mistakes))
+    return tuple(found)
+
+
+def stretches(options: Mapping[str, int | float | str]) -> int:
+    """How often a run warms up and measures: once, or once for each cell of its matrix."""
+    try:
+        return max(1, len(planned(options)))
+    except ValueError:
+        return 1  # `check` reports it with its reasons
+
+
+_AXIS = re.compile(r"(\w+)\s+(\S+)")
+_AXES = ("read", "block", "depth", "threads")
+
+
+def _product(line: str) -> Iterator[MatrixCell]:
+    pattern, _, rest = line.partition(" ")
+    if pattern not in ("random", "sequential"):
+        raise ValueError(f"begin with `random` or `sequential`, not {pattern!r}")
+    axes = dict(_AXIS.findall(rest))
+    unknown = [name for name in axes if name not in _AXES]
+    missing = [name for name in _AXES if name not in axes and name != "threads"]
+    if unknown or missing or _AXIS.sub("", rest).strip():
+        raise ValueError("give `read`, `block` and `depth` (and `threads`), each with its values")
+    reads = _values(axes["read"], _whole, "read", 0, 100)
+    blocks = _values(axes["block"], parse_bytes, "block", SECTOR_BYTES, 2**30)
+    depths = _values(axes["depth"], _whole, "depth", 1, MAX_DEPTH)
+    threads = _values(axes.get("threads", "1"), _whole, "threads", 1, MAX_DEPTH)
+    if any(block % SECTOR_BYTES for block in blocks):
+        raise ValueError(f"`block` must be a multiple of {SECTOR_BYTES} bytes")
+    for block, read, count, depth in product(blocks, reads, threads, depths):
+        yield MatrixCell(
+            "random" if pattern == "random" else "sequential", read, block, depth, count
+        )
+
+
+def _values(
+    text: str, parse: Callable[[str], int], axis: str, least: int, most: int
+) -> tuple[int, ...]:
+    values = tuple(parse(word) for word in text.split(","))
+    if any(not least <= value <= most for value in values):
+        raise ValueError(f"`{axis}` must lie between {least} and {most}")
+    return values
+
+
+def _whole(text: str) -> int:
+    if not text.isdigit():
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+# ------------------------------------------------------------------ the table
+
+_AXIS_COLUMNS = [field.name for field in fields(MatrixCell)]
+
+
+def table(cells: Sequence[MatrixCell], figures: Mapping[tuple[str, str], float]) -> pd.DataFrame:
+    """A row for each measured cell: name, its axes, in_flight, FIGURES and typical_s; NaN: absent.
+
+    `figures`: (metric, scope) → value, a cell's name being the scope. `typical_s` is the median
+    latency, or the mean where there is none. fio collects what is still in flight at the end all
+    at once: that lengthens a mean by latency / (2 × measured time), and leaves the median alone.
+    """
+    rows = [
+        {
+            "name": cell.name,
+            **{axis: getattr(cell, axis) for axis in _AXIS_COLUMNS},
+            "in_flight": cell.in_flight,
+            **{metric: figures.get((metric, cell.name), np.nan) for metric in FIGURES},
+        }
+        for cell in cells
+        if ("iops", cell.name) in figures
+    ]
+    found = pd.DataFrame(rows, columns=["name", *_AXIS_COLUMNS, "in_flight", *FIGURES])
+    return found.assign(typical_s=found["latency_p50_s"].fillna(found["latency_avg_s"]))
+
+
+def lightest(measured: pd.DataFrame) -> pd.Series:
+    """The cell nearest to one small random read alone: what one I/O takes on an idle disk."""
+    order = measured.assign(
+        away=measured["pattern"] != "random", writes=100 - measured["read_pct"]
+    ).sort_values(["in_flight", "block_bytes", "away", "writes"], kind="stable")
+    nearest: pd.Series = measured.loc[order.index[0]]
+    return nearest
+
+
+# ------------------------------------------------------------------ ceilings
+
+SERIES = ["pattern", "read_pct", "block_bytes"]
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """The rate that a disk does not exceed: the median of the `cells` on its highest plateau.
+
+    `reached`: with half as much again in flight, some block gave no more, and it was not the other
+    limit that held it back. Cells of one block only cannot tell the two limits apart.
+    """
+
+    value: float
+    cells: int
+    reached: bool
+
+
+def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, Ceiling]:
+    """Of `iops` or `bytes_per_s`: for all cells, and apart for reads, writes and mixes.
+
+    The median, not the highest: of many cells, one is always a little too lucky.
+    """
+    ways = measured["read_pct"].map(way)
+    other = "bytes_per_s" if metric == "iops" else "iops"
+    free = measured[other] < PLATEAU * measured[other].max()
+    found = {}
+    for name in WAYS:
+        rows = measured if name == "all" else measured[ways == name]
+        if not rows.empty:
+            found[name] = _ceiling(rows, metric, free.loc[rows.index])
+    return found
+
+
+def _ceiling(rows: pd.DataFrame, metric: str, free: pd.Series) -> Ceiling:
+    on = rows[metric] >= PLATEAU * rows[metric].max()
+    plateau = rows[on]
+    spans = rows[on & free].groupby(SERIES)["in_flight"].agg(["min", "max"])
+    reached = bool((spans["max"] >= DEEPER * spans["min"]).any())
+    return Ceiling(float(plateau[metric].median()), len(plateau), reached)
+
+
+def native_io_bytes(measured: pd.DataFrame) -> float | None:
+    """The block at which the two ceilings meet; None where either was not reached.
+
+    A smaller block costs the disk as much as one of this size, a larger one in proportion. That
+    holds whether a provider counts large I/Os as several or limits bytes/s.
+    """
+    if measured.empty:
+        return None
+    iops, rate = (ceilings(measured, metric)["all"] for metric in ("iops", "bytes_per_s"))
+    return rate.value / iops.value if iops.reached and rate.reached else None
+
+
+@dataclass(frozen=True)
+class BlockStep:
+    """What the next larger block costs: medians of the ratios of median latencies."""
+
+    small_bytes: int
+    large_bytes: int
+    latency_ratio: float
+    cells: int
+
+    @property
+    def bytes_ratio(self) -> float:
+        return self.large_bytes / self.small_bytes
+
+
+def block_steps(measured: pd.DataFrame) -> tuple[BlockStep, ...]:
+    """From each block to the next larger one, over the loads that saturate the disk with both."""
+    blocks = sorted(int(block) for block in measured["block_bytes"].unique())
+    loads = ["pattern", "read_pct", "depth", "threads"]
+    busy = measured[_saturated(measured)]
+    found = []
+    for small, large in pairwise(blocks):
+        one, two = (
+            busy[busy["block_bytes"] == block].set_index(loads)["typical_s"]
+            for block in (small, large)
+        )
+        ratios = (two / one).dropna()
+        if not ratios.empty:
+            found.append(BlockStep(small, large, float(ratios.median()), len(ratios)))
+    return tuple(found)
+
+
+# ------------------------------------------------------------------ latency against depth
+
+
+def _saturated(measured: pd.DataFrame) -> pd.Series:
+    """Whether each cell is on its series' plateau, and that reaches over half as much again."""
+    highest = measured.groupby(SERIES)["iops"].transform("max")
+    on = measured["iops"] >= PLATEAU * highest
+    shallowest = measured["in_flight"].where(on).groupby([measured[k] for k in SERIES])
+    span = shallowest.transform("max") / shallowest.transform("min")
+    return on & (span >= DEEPER)
+
+
+@dataclass(frozen=True)
+class DepthLaw:
+    """Median latency of one series (pattern, read share, block) against what is in flight.
+
+    Beyond saturation, latency = intercept + slope × in flight; by Little's law the slope is
+    1 / IOPS. `off_pct`: how far the worst of `points` is from that line; `saturated_from`: the
+    fewest in flight on the plateau; `alone_s`: latency with one in flight, where measured.
+    """
+
+    pattern: str
+    read_pct: int
+    block_bytes: int
+    iops: float
+    alone_s: float | None
+    saturated_from: int
+    slope_s: float
+    intercept_s: float
+    off_pct: float
+    points: int
+
+    @property
+    def scope(self) -> str:
+        block = block_name(self.block_bytes).replace(" ", "")
+        return f"{self.pattern}-read{self.read_pct}-{block}"
+
+
+def depth_laws(measured: pd.DataFrame) -> tuple[DepthLaw, ...]:
+    """One for each series with at least three depths beyond saturation, in the table's order."""
+    busy = _saturated(measured)
+    found = []
+    for _, rows in measured.groupby(SERIES, sort=False):
+        beyond = rows[busy.loc[rows.index]]
+        if beyond["in_flight"].nunique() >= MIN_LAW_POINTS:
+            found.append(_law(rows, beyond))
+    return tuple(found)
+
+
+def _law(rows: pd.DataFrame, beyond: pd.DataFrame) -> DepthLaw:
+    fit = stats.linregress(beyond["in_flight"], beyond["typical_s"])
+    line = fit.intercept + fit.slope * beyond["in_flight"]
+    alone = rows.loc[rows["in_flight"] == 1, "typical_s"]
+    first = rows.iloc[0]
+    return DepthLaw(
+        pattern=str(first["pattern"]),
+        read_pct=int(first["read_pct"]),
+        block_bytes=int(first["block_bytes"]),
+        iops=float(beyond["iops"].median()),
+        alone_s=float(alone.iloc[0]) if len(alone) else None,
+        saturated_from=int(beyond["in_flight"].min()),
+        slope_s=float(fit.slope),
+        intercept_s=float(fit.intercept),
+        off_pct=float((beyond["typical_s"] / line - 1).abs().max() * 100),
+        points=len(beyond),
+    )

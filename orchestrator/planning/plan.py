@@ -1,0 +1,203 @@
+"""Profiles and workloads → an ordered, seeded plan of runs with a time estimate. Pure.
+
+Order: repetition by repetition, so that an interrupted campaign has whole rounds; within a round
+the tiers of one workload follow each other, in an order that turns round in the next round (ABBA),
+so that slow drift of the machine favours none.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
+
+from orchestrator.errors import UsageError
+from orchestrator.model import Note, Plan, Profile, Run, Workload
+from orchestrator.planning import disk_matrix
+
+EXISTING = "existing"  # the database of a cluster that others run
+CORES_PER_NODE = 2
+RUN_OVERHEAD_S = 6.0  # attach and restore disks, start and stop database and client
+GATE_S = 15.0
+LOAD_S = 20.0
+
+
+def fit_to_machine(
+    profiles: Sequence[Profile], nodes: int | None, cores: int
+) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
+    """The profiles with the number of nodes that will be started, and what must be said about it.
+
+    `nodes` is what the user asked for; without it, a machine with fewer than two cores per node
+    gets one node. The replication factor follows the nodes down, never up.
+    """
+    notes: list[Note] = []
+    fitted: list[Profile] = []
+    for profile in profiles:
+        cluster = profile.cluster
+        wanted = nodes or cluster.nodes
+        if cluster.database == EXISTING:
+            fitted.append(profile)  # not this machine's nodes
+            continue
+        if nodes is None and cores < CORES_PER_NODE * wanted:
+            wanted = 1
+        if wanted != cluster.nodes:
+            why = "as asked" if nodes else f"this machine has {cores} cores"
+            text = (
+                f"{wanted} database node{'s' if wanted > 1 else ''} instead of the profile's "
+                f"{cluster.nodes} ({why}): replication is not what the profile says"
+            )
+            notes.append(Note("nodes as asked" if nodes else "fewer nodes", text, profile.name))
+        factor = min(cluster.replication_factor, wanted)
+        fitted.append(
+            replace(profile, cluster=replace(cluster, nodes=wanted, replication_factor=factor))
+        )
+    return tuple(fitted), tuple(notes)
+
+
+def as_used(profile: Profile, workload: Workload) -> Profile:
+    """The profile as one workload uses it: without a database, where it measures the disk alone,
+    and so on one node, since each node's disk is like any other."""
+    if workload.database is None:
+        return profile
+    cluster = replace(profile.cluster, database=workload.database, nodes=1, replication_factor=1)
+    return replace(profile, cluster=cluster)
+
+
+def make_plan(
+    name: str,
+    profiles: Sequence[Profile],
+    workloads: Sequence[Workload],
+    *,
+    repetitions: int,
+    seed: int,
+    scale: str,
+    margin_pct: float,
+    baseline: str | None = None,
+    notes: Sequence[Note] = (),
+) -> Plan:
+    """The baseline is the first profile unless named. UsageError for an unknown one."""
+    names = [profile.name for profile in profiles]
+    if baseline is not None and baseline not in names:
+        raise UsageError(
+            f"the baseline {baseline!r} is not among the profiles compared: {', '.join(names)}",
+            advice="name it in --profiles too",
+        )
+    rounds = _rounds(names, [workload.name for workload in workloads], repetitions, seed)
+    runs = tuple(
+        Run(number, profile, workload, repetition)
+        for number, (repetition, workload, profile) in enumerate(rounds, start=1)
+    )
+    return Plan(
+        name=name,
+        seed=seed,
+        scale=scale,
+        baseline=baseline or names[0],
+        repetitions=repetitions,
+        margin_pct=margin_pct,
+        profiles=tuple(profiles),
+        workloads=tuple(workloads),
+        runs=runs,
+        estimate_s=_estimate_s(profiles, workloads, repetitions),
+        notes=tuple(notes),
+    )
+
+
+def tier_notes(profiles: Sequence[Profile]) -> tuple[Note, ...]:
+    """What about a tier differs from the disk one buys."""
+    notes: list[Note] = []
+    for profile in profiles:
+        tier = profile.tier
+        if tier.enforcement == "cgroup":
+            text = (
+                "limits by control group, approximate: no latency, no burst, reads and writes "
+                "capped apart"
+            )
+            notes.append(Note("approximate limits", text, profile.name))
+        if tier.burst_time_scale != 1:
+            text = f"burst times are divided by {tier.burst_time_scale:g}"
+            notes.append(Note("burst scaled", text, profile.name))
+    return tuple(notes)
+
+
+def scale_notes(workloads: Sequence[Workload], scale: str) -> tuple[Note, ...]:
+    """Workloads that have no sizes of their own at `scale`."""
+    return tuple(
+        Note(
+            "other scale",
+            f"{workload.name} runs at scale {workload.scale}, which is its {scale}",
+        )
+        for workload in workloads
+        if workload.scale != scale
+    )
+
+
+def check_owners(profiles: Sequence[Profile], workloads: Sequence[Workload], database: str) -> None:
+    """UsageError where something is asked of a cluster that others run which it cannot give, or of
+    one of ours which only theirs can. `database`: as asked for, or auto."""
+    for profile in profiles:
+        theirs = profile.cluster.database == EXISTING
+        if theirs and database not in ("auto", EXISTING):
+            raise UsageError(
+                f"{profile.name} is a cluster that others run: it cannot be started as {database}",
+                advice="leave out --db: tierbench finds out which database answers there",
+            )
+        if database == EXISTING and not theirs:
+            raise UsageError(
+                f"{profile.name} names no running cluster to attach to",
+                advice="docs/YUGABYTEDB.md shows a profile that has one (`existing:`)",
+            )
+        alone = [one.name for one in workloads if one.database is not None]
+        if theirs and alone:
+            raise UsageError(
+                f"{', '.join(alone)} measures a disk by itself, and those of {profile.name} are "
+                "not here",
+                advice="name workloads on a database, or run fio on the cluster's nodes",
+            )
+
+
+def _rounds(
+    profiles: Sequence[str], workloads: Sequence[str], repetitions: int, seed: int
+) -> list[tuple[int, str, str]]:
+    dice = random.Random(seed)
+    order = {workload: dice.sample(profiles, len(profiles)) for workload in workloads}
+    rounds: list[tuple[int, str, str]] = []
+    for repetition in range(1, repetitions + 1):
+        for workload in workloads:
+            turned = order[workload] if repetition % 2 else order[workload][::-1]
+            rounds.extend((repetition, workload, profile) for profile in turned)
+    return rounds
+
+
+def _window_s(workload: Workload) -> float:
+    each_s = workload.warmup_s + workload.measure_s
+    return each_s * disk_matrix.stretches(workload.options)
+
+
+class TimeLeft:
+    """How long the rest will take: the windows planned, and what a run was seen to take beside."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._seen_s: list[float] = []
+
+    def before(self, run: Run) -> float:
+        """Seconds from the start of `run` to the end of all."""
+        if not self._seen_s:
+            return self._plan.estimate_s
+        rest = [self._plan.workload(one.workload) for one in self._plan.runs[run.number - 1 :]]
+        # The median, because the first runs also load data and take the gates.
+        return sum(_window_s(one) + median(self._seen_s) for one in rest)
+
+    def took(self, run: Run, seconds: float) -> None:
+        self._seen_s.append(max(0.0, seconds - _window_s(self._plan.workload(run.workload))))
+
+
+def _estimate_s(
+    profiles: Sequence[Profile], workloads: Sequence[Workload], repetitions: int
+) -> float:
+    datasets = {(w.dataset.family, tuple(w.dataset.parameters.items())) for w in workloads}
+    one_round_s = sum(_window_s(workload) + RUN_OVERHEAD_S for workload in workloads)
+    return (
+        one_round_s * len(profiles) * repetitions + GATE_S * len(profiles) + LOAD_S * len(datasets)
+    )

@@ -1,0 +1,170 @@
+"""YAML → Profile and Workload: every mistake at once, each with its file and YAML path.
+
+Pure: takes texts, gives records. Units are parsed here and nowhere below; unknown keys and keys
+given twice are refused, because a misspelt limit would silently be no limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from orchestrator import tier_catalog, units
+from orchestrator.errors import Mistake
+from orchestrator.model import Dataset, Profile, Tier, Workload
+from orchestrator.planning.schema import ClusterYaml, NamedTierYaml, ProfileYaml, WorkloadYaml
+from orchestrator.planning.strict_yaml import (
+    collecting,
+    parse,
+    raise_all,
+    refused,
+    unknown,
+    validate,
+)
+
+NO_CATALOG = tier_catalog.Catalog({}, {})
+
+
+def read_profile(
+    name: str,
+    text: str,
+    clusters: Mapping[str, str],
+    scale: str,
+    catalog: tier_catalog.Catalog = NO_CATALOG,
+    where: str = "",
+) -> Profile:
+    """`text` is profiles/<name>.yaml, or the file `where`. Its `cluster` is a mapping, or names one
+    of `clusters`; its `tier` is a mapping of its own numbers, or names a row of `catalog`.
+
+    Raises UsageError with every mistake in the file.
+    """
+    where = where or f"profiles/{name}.yaml"
+    content = parse(where, text)
+    cluster = content.get("cluster")
+    if isinstance(cluster, str):
+        if cluster not in clusters:
+            raise refused([Mistake(f"{where}: cluster", unknown("cluster", cluster, clusters))])
+        content["cluster"] = parse(f"profiles/clusters/{cluster}.yaml", clusters[cluster])
+    mistakes: list[Mistake] = []
+    chosen: tier_catalog.Chosen | None = None
+    read: NamedTierYaml | None = None
+    named = tier_catalog.names_a_row(content.get("tier"))
+    if named:
+        title = content.get("title")
+        title = title if isinstance(title, str) else ""
+        with collecting(mistakes):
+            chosen = tier_catalog.choose(catalog, content["tier"], name, title, f"{where}: tier")
+    with collecting(mistakes):
+        read = validate(NamedTierYaml if named else ProfileYaml, f"{where}: ", content)
+        _check_cluster(where, read.cluster, scale, catalog)
+    raise_all(mistakes)
+    assert read is not None
+    if isinstance(read, ProfileYaml):
+        chosen = tier_catalog.own(read.tier.build(name, read.title))
+    assert chosen is not None
+    _check_space(where, read.cluster, scale, chosen.size_bytes)
+    _check_owner(where, read.cluster, chosen.tier)
+    _check_paths(where, chosen.tier, read.cluster.nodes or 0)
+    tier = _scaled(_on_vm(chosen, read.cluster.vm, catalog), where)
+    return Profile(name, read.question, tier, read.cluster.build(scale))
+
+
+def _check_cluster(
+    where: str, cluster: ClusterYaml, scale: str, catalog: tier_catalog.Catalog
+) -> None:
+    needed = {} if cluster.existing else {"nodes": cluster.nodes, "node": cluster.node}
+    missing = [key for key, value in needed.items() if not value]
+    raise_all([Mistake(f"{where}: cluster.{key}", "this key is missing") for key in missing])
+    if cluster.node and scale not in cluster.node:
+        what = unknown("scale", scale, cluster.node)
+        raise refused([Mistake(f"{where}: cluster.node", what)])
+    if cluster.vm is not None:
+        catalog.vm(cluster.vm, f"{where}: cluster.vm")
+
+
+def _check_owner(where: str, cluster: ClusterYaml, tier: Tier) -> None:
+    """Checks that `enforcement: existing` is used with a cluster that others run, and only so."""
+    if bool(cluster.existing) != (tier.enforcement == "existing"):
+        what = "`enforcement: existing` and `database: existing` belong together"
+        raise refused([Mistake(f"{where}: tier.enforcement", what)])
+
+
+def _check_space(where: str, cluster: ClusterYaml, scale: str, bought: int | None) -> None:
+    """Checks that a node's disk fits on the one that is bought; `bought` None: size unknown."""
+    of_databases = {f"node_of.{name}": sizes for name, sizes in cluster.node_of.items()}
+    raise_all(
+        [
+            Mistake(
+                f"{where}: cluster.{key}.{scale}.disk",
+                f"{units.format_bytes(sizes[scale].disk)} do not fit on the tier's disk of "
+                f"{units.format_bytes(bought)}: take a larger one",
+            )
+            for key, sizes in {"node": cluster.node, **of_databases}.items()
+            if bought is not None and scale in sizes and sizes[scale].disk > bought
+        ]
+    )
+
+
+def _check_paths(where: str, tier: Tier, nodes: int) -> None:
+    """Checks that `paths` names one real disk for each node."""
+    if not tier.paths:
+        return
+    names = [f"node-{number}" for number in range(1, nodes + 1)]
+    wrong = ""
+    if tier.enforcement != "mounted":
+        wrong = f"real disks have paths; this tier is `enforcement: {tier.enforcement}`"
+    elif tier.path:
+        wrong = "give `path` for one disk of all nodes, or `paths` for one of each, not both"
+    elif sorted(tier.paths) != sorted(names):
+        wrong = f"name the disk of each node: {', '.join(names)}"
+    if wrong:
+        raise refused([Mistake(f"{where}: tier.paths", wrong)])
+
+
+def _on_vm(chosen: tier_catalog.Chosen, vm: str | None, catalog: tier_catalog.Catalog) -> Tier:
+    """Returns the tier as a node gets it: one disk on the cluster's VM size, if one is named."""
+    if vm is None:
+        return chosen.tier
+    on_vm = tier_catalog.effective(chosen, 1, catalog.vm(vm), vm)
+    return tier_catalog.bound(chosen.tier, on_vm)
+
+
+def _scaled(tier: Tier, where: str) -> Tier:
+    """Shortens the bucket's minutes as the run is shortened, so that a run spends the same share
+    of its time on credit: duration / scale. Peak and base stay, so the bucket shrinks too."""
+    scale, burst = tier.burst_time_scale, tier.burst
+    if scale == 1:
+        return tier
+    if burst is None:
+        what = "the tier has no burst whose time could be scaled; leave it out"
+        raise refused([Mistake(f"{where}: tier.burst_time_scale", what)])
+    note = f"Burst times are divided by {scale:g}: a full bucket lasts "
+    note += f"{units.format_seconds(burst.duration_s / scale)} here."
+    scaled = replace(burst, duration_s=burst.duration_s / scale)
+    return replace(tier, burst=scaled, notes=f"{tier.notes} {note}".strip())
+
+
+def read_workload(name: str, text: str, scale: str, where: str = "") -> Workload:
+    """`text` is workloads/<name>.yaml, or the file `where`. Raises UsageError with every mistake
+    in it."""
+    where = where or f"workloads/{name}.yaml"
+    read = validate(WorkloadYaml, f"{where}: ", parse(where, text))
+    if scale not in read.scales:
+        raise refused([Mistake(f"{where}: scales", unknown("scale", scale, read.scales))])
+    size = read.scales[scale]
+    return Workload(
+        name=name,
+        title=read.title,
+        generator=read.generator,
+        script=read.script,
+        dataset=Dataset(family=read.dataset, parameters=dict(size.dataset)),
+        # One that only repeats another (`study-20: *study`) goes by the other's name.
+        scale=next(name for name, one in read.scales.items() if one == size),
+        threads=size.threads,
+        loader_threads=size.loader_threads,
+        warmup_s=size.warmup,
+        measure_s=size.measure,
+        statements_per_transaction=read.statements_per_transaction,
+        options={**read.options, **size.options},
+        database=read.database,
+    )

@@ -1,0 +1,144 @@
+"""The files a person names: profiles, workloads and clusters of the project folder, as texts.
+
+Reads files and hands their texts to `profiles`, which knows what they mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from orchestrator import tier_catalog
+from orchestrator.errors import Mistake, UsageError
+from orchestrator.model import Profile, Workload
+from orchestrator.planning import profiles as parse
+from orchestrator.planning.strict_yaml import collecting, raise_all, refused
+
+
+def names(folder: Path) -> tuple[str, ...]:
+    """The names of the YAML files in `folder`, without their ending."""
+    return tuple(sorted(file.stem for file in folder.glob("*.yaml")))
+
+
+def read(
+    root: Path, profile_names: Sequence[str], workload_names: Sequence[str], scale: str
+) -> tuple[tuple[Profile, ...], tuple[Workload, ...]]:
+    """Profiles (by name, or by the path of a YAML file) and workloads, at one scale.
+
+    UsageError with the mistakes of all files at once.
+    """
+    clusters = {
+        name: _text(root / "profiles/clusters" / f"{name}.yaml", root)
+        for name in names(root / "profiles/clusters")
+    }
+
+    rows = catalog(root)
+
+    def profile(file: Path) -> Profile:
+        where = _where(file, root)
+        return parse.read_profile(file.stem, _text(file, root), clusters, scale, rows, where)
+
+    def workload(file: Path) -> Workload:
+        return parse.read_workload(file.stem, _text(file, root), scale, _where(file, root))
+
+    mistakes: list[Mistake] = []
+    found_profiles: list[Profile] = []
+    found_workloads: list[Workload] = []
+    for file in _files(root / "profiles", "profile", profile_names, mistakes):
+        with collecting(mistakes):
+            found_profiles.append(profile(file))
+    for file in _files(root / "workloads", "workload", workload_names, mistakes):
+        with collecting(mistakes):
+            found_workloads.append(workload(file))
+    raise_all(mistakes)
+    return tuple(found_profiles), tuple(found_workloads)
+
+
+def catalog(root: Path) -> tier_catalog.Catalog:
+    """The disk tiers and VM sizes of `profiles/catalog`. UsageError with every mistake."""
+    files = sorted((root / "profiles/catalog").glob("*.yaml"))
+    return _catalog(tuple((_where(file, root), _text(file, root)) for file in files))
+
+
+@lru_cache(maxsize=1)
+def _catalog(texts: tuple[tuple[str, str], ...]) -> tier_catalog.Catalog:
+    """Read once while the texts stay the same: it is by far the longest YAML here."""
+    return tier_catalog.read(dict(texts))
+
+
+def _files(
+    folder: Path, kind: str, names: Sequence[str], mistakes: list[Mistake]
+) -> tuple[Path, ...]:
+    """Returns the file of each name; a missing one becomes a mistake.
+
+    UsageError where two are called the same: runs are told apart by name, so one file would be
+    measured in the place of both.
+    """
+    found: dict[str, Path] = {}
+    for name in names:
+        file: Path | None = None
+        with collecting(mistakes):
+            file = _find(folder, kind, name)
+        if file is None:
+            continue
+        if names.count(name) > 1:
+            raise UsageError(
+                f"the {kind} {name!r} is named twice; nothing was started",
+                advice="name it once; REPEATS (--repeats) says how often each is measured",
+            )
+        other = found.setdefault(file.stem, file)
+        if other is not file:
+            raise UsageError(
+                f"{file.stem!r} is the name of two {kind}s, {other} and {file}; "
+                "nothing was started",
+                advice="give one of the files another name",
+            )
+    return tuple(found.values())
+
+
+def paths(kind: str, asked: Sequence[str]) -> dict[str, str]:
+    """Lists what was named by a path: `<kind> <name>` → that path, as it was given."""
+    return {f"{kind} {Path(name).stem}": name for name in asked if _is_path(name)}
+
+
+def _is_path(name: str) -> bool:
+    return name.endswith((".yaml", ".yml")) or "/" in name
+
+
+def _find(folder: Path, kind: str, name: str) -> Path:
+    if _is_path(name):
+        file = Path(name)
+        if not file.is_file():
+            raise UsageError(
+                f"no {kind} file {name}",
+                advice="check the path, or give the name of one that `tierbench list` shows",
+            )
+        return file
+    file = folder / f"{name}.yaml"
+    if not file.is_file():
+        raise UsageError(
+            f"unknown {kind} {name!r}; known: {', '.join(names(folder)) or 'none'}",
+            advice="`tierbench list` shows what there is",
+        )
+    return file
+
+
+def _text(file: Path, root: Path) -> str:
+    """Reads the file. UsageError if it cannot be read or is not UTF-8."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        what = f"this file cannot be read: {error.strerror or error}"
+        raise refused([Mistake(_where(file, root), what)]) from error
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        what = f"this file is not UTF-8: byte {error.start + 1} is {content[error.start]:#04x}"
+        raise refused([Mistake(f"{_where(file, root)}:{line}", what)]) from error
+
+
+def _where(file: Path, root: Path) -> str:
+    """Names the file for messages: as it was given, or relative to the project folder."""
+    return str(file.relative_to(root)) if file.is_relative_to(root) else str(file)

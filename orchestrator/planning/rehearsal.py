@@ -1,0 +1,90 @@
+"""Rehearsals: campaigns whose parts do nothing, so that flow, report and page are seen in seconds.
+
+Nothing is measured. `rehearsed` puts the do-nothing member of each family (all are called NAME)
+into a plan; their figures come from `Model`, and every plan and record with one of them is marked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from orchestrator.errors import UsageError
+from orchestrator.model import Node, Note, Plan, Profile, Tier, Workload
+
+NAME: Final = "dry"
+WARNING = (
+    "dry run: nothing was measured; every figure is made up by a model, and none says anything "
+    "about a disk, a database or a load"
+)
+NOTE = Note("rehearsal", WARNING)
+ADVICE = "for figures run `make demo` or `make compare`; buy nothing by these"
+
+
+def rehearsed(plan: Plan) -> Plan:
+    """The plan with parts that do nothing. UsageError where its workloads need a real disk."""
+    alone = [workload.name for workload in plan.workloads if workload.database is not None]
+    if alone:
+        raise UsageError(
+            f"{', '.join(alone)} measures a disk by itself, which cannot be rehearsed",
+            advice="name workloads on a database: point-select insert tpcc",
+        )
+    profiles = tuple(
+        replace(
+            one,
+            tier=replace(one.tier, enforcement=NAME),
+            cluster=replace(one.cluster, database=NAME, version=None, settings={}),
+        )
+        for one in plan.profiles
+    )
+    workloads = tuple(replace(one, generator=NAME) for one in plan.workloads)
+    return replace(plan, profiles=profiles, workloads=workloads, notes=(NOTE, *plan.notes))
+
+
+def is_rehearsed(profile: Profile, workload: Workload) -> bool:
+    """Whether any part of such a run did nothing."""
+    return NAME in (profile.tier.enforcement, profile.cluster.database, workload.generator)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A made-up disk: I/O per second at most, and seconds that one I/O takes."""
+
+    iops: float
+    latency_s: float
+
+    @classmethod
+    def of_tier(cls, tier: Tier) -> Model:
+        latency_s = max(tier.read_latency_s or 0.0, tier.write_latency_s or 0.0)
+        return cls(float(tier.iops or 20_000), latency_s or 0.0005)
+
+    @classmethod
+    def of_nodes(cls, nodes: tuple[Node, ...]) -> Model:
+        """That of the first node which has one."""
+        return next(model for _, model in models(nodes))
+
+    @classmethod
+    def read(cls, text: str) -> Model:
+        iops, latency_s = text.split(" IOPS, ")
+        return cls(float(iops), float(latency_s.removesuffix(" s")))
+
+    def __str__(self) -> str:
+        return f"{self.iops:g} IOPS, {self.latency_s:g} s"
+
+    def transaction_s(self, threads: int, ios: float) -> float:
+        """Mean seconds of a transaction of `ios` I/Os: one by one, or queued at the cap."""
+        return 0.004 + max(ios * self.latency_s, threads * ios / self.iops)
+
+
+def models(nodes: tuple[Node, ...]) -> Iterator[tuple[Node, Model]]:
+    """Nodes with a made-up disk, which the do-nothing database notes among their sources."""
+    for node in nodes:
+        if NAME in node.sources:
+            yield node, Model.read(node.sources[NAME])
+
+
+def wave(time_s: float) -> float:
+    """A slow swing around 1, so that charts over time have a shape."""
+    return 1 + 0.05 * math.sin(time_s / 3)

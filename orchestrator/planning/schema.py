@@ -1,0 +1,208 @@
+"""What a profile and a workload may say in YAML: keys, types, units, as pydantic models.
+
+Unknown keys are refused, because a misspelt limit would silently be no limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from orchestrator import units
+from orchestrator.model import Burst, ClusterSpec, Enforcement, NodeSize, Price, Tier
+
+Bytes = Annotated[int, BeforeValidator(units.parse_bytes), Field(gt=0)]
+BytesPerS = Annotated[int, BeforeValidator(units.parse_bytes_per_s), Field(gt=0)]
+Seconds = Annotated[float, BeforeValidator(units.parse_seconds), Field(ge=0)]
+Positive = Annotated[int, Field(gt=0, lt=units.MOST)]
+Parameter = int | float | str
+Text = Annotated[str, BeforeValidator(units.as_text)]
+
+MIN_DISK_BYTES = 512 * 2**20  # XFS refuses less than 300 MiB, and a database needs its log
+MIN_MEMORY_BYTES = 128 * 2**20
+
+
+def _percentage(value: object) -> object:
+    """`50 %` as 50; everything else as it is."""
+    if isinstance(value, str) and value.rstrip().endswith("%"):
+        return value.rstrip().rstrip("%").strip()
+    return value
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class BurstYaml(_Strict):
+    iops: Positive | None = None
+    throughput: BytesPerS | None = None
+    duration: Seconds
+    start: Annotated[
+        Literal["full", "empty"] | Annotated[float, Field(ge=0, le=100)],
+        BeforeValidator(_percentage),
+    ] = "full"
+
+    def build(self) -> Burst:
+        start = {"full": 100.0, "empty": 0.0}.get(str(self.start))
+        return Burst(
+            iops=self.iops,
+            bytes_per_s=self.throughput,
+            duration_s=self.duration,
+            start_pct=float(self.start) if start is None else start,
+        )
+
+
+class PriceYaml(_Strict):
+    monthly: Annotated[float, Field(ge=0)]
+    currency: str
+    region: str
+    as_of: Text
+    source: str
+
+
+class TierYaml(_Strict):
+    enforcement: Enforcement = "emulated"
+    iops: Positive | None = None
+    throughput: BytesPerS | None = None
+    read_latency: Seconds | None = None
+    write_latency: Seconds | None = None
+    burst: BurstYaml | None = None
+    burst_time_scale: Annotated[float, Field(ge=1)] = 1.0
+    io_unit: Bytes = 262_144
+    path: str | None = None
+    paths: Mapping[str, str] = {}
+    allow_root_disk: bool = False
+    price: PriceYaml | None = None
+    source: str = ""
+    as_of: Text = ""
+    notes: str = ""
+
+    @model_validator(mode="after")
+    def _whole(self) -> TierYaml:
+        if self.enforcement == "mounted" and not (self.path or self.paths):
+            raise ValueError("a mounted tier needs `path`: the directory where the disk is mounted")
+        if self.enforcement == "emulated" and not (self.iops and self.throughput):
+            raise ValueError("an emulated tier needs `iops` and `throughput`")
+        if self.enforcement == "cgroup" and not (self.iops or self.throughput):
+            raise ValueError("a tier held by control groups needs `iops` or `throughput`")
+        if self.enforcement == "dry":
+            raise ValueError("`dry` is for rehearsals: `tierbench rehearse` needs no change here")
+        burst = self.burst
+        if burst and burst.iops and self.iops and burst.iops < self.iops:
+            raise ValueError("`burst.iops` is below `iops`: a burst is the higher of the two")
+        if burst and burst.throughput and self.throughput and burst.throughput < self.throughput:
+            raise ValueError("`burst.throughput` is below `throughput`: a burst is the higher")
+        return self
+
+    def build(self, name: str, title: str) -> Tier:
+        return Tier(
+            name=name,
+            title=title,
+            enforcement=self.enforcement,
+            iops=self.iops,
+            bytes_per_s=self.throughput,
+            read_latency_s=self.read_latency,
+            write_latency_s=self.write_latency,
+            burst=self.burst.build() if self.burst else None,
+            burst_time_scale=self.burst_time_scale,
+            io_unit_bytes=self.io_unit,
+            path=self.path,
+            paths=self.paths,
+            allow_root_disk=self.allow_root_disk,
+            price=Price(**self.price.model_dump()) if self.price else None,
+            source=self.source,
+            as_of=self.as_of,
+            notes=self.notes,
+        )
+
+
+class NodeYaml(_Strict):
+    cpus: Annotated[float, Field(gt=0)]
+    memory: Annotated[Bytes, Field(ge=MIN_MEMORY_BYTES)]
+    disk: Annotated[Bytes, Field(ge=MIN_DISK_BYTES)]
+
+    def build(self) -> NodeSize:
+        return NodeSize(cpus=self.cpus, memory_bytes=self.memory, disk_bytes=self.disk)
+
+
+class ClusterYaml(_Strict):
+    database: str = "auto"
+    version: Text | None = None
+    nodes: Positive | None = None  # others' cluster: as many as it has hosts
+    replication_factor: Positive
+    port: Annotated[int, Field(gt=0, lt=65536)] | None = None
+    vm: str | None = None
+    node: Mapping[str, NodeYaml] = {}  # others' cluster: may be unknown
+    settings: Mapping[str, Text] = {}
+    existing: Mapping[str, Text] = {}
+    node_of: Mapping[str, Mapping[str, NodeYaml]] = {}
+
+    @model_validator(mode="after")
+    def _whole(self) -> ClusterYaml:
+        if bool(self.existing) != (self.database == "existing"):
+            raise ValueError("`existing` and `database: existing` belong together")
+        if self.existing and self.nodes and self.nodes < self.hosts:
+            raise ValueError(f"`nodes` is {self.nodes}, with {self.hosts} hosts: leave it out")
+        if self.replication_factor > (self.nodes or self.hosts or self.replication_factor):
+            raise ValueError("`replication_factor` is above `nodes`: a replica needs its own node")
+        return self
+
+    @property
+    def hosts(self) -> int:
+        return len(self.existing.get("hosts", "").replace(",", " ").split())
+
+    def build(self, scale: str) -> ClusterSpec:
+        return ClusterSpec(
+            database=self.database,
+            version=self.version,
+            nodes=self.nodes or max(1, self.hosts),
+            replication_factor=self.replication_factor,
+            port=self.port,
+            vm=self.vm,
+            node=self.node[scale].build() if self.node else None,
+            settings={
+                **self.settings,
+                **{f"existing.{key}": value for key, value in self.existing.items()},
+            },
+            node_of={
+                database: scales[scale].build()
+                for database, scales in self.node_of.items()
+                if scale in scales
+            },
+        )
+
+
+class NamedTierYaml(_Strict):
+    """A profile whose tier names a catalog row; `tier_catalog` reads the row."""
+
+    question: str
+    title: str = ""  # the row's own
+    tier: Any
+    cluster: ClusterYaml
+
+
+class ProfileYaml(NamedTierYaml):
+    title: str
+    tier: TierYaml
+
+
+class ScaleYaml(_Strict):
+    dataset: Mapping[str, Parameter]
+    threads: Positive
+    loader_threads: Positive = 2
+    warmup: Seconds
+    measure: Annotated[Seconds, Field(gt=0)]
+    options: Mapping[str, Parameter] = {}
+
+
+class WorkloadYaml(_Strict):
+    title: str
+    generator: str
+    script: str
+    dataset: str
+    database: Literal["none"] | None = None
+    statements_per_transaction: Positive | None = None
+    options: Mapping[str, Parameter] = {}
+    scales: Annotated[Mapping[str, ScaleYaml], Field(min_length=1)]

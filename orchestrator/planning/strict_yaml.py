@@ -1,0 +1,131 @@
+"""YAML text → checked records: a key given twice, an unknown key and a wrong value are refused.
+
+All mistakes of a file come at once, each with its path, because a misspelt limit would silently be
+no limit. Any text gives either a mapping or a UsageError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from orchestrator.errors import Mistake, UsageError
+from orchestrator.units import MOST, short
+
+_Record = TypeVar("_Record", bound=BaseModel)
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses what PyYAML takes silently: two equal keys, days and numbers that are none. Each
+    becomes a mistake at its place."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            made = super().construct_object(node, deep)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            kind = node.tag.rpartition(":")[2]
+            raise _at(node, f"this is no {kind}: {short(node.value)}") from error
+        if isinstance(made, (int, float)) and not abs(made) < MOST:  # .nan is not below it either
+            raise _at(node, f"nothing here has such a number: {short(node.value)}")
+        return made
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise _at(key_node, "a list or a mapping cannot be a key")
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                raise _at(key_node, f"the key {short(key)} stands twice")
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def _point(where: str, mark: yaml.Mark) -> str:
+    return f"{where}:{mark.line + 1}:{mark.column + 1}"
+
+
+def _at(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+
+
+def parse(where: str, text: str) -> dict[str, Any]:
+    """Parses `text` (of the file `where`) into a mapping. Raises UsageError."""
+    try:
+        loader = _Loader(text)
+    except yaml.YAMLError as error:  # a character that no YAML may hold has no mark
+        raise refused([Mistake(where, str(error).splitlines()[0])]) from error
+    try:
+        node = loader.get_single_node()
+        # All at once (deep): what holds itself is refused then, and not left for later.
+        content = None if node is None else loader.construct_object(node, deep=True)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or loader.get_mark()
+        raise refused([Mistake(_point(where, mark), str(error.problem))]) from error
+    except RecursionError as error:
+        raise refused([Mistake(where, "lists or mappings are nested too deeply")]) from error
+    except (ValueError, OverflowError) as error:
+        problem = "an escape that stands for no character"
+        raise refused([Mistake(_point(where, loader.get_mark()), problem)]) from error
+    if not isinstance(content, dict):
+        raise refused([Mistake(where, "expected a mapping of keys to values")])
+    return content
+
+
+def validate(record: type[_Record], where: str, content: object, context: object = None) -> _Record:
+    """Makes a `record` of `content`. Raises UsageError with every mistake, each with its path."""
+    try:
+        return record.model_validate(content, context=context)
+    except ValidationError as error:
+        raise refused(
+            [Mistake(_place(where, one["loc"]), _say(one)) for one in error.errors()]
+        ) from error
+
+
+def refused(mistakes: Iterable[Mistake], advice: str = "") -> UsageError:
+    """Makes one error of all mistakes."""
+    found = tuple(mistakes)
+    count = "one mistake" if len(found) == 1 else f"{len(found)} mistakes"
+    advice = advice or "correct them; `tierbench list` and `tierbench tiers` show what there is"
+    return UsageError(f"{count} found; nothing was started", advice=advice, mistakes=found)
+
+
+@contextmanager
+def collecting(mistakes: list[Mistake]) -> Iterator[None]:
+    """Adds the mistakes of a UsageError raised inside to the list instead of passing it on."""
+    try:
+        yield
+    except UsageError as error:
+        mistakes.extend(error.mistakes or (Mistake("", error.what),))
+
+
+def raise_all(mistakes: list[Mistake]) -> None:
+    """Raises one UsageError for all collected mistakes, if there are any."""
+    if mistakes:
+        raise refused(mistakes)
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    """Makes the message for an unknown name."""
+    return f"unknown {kind} {name!r}; known: {', '.join(sorted(known)) or 'none'}"
+
+
+def _place(where: str, location: tuple[int | str, ...]) -> str:
+    path = ".".join(str(part) for part in location)
+    if where.endswith(": "):  # a file, not a key in it
+        return f"{where}{path or '(the whole file)'}"
+    return f"{where}.{path}" if path else where
+
+
+def _say(one: Mapping[str, Any]) -> str:
+    if one["type"] == "extra_forbidden":
+        return "unknown key"
+    if one["type"] == "missing":
+        return "this key is missing"
+    text = str(one["msg"]).removeprefix("Value error, ")
+    given = "" if isinstance(one["input"], Mapping) else f" (given: {short(one['input'])})"
+    return text if "got" in text else f"{text}{given}"

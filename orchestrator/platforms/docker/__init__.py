@@ -1,0 +1,1 @@
+"""A Docker engine, through docker-py: the only folder that imports it."""

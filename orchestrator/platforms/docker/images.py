@@ -1,0 +1,68 @@
+"""Images of the engine: looked up, built, imported, pulled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from docker.errors import APIError, DockerException, ImageNotFound
+
+from docker import DockerClient
+from orchestrator.errors import RunError
+from orchestrator.platforms.docker.errors import engine_errors
+from orchestrator.platforms.docker.patience import patiently
+from orchestrator.powers import Clock
+
+
+class Images:
+    """The image half of the engine; `DockerPlatform` is the whole."""
+
+    _client: DockerClient
+    _clock: Clock
+
+    def image_present(self, tag: str) -> bool:
+        with engine_errors(f"looking for image {tag}"):
+            try:
+                patiently(lambda: self._client.images.get(tag), self._clock)
+            except ImageNotFound:
+                return False
+        return True
+
+    def image_id(self, tag: str) -> str | None:
+        with engine_errors(f"looking for image {tag}"):
+            try:
+                return str(self._client.images.get(tag).id)
+            except ImageNotFound:
+                return None
+
+    def engine_id(self) -> str | None:
+        with engine_errors("asking the engine who it is"):
+            return self._client.info().get("ID") or None
+
+    def ways_to_get(self, tag: str) -> str:
+        return (
+            f"`docker pull {tag}`, or, on a machine that can, `docker save` it and bring it with "
+            "`docker load`"
+        )
+
+    def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
+        lines: list[str] = []
+        with engine_errors(f"building {tag}"):
+            stream = self._client.api.build(path=folder, tag=tag, rm=True, decode=True)
+            for entry in stream:
+                text = str(entry.get("stream") or entry.get("error") or "").rstrip()
+                if text:
+                    lines.append(text)
+                    on_line(text)
+                if "error" in entry:
+                    raise RunError(f"building {tag} failed", evidence="\n".join(lines[-30:]))
+
+    def import_image(self, tarball: str, repository: str, tag: str) -> None:
+        with engine_errors(f"importing {repository}:{tag}"):
+            self._client.api.import_image_from_file(tarball, repository=repository, tag=tag)
+
+    def pull(self, tag: str) -> bool:
+        try:
+            patiently(lambda: self._client.images.pull(tag), self._clock)
+        except (APIError, DockerException, OSError):
+            return False
+        return True

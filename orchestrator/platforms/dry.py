@@ -1,0 +1,33 @@
+"""The do-nothing platform: nothing is ever started on it (for rehearsals)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.powers import Machine, Network
+
+
+class DryPlatform:
+    """As much of a platform as parts ask for that start no container."""
+
+    name: str = "dry"
+
+    def machines(self) -> tuple[Machine, ...]:
+        return (LocalMachine(),)
+
+    @contextmanager
+    def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
+        """Names that are reserved for documentation."""
+        names = tuple(f"node-{number}.example" for number in range(1, nodes + 1))
+        yield Network(name, tuple(addresses) or names)
+
+    def logs(self, container: str, tail: int | None = None) -> str:
+        return ""
+
+    def answers(self) -> bool:
+        return True
+
+    def sweep(self) -> tuple[str, ...]:
+        return ()

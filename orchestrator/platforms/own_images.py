@@ -1,0 +1,45 @@
+"""Our container images: named by the content of their folder, so that "present" means "up to date".
+
+`<FOLDER>/<name>/` is built as `tierbench/<name>:<hash of its files>`, FROM debian:trixie-slim.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from orchestrator.errors import UnavailableError
+from orchestrator.powers import Platform
+
+BASE_REPOSITORY, BASE_TAG = "debian", "trixie-slim"
+BASE = f"{BASE_REPOSITORY}:{BASE_TAG}"
+FOLDER = "docker"
+OURS = ("disk", "client", "postgres")
+
+
+def content_hash(folder: Path) -> str:
+    """Twelve hexadecimal digits over names and contents of all files below `folder`."""
+    digest = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def folder(root: Path, name: str) -> Path:
+    """What an image of ours is built from, in the project folder `root`."""
+    return root / FOLDER / name
+
+
+def tag(root: Path, name: str) -> str:
+    """An image of ours as its folder is now."""
+    return f"tierbench/{name}:{content_hash(folder(root, name))}"
+
+
+def need(root: Path, name: str, platform: Platform) -> str:
+    """The tag of an image of ours that must be there. UnavailableError says how to get it."""
+    wanted = tag(root, name)
+    if not platform.image_present(wanted):
+        raise UnavailableError(
+            f"the image {wanted} is not here", advice="run `make setup`: it builds our images"
+        )
+    return wanted

@@ -1,0 +1,1 @@
+"""A plan becomes records: the only part that starts anything."""

@@ -1,0 +1,109 @@
+"""What the steps of one run share: the plan, the run's own parts, its folder, and its draft."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from orchestrator.model import (
+    Doubt,
+    Gate,
+    Node,
+    Outcome,
+    Phase,
+    PhaseName,
+    Plan,
+    Profile,
+    Run,
+    Workload,
+)
+from orchestrator.parts import Database, LoadGenerator, Parts, Result
+from orchestrator.planning.plan import as_used
+from orchestrator.powers import World
+from orchestrator.run.gates import Gates
+from orchestrator.run.telemetry import Readings
+from orchestrator.system import store
+
+T = TypeVar("T")
+
+
+@dataclass
+class Draft:
+    """What is known of a run so far; becomes its Record whatever happens.
+
+    `trouble`: what was raised, also where the run is done and only its taking down failed.
+    """
+
+    outcome: Outcome = "interrupted"
+    failure: str | None = "stopped before the run ended"
+    trouble: Exception | None = None
+    phases: list[Phase] = field(default_factory=list)
+    nodes: tuple[Node, ...] = ()
+    gate: Gate | None = None
+    result: Result | None = None
+    readings: Readings | None = None
+    facts: dict[str, Any] | None = None
+    doubts: list[Doubt] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """One run. `campaign` is the folder of all runs; the scope of `world` is the run's own."""
+
+    plan: Plan
+    run: Run
+    parts: Parts
+    gates: Gates
+    campaign: Path
+    world: World
+    draft: Draft
+
+    @cached_property
+    def folder(self) -> Path:
+        """The run's own folder, with its `raw/` made."""
+        return store.run_folder(self.campaign, self.run)
+
+    @property
+    def raw(self) -> Path:
+        return self.folder / "raw"
+
+    @property
+    def workload(self) -> Workload:
+        return self.plan.workload(self.run.workload)
+
+    @property
+    def profile(self) -> Profile:
+        return as_used(self.plan.profile(self.run.profile), self.workload)
+
+    @property
+    def database(self) -> Database:
+        return self.parts.databases[self.profile.cluster.database]
+
+    @property
+    def generator(self) -> LoadGenerator:
+        return self.parts.load_generators[self.workload.generator]
+
+    @contextmanager
+    def phase(self, name: PhaseName) -> Iterator[None]:
+        """Notes when the block began and ended; steps of one name in a row are one phase."""
+        start_s = self.world.clock.now()
+        try:
+            yield
+        finally:
+            phases, end_s = self.draft.phases, self.world.clock.now()
+            if phases and phases[-1].name == name:
+                phases[-1] = replace(phases[-1], end_s=end_s)
+            else:
+                phases.append(Phase(name, start_s, end_s))
+
+    @contextmanager
+    def preparing(self, bracket: AbstractContextManager[T]) -> Iterator[T]:
+        """`bracket`, the time of entering it counted to the phase "prepare"."""
+        with ExitStack() as up:
+            with self.phase("prepare"):
+                entered = up.enter_context(bracket)
+            yield entered

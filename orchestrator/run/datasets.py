@@ -1,0 +1,202 @@
+"""Loaded data sets, kept as snapshots: loaded once without any limit, then copied for each run.
+
+A copy of the disks of all nodes, taken after a clean stop, is a copy of the data set. So every
+run of every tier starts from the same bytes, and repetitions do not drift as tables grow.
+A data set is complete when its `dataset.json` is there; it is written last.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import UnavailableError
+from orchestrator.model import ClusterSpec, NodeSize, Plan, Profile, Workload
+from orchestrator.parts import Parts, Restorable, TakesSpace, TierMechanism
+from orchestrator.planning import disk_matrix
+from orchestrator.powers import World
+from orchestrator.system import store
+from orchestrator.units import format_bytes
+
+_LOADING_MEMORY_BYTES = 3 * 2**30
+# What an empty XFS takes of a sparse file: 91 MiB of one of 250 GB, most of it its log.
+_FILE_SYSTEM_BYTES = 128 * 2**20
+
+
+def ensure(
+    profile: Profile, workload: Workload, seed: int, parts: Parts, world: World
+) -> tuple[Path, ...] | None:
+    """Snapshots of the loaded data set, one per node; loaded now if they are not kept yet.
+
+    None where the tier or the database cannot start from a copy: then the run loads by itself.
+    """
+    mechanism = parts.tiers[profile.tier.enforcement]
+    database = parts.databases[profile.cluster.database]
+    if not isinstance(mechanism, Restorable) or not mechanism.restores(profile.tier):
+        return None
+    if not database.restores(profile.cluster):
+        return None
+    identity = _identity(profile.cluster, workload, seed, parts, world)
+    key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+    folder = world.cache / "datasets" / key
+    if "addresses" not in _kept(folder):
+        _load(folder, identity, profile.cluster, workload, mechanism, parts, world)
+    return _snapshots(folder, profile.cluster.nodes)
+
+
+def _snapshots(folder: Path, nodes: int) -> tuple[Path, ...]:
+    """One per node, in the order of the nodes: sorted by name, node-10 would be the second."""
+    return tuple(folder / f"node-{number}.img" for number in range(1, nodes + 1))
+
+
+def addresses_of(snapshots: Sequence[Path] | None) -> tuple[str, ...]:
+    """Those of the nodes when a kept data set was loaded: some databases start on no others."""
+    return tuple(_kept(snapshots[0].parent)["addresses"]) if snapshots else ()
+
+
+def _kept(folder: Path) -> dict[str, Any]:
+    """What was written last of a data set. Empty where it is not whole; one without `addresses`
+    (tierbench once kept the network's prefix) is loaded anew."""
+    file = folder / "dataset.json"
+    return dict(json.loads(file.read_text())) if file.is_file() else {}
+
+
+def _identity(
+    spec: ClusterSpec, workload: Workload, seed: int, parts: Parts, world: World
+) -> dict[str, Any]:
+    """Everything that decides the bytes on the disks."""
+    return {
+        "family": workload.dataset.family,
+        "parameters": dict(workload.dataset.parameters),
+        "loader": parts.load_generators[workload.generator].loader_version(workload, world),
+        "database": spec.database,
+        "image": parts.databases[spec.database].image(spec, world),
+        "nodes": spec.nodes,
+        "replication_factor": spec.replication_factor,
+        "disk_bytes": spec.size.disk_bytes,
+        "settings": dict(spec.settings),
+        "seed": seed,
+    }
+
+
+def _load(
+    folder: Path,
+    identity: Mapping[str, Any],
+    spec: ClusterSpec,
+    workload: Workload,
+    mechanism: Restorable,
+    parts: Parts,
+    world: World,
+) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    database = parts.databases[spec.database]
+    generator = parts.load_generators[workload.generator]
+    snapshots = _snapshots(folder, spec.nodes)
+    started_s = world.clock.monotonic()
+    try:
+        with ExitStack() as up:
+            sizes = [spec.size.disk_bytes] * spec.nodes
+            volumes = up.enter_context(mechanism.loading(sizes, snapshots, world))
+            network = up.enter_context(world.platform.network(f"{world.scope}-load", spec.nodes))
+            world.progress.step(f"loading {workload.dataset.family}: starting {database.name}")
+            cluster = up.enter_context(
+                database.running(_roomy(spec, world), volumes, network, world)
+            )
+            client = up.enter_context(generator.client(network.name, folder, world))
+            world.progress.step(f"loading {workload.dataset.family} (once; later runs copy it)")
+            generator.load(workload, cluster, client, world)
+            database.settle(cluster, world)
+            facts = database.facts(cluster, world).recorded()
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    took_s = world.clock.monotonic() - started_s
+    content = {
+        **identity,
+        "addresses": network.addresses,
+        "loaded_s": world.clock.now(),
+        "took_s": took_s,
+        "facts": facts,
+    }
+    store.write_json(folder / "dataset.json", content)
+    world.progress.note(
+        f"loaded {workload.dataset.family} {dict(workload.dataset.parameters)} "
+        f"in {took_s:.0f} s; kept for later runs"
+    )
+
+
+def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:
+    """Loading is not measured: it may have more memory and CPU than the measured node."""
+    node = NodeSize(
+        cpus=max(spec.size.cpus, float(world.machine.facts().cpus)),
+        memory_bytes=max(spec.size.memory_bytes, _LOADING_MEMORY_BYTES // spec.nodes),
+        disk_bytes=spec.size.disk_bytes,
+    )
+    return replace(spec, node=node, port=None)
+
+
+def check_space(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) -> None:
+    """UnavailableError where the disks of one run could not even hold the data they are sized for,
+    or this machine has less memory than its nodes are given. Others' clusters need neither here.
+
+    A disk's nominal size is an upper bound: a data set uses roughly what its disk is sized for.
+    """
+    for profile in plan.profiles:
+        mechanism = tiers[profile.tier.enforcement]
+        if not isinstance(mechanism, TakesSpace):
+            continue
+        for workload in plan.workloads:
+            _check_disks(profile, workload, mechanism, world)
+            if workload.database is None:
+                _check_memory(profile, world)
+
+
+def _check_disks(profile: Profile, workload: Workload, mechanism: TakesSpace, world: World) -> None:
+    nodes, each_bytes = profile.cluster.nodes, profile.cluster.size.disk_bytes
+    what = f"the disks of {nodes} nodes"
+    if workload.database is not None:  # one disk with one file, however large the disk
+        nodes, each_bytes = 1, disk_matrix.file_bytes(workload) + _FILE_SYSTEM_BYTES
+        what = f"the file of {workload.name}"
+    for place, copies in mechanism.places(profile.tier, nodes, world).items():
+        wanted = copies * each_bytes
+        try:
+            free = world.machine.free_bytes(str(place))
+        except OSError:
+            continue  # it cannot be seen from here
+        if wanted > free:
+            raise UnavailableError(
+                f"{profile.name} needs {format_bytes(wanted)} for {what}; {place} has "
+                f"{format_bytes(free)} free",
+                advice="take a smaller SCALE or fewer NODES, or put the cache elsewhere "
+                "(TIERBENCH_CACHE)",
+            )
+
+
+def _check_memory(profile: Profile, world: World) -> None:
+    cluster, installed = profile.cluster, world.machine.facts().memory_bytes
+    memory = cluster.nodes * cluster.size.memory_bytes
+    if 0 < installed < memory:
+        raise UnavailableError(
+            f"{profile.name} needs {format_bytes(memory)} of memory for {cluster.nodes} nodes; "
+            f"this machine has {format_bytes(installed)}",
+            advice="take a smaller SCALE or fewer NODES",
+        )
+
+
+def forget(cache: Path) -> tuple[str, ...]:
+    """Removes all kept data sets and what a killed run left of its disks; one line each."""
+    removed = []
+    for folder in (cache / "datasets", cache / "disks", cache / "gates"):
+        if folder.is_dir():
+            files = (file for file in folder.rglob("*") if file.is_file())
+            size = sum(file.stat().st_blocks * 512 for file in files)  # snapshots are sparse
+            shutil.rmtree(folder)
+            removed.append(f"{folder} ({format_bytes(size)})")
+    return tuple(removed)

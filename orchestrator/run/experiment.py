@@ -1,0 +1,153 @@
+"""The flow: a plan becomes runs, runs leave records. No part's name occurs here.
+
+`execute` does, in this order:
+ 1. remove what an earlier, killed campaign left behind
+ 2. check everything that could fail late: databases, generators, tiers, space; nothing starts
+ 3. write plan and fingerprint
+ 4. for each run, nested so that each thing is taken down in reverse order whatever happens:
+    the data set loaded (once, then copied) → the tier's disks, which passed their gate → the
+    database cluster → the client → warm-up → measured window, sampled all the while
+ 5. read what was measured and write the run's record, then take everything down
+
+A run that fails, of whatever error, is recorded as failed (`recording`) and the plan goes on
+(`setbacks` says how far); an interrupt is recorded and passed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from orchestrator.model import Cluster, Node, Plan
+from orchestrator.parts import Disks, Parts
+from orchestrator.planning.plan import TimeLeft
+from orchestrator.powers import World
+from orchestrator.run import checks, datasets, recording
+from orchestrator.run.context import Draft, RunContext
+from orchestrator.run.gates import Gates, require_passed
+from orchestrator.run.setbacks import ClockWatch, Setbacks
+from orchestrator.run.telemetry import sampling, watched
+from orchestrator.system import store
+from orchestrator.tiers.common import host_load
+
+
+def execute(
+    plan: Plan, parts: Parts, world: World, results: Path, fingerprint: Mapping[str, Any]
+) -> Path:
+    """Carries out `plan`; returns the campaign's folder. Raises what stops the whole campaign."""
+    for line in world.platform.sweep():
+        world.progress.note(f"removed a leftover: {line}")
+    checks.check(plan, parts, world)
+    campaign = store.create(results, plan, fingerprint, world.clock.now())
+    gates, left = Gates(parts.tiers, world), TimeLeft(plan)
+    setbacks = Setbacks(plan, campaign, world)
+    for run in plan.runs:
+        world.progress.run(run.slug, run.number, len(plan.runs), left.before(run))
+        started_s = world.clock.monotonic()
+        own = replace(world, scope=f"{world.scope}-{run.number}")
+        draft = Draft(doubts=setbacks.doubts(run))
+        here = RunContext(plan, run, parts, gates, campaign, own, draft)
+        with recording.recorded(here):
+            carry_out(here)
+        left.took(run, world.clock.monotonic() - started_s)
+        setbacks.after(run, draft.failure, draft.trouble)
+    return campaign
+
+
+def carry_out(here: RunContext) -> None:
+    """One run: steps 4 and 5."""
+    snapshots = _data_set(here)
+    _require_honest_disks(here)
+    with (
+        _disks(here, snapshots) as disks,
+        _cluster(here, disks, snapshots) as cluster,
+        here.preparing(here.generator.client(cluster.network, here.raw, here.world)) as client,
+        _sampled(here, disks, cluster, client),
+    ):
+        if snapshots is None:
+            _load(here, cluster, client)
+        _warm(here, cluster)
+        _measure(here, disks, cluster, client)
+        recording.done(here)
+
+
+def _data_set(here: RunContext) -> Sequence[Path] | None:
+    """Snapshots of the loaded data set; None where the run must load by itself."""
+    with here.phase("load"):
+        return datasets.ensure(here.profile, here.workload, here.plan.seed, here.parts, here.world)
+
+
+def _require_honest_disks(here: RunContext) -> None:
+    with here.phase("prepare"):
+        here.draft.gate = here.gates.of(here.profile.tier)
+        require_passed(here.draft.gate)
+
+
+@contextmanager
+def _disks(here: RunContext, snapshots: Sequence[Path] | None) -> Iterator[Disks]:
+    tier, spec = here.profile.tier, here.profile.cluster
+    here.world.progress.step(f"attaching {tier.title}")
+    sizes = [spec.node.disk_bytes] * spec.nodes if spec.node else []  # others' are not attached
+    mechanism = here.parts.tiers[tier.enforcement]
+    with here.preparing(mechanism.attached(tier, sizes, snapshots, here.world)) as disks:
+        yield disks
+
+
+@contextmanager
+def _cluster(here: RunContext, disks: Disks, snapshots: Sequence[Path] | None) -> Iterator[Cluster]:
+    spec, world = here.profile.cluster, here.world
+    wanted = datasets.addresses_of(snapshots)
+    with here.preparing(world.platform.network(world.scope, spec.nodes, wanted)) as network:
+        if wanted and wanted != network.addresses:
+            world.progress.warn(
+                f"the data set's own addresses {', '.join(wanted)} are taken; "
+                f"{', '.join(network.addresses)} are used"
+            )
+        world.progress.step(f"starting {here.database.name}, {spec.nodes} node(s)")
+        starting = here.database.running(spec, disks.volumes, network, world)
+        with here.preparing(starting) as cluster, recording.logs_kept(cluster, here):
+            yield cluster
+
+
+@contextmanager
+def _sampled(here: RunContext, disks: Disks, cluster: Cluster, client: Node) -> Iterator[None]:
+    here.draft.nodes = watched(cluster, disks, client, here.world.machine)
+    clock, collectors = here.world.clock, here.parts.collectors
+    with sampling(here.draft.nodes, collectors, clock) as here.draft.readings:
+        yield
+
+
+def _load(here: RunContext, cluster: Cluster, client: Node) -> None:
+    with here.phase("load"):
+        here.world.progress.step(f"loading {here.workload.dataset.family}")
+        here.generator.load(here.workload, cluster, client, here.world)
+        here.database.settle(cluster, here.world)
+
+
+def _warm(here: RunContext, cluster: Cluster) -> None:
+    with here.phase("prepare"):
+        here.world.progress.step("warming the cache")
+        here.database.warm(cluster, here.world)
+        here.database.begin_measuring(cluster, here.world)
+
+
+def _measure(here: RunContext, disks: Disks, cluster: Cluster, client: Node) -> None:
+    draft, world, workload = here.draft, here.world, here.workload
+    before = here.database.facts(cluster, world).recorded()
+    world.progress.step("warm-up, then measuring", workload.warmup_s + workload.measure_s)
+    watch = ClockWatch(world.clock)
+    with host_load.watched(disks.volumes, world) as served:
+        warmup, measure = here.generator.run(workload, cluster, client, here.raw, world)
+    draft.doubts += watch.doubts(here.run)
+    draft.phases += [warmup, measure]
+    draft.facts = {
+        "tier": dict(disks.facts),
+        "disks": served,
+        "database_before": before,
+        "database": here.database.facts(cluster, world).recorded(),
+        "checked": dict(here.generator.verify(workload, cluster, world)),
+    }
+    draft.result = here.generator.read(workload, here.raw, measure.start_s, measure.end_s)

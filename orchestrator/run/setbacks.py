@@ -1,0 +1,124 @@
+"""After a run that failed: whether and when the campaign goes on, and what is then doubted.
+
+A hiccup costs one run. Before the next begins the engine must answer again, and what the last one
+left is removed. The same cause three times in a row is no hiccup: the campaign ends.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from orchestrator.errors import RunError, UnavailableError
+from orchestrator.model import Doubt, Plan, Run
+from orchestrator.powers import Clock, World
+from orchestrator.system.clock import wait_until
+from orchestrator.units import format_seconds
+
+IN_A_ROW = 3
+ENGINE_BACK_S = 300.0
+# A clock that is slewed, not set, runs off by at most 500 parts in a million (adjtimex(2)).
+CLOCK_STEP_S, CLOCK_SLEW = 0.5, 0.0005
+
+
+class Setbacks:
+    """What went wrong in the runs so far."""
+
+    def __init__(self, plan: Plan, folder: Path, world: World) -> None:
+        self._plan, self._folder, self._world = plan, folder, world
+        self._row: list[tuple[Run, str]] = []  # failed runs in a row, each with its cause
+        self._left: RunError | None = None
+
+    def doubts(self, run: Run) -> list[Doubt]:
+        """What must be said of a run that begins now."""
+        if self._left is None:
+            return []
+        what = "what an earlier run left could not be removed and may have disturbed"
+        return [Doubt("leftovers", f"{what}: {self._left.what}", self._left.advice, run.number)]
+
+    def after(self, run: Run, failure: str | None, trouble: Exception | None) -> None:
+        """Makes ready for the next run. `failure` is why `run` failed, None where it is done;
+        `trouble` what was raised, also where only the taking down failed.
+
+        UnavailableError where the engine stays away; that or RunError where there were three runs
+        with one cause.
+        """
+        if failure is None:
+            self._row.clear()
+        else:
+            self._count(run, failure)
+        if trouble is not None:
+            self._stop_where_it_is_always_the_same(failure, trouble)
+        is_last = run.number == len(self._plan.runs)
+        if not is_last and (trouble is not None or self._left is not None):
+            self._clean_up()
+
+    def _count(self, run: Run, failure: str) -> None:
+        cause = re.sub(r"\d+(\.\d+)?", "#", failure)  # names of containers, times, sizes
+        if self._row and self._row[-1][1] != cause:
+            self._row.clear()
+        self._row.append((run, cause))
+
+    def _stop_where_it_is_always_the_same(self, failure: str | None, trouble: Exception) -> None:
+        if len(self._row) < IN_A_ROW:
+            return
+        last = self._row[-1][0]
+        failed = {run.workload for run, _ in self._row}
+        planned = {run.workload for run in self._plan.runs[last.number :]}
+        # The runs of one workload on all tiers stand in a row: it must not cost the others theirs.
+        if len(failed) == 1 and planned - failed:
+            return
+        kind = UnavailableError if isinstance(trouble, UnavailableError) else RunError
+        raise kind(
+            f"three runs in a row failed for the same cause, so the campaign ends after run "
+            f"{last.number} of {len(self._plan.runs)}: {failure}",
+            advice="mend that and run again; finished runs are kept: "
+            f"`tierbench analyze {self._folder}`",
+            evidence=getattr(trouble, "evidence", ""),
+        ) from trouble
+
+    def _clean_up(self) -> None:
+        world = self._world
+        if not wait_until(
+            world.platform.answers, deadline_s=ENGINE_BACK_S, clock=world.clock, every_s=2.0
+        ):
+            raise UnavailableError(
+                f"the container engine did not come back within {format_seconds(ENGINE_BACK_S)}",
+                advice="start it (`make setup` does, as root on Debian); finished runs are kept: "
+                f"`tierbench analyze {self._folder}`",
+            )
+        try:
+            for line in world.platform.sweep():
+                world.progress.note(f"removed a leftover: {line}")
+            self._left = None
+        except RunError as error:
+            self._left = error
+            world.progress.warn(error.what)
+
+
+class ClockWatch:
+    """Whether the time of day passed as time did: a window is cut by the time of day."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._began = clock.now(), clock.monotonic()
+
+    def doubts(self, run: Run) -> list[Doubt]:
+        """Of the time since the watch was made."""
+        day_s, passed_s = (
+            self._clock.now() - self._began[0],
+            self._clock.monotonic() - self._began[1],
+        )
+        off_s = day_s - passed_s
+        if abs(off_s) <= CLOCK_STEP_S + CLOCK_SLEW * passed_s:
+            return []
+        way = "forward (or this machine slept)" if off_s > 0 else "back"
+        return [
+            Doubt(
+                "clock set",
+                f"while this was measured the clock went {way} by {format_seconds(abs(off_s))}: "
+                "the window and the rates in it may be wrong",
+                "repeat the run, with the clock set before the start and the machine kept awake",
+                run.number,
+            )
+        ]

@@ -1,0 +1,1 @@
+"""The outside world without containers: one power each."""

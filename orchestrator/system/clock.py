@@ -1,0 +1,55 @@
+"""Time: the only module that reads a clock or sleeps, and the only bounded wait."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from orchestrator.powers import Clock
+
+
+class SystemClock:
+    """The machine's clock. Wall time for records, monotonic time for durations."""
+
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+class MadeUpClock:
+    """Time that passes only when somebody sleeps: for rehearsals and tests."""
+
+    def __init__(self, start_s: float) -> None:
+        self.time_s = start_s
+
+    def now(self) -> float:
+        return self.time_s
+
+    def monotonic(self) -> float:
+        return self.time_s
+
+    def sleep(self, seconds: float) -> None:
+        self.time_s += seconds
+
+
+def wait_until(
+    ready: Callable[[], bool], *, deadline_s: float, clock: Clock, every_s: float = 0.1
+) -> bool:
+    """Polls `ready` until it is true or `deadline_s` seconds have passed; returns which."""
+    end = clock.monotonic() + deadline_s
+    while not ready():
+        if clock.monotonic() >= end:
+            return False
+        clock.sleep(every_s)
+    return True
+
+
+def stamp(unix_s: float) -> str:
+    """`20261121T013005Z`: sorts by time and is a legal folder name anywhere."""
+    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y%m%dT%H%M%SZ")

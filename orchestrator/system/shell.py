@@ -1,0 +1,59 @@
+"""Processes on this machine: the only module that starts one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from orchestrator.errors import RunError, UnavailableError
+from orchestrator.powers import Completed
+
+
+class SystemShell:
+    """Runs a command to its end, within a deadline."""
+
+    def run(
+        self, argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None
+    ) -> Completed:
+        started = time.monotonic()
+        try:
+            done = subprocess.run(
+                list(argv),
+                capture_output=True,
+                text=True,
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+                timeout=timeout_s,
+                env={**os.environ, **(env or {})},
+                check=False,
+            )
+        except FileNotFoundError as error:
+            raise UnavailableError(f"the command {argv[0]} is not installed") from error
+        except subprocess.TimeoutExpired as error:
+            raise RunError(
+                f"{' '.join(argv)} did not end within {timeout_s:g} s",
+                evidence=str(error.stderr or ""),
+            ) from error
+        return Completed(
+            argv=tuple(argv),
+            exit_code=done.returncode,
+            out=done.stdout,
+            err=done.stderr,
+            duration_s=time.monotonic() - started,
+        )
+
+    def spawn(self, argv: Sequence[str], log: Path) -> None:
+        try:
+            with log.open("ab") as output:
+                subprocess.Popen(
+                    list(argv),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                )
+        except FileNotFoundError as error:
+            raise UnavailableError(f"the command {argv[0]} is not installed") from error

@@ -1,0 +1,109 @@
+"""SQL over PostgreSQL's protocol: one session and its rows. The only module that imports psycopg.
+
+PostgreSQL and YugabyteDB's YSQL both speak it, so what is asked of either stands with the database;
+here is only how to reach it, and what its errors become.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import psycopg
+from psycopg.rows import dict_row
+
+from orchestrator.errors import RunError
+from orchestrator.model import Endpoint
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a session goes, from this machine. `tls_root`: the authority that must have signed the
+    server's certificate; without one, TLS is used where it is offered."""
+
+    host: str
+    port: int
+    user: str
+    password: str = field(repr=False)
+    database: str
+    tls_root: str | None = None
+
+
+def local(endpoint: Endpoint) -> Address:
+    """The endpoint as this machine reaches it."""
+    return Address(
+        endpoint.local_host,
+        endpoint.local_port,
+        endpoint.user,
+        endpoint.password,
+        endpoint.database,
+    )
+
+
+class Session(Protocol):
+    def rows(self, sql: str) -> list[Row]:
+        """Runs one statement; its rows by column name. RunError with the server's own words."""
+
+    def copy(self, sql: str, text: str) -> None:
+        """`COPY … FROM STDIN` of `text`. RunError with the server's own words."""
+
+
+Connect = Callable[[Address, float], AbstractContextManager[Session]]
+
+
+class _Psycopg:
+    def __init__(self, connection: psycopg.Connection[Row], address: Address) -> None:
+        self._connection = connection
+        self._address = address
+
+    def rows(self, sql: str) -> list[Row]:
+        with _in_our_words(self._address):
+            cursor = self._connection.execute(sql.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def copy(self, sql: str, text: str) -> None:
+        with (
+            _in_our_words(self._address),
+            self._connection.cursor() as cursor,
+            cursor.copy(sql.encode()) as rows,
+        ):
+            rows.write(text)
+
+
+@contextmanager
+def session(address: Address, statement_timeout_s: float = 60.0) -> Iterator[Session]:
+    """A session in autocommit mode. RunError where the server cannot be reached, refuses a
+    statement, or takes longer for one than `statement_timeout_s`; 0: it may take any time."""
+    with (
+        _in_our_words(address),
+        psycopg.connect(
+            host=address.host,
+            port=address.port,
+            user=address.user,
+            password=address.password,
+            dbname=address.database,
+            application_name="tierbench",
+            connect_timeout=10,
+            options=f"-c statement_timeout={round(statement_timeout_s * 1000)}",
+            autocommit=True,
+            row_factory=dict_row,
+            sslmode="verify-ca" if address.tls_root else "prefer",
+            sslrootcert=address.tls_root,
+        ) as connection,
+    ):
+        yield _Psycopg(connection, address)
+
+
+@contextmanager
+def _in_our_words(address: Address) -> Iterator[None]:
+    try:
+        yield
+    except psycopg.Error as error:
+        raise RunError(
+            f"SQL at {address.host}:{address.port}: {' '.join(str(error).split())}",
+            advice="look at the database's log among the raw files of the run",
+        ) from error

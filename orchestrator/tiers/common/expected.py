@@ -1,0 +1,86 @@
+"""What a tier lets through: the lowest of its caps, and what the requests in flight can reach.
+
+One disk has several limits at once. 120 IOPS are 8.3 ms a request at depth 1 whatever its latency,
+6 MB/s are 1,465 requests of 4 KiB a second whatever its IOPS, and 128 requests in flight at 25 ms
+are 5,120 a second whatever both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from orchestrator.model import Tier
+from orchestrator.units import format_bytes_per_s, format_seconds
+
+Way = Literal["read", "write"]
+
+MAX_DEPTH = 128  # what a loop device queues
+_DEPTH_RESERVE = 4
+_ALIKE = 0.01
+_UNHURRIED = 0.5  # of the cap's rate: a lone request then never waits for the cap
+
+
+def latency_s(tier: Tier, way: Way) -> float | None:
+    """What is judged. On a real disk not what we only assume: its provider does not promise it."""
+    if tier.enforcement == "mounted" and way in tier.latency_assumed:
+        return None
+    return tier.read_latency_s if way == "read" else tier.write_latency_s
+
+
+def cap_per_s(tier: Tier, block_bytes: int) -> float | None:
+    """Requests of this size that the caps let through; None: there is no cap. An I/O beyond the
+    tier's unit counts as several."""
+    per_io = -(-block_bytes // tier.io_unit_bytes)
+    known = [tier.iops / per_io] if tier.iops else []
+    known += [tier.bytes_per_s / block_bytes] if tier.bytes_per_s else []
+    return min(known, default=None)
+
+
+def reach_per_s(tier: Tier, depth: int, read_share: float) -> float | None:
+    """Requests a second that `depth` in flight can make by Little's law; None: not known."""
+    shares: dict[Way, float] = {"read": read_share, "write": 1 - read_share}
+    used = [(share, latency_s(tier, way)) for way, share in shares.items() if share]
+    mean_s = sum(share * (one or 0.0) for share, one in used)
+    return depth / mean_s if mean_s and all(one is not None for _, one in used) else None
+
+
+def at_peak(tier: Tier) -> Tier | None:
+    """The tier while it has burst credit; None without burst."""
+    if tier.burst is None:
+        return None
+    return replace(
+        tier,
+        iops=tier.burst.iops or tier.iops,
+        bytes_per_s=tier.burst.bytes_per_s or tier.bytes_per_s,
+    )
+
+
+def depth(tier: Tier, block_bytes: int = 4096, least: int = 32) -> int:
+    """The queue depth that reaches the caps through the latency, with reserve."""
+    slowest_s = max(latency_s(tier, "read") or 0.0, latency_s(tier, "write") or 0.0)
+    needed = _DEPTH_RESERVE * (cap_per_s(tier, block_bytes) or 0.0) * slowest_s
+    return int(min(MAX_DEPTH, max(least, needed)))
+
+
+def pause_s(tier: Tier, block_bytes: int = 4096) -> float:
+    """Between single requests, so that the cap holds none of them up; 0 where the latency does."""
+    cap = cap_per_s(tier, block_bytes)
+    if cap is None:
+        return 0.0
+    needed_s = 1 / (_UNHURRIED * cap)
+    alone_s = min(latency_s(tier, "read") or 0.0, latency_s(tier, "write") or 0.0)
+    return 0.0 if alone_s >= needed_s else needed_s
+
+
+def bound_by_depth(tier: Tier, depth: int, read_share: float) -> str:
+    """In a few words: `128 in flight at 25 ms`."""
+    mean_s = depth / (reach_per_s(tier, depth, read_share) or 1.0)
+    return f"{depth} in flight at {format_seconds(mean_s)}"
+
+
+def bound_by_bytes(tier: Tier, block_bytes: int) -> str:
+    """In a few words, where bytes/s and not IOPS are the cap at this size; else an empty text."""
+    rate = tier.bytes_per_s
+    binds = tier.iops and rate and rate / block_bytes < (1 - _ALIKE) * tier.iops
+    return f"{format_bytes_per_s(rate)} bind" if rate and binds else ""

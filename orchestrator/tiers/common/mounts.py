@@ -1,0 +1,173 @@
+"""Which real disk is behind a path: mount, device, file system, caches, space.
+
+From /proc/self/mountinfo and /sys/dev/block (Documentation/filesystems/proc.rst §3.5,
+Documentation/ABI/stable/sysfs-block) of the machine that has the disk.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.powers import Machine
+
+_BLOCK = "/sys/class/block"
+_SECTOR_BYTES = 512
+
+
+@dataclass(frozen=True)
+class MountPoint:
+    """One line of mountinfo. `device` is major:minor; `subtree` what of the file system shows."""
+
+    path: str
+    device: str
+    subtree: str
+    kind: str
+    source: str
+    options: str
+    id: int
+
+
+@dataclass(frozen=True)
+class RealDisk:
+    """The disk under a path. `device` as in /proc/diskstats (may be a partition); `whole` the disk
+    that holds it, which is what a control group limits."""
+
+    path: Path
+    mount: MountPoint
+    device: str
+    whole: str
+    facts: dict[str, Any]
+
+    @property
+    def node(self) -> str:
+        return f"/dev/{self.device}"
+
+
+def find(path: Path, machine: Machine) -> RealDisk:
+    """UsageError where `path` is no directory, or is on no block device of the machine;
+    UnavailableError where that cannot be seen from here."""
+    if not path.is_absolute():
+        raise UsageError(f"`path` is {path}: give it in full, from /")
+    try:
+        found, mounts = machine.is_folder(str(path)), mount_points(machine)
+    except OSError as error:
+        raise UnavailableError(
+            f"which disk is behind {path} cannot be seen: {error}",
+            advice="start this program on the machine that has the disk",
+        ) from error
+    if not found:
+        raise UsageError(
+            f"{path} is not a directory",
+            advice="mount the disk there first, or correct `path` in the profile",
+        )
+    mount = holding(path, mounts, machine)
+    device = _device_name(mount, machine)
+    if device is None:
+        raise UsageError(
+            f"{path} is on {mount.kind}, which no disk of this machine stands behind",
+            advice="give a directory where a block device is mounted",
+        )
+    whole = _whole(device, machine)
+    return RealDisk(path, mount, device, whole, dict(_facts(mount, device, whole, machine)))
+
+
+def mount_points(machine: Machine) -> tuple[MountPoint, ...]:
+    """All that is mounted in our name space, in the order in which it was mounted."""
+    text = machine.read("/proc/self/mountinfo")
+    return tuple(_mount_point(line) for line in text.splitlines())
+
+
+def _mount_point(line: str) -> MountPoint:
+    left, _, right = line.partition(" - ")
+    number, _parent, device, subtree, path, options = left.split(" ")[:6]
+    kind, source, deep_options = [*right.split(" "), "", ""][:3]
+    return MountPoint(
+        path=_unescaped(path),
+        device=device,
+        subtree=_unescaped(subtree),
+        kind=kind,
+        source=_unescaped(source),
+        options=",".join(dict.fromkeys(f"{options},{deep_options}".strip(",").split(","))),
+        id=int(number),
+    )
+
+
+def _unescaped(text: str) -> str:
+    """The kernel writes space, tab, newline and backslash as three octal digits."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
+
+
+def holding(path: Path, mounts: tuple[MountPoint, ...], machine: Machine) -> MountPoint:
+    """The mount that `path` is on: the deepest above it; of several at one place, the last."""
+    real = Path(machine.real_path(str(path)))
+    above = {str(real), *(str(parent) for parent in real.parents)}
+    found = [mount for mount in mounts if mount.path in above]
+    if not found:
+        raise UsageError(f"{path} is on nothing that is mounted here")
+    deepest = max(len(mount.path) for mount in found)
+    return [mount for mount in found if len(mount.path) == deepest][-1]
+
+
+def _device_name(mount: MountPoint, machine: Machine) -> str | None:
+    """By major:minor; file systems with several devices (btrfs) have none of their own there, but
+    name one as their source."""
+    link = f"/sys/dev/block/{mount.device}"
+    if machine.exists(link):
+        return Path(machine.real_path(link)).name
+    if mount.source.startswith("/dev/"):
+        name = Path(machine.real_path(mount.source)).name
+        if machine.exists(f"{_BLOCK}/{name}"):
+            return name
+    return None
+
+
+def _whole(device: str, machine: Machine) -> str:
+    if not machine.exists(f"{_BLOCK}/{device}/partition"):
+        return device
+    return Path(machine.real_path(f"{_BLOCK}/{device}")).parent.name
+
+
+def on_root_disk(disk: RealDisk, machine: Machine) -> bool:
+    """Whether the system itself is on the same disk, be it on another partition."""
+    system = holding(Path("/"), mount_points(machine), machine)
+    device = _device_name(system, machine)
+    return device is not None and _whole(device, machine) == disk.whole
+
+
+def is_there(disk: RealDisk, machine: Machine) -> bool:
+    """Whether the same disk is still mounted at the same place."""
+    if not machine.exists(f"{_BLOCK}/{disk.device}"):
+        return False
+    return any(
+        (one.id, one.path, one.device) == (disk.mount.id, disk.mount.path, disk.mount.device)
+        for one in mount_points(machine)
+    )
+
+
+def _facts(
+    mount: MountPoint, device: str, whole: str, machine: Machine
+) -> Iterator[tuple[str, Any]]:
+    """What a reader must know of the disk. The cache is the one that the kernel knows of: a host
+    cache of the provider is below what a guest can see."""
+    yield "device", device
+    yield "disk", whole
+    yield "mount_point", mount.path
+    yield "file_system", mount.kind
+    yield "mount_options", mount.options
+    for name, file in (
+        ("write_cache", "queue/write_cache"),
+        ("scheduler", "queue/scheduler"),
+        ("rotational", "queue/rotational"),
+        ("max_io_kib", "queue/max_sectors_kb"),
+        ("model", "device/model"),
+    ):
+        with suppress(OSError):
+            yield name, machine.read(f"{_BLOCK}/{whole}/{file}").strip()
+    with suppress(OSError, ValueError):
+        yield "size_bytes", int(machine.read(f"{_BLOCK}/{device}/size")) * _SECTOR_BYTES

@@ -1,0 +1,175 @@
+"""Directories on real disks: which disk is meant, whether it can be it, whether it is still there.
+
+Each node gets a directory of its own below `<path>/tierbench-data`, which only we use; it is made
+before and removed after, by a container, so that files of the database's user can be removed too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError, VoidError
+from orchestrator.model import Tier, Volume
+from orchestrator.parts import Disks
+from orchestrator.platforms import own_images as our_images
+from orchestrator.powers import ContainerSpec, Machine, Mount, World
+from orchestrator.tiers.common import mounts
+from orchestrator.units import format_bytes
+
+FOLDER = "tierbench-data"
+MECHANISM = {"mechanism": "a real disk, not throttled"}
+_MARK = ".made-by-tierbench"
+_REMOVAL_S = 600.0
+
+
+@contextmanager
+def attached(tier: Tier, sizes_bytes: Sequence[int], world: World) -> Iterator[Disks]:
+    """A directory for each node, on the disk at the tier's `path` or at the node's of `paths`."""
+    sizes = dict(zip(_names(len(sizes_bytes)), sizes_bytes, strict=True))
+    made: dict[str, Volume] = {}
+    found: dict[str, dict[str, Any]] = {}
+    with ExitStack() as up:
+        for path, nodes in _nodes_at(tier, list(sizes)).items():
+            needed_bytes = sum(sizes[node] for node in nodes)
+            disk = believable(replace(tier, path=path), needed_bytes, world.machine)
+            found[str(disk.path)] = facts(disk, world.machine)
+            up.enter_context(watched(disk, world.machine))
+            places = up.enter_context(folders(disk.path, nodes, world))
+            for node, place in zip(nodes, places, strict=True):
+                made[node] = Volume(str(place), disk.node, restored=False, kept=False)
+        disks = next(iter(found.values())) if len(found) == 1 else {"disks": found}
+        yield Disks(tuple(made[node] for node in sizes), {**MECHANISM, **disks})
+
+
+def facts(disk: mounts.RealDisk, machine: Machine) -> dict[str, Any]:
+    """What a reader must know of the disk."""
+    return {**disk.facts, "free_bytes": machine.free_bytes(str(disk.path))}
+
+
+@contextmanager
+def watched(disk: mounts.RealDisk, machine: Machine) -> Iterator[None]:
+    """VoidError where the disk is not there any more, whatever else failed because of it."""
+    try:
+        yield
+    except (RunError, UnavailableError) as error:
+        _raise_if_gone(disk, machine, error)
+        raise
+    _raise_if_gone(disk, machine, None)
+
+
+def _raise_if_gone(disk: mounts.RealDisk, machine: Machine, cause: TierbenchError | None) -> None:
+    if mounts.is_there(disk, machine):
+        return
+    raise VoidError(
+        f"the disk {disk.node} vanished from {disk.mount.path} in mid-run",
+        advice="see the kernel's log (`dmesg`); what was measured on it is void",
+        evidence=cause.what if cause else "",
+    ) from cause
+
+
+def places(tier: Tier, nodes: int) -> dict[Path, int]:
+    """Folder → how many nodes have their data there."""
+    found = _nodes_at(tier, _names(nodes))
+    return {Path(path): len(there) for path, there in found.items() if path}
+
+
+def _names(nodes: int) -> list[str]:
+    return [f"node-{number}" for number in range(1, nodes + 1)]
+
+
+def _nodes_at(tier: Tier, nodes: Sequence[str]) -> dict[str | None, list[str]]:
+    """The nodes on the disk at each path."""
+    found: dict[str | None, list[str]] = {}
+    for node in nodes:
+        if tier.paths and node not in tier.paths:
+            raise UsageError(
+                f"{tier.name}: `paths` has no disk for {node}",
+                advice=f"add it to `paths`, or take NODES={len(tier.paths)}",
+            )
+        found.setdefault(tier.paths.get(node, tier.path), []).append(node)
+    return found
+
+
+def believable(tier: Tier, needed_bytes: int, machine: Machine) -> mounts.RealDisk:
+    """The disk at the tier's `path`. UsageError where it cannot be the one that is meant,
+    UnavailableError where it cannot be written or lacks space."""
+    if not tier.path:
+        raise UsageError(f"{tier.name}: give `path`, the directory where the disk is mounted")
+    path = Path(tier.path)
+    disk = mounts.find(path, machine)
+    if not tier.allow_root_disk:
+        if disk.mount.path != machine.real_path(str(path)):
+            raise UsageError(
+                f"{path} is not a mount point: it is a directory of {disk.mount.path} "
+                f"(on {disk.node})",
+                advice="is the disk mounted? Give its mount point, or say "
+                "`allow_root_disk: true` to take whatever disk is there",
+            )
+        if mounts.on_root_disk(disk, machine):
+            raise UsageError(
+                f"{path} is on {disk.whole}, the disk of the system itself",
+                advice="take another disk, or say `allow_root_disk: true`: the system's own "
+                "writes are then part of what is measured",
+            )
+    if "ro" in disk.mount.options.split(","):
+        raise UnavailableError(f"{path} is mounted read-only", advice="remount it writable")
+    free = machine.free_bytes(str(path))
+    if free < needed_bytes:
+        raise UnavailableError(
+            f"{path} has {format_bytes(free)} free; {format_bytes(needed_bytes)} are needed",
+            advice="take a smaller SCALE or fewer NODES, or make room",
+        )
+    return disk
+
+
+@contextmanager
+def folders(path: Path, names: Sequence[str], world: World) -> Iterator[tuple[Path, ...]]:
+    """An empty directory for each name below `path`/tierbench-data; removed afterwards, and before
+    (a killed run may have left it)."""
+    ours, machine = path / FOLDER, world.machine
+    held = machine.listing(str(ours)) if machine.exists(str(ours)) else ()
+    if held and _MARK not in held:
+        raise UsageError(
+            f"{ours} is there and not of our making, so it is neither used nor removed",
+            advice="rename it, or give another `path`",
+        )
+    place = f"/disk/{FOLDER}"
+    try:
+        _in_container(path, f"{removal(place)} && {making(place, names)}", world)
+        yield tuple(ours / name for name in names)
+    finally:
+        if machine.is_folder(str(path)):
+            _in_container(path, removal(place), world)
+
+
+def making(place: str, names: Sequence[str]) -> str:
+    """The mark comes first and goes last, so that what a killed run leaves is known as ours."""
+    made = " ".join(f'"{place}/{name}"' for name in names)
+    return f'mkdir "{place}" && touch "{place}/{_MARK}" && mkdir {made}'
+
+
+def removal(place: str) -> str:
+    others = f'find "{place}" -mindepth 1 -maxdepth 1 ! -name {_MARK} -exec rm -rf -- {{}} +'
+    mark = f'rm -f -- "{place}/{_MARK}" && rmdir "{place}"'
+    return f'if [ -d "{place}" ]; then {others} && {mark}; fi'
+
+
+def _in_container(path: Path, script: str, world: World) -> None:
+    spec = ContainerSpec(
+        name=f"{world.scope}-folders",
+        image=our_images.need(world.root, "disk", world.platform),
+        entrypoint=("bash", "-c"),
+        command=(script,),
+        role="client",
+        mounts=(Mount(world.machine.real_path(str(path)), "/disk"),),
+    )
+    done = world.platform.once(spec, timeout_s=_REMOVAL_S)
+    if done.exit_code != 0:
+        raise RunError(
+            f"the directories of the nodes on {path} could not be made or removed",
+            evidence=done.out,
+        )

@@ -1,0 +1,336 @@
+"""The truth gate: fio on the mounted tier, held against what the tier declares.
+
+A tier is believed only after it: IOPS and bytes/s within 5 %, latency at queue depth 1 within
+15 %, and every byte read back as written. Each check is held against what all limits together let
+through (`expected`). It measures the base limits: burst credit is left out of an emulated disk,
+because a gate of seconds would measure the credit and not the disk; a real disk may be bursting.
+
+Quick (before a campaign, about 10 s) or thorough (`calibrate`, minutes): longer windows, the
+ladder of queue depths, block sizes between, and a minute of integrity.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from orchestrator.errors import GateError
+from orchestrator.facts import GateQuantity, GateWord
+from orchestrator.model import Gate, GateCheck, Tier, Volume
+from orchestrator.powers import World
+from orchestrator.tiers.common import disk_server, expected
+from orchestrator.units import parse_seconds
+
+RATE_TOLERANCE_PCT = 5.0
+LATENCY_TOLERANCE_PCT = 15.0
+IOPS_BLOCK_BYTES = 4096
+_LARGE_BYTES, _LARGE_DEPTH = 262_144, 16
+_FEWEST_IOS = 60  # of a rate: one more or less is then within its tolerance
+_FEWEST_TIMED_IOS = 24
+_JOB_TIMEOUT_S = 600.0
+_OUTPUT = "/tmp/fio.json"  # not its standard output, where warnings come first
+_MIB = 2**20
+_UNTHROTTLED_BYTES_PER_S = 300 * _MIB  # a guess, only to size the integrity pass
+_VERIFY_BLOCK_BYTES = 130 * 1024  # mean of 4 to 256 KiB
+_REACHED = 0.95  # of the cap: the knee of the ladder
+
+Jobs = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long the gate looks. `ramp`, `runtime` and `size` as fio writes them; `ladder` and
+    `block_bytes`: steps of 4 KiB random reads, and of block sizes at the cap."""
+
+    size: str
+    ramp: str
+    runtime: str
+    verify_bytes: int
+    verify_s: float = 0.0  # 0: one pass
+    ladder: tuple[int, ...] = ()
+    block_bytes: tuple[int, ...] = ()
+
+
+QUICK = Effort("64m", "150ms", "700ms", verify_bytes=16 * _MIB)
+THOROUGH = Effort(
+    "1g",
+    "1s",
+    "5s",
+    verify_bytes=256 * _MIB,
+    verify_s=60.0,
+    ladder=(1, 2, 4, 8, 16, 32, 64, 128),
+    block_bytes=(65_536, 131_072, 262_144),
+)
+
+
+def take(
+    tier: Tier,
+    volume: Volume,
+    device: Mapping[str, Any],
+    world: World,
+    *,
+    thorough: bool = False,
+    effort: Effort | None = None,
+    caps_total: bool = True,
+) -> Gate:
+    """Runs fio on `volume`, which must be empty. GateError where fio itself cannot run.
+
+    `caps_total`: one cap holds for reads and writes together; False: a mix is only measured.
+    """
+    effort = effort or (THOROUGH if thorough else QUICK)
+    if not caps_total:
+        device = {**device, "total_cap": False}
+    with fio_on(volume, world) as fio:
+        checks = tuple(_checks(tier, fio, effort, caps_total, world))
+    return Gate(tier.name, world.clock.now(), checks, dict(device))
+
+
+def _checks(
+    tier: Tier, fio: Fio, effort: Effort, caps_total: bool, world: World
+) -> Iterator[GateCheck]:
+    settings = {"SIZE": effort.size, "RAMP": effort.ramp, "RUNTIME": effort.runtime}
+
+    def job(name: str, least_s: float = 0.0, **more: str) -> Jobs:
+        world.progress.step(f"truth gate of {tier.name}: {name}")
+        runtime = f"{round(1e3 * max(parse_seconds(effort.runtime), least_s))}ms"
+        return fio.run(name, {**settings, "RUNTIME": runtime, **more})
+
+    job("prepare")
+    deep, large = expected.depth(tier), expected.depth(tier, _LARGE_BYTES, _LARGE_DEPTH)
+    yield from _iops(tier, job("iops", _window_s(tier), IODEPTH=str(deep)), deep, caps_total)
+    window_s = _window_s(tier, _LARGE_BYTES)
+    yield from _bytes(tier, job("bytes", window_s, IODEPTH=str(large)), large)
+    pause_s = expected.pause_s(tier)
+    alone = job("latency", _FEWEST_TIMED_IOS * pause_s, PAUSE_US=str(round(1e6 * pause_s)))
+    yield from _latency(tier, alone)
+    yield from _fsync(job("fsync"))
+    window_s = _window_s(tier)
+    steps = [(step, job("depth", window_s, **_cell(step, "4k"))) for step in effort.ladder]
+    yield from _ladder(tier, steps)
+    for size in effort.block_bytes:
+        cell = _cell(deep, f"{size // 1024}k")
+        yield _block(tier, size, job("depth", _window_s(tier, size), **cell), deep)
+    world.progress.step(f"truth gate of {tier.name}: integrity", effort.verify_s or None)
+    yield _integrity(fio.verified(_verify_settings(tier, effort)))
+
+
+def _window_s(tier: Tier, block_bytes: int = IOPS_BLOCK_BYTES) -> float:
+    """How long it takes until a rate of few requests a second can be told from one of 5 % more."""
+    cap = expected.cap_per_s(tier, block_bytes)
+    return _FEWEST_IOS / cap if cap else 0.0
+
+
+def _cell(iodepth: int, block: str) -> dict[str, str]:
+    """Random reads as one cell of depth.fio."""
+    return {
+        "RW": "randread",
+        "READ_PCT": "100",
+        "NUMJOBS": "1",
+        "BS": block,
+        "IODEPTH": str(iodepth),
+    }
+
+
+def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
+    """As many passes as take about `verify_s`: each writes its bytes and reads them back."""
+    rate = min(
+        tier.bytes_per_s or _UNTHROTTLED_BYTES_PER_S,
+        (tier.iops or _UNTHROTTLED_BYTES_PER_S) * _VERIFY_BLOCK_BYTES,
+        _UNTHROTTLED_BYTES_PER_S,
+    )
+    passes = round(effort.verify_s * rate / (2 * effort.verify_bytes))
+    return {
+        "VERIFY_SIZE": str(effort.verify_bytes),
+        "VERIFY_JOBS": "1",
+        "VERIFY_LOOPS": str(max(1, passes)),
+    }
+
+
+# ------------------------------------------------------------------ fio
+
+
+@dataclass(frozen=True)
+class Fio:
+    """fio in a container that has the tier mounted; its jobs are `workloads/fio/*.fio`."""
+
+    container: str
+    world: World
+
+    def run(self, job: str, settings: Mapping[str, str]) -> Jobs:
+        """Runs a job to its end. `jobs[]` of fio's JSON; GateError where fio cannot run."""
+        done = self._run(job, settings)
+        if done.exit_code != 0:
+            raise GateError(
+                f"fio could not run {job}: {done.err.strip()[-300:]}", evidence=done.out[-2000:]
+            )
+        written = self.world.platform.exec(self.container, ("cat", _OUTPUT), timeout_s=30)
+        return list(json.loads(written.out)["jobs"])
+
+    def verified(self, settings: Mapping[str, str]) -> bool:
+        """Whether every block read back as written."""
+        return bool(self._run("verify", settings).exit_code == 0)
+
+    def _run(self, job: str, settings: Mapping[str, str]) -> Any:
+        return self.world.platform.exec(
+            self.container,
+            ("fio", "--output-format=json", f"--output={_OUTPUT}", f"/fio/{job}.fio"),
+            env={"DIR": "/tier", **settings},
+            timeout_s=_JOB_TIMEOUT_S,
+        )
+
+
+@contextmanager
+def fio_on(volume: Volume, world: World) -> Iterator[Fio]:
+    """A container with fio and the volume, held to the volume's caps as a database would be."""
+    spec = disk_server.fio_container(f"{world.scope}-gate", "client", volume, world)
+    with world.platform.running(spec) as container:
+        yield Fio(container.name, world)
+
+
+def bytes_per_s(job: Mapping[str, Any]) -> float:
+    """Both ways together. From bytes: fio's own "iops" counts the time of the last requests but
+    not the requests."""
+    return float(job["read"]["bw_bytes"] + job["write"]["bw_bytes"])
+
+
+def median_s(job: Mapping[str, Any], way: str) -> float:
+    """Latency. The mean also measures how long fio waited for a processor."""
+    return float(job[way]["lat_ns"]["percentile"]["50.000000"] * 1e-9)
+
+
+# ------------------------------------------------------------------ checks
+
+
+_IOPS: Mapping[str, tuple[GateQuantity, float]] = {  # way → what is measured, share of reads
+    "read": ("iops_read", 1.0),
+    "write": ("iops_write", 0.0),
+    "mixed": ("iops_mixed", 0.5),
+}
+
+
+def _iops(tier: Tier, jobs: Jobs, depth: int, caps_total: bool) -> Iterator[GateCheck]:
+    for job in jobs:
+        way = job["jobname"].removeprefix("iops-")
+        quantity, share = _IOPS[way]
+        limit, rate = f"IOPS, 4 KiB random {way}", bytes_per_s(job) / IOPS_BLOCK_BYTES
+        if way == "mixed" and not caps_total:
+            check = GateCheck(limit, "1/s", None, rate, None, "not declared")
+        else:
+            check = _rate(tier, limit, rate, IOPS_BLOCK_BYTES, depth, share)
+        yield replace(check, quantity=quantity)
+
+
+def _bytes(tier: Tier, jobs: Jobs, depth: int) -> Iterator[GateCheck]:
+    for job in jobs:
+        way = job["jobname"].removeprefix("bytes-")
+        limit, share = f"bandwidth, 256 KiB sequential {way}", float(way == "read")
+        check = _rate(tier, limit, bytes_per_s(job), _LARGE_BYTES, depth, share, in_bytes=True)
+        yield replace(check, quantity="bandwidth_read" if share else "bandwidth_write")
+
+
+def _latency(tier: Tier, jobs: Jobs) -> Iterator[GateCheck]:
+    ways: dict[expected.Way, GateQuantity] = {"read": "latency_read", "write": "latency_write"}
+    for way, quantity in ways.items():
+        limit = f"median latency at queue depth 1, {way}"
+        measured_s, judged_s = median_s(jobs[0], way), expected.latency_s(tier, way)
+        assumed_s = tier.read_latency_s if way == "read" else tier.write_latency_s
+        most_pct = LATENCY_TOLERANCE_PCT
+        check = _check(limit, "s", judged_s, measured_s, most_pct, more_is_faster=False)
+        if judged_s is None and assumed_s is not None:
+            check = replace(check, declared=assumed_s, verdict="assumed, not judged")
+        yield replace(check, quantity=quantity)
+
+
+def _fsync(jobs: Jobs) -> Iterator[GateCheck]:
+    mean_s = jobs[0]["sync"]["lat_ns"]["mean"] * 1e-9
+    yield GateCheck("fdatasync after 8 KiB", "s", None, mean_s, None, "not declared", "fdatasync")
+
+
+def _ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck]:
+    """IOPS at each depth, for information, and the depth where the cap is reached.
+
+    Below the cap, IOPS = depth / latency; so the cap is reached at cap × latency (Little's law).
+    """
+    rates = {step: bytes_per_s(jobs[0]) / IOPS_BLOCK_BYTES for step, jobs in steps}
+    for step, rate in rates.items():
+        limit = f"IOPS, 4 KiB random read at queue depth {step}"
+        yield GateCheck(limit, "1/s", None, rate, None, "not declared", "iops_at_depth")
+    if not rates:
+        return
+    cap = expected.cap_per_s(tier, IOPS_BLOCK_BYTES) or max(rates.values())
+    knee = next((step for step, rate in rates.items() if rate >= _REACHED * cap), None)
+    if knee is None:
+        deepest = max(rates)
+        limit = f"IOPS at queue depth {deepest}, where the cap should be reached"
+        check = _rate(tier, limit, rates[deepest], IOPS_BLOCK_BYTES, deepest, 1.0)
+        yield replace(check, quantity="iops_at_depth")
+        return
+    latency_s = expected.latency_s(tier, "read")
+    by_law = f" (cap × latency: {cap * latency_s:.1f})" if latency_s else ""
+    limit = f"queue depth at which reads reach the cap{by_law}"
+    yield GateCheck(limit, "", None, float(knee), None, "not declared", "depth_at_cap")
+
+
+def _block(tier: Tier, size: int, jobs: Jobs, depth: int) -> GateCheck:
+    limit = f"bandwidth, {size // 1024} KiB random read"
+    check = _rate(tier, limit, bytes_per_s(jobs[0]), size, depth, 1.0, in_bytes=True)
+    return replace(check, quantity="bandwidth_at_size")
+
+
+def _integrity(verified: bool) -> GateCheck:
+    limit, failed = "integrity: blocks that did not read back as written", float(not verified)
+    verdict: GateWord = "ok" if verified else "failed"
+    return GateCheck(limit, "", 0.0, failed, 0.0, verdict, "integrity")
+
+
+def _rate(
+    tier: Tier,
+    limit: str,
+    measured: float,
+    block_bytes: int,
+    depth: int,
+    read_share: float,
+    in_bytes: bool = False,
+) -> GateCheck:
+    """A rate held against the lowest of the tier's caps and what `depth` requests can reach."""
+    unit, each = ("bytes/s", block_bytes) if in_bytes else ("1/s", 1)
+    cap = expected.cap_per_s(tier, block_bytes)
+    reach = expected.reach_per_s(tier, depth, read_share)
+    if cap is not None and reach is not None and reach < _REACHED * cap:
+        limit = f"{limit} ({expected.bound_by_depth(tier, depth, read_share)})"
+        most = reach * each
+        check = _check(limit, unit, most, measured, LATENCY_TOLERANCE_PCT, more_is_faster=True)
+        if check.verdict != "ok":
+            return check
+        return GateCheck(limit, unit, cap * each, measured, None, "not reachable")
+    if not in_bytes and (why := expected.bound_by_bytes(tier, block_bytes)):
+        limit = f"{limit} ({why})"
+    declared = None if cap is None else cap * each
+    check = _check(limit, unit, declared, measured, RATE_TOLERANCE_PCT, more_is_faster=True)
+    peak = expected.at_peak(tier) if tier.enforcement == "mounted" else None
+    most_per_s = expected.cap_per_s(peak, block_bytes) if peak else None
+    most = (most_per_s or 0.0) * each * (1 + RATE_TOLERANCE_PCT / 100)
+    bursting = check.verdict.startswith("faster") and measured <= most
+    return replace(check, verdict="bursting") if bursting else check
+
+
+def _check(
+    limit: str,
+    unit: str,
+    declared: float | None,
+    measured: float,
+    tolerance_pct: float,
+    *,
+    more_is_faster: bool,
+) -> GateCheck:
+    if declared is None:
+        return GateCheck(limit, unit, None, measured, None, "not declared")
+    off_pct = (measured / declared - 1) * 100
+    if abs(off_pct) <= tolerance_pct:
+        return GateCheck(limit, unit, declared, measured, tolerance_pct, "ok")
+    faster = (off_pct > 0) == more_is_faster
+    verdict: GateWord = "faster than declared (cache or burst)" if faster else "slow"
+    return GateCheck(limit, unit, declared, measured, tolerance_pct, verdict)

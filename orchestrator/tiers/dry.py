@@ -1,0 +1,42 @@
+"""The do-nothing tier: no disk is made, no limit enforced, nothing verified (for rehearsals)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from orchestrator.model import Gate, Tier, Volume
+from orchestrator.parts import Disks
+from orchestrator.planning.rehearsal import NAME, WARNING, Model
+from orchestrator.powers import World
+
+
+class DryTier:
+    """Volumes that are only names: each says what its made-up disk can do."""
+
+    name: str = NAME
+
+    def check(self, tier: Tier, world: World) -> None:
+        """Nothing can be missing."""
+
+    def restores(self, tier: Tier) -> bool:
+        return True
+
+    @contextmanager
+    def attached(
+        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
+    ) -> Iterator[Disks]:
+        volume = Volume(str(Model.of_tier(tier)), "", restored=snapshots is not None)
+        yield Disks((volume,) * len(sizes_bytes), {"mechanism": WARNING})
+
+    @contextmanager
+    def loading(
+        self, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
+    ) -> Iterator[tuple[Volume, ...]]:
+        for snapshot in snapshots:
+            snapshot.write_text(f"{WARNING}\n")
+        yield (Volume(str(Model(1e6, 1e-6)), "", restored=False),) * len(sizes_bytes)
+
+    def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
+        return Gate(tier.name, world.clock.now(), checks=())

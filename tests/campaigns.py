@@ -1,0 +1,447 @@
+"""Synthetic campaigns: whole results folders in memory, with figures that hang together.
+
+Throughput, latency and threads obey Little's law, counters rise at the rates the measurements
+claim, and a seed makes everything repeatable. Tests of analysis and report build on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis.results import Results, RunData
+from orchestrator.metrics import INTERVAL_COLUMNS, SAMPLE_COLUMNS, measured
+from orchestrator.model import (
+    Burst,
+    ClusterSpec,
+    Dataset,
+    Gate,
+    GateCheck,
+    Measurement,
+    Node,
+    NodeSize,
+    Note,
+    Outcome,
+    Phase,
+    Plan,
+    Price,
+    Profile,
+    Record,
+    Run,
+    Tier,
+    Workload,
+)
+
+START_S = 1_750_000_000.0
+GIB = 2**30
+TRANSACTIONS = {
+    "new_order": (0.45, 1.4),
+    "payment": (0.43, 0.6),
+    "order_status": (0.04, 0.5),
+    "delivery": (0.04, 1.9),
+    "stock_level": (0.04, 0.6),
+}
+THREADS = {"point-select": 60, "insert": 24, "tpcc": 24}
+
+Cell = tuple[str, str]  # profile, workload
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What one cell does while it is measured; disk and CPU figures are per database node.
+
+    host_cpu_pct None: what nodes and client use, and 5 % of the machine for its kernel.
+    """
+
+    throughput_per_s: float
+    read_iops: float
+    write_iops: float
+    await_s: float
+    cpu_pct: float
+    bytes_per_io: float = 16_384.0
+    client_cpu_pct: float = 8.0
+    host_cpu_pct: float | None = None
+
+
+SHAPES: dict[Cell, Shape] = {
+    ("premium", "point-select"): Shape(1574.0, 1096.0, 2.0, 0.0180, 41.0),
+    ("premium-v2", "point-select"): Shape(4305.0, 5375.0, 3.0, 0.0011, 91.0),
+    ("ultra", "point-select"): Shape(4310.0, 5390.0, 3.0, 0.0007, 92.0),
+    ("premium", "insert"): Shape(590.0, 20.0, 690.0, 0.0026, 90.0),
+    ("premium-v2", "insert"): Shape(597.0, 20.0, 700.0, 0.0013, 91.0),
+    ("ultra", "insert"): Shape(600.0, 20.0, 705.0, 0.0007, 92.0),
+    ("premium", "tpcc"): Shape(310.0, 700.0, 395.0, 0.0150, 52.0),
+    ("premium-v2", "tpcc"): Shape(431.0, 1500.0, 900.0, 0.0012, 62.0),
+    ("ultra", "tpcc"): Shape(470.0, 1600.0, 1000.0, 0.0007, 66.0),
+}
+
+
+def build_tier(name: str, *, priced: bool = True, burst: bool = False) -> Tier:
+    """One of premium, premium-v2 and ultra, as the study declares them."""
+    title, iops, bytes_per_s, latency_s, monthly = {
+        "premium": ("Premium SSD P15", 1_100, 125_000_000, 0.002, 34.56),
+        "premium-v2": ("Premium SSD v2", 10_000, 250_000_000, 0.0008, 85.0),
+        "ultra": ("Ultra Disk", 10_000, 250_000_000, 0.0005, 260.0),
+    }[name]
+    price = Price(monthly, "USD", "westus2", "2026-01-01", "example price list")
+    return Tier(
+        name=name,
+        title=title,
+        enforcement="emulated",
+        iops=iops,
+        bytes_per_s=bytes_per_s,
+        read_latency_s=latency_s,
+        write_latency_s=latency_s,
+        burst=Burst(3_500, 170_000_000, 1_800.0, 100.0) if burst and name == "premium" else None,
+        price=price if priced else None,
+        source="study-azure-yugabytedb.yaml",
+        as_of="2026-01-01",
+    )
+
+
+def build_profile(name: str, *, nodes: int = 3, cpus: float = 8.0, priced: bool = True) -> Profile:
+    return Profile(
+        name=name,
+        question=f"How fast is the cluster on {name}?",
+        tier=build_tier(name, priced=priced),
+        cluster=ClusterSpec(
+            database="postgresql",
+            nodes=nodes,
+            replication_factor=nodes,
+            node=NodeSize(cpus=cpus, memory_bytes=GIB, disk_bytes=250 * GIB),
+            version="17.2",
+        ),
+    )
+
+
+def build_workload(name: str, *, warmup_s: float = 10.0, measure_s: float = 60.0) -> Workload:
+    tpcc = name == "tpcc"
+    family = "tpcc" if tpcc else "sbtest"
+    parameters = {"warehouses": 20} if tpcc else {"tables": 20, "rows": 1_000_000}
+    return Workload(
+        name=name,
+        title={"point-select": "Point select", "insert": "Insert", "tpcc": "TPC-C-derived"}[name],
+        generator="sysbench",
+        script=f"{name}.lua",
+        dataset=Dataset(family, parameters),
+        scale="laptop",
+        threads=THREADS[name],
+        loader_threads=4,
+        warmup_s=warmup_s,
+        measure_s=measure_s,
+        statements_per_transaction=None if tpcc else 10,
+    )
+
+
+def build_gate(tier: Tier, *, measured_iops: float | None = None) -> Gate:
+    """A gate that passed, or one that failed where `measured_iops` is far from declared."""
+    declared = float(tier.iops or 0)
+    value = declared * 0.99 if measured_iops is None else measured_iops
+    verdict = "ok" if abs(value - declared) <= 0.05 * declared else "slow"
+    return Gate(
+        tier.name,
+        START_S - 600.0,
+        (GateCheck("read IOPS", "1/s", declared, value, 5.0, verdict),),  # type: ignore[arg-type]
+    )
+
+
+def _measurements(workload: Workload, throughput_per_s: float) -> tuple[Measurement, ...]:
+    average_s = workload.threads / throughput_per_s
+    count = throughput_per_s * workload.measure_s
+    found = [measured("throughput_per_s", throughput_per_s), measured("transactions", count)]
+    found += [measured("failures", 0.0), measured("retries", 0.0)]
+    found += _latencies(average_s, "all")
+    if workload.statements_per_transaction:
+        per_statement_s = average_s / workload.statements_per_transaction
+        found.append(measured("statement_latency_avg_s", per_statement_s))
+    if workload.name == "tpcc":
+        found.append(measured("nopm", throughput_per_s * 0.45 * 60.0))
+        found.append(measured("rollbacks", count * 0.0045))
+        for scope, (share, weight) in TRANSACTIONS.items():
+            found.append(measured("throughput_per_s", throughput_per_s * share, scope))
+            found.append(measured("transactions", count * share, scope))
+            found += _latencies(average_s * weight, scope)
+    return tuple(found)
+
+
+def _latencies(average_s: float, scope: str) -> list[Measurement]:
+    names = ("latency_avg_s", "latency_p50_s", "latency_p95_s", "latency_p99_s", "latency_max_s")
+    factors = (1.0, 0.9, 1.7, 2.4, 8.0)
+    return [
+        measured(name, average_s * factor, scope)
+        for name, factor in zip(names, factors, strict=True)
+    ]
+
+
+def _intervals(
+    workload: Workload, phases: Sequence[Phase], mean: float, drift_pct: float, seed: int
+) -> pd.DataFrame:
+    generator = np.random.default_rng(seed)
+    warm, measure = phases
+    time_s = np.arange(warm.start_s, measure.end_s - 0.5)  # a row stands at its second's begin
+    position = (time_s - measure.start_s) / max(measure.duration_s, 1.0) - 0.5
+    rate = mean * (1.0 + drift_pct / 100.0 * position) * generator.normal(1.0, 0.02, time_s.size)
+    rate = np.where(time_s < measure.start_s, rate * 0.9, rate)
+    average_s = workload.threads / rate
+    return pd.DataFrame(
+        {
+            "time_s": time_s,
+            "phase": np.where(time_s < measure.start_s, "warm-up", "measure"),
+            "throughput_per_s": rate,
+            "latency_avg_s": average_s,
+            "latency_p50_s": average_s * 0.9,
+            "latency_p95_s": average_s * 1.7,
+            "latency_p99_s": average_s * 2.4,
+            "errors": 0.0,
+        }
+    )
+
+
+def _nodes(profile: Profile, host_cpus: float) -> tuple[Node, ...]:
+    size = profile.cluster.node
+    assert size is not None, "these clusters are started by us"
+    database = tuple(
+        Node(
+            name=f"node-{number}",
+            role="database",
+            container=f"tierbench-node-{number}",
+            device=f"loop{number}",
+            cpus=size.cpus,
+            memory_bytes=size.memory_bytes,
+        )
+        for number in range(1, profile.cluster.nodes + 1)
+    )
+    client = Node("client", "client", "tierbench-client")
+    host = Node("host", "host", cpus=host_cpus, memory_bytes=64 * GIB)
+    return (*database, client, host)
+
+
+def _host_cpu_pct(nodes: Sequence[Node], shape: Shape, host_cpus: float) -> float:
+    if shape.host_cpu_pct is not None:
+        return shape.host_cpu_pct
+    cores = sum(node.cpus or host_cpus for node in nodes if node.role == "database")
+    return shape.cpu_pct * cores / host_cpus + shape.client_cpu_pct + 5.0
+
+
+def _rates(node: Node, nodes: Sequence[Node], shape: Shape, host_cpus: float) -> dict[str, float]:
+    """Counter growth per second of one node."""
+    if node.role == "host":
+        busy_pct = _host_cpu_pct(nodes, shape, host_cpus)
+        return {"cpu_busy_seconds_total": busy_pct / 100.0 * host_cpus}
+    if node.role == "client":
+        return {"cpu_seconds_total": shape.client_cpu_pct / 100.0 * host_cpus}
+    both = shape.read_iops + shape.write_iops
+    return {
+        "cpu_seconds_total": shape.cpu_pct / 100.0 * (node.cpus or host_cpus),
+        "disk_reads_total": shape.read_iops,
+        "disk_writes_total": shape.write_iops,
+        "disk_read_bytes_total": shape.read_iops * shape.bytes_per_io,
+        "disk_written_bytes_total": shape.write_iops * shape.bytes_per_io,
+        "disk_read_seconds_total": shape.read_iops * shape.await_s,
+        "disk_write_seconds_total": shape.write_iops * shape.await_s,
+        "disk_busy_seconds_total": min(0.99, both * shape.await_s),
+        "disk_queue_seconds_total": both * shape.await_s,
+    }
+
+
+def unit_of(metric: str) -> str:
+    if metric.endswith("_seconds_total"):
+        return "s"
+    return "bytes" if "bytes" in metric else ""
+
+
+def _samples(
+    nodes: Sequence[Node], phases: Sequence[Phase], shape: Shape, host_cpus: float, seed: int
+) -> pd.DataFrame:
+    generator = np.random.default_rng(seed)
+    warm, measure = phases
+    time_s = np.arange(warm.start_s, measure.end_s + 0.5)
+    phase = np.where(time_s < measure.start_s, "warm-up", "measure")
+    tables = []
+    for node in nodes:
+        for metric, rate in _rates(node, nodes, shape, host_cpus).items():
+            steps = rate * generator.normal(1.0, 0.01, time_s.size)
+            tables.append((node.name, metric, 1_000.0 + np.cumsum(steps)))
+        if node.role == "database":
+            tables.append((node.name, "memory_used_bytes", np.full(time_s.size, 0.7 * GIB)))
+    return pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "time_s": time_s,
+                    "node": name,
+                    "metric": metric,
+                    "unit": unit_of(metric),
+                    "value": value,
+                    "phase": phase,
+                }
+            )
+            for name, metric, value in tables
+        ],
+        ignore_index=True,
+    )
+
+
+def empty_intervals() -> pd.DataFrame:
+    return pd.DataFrame({name: pd.Series(dtype="float64") for name in INTERVAL_COLUMNS})
+
+
+def empty_samples() -> pd.DataFrame:
+    return pd.DataFrame({name: pd.Series(dtype="float64") for name in SAMPLE_COLUMNS})
+
+
+def default_facts(profile: Profile) -> dict[str, Any]:
+    """Facts as a run leaves them; the data set is six times the cache."""
+    database = {
+        "database": profile.cluster.database,
+        "version": profile.cluster.version,
+        "durability": {"fsync": "on", "synchronous_commit": "on"},
+        "data_bytes": 6 * GIB,
+        "cache_bytes": GIB,
+    }
+    return {
+        "tier": {"mechanism": profile.tier.enforcement},
+        "database_before": dict(database),
+        "database": database,
+        "telemetry": {"ticks": 70, "cost_s_per_tick": 0.002, "misses": {}},
+        "generator": {"name": "sysbench", "version": "1.0.20"},
+    }
+
+
+def build_run(
+    run: Run,
+    profile: Profile,
+    workload: Workload,
+    shape: Shape,
+    *,
+    start_s: float = START_S,
+    outcome: Outcome = "done",
+    drift_pct: float = 0.0,
+    host_cpus: float = 32.0,
+    frames: bool = True,
+    seed: int = 1,
+) -> RunData:
+    """One run whose every table agrees with `shape`. A run not done has no figures."""
+    middle_s = start_s + workload.warmup_s
+    phases = (
+        Phase("warm-up", start_s, middle_s),
+        Phase("measure", middle_s, middle_s + workload.measure_s),
+    )
+    nodes = _nodes(profile, host_cpus)
+    done = outcome == "done"
+    record = Record(
+        schema_version=1,
+        run=run,
+        profile=profile,
+        workload=workload,
+        outcome=outcome,
+        failure=None if done else "node-1 stopped answering",
+        phases=phases if done else phases[:1],
+        nodes=nodes,
+        measurements=_measurements(workload, shape.throughput_per_s) if done else (),
+        gate=build_gate(profile.tier),
+        facts=default_facts(profile),
+    )
+    if not (frames and done):
+        return RunData(record, empty_intervals(), empty_samples())
+    return RunData(
+        record,
+        _intervals(workload, phases, shape.throughput_per_s, drift_pct, seed),
+        _samples(nodes, phases, shape, host_cpus, seed + 1),
+    )
+
+
+def with_tier(campaign: Results, *names: str, **changes: Any) -> Results:
+    """The campaign with these fields of its tiers changed: of all, or of those named."""
+    profiles = tuple(
+        profile
+        if names and profile.name not in names
+        else replace(profile, tier=replace(profile.tier, **changes))
+        for profile in campaign.plan.profiles
+    )
+    return replace(campaign, plan=replace(campaign.plan, profiles=profiles))
+
+
+def build_campaign(
+    *,
+    profiles: Sequence[str] = ("premium", "premium-v2", "ultra"),
+    workloads: Sequence[str] = ("point-select", "insert", "tpcc"),
+    repetitions: int = 3,
+    baseline: str | None = None,
+    effects: Mapping[Cell, float] | None = None,
+    shapes: Mapping[Cell, Shape] | None = None,
+    values: Mapping[Cell, Sequence[float]] | None = None,
+    noise_pct: float = 1.0,
+    drift_pct: float = 0.0,
+    missing: Iterable[Cell] = (),
+    failed: Iterable[int] = (),
+    interrupted: Iterable[int] = (),
+    nodes: int = 3,
+    cpus: float = 8.0,
+    host_cpus: float = 32.0,
+    warmup_s: float = 10.0,
+    measure_s: float = 60.0,
+    margin_pct: float = 5.0,
+    priced: bool = True,
+    notes: tuple[Note, ...] = (),
+    frames: bool = True,
+    seed: int = 42,
+    change: Callable[[Record], Record] | None = None,
+) -> Results:
+    """A finished campaign, repetition by repetition over all cells.
+
+    effects: factor on a cell's throughput (latency follows by Little's law).
+    shapes: replaces a cell's behaviour altogether. values: exact throughputs per repetition.
+    noise_pct: run-to-run standard deviation. drift_pct: change of throughput over the window.
+    missing: cells planned but without any run. failed, interrupted: run numbers (from 1).
+    change: applied to every record last. frames False leaves the tables empty, which is fast.
+    """
+    generator = np.random.default_rng(seed)
+    made = tuple(build_profile(name, nodes=nodes, cpus=cpus, priced=priced) for name in profiles)
+    loads = tuple(build_workload(w, warmup_s=warmup_s, measure_s=measure_s) for w in workloads)
+    order = [(k, p, w) for k in range(1, repetitions + 1) for p in made for w in loads]
+    runs = tuple(Run(i, p.name, w.name, k) for i, (k, p, w) in enumerate(order, start=1))
+    chosen, factors, exact = {**SHAPES, **(shapes or {})}, effects or {}, values or {}
+    absent, broken, stopped = set(missing), set(failed), set(interrupted)
+    data: list[RunData] = []
+    for run, (k, profile, workload) in zip(runs, order, strict=True):
+        cell = (profile.name, workload.name)
+        factor = factors.get(cell, 1.0) * generator.normal(1.0, noise_pct / 100.0)
+        if cell in absent:
+            continue
+        shape = chosen[cell]
+        rate = exact[cell][k - 1] if cell in exact else shape.throughput_per_s * factor
+        outcome: Outcome = "failed" if run.number in broken else "done"
+        found = build_run(
+            run,
+            profile,
+            workload,
+            replace(shape, throughput_per_s=rate),
+            start_s=START_S + (run.number - 1) * (warmup_s + measure_s + 60.0),
+            outcome="interrupted" if run.number in stopped else outcome,
+            drift_pct=drift_pct,
+            host_cpus=host_cpus,
+            frames=frames,
+            seed=seed * 1_000 + run.number * 2,
+        )
+        data.append(found if change is None else replace(found, record=change(found.record)))
+    plan = Plan(
+        name="synthetic",
+        seed=seed,
+        scale="laptop",
+        baseline=baseline or made[0].name,
+        repetitions=repetitions,
+        margin_pct=margin_pct,
+        profiles=made,
+        workloads=loads,
+        runs=runs,
+        estimate_s=len(runs) * (warmup_s + measure_s + 60.0),
+        notes=notes,
+    )
+    host = {"hostname": "example", "cpus": int(host_cpus), "memory_bytes": 64 * GIB}
+    fingerprint = {"tierbench": "0.1.0", "host": host}
+    return Results("2026-01-01T000000Z-synthetic", plan, fingerprint, tuple(data))

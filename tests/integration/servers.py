@@ -1,0 +1,132 @@
+"""Servers that tierbench did not start: database clusters of others, by testcontainers.
+
+Their images are those that our own tests build, started as an owner would start them: their own
+users, passwords and addresses. They carry a label of their own, because a campaign removes all that
+carries ours; testcontainers' own cleaner is one more image to pull, so they are removed here.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import psycopg
+
+# Read when testcontainers is imported.
+os.environ.setdefault("TESTCONTAINERS_RYUK_DISABLED", "true")
+
+from testcontainers.core.container import DockerContainer
+from testcontainers.core.network import Network
+from testcontainers.core.wait_strategies import LogMessageWaitStrategy
+
+from orchestrator.databases.yugabytedb import flags
+
+LABELS = {"tierbench-test": "1"}
+READY_S = 60
+
+_OWN_POSTGRESQL = """
+echo "$PASSWORD" > /tmp/password
+initdb -D /tmp/data -U owner --auth=scram-sha-256 --pwfile=/tmp/password --no-sync > /dev/null
+echo 'host all all all scram-sha-256' >> /tmp/data/pg_hba.conf
+exec postgres -D /tmp/data -c listen_addresses='*'
+"""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A cluster as its owner tells others of it. All hosts listen on `port`."""
+
+    hosts: tuple[str, ...]
+    port: int
+    user: str
+    password: str
+    database: str
+
+    def ask(self, statement: str, database: str | None = None) -> list[tuple[object, ...]]:
+        with psycopg.connect(
+            host=self.hosts[0],
+            port=self.port,
+            user=self.user,
+            password=self.password,
+            dbname=database or self.database,
+            autocommit=True,
+        ) as connection:
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def databases(self) -> set[str]:
+        return {str(row[0]) for row in self.ask("SELECT datname FROM pg_database")}
+
+
+@contextmanager
+def postgresql(image: str) -> Iterator[Server]:
+    """One server, reached through a port of this machine."""
+    password = "not-for-others"
+    started = (
+        DockerContainer(image)
+        .with_env("PASSWORD", password)
+        .with_exposed_ports(5432)
+        .with_command(["-ec", _OWN_POSTGRESQL])
+        .with_kwargs(entrypoint=["sh"], user="postgres", labels=LABELS)
+        .waiting_for(_said("database system is ready to accept connections"))
+    )
+    with started as container:
+        host, port = container.get_container_host_ip(), int(container.get_exposed_port(5432))
+        yield Server((host,), port, "owner", password, "postgres")
+
+
+@contextmanager
+def standin(image: str, nodes: int) -> Iterator[Server]:
+    """The stand-in for YugabyteDB on a network of its own, reached at the nodes' own addresses."""
+    with ExitStack() as up:
+        network = up.enter_context(Network(docker_network_kw={"labels": LABELS}))
+        hosts: list[str] = []
+        for number in range(nodes):
+            command = ["bin/yugabyted", "start", "--background=false"]
+            command += [
+                f"--base_dir={flags.BASE_DIR}",
+                f"--cloud_location=cloud1.region1.z{number}",
+            ]
+            command += [f"--join={hosts[0]}"] if hosts else []
+            started = (
+                DockerContainer(image)
+                .with_network(network)
+                .with_command(command)
+                .with_kwargs(labels=LABELS)
+                .waiting_for(_said("YugabyteDB started successfully"))
+            )
+            hosts.append(_address(up.enter_context(started)))
+        yield Server(tuple(hosts), flags.YSQL, "yugabyte", "yugabyte", "yugabyte")
+
+
+def _said(text: str) -> LogMessageWaitStrategy:
+    return LogMessageWaitStrategy(text).with_startup_timeout(READY_S)
+
+
+def _address(container: DockerContainer) -> str:
+    made = container.get_wrapped_container()
+    made.reload()
+    (network,) = made.attrs["NetworkSettings"]["Networks"].values()
+    return str(network["IPAddress"])
+
+
+def leftovers() -> list[tuple[str, ...]]:
+    """Commands that remove what a killed test run left of its servers."""
+    label = f"label={next(iter(LABELS))}"
+    found: list[tuple[str, ...]] = []
+    for listing, removal in (
+        (("docker", "ps", "-aq"), ("docker", "rm", "-fv")),
+        (("docker", "network", "ls", "-q"), ("docker", "network", "rm")),
+    ):
+        command = [*listing, "--filter", label]
+        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        found += [(*removal, name) for name in listed.split()]
+    return found
+
+
+def sweep() -> None:
+    for command in leftovers():
+        subprocess.run(command, capture_output=True, check=True)

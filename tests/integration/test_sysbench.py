@@ -1,0 +1,156 @@
+"""What sysbench really asks for: keys follow SEED, and the options of a workload are in force.
+
+Goal: `rand_type`, `skip_trx` and SEED say the truth. Method: sysbench and a PostgreSQL on a plain
+volume; rows that were inserted hold the drawn numbers, so that nothing depends on speed. The rows'
+filling is 120 random digits: two rows agree only where they were drawn alike.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.load_generators.sysbench import run_options
+from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.model import Cluster, Dataset, Node, Workload
+from orchestrator.planning.profiles import read_workload
+from orchestrator.powers import World
+from tests import ROOT
+from tests.documented import examples
+from tests.integration.postgresql_nodes import NETWORK, count, plain_volumes, running, session
+from tests.plans import a_workload
+
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
+
+GENERATOR = Sysbench()
+ROWS = 1000
+INSERT = replace(
+    a_workload("insert"),
+    dataset=Dataset("sysbench-tables", {"tables": 2, "table_size": ROWS}),
+    threads=4,
+    warmup_s=0.0,
+    measure_s=1.0,
+)
+Row = tuple[int, str]  # k, drawn as `rand_type` says; c, the filling
+
+
+@dataclass
+class Bench:
+    cluster: Cluster
+    client: Node
+    out: Path
+    world: World
+
+    def run(self, workload: Workload) -> None:
+        GENERATOR.run(workload, self.cluster, self.client, self.out, self.world)
+
+    def inserted(self, seed: int, **options: str | int) -> set[Row]:
+        """What one run of the insert workload wrote; the tables are as loaded before it."""
+        with session(self.cluster) as connection:
+            for table in (1, 2):
+                connection.execute(f"DELETE FROM sbtest{table} WHERE id > {ROWS}".encode())
+            self.run(replace(INSERT, options={**options, "seed": seed}))
+            rows: set[Row] = set()
+            for table in (1, 2):
+                ask = f"SELECT k, c FROM sbtest{table} WHERE id > {ROWS}".encode()
+                rows.update(connection.execute(ask).fetchall())
+        assert len(rows) > 40
+        return rows
+
+
+@contextmanager
+def bench(workload: Workload, world: World, out: Path) -> Iterator[Bench]:
+    with (
+        plain_volumes(1, world) as volumes,
+        running(volumes, world) as cluster,
+        GENERATOR.client(NETWORK, out, world) as client,
+    ):
+        GENERATOR.load(workload, cluster, client, world)
+        yield Bench(cluster, client, out, world)
+
+
+def share_below_a_fifth(rows: set[Row]) -> float:
+    return sum(k <= ROWS / 5 for k, _ in rows) / len(rows)
+
+
+def test_keys_follow_the_seed_and_the_distribution_that_was_asked_for(
+    world: World, tmp_path: Path
+) -> None:
+    with bench(INSERT, world, tmp_path) as made:
+        first, again, other = (made.inserted(seed) for seed in (1, 1, 2))
+        # Threads get different shares of a second, so the runs differ in length, not in content.
+        assert len(first & again) > 0.3 * min(len(first), len(again))
+        assert not first & other
+        assert 0.1 < share_below_a_fifth(first) < 0.3
+
+        skewed = made.inserted(1, rand_type="pareto")  # 80 % fall into the first fifth
+        assert 0.7 < share_below_a_fifth(skewed) < 0.9
+        more_skewed = made.inserted(1, rand_type="pareto", rand_pareto_h="0.05")
+        assert share_below_a_fifth(more_skewed) > 0.9
+
+        autocommit = made.inserted(1, skip_trx=1)
+        assert autocommit & first
+        with session(made.cluster) as connection:
+            ask = b"SELECT count(DISTINCT xmin::text), count(*) FROM sbtest1 WHERE id > 1000"
+            row = connection.execute(ask).fetchone()
+        assert row is not None
+        assert row[0] == row[1] > 0  # every statement was a transaction of its own
+
+
+def test_what_only_the_loader_knows_reaches_the_loader_alone(world: World, tmp_path: Path) -> None:
+    parameters = {"warehouses": 1, "foreign_keys": 1}
+    tpcc = replace(
+        a_workload("tpcc"),
+        script="tpcc/tpcc.lua",
+        dataset=Dataset("tpcc", parameters),
+        statements_per_transaction=None,
+        warmup_s=0.0,
+        measure_s=1.0,
+        options={"seed": 1},
+    )
+    with bench(tpcc, world, tmp_path) as made:
+        assert count(made.cluster, "SELECT count(*) FROM pg_constraint WHERE contype = 'f'") > 5
+        made.run(tpcc)
+
+
+@pytest.mark.parametrize("script", list(run_options.KNOWN))
+def test_every_known_option_is_one_of_the_script_and_the_script_has_no_other(
+    script: str, world: World, tmp_path: Path
+) -> None:
+    """Held against what sysbench itself says that the script understands."""
+    with (
+        world.platform.network(NETWORK, 1),
+        GENERATOR.client(NETWORK, tmp_path, world) as client,
+    ):
+        ask = ["sysbench", f"/workloads/{script}", "--verbosity=0", "help"]
+        said = world.platform.exec(client.container or "", ask, timeout_s=20).out
+    own = {line.split("[")[0].split("=")[0].strip() for line in said.splitlines() if " --" in line}
+    own = {name.removeprefix("--") for name in own} - set(run_options.SET_HERE)
+    of_sysbench = {run_options.PREPARED, *run_options.RANDOM}
+    assert own == set(run_options.KNOWN[script]) - of_sysbench
+
+
+def test_the_documented_workload_runs(world: World, tmp_path: Path) -> None:
+    """The example of docs/ADDING.md, its two files put where the document says."""
+    for folder in ("workloads", "docker"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    (script,) = examples("ADDING.md", "A workload", "lua")
+    (tmp_path / "workloads/sysbench/update.lua").write_text(script)
+    (text,) = examples("ADDING.md", "A workload")
+    shipped = read_workload("update", text, "smoke")
+    small = replace(shipped, dataset=INSERT.dataset, threads=2, warmup_s=0.0, measure_s=1.0)
+    out = tmp_path / "out"
+    out.mkdir()
+    with bench(small, replace(world, root=tmp_path), out) as here:
+        start_s = here.world.clock.now()
+        here.run(small)
+        end_s = here.world.clock.now()
+        result = GENERATOR.read(small, here.out, start_s, end_s)
+    figures = {(one.metric, one.scope): one.value for one in result.measurements}
+    assert figures["transactions", "all"] > 10
+    assert figures["failures", "all"] == 0

@@ -1,0 +1,73 @@
+"""Small profiles, workloads, plans and disks for tests, as literal as they can be."""
+
+from __future__ import annotations
+
+import math
+
+from orchestrator.model import ClusterSpec, Dataset, NodeSize, Plan, Profile, Tier, Workload
+from orchestrator.planning import disk_matrix
+from orchestrator.planning.plan import make_plan
+
+
+def a_profile(name: str = "premium", nodes: int = 1) -> Profile:
+    tier = Tier(name, f"Disk {name}", "emulated", iops=100, bytes_per_s=10_000_000)
+    size = NodeSize(cpus=1.0, memory_bytes=2**28, disk_bytes=2**30)
+    return Profile(name, "What does it give?", tier, ClusterSpec("postgresql", nodes, nodes, size))
+
+
+def a_workload(name: str = "point-select") -> Workload:
+    return Workload(
+        name=name,
+        title=name,
+        generator="sysbench",
+        script=f"sysbench/{name}.lua",
+        dataset=Dataset("sysbench-tables", {"tables": 2, "table_size": 10}),
+        scale="smoke",
+        threads=2,
+        loader_threads=1,
+        warmup_s=1.0,
+        measure_s=4.0,
+        statements_per_transaction=10,
+    )
+
+
+def a_plan(
+    profiles: tuple[str, ...] = ("premium",),
+    workloads: tuple[str, ...] = ("point-select",),
+    repetitions: int = 1,
+) -> Plan:
+    return make_plan(
+        "test",
+        [a_profile(name) for name in profiles],
+        [a_workload(name) for name in workloads],
+        repetitions=repetitions,
+        seed=1,
+        scale="smoke",
+        margin_pct=5.0,
+    )
+
+
+CLUSTER = """
+nodes: 3
+replication_factor: 3
+node: {smoke: {cpus: 1, memory: 256MiB, disk: 2GiB}}
+"""
+TIER = "{iops: 500, throughput: 60MB/s}"
+
+
+def profile_text(tier: str = TIER, cluster: str = "small") -> str:
+    return f"question: why?\ntitle: A disk\ntier: {tier}\ncluster: {cluster}\n"
+
+
+def disk(
+    text: str, iops: float, bytes_per_s: float, latency_s: float, io_unit: int = 256 * 2**10
+) -> dict[tuple[str, str], float]:
+    """Figures of a disk that holds its limits exactly: rate = min(caps, in flight / latency)."""
+    figures = {}
+    for cell in disk_matrix.planned({"cells": text}):
+        caps = iops / math.ceil(cell.block_bytes / io_unit), bytes_per_s / cell.block_bytes
+        rate = min(*caps, cell.in_flight / latency_s)
+        figures["iops", cell.name] = rate
+        figures["bytes_per_s", cell.name] = rate * cell.block_bytes
+        figures["latency_avg_s", cell.name] = cell.in_flight / rate
+    return figures

@@ -1,0 +1,232 @@
+"""A verdict written by hand, for tests of the report: every word, missing cells, one of each doubt.
+
+It goes with `campaign()`: two repetitions of three tiers and three workloads, of which premium has
+no insert at all and ultra lost one of its two. The figures are round, so that a reader of the
+golden report can check each against this file.
+"""
+
+from __future__ import annotations
+
+from orchestrator.analysis.results import Results
+from orchestrator.metrics import METRICS
+from orchestrator.model import (
+    Bottleneck,
+    CellSummary,
+    Decision,
+    Delta,
+    Doubt,
+    Note,
+    Verdict,
+    VerdictWord,
+)
+from tests.campaigns import build_campaign
+
+FAILED_RUN = 17  # ultra, insert, second repetition
+
+# profile, workload, scope of latency, n, throughput/s, NOPM, average s, p99 s, CPU %, IOPS, bytes/s
+_CELLS = (
+    ("premium", "point-select", "all", 2, 1500.0, None, 0.040, 0.100, 41.0, 1098.0, 18e6),
+    ("premium-v2", "point-select", "all", 2, 4300.0, None, 0.014, 0.036, 91.0, 5375.0, 88e6),
+    ("ultra", "point-select", "all", 2, 4200.0, None, 0.0143, 0.037, 92.0, 5390.0, 88.5e6),
+    ("premium-v2", "insert", "all", 2, 600.0, None, 0.0401, 0.098, 91.0, 720.0, 11.8e6),
+    ("ultra", "insert", "all", 1, 605.0, None, 0.0397, 0.095, 92.0, 725.0, 11.9e6),
+    ("premium", "tpcc", "new_order", 2, 310.0, 8370.0, 0.108, 0.260, 52.0, 1095.0, 18e6),
+    ("premium-v2", "tpcc", "new_order", 2, 315.0, 8505.0, 0.106, 0.250, 62.0, 2400.0, 39e6),
+    ("ultra", "tpcc", "new_order", 2, 290.0, 7830.0, 0.116, 0.280, 66.0, 2600.0, 43e6),
+)
+
+_BETTER = "the whole interval lies on one side of no change"
+_OPEN = "the interval includes no change and also more than ±5 %: needs about 3 more repetitions"
+
+# contender, workload, metric, scope, change %, low %, high %, word, reason
+_DELTAS: tuple[tuple[str, str, str, str, float, float, float, VerdictWord, str], ...] = (
+    (
+        "premium-v2",
+        "point-select",
+        "throughput_per_s",
+        "all",
+        187.0,
+        180.0,
+        194.0,
+        "better",
+        _BETTER,
+    ),
+    ("premium-v2", "point-select", "latency_avg_s", "all", -65.0, -66.1, -63.9, "better", _BETTER),
+    ("premium-v2", "point-select", "latency_p99_s", "all", -64.0, -66.0, -62.0, "better", _BETTER),
+    ("ultra", "point-select", "throughput_per_s", "all", 180.0, 150.0, 210.0, "better", _BETTER),
+    ("ultra", "point-select", "latency_avg_s", "all", -64.3, -70.0, -58.0, "better", _BETTER),
+    ("ultra", "point-select", "latency_p99_s", "all", -63.0, -71.0, -55.0, "better", _BETTER),
+    ("premium-v2", "tpcc", "nopm", "all", 1.6, -2.1, 4.9, "same", "within ±5 %"),
+    ("premium-v2", "tpcc", "latency_avg_s", "new_order", -1.9, -4.4, 0.6, "same", "within ±5 %"),
+    ("premium-v2", "tpcc", "latency_p99_s", "new_order", -3.8, -12.0, 4.5, "inconclusive", _OPEN),
+    ("ultra", "tpcc", "nopm", "all", -6.5, -8.5, -4.5, "worse", _BETTER),
+    ("ultra", "tpcc", "latency_avg_s", "new_order", 7.4, 5.2, 9.6, "worse", _BETTER),
+    ("ultra", "tpcc", "latency_p99_s", "new_order", 7.7, -9.0, 24.0, "inconclusive", _OPEN),
+)
+
+_FEWER_NODES = "1 database node instead of the profile's 3 (this machine has 2 cores)"
+_NOTES = tuple(
+    Note("fewer nodes", _FEWER_NODES, name) for name in ("premium", "premium-v2", "ultra")
+)
+_STAND_IN = Note(
+    "fallback database",
+    "the database is PostgreSQL, not YugabyteDB: no image of it can be had here",
+)
+
+
+def campaign(*, frames: bool = True) -> Results:
+    return build_campaign(
+        repetitions=2,
+        nodes=1,
+        warmup_s=5.0,
+        measure_s=20.0,
+        missing=[("premium", "insert")],
+        failed=[FAILED_RUN],
+        notes=(*_NOTES, _STAND_IN),
+        frames=frames,
+    )
+
+
+def verdict() -> Verdict:
+    return Verdict(
+        schema_version=1,
+        baseline="premium",
+        cells=tuple(cell for row in _CELLS for cell in _cells(*row)),
+        deltas=tuple(_delta(*row) for row in _DELTAS),
+        bottlenecks=_bottlenecks(),
+        decisions=_decisions(),
+        doubts=_doubts(),
+        missing=("premium × insert: no finished run",),
+    )
+
+
+def _cells(
+    profile: str,
+    workload: str,
+    scope: str,
+    n: int,
+    throughput: float,
+    nopm: float | None,
+    average_s: float,
+    p99_s: float,
+    cpu_pct: float,
+    iops: float,
+    bytes_per_s: float,
+) -> list[CellSummary]:
+    figures = {
+        ("throughput_per_s", "all"): throughput,
+        ("nopm", "all"): nopm,
+        ("latency_avg_s", scope): average_s,
+        ("latency_p95_s", scope): p99_s * 0.7,
+        ("latency_p99_s", scope): p99_s,
+        ("statement_latency_avg_s", "all"): None if nopm else average_s / 10,
+        ("cpu_pct", "all"): cpu_pct,
+        ("disk_iops", "all"): iops,
+        ("disk_iops", "node-1"): iops,
+        ("disk_bytes_per_s", "all"): bytes_per_s,
+    }
+    return [
+        summary(profile, workload, metric, scope, mean, n)
+        for (metric, scope), mean in figures.items()
+        if mean is not None
+    ]
+
+
+def summary(
+    profile: str, workload: str, metric: str, scope: str, mean: float, n: int
+) -> CellSummary:
+    """With an interval of ± 2 % where there are two runs."""
+    known = METRICS[metric]
+    return CellSummary(
+        profile=profile,
+        workload=workload,
+        metric=metric,
+        scope=scope,
+        unit=known.unit,
+        direction=known.direction,
+        n=n,
+        mean=mean,
+        median=mean,
+        ci_low=mean * 0.98 if n > 1 else None,
+        ci_high=mean * 1.02 if n > 1 else None,
+        values=(mean,) * n,
+    )
+
+
+def _delta(
+    contender: str,
+    workload: str,
+    metric: str,
+    scope: str,
+    change: float,
+    low: float,
+    high: float,
+    word: VerdictWord,
+    reason: str,
+) -> Delta:
+    known = METRICS[metric]
+    return Delta(
+        baseline="premium",
+        contender=contender,
+        workload=workload,
+        metric=metric,
+        scope=scope,
+        unit=known.unit,
+        direction=known.direction,
+        n_baseline=2,
+        n_contender=2,
+        change_pct=change,
+        ci_low_pct=low,
+        ci_high_pct=high,
+        verdict=word,
+        reason=reason,
+    )
+
+
+def _bottlenecks() -> tuple[Bottleneck, ...]:
+    at_cap = {
+        "iops_of_cap_pct": 99.8,
+        "bandwidth_of_cap_pct": 14.4,
+        "disk_await_s": 0.018,
+        "idle_disk_latency_s": 0.002,
+        "cpu_pct": 41.0,
+    }
+    busy = {"iops_of_cap_pct": 53.8, "disk_await_s": 0.0011, "cpu_pct": 91.0}
+    capped = "At the IOPS cap 97 % of the time. A tier with more IOPS would help."
+    cpu = "node-1 used 91 % of its CPU. A faster disk would not help; more CPU would."
+    return (
+        Bottleneck("premium", "point-select", "node-1", "iops_cap", capped, at_cap),
+        Bottleneck("premium-v2", "point-select", "node-1", "cpu_bound", cpu, busy),
+    )
+
+
+def _decisions() -> tuple[Decision, ...]:
+    return (
+        Decision(
+            "point-select",
+            "premium-v2",
+            "premium-v2 is the cheapest tier within 5 % of the best throughput",
+            85.0,
+            "USD",
+        ),
+        Decision("insert", None, "premium has no figures to compare with", None, None),
+        Decision("tpcc", "premium", "premium is within 5 % of the best", 34.56, "USD"),
+    )
+
+
+def _doubts() -> tuple[Doubt, ...]:
+    drift = "measure longer, or warm up longer"
+    fewer = "run on a machine with two cores per node"
+    return (
+        Doubt(
+            "emulated tier",
+            "the disks of premium, premium-v2, ultra are emulated on this machine",
+            "for absolute figures run on the provider's disks (`enforcement: mounted`)",
+        ),
+        *(Doubt("fewer nodes", str(note), fewer) for note in _NOTES),
+        Doubt("unsteady throughput", "throughput fell by 7 % over the measured window", drift, 3),
+        Doubt("unsteady throughput", "throughput fell by 9 % over the measured window", drift, 12),
+        Doubt(
+            "few transactions", "1,234 transactions are few for a p99", "measure at least 60 s", 8
+        ),
+    )

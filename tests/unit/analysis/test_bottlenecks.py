@@ -1,0 +1,419 @@
+"""What limited a cell: literal figures against the rules, then whole synthetic runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from orchestrator.analysis import bottlenecks, disk_demand, resources
+from orchestrator.analysis.results import RunData
+from orchestrator.model import Burst, Gate, GateCheck, Tier
+from tests.campaigns import START_S, Shape, build_campaign, build_tier
+
+QUIET: Mapping[str, float] = {
+    "iops_of_cap_pct": 40.0,
+    "time_at_iops_cap_pct": 0.0,
+    "bandwidth_of_cap_pct": 20.0,
+    "time_at_bandwidth_cap_pct": 0.0,
+    "disk_iops": 440.0,
+    "disk_bytes_per_s": 25e6,
+    "disk_await_s": 0.0022,
+    "idle_disk_latency_s": 0.002,
+    "disk_queue_depth": 1.0,
+    "disk_busy_pct": 40.0,
+    "cpu_pct": 50.0,
+    "client_cpu_pct": 10.0,
+    "host_cpu_pct": 60.0,
+}
+AT_CAP = {"iops_of_cap_pct": 99.0, "time_at_iops_cap_pct": 71.0, "disk_await_s": 0.015}
+TIER = build_tier("premium")
+
+
+def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -> bottlenecks.Cause:
+    every = {**QUIET, **figures}
+    every.pop(without, None)
+    return bottlenecks.judge(every, tier, "node-2")
+
+
+@pytest.mark.parametrize(
+    ("figures", "verdict"),
+    [
+        ({}, "unattributed"),
+        (AT_CAP, "iops_cap"),
+        ({**AT_CAP, "iops_of_cap_pct": 94.0}, "unattributed"),
+        ({**AT_CAP, "disk_await_s": 0.0039}, "unattributed"),  # full, but nothing waits
+        ({**AT_CAP, "bandwidth_of_cap_pct": 92.0}, "unattributed"),
+        ({**AT_CAP, "bandwidth_of_cap_pct": 97.0}, "unattributed"),
+        ({"bandwidth_of_cap_pct": 99.0, "disk_await_s": 0.02}, "bandwidth_cap"),
+        ({"cpu_pct": 86.0}, "cpu_bound"),
+        ({"cpu_pct": 84.0}, "unattributed"),
+        ({"cpu_pct": 95.0, "iops_of_cap_pct": 85.0}, "unattributed"),
+        ({"client_cpu_pct": 81.0, "host_cpu_pct": 99.0}, "client_bound"),
+        ({"host_cpu_pct": 91.0, "cpu_pct": 99.0}, "machine_bound"),
+        ({"disk_busy_pct": 95.0}, "latency_bound"),
+        ({"disk_busy_pct": 95.0, "cpu_pct": 72.0}, "unattributed"),
+        ({"disk_busy_pct": 95.0, "disk_await_s": 0.0031}, "unattributed"),  # queues elsewhere
+        ({"disk_busy_pct": 10.0, "log_syncing_pct": 80.0}, "latency_bound"),
+        # 30 % reading, and of the rest 30 % while a log sync is under way: 51 %; with 25 %: 47.5 %
+        ({"sessions_reading_pct": 30.0, "log_syncing_pct": 30.0}, "latency_bound"),
+        ({"sessions_reading_pct": 30.0, "log_syncing_pct": 25.0}, "unattributed"),
+        # counted by the database, and yet more than half of each I/O is the disk's own latency
+        ({"sessions_reading_pct": 60.0, "disk_await_s": 0.0039}, "latency_bound"),
+        ({"sessions_reading_pct": 60.0, "disk_await_s": 0.0041}, "unattributed"),
+        ({"disk_busy_pct": 95.0, "sessions_reading_pct": 5.0}, "unattributed"),  # it counted
+        ({"memory_pressure_pct": 6.0}, "unattributed"),  # an I/O is under way 40 % of the time
+        ({"memory_pressure_pct": 30.0, "disk_busy_pct": 10.0}, "memory_bound"),
+        ({"memory_pressure_pct": 30.0, "disk_busy_pct": 16.0}, "unattributed"),
+        ({"memory_pressure_pct": 60.0, "disk_busy_pct": 95.0}, "latency_bound"),
+        ({"nopm_of_ceiling_pct": 97.7}, "load_bound"),
+        ({"iops_before_fall": 3_490.0, "iops_after_fall": 1_101.0}, "burst_exhausted"),
+    ],
+)
+def test_rules(figures: Mapping[str, float], verdict: str) -> None:
+    assert judged(figures).verdict == verdict
+
+
+# ------------------------------------------------------------------ two shipped runs at smoke scale
+
+V2 = build_tier("premium-v2")
+POINT_SELECT: Mapping[str, float] = {
+    "iops_of_cap_pct": 100.0,
+    "time_at_iops_cap_pct": 100.0,
+    "bandwidth_of_cap_pct": 33.0,
+    "time_at_bandwidth_cap_pct": 0.0,
+    "disk_iops": 9_990.0,
+    "disk_bytes_per_s": 82e6,
+    "disk_await_s": 0.00159,  # 16 threads at 10,000 IOPS: 1.99 times the idle disk's
+    "idle_disk_latency_s": 0.0008,
+    "disk_queue_depth": 15.9,
+    "disk_busy_pct": 99.0,
+    "sessions_reading_pct": 92.0,
+    "cpu_pct": 61.0,
+    "host_cpu_pct": 70.0,
+}
+TPCC: Mapping[str, float] = {
+    "iops_of_cap_pct": 33.0,
+    "bandwidth_of_cap_pct": 15.0,
+    "disk_iops": 3_360.0,
+    "disk_await_s": 0.0013,
+    "idle_disk_latency_s": 0.0008,
+    "disk_queue_depth": 4.4,
+    "disk_busy_pct": 91.0,
+    "sessions_reading_pct": 50.0,
+    "log_syncing_pct": 39.0,
+    "memory_pressure_pct": 8.0,
+    "cpu_pct": 42.0,
+    "host_cpu_pct": 60.0,
+}
+
+
+def test_a_full_cap_binds_although_few_threads_hardly_queue() -> None:
+    """15.9 in flight ÷ 0.8 ms idle = 19,900 a second without the cap, which is twice the cap."""
+    found = bottlenecks.judge(POINT_SELECT, V2, "node-1")
+    assert found.verdict == "iops_cap", found.text
+    assert "A tier with more IOPS would help" in found.text
+
+
+@pytest.mark.parametrize(
+    ("in_flight", "verdict"),
+    [(10.1, "iops_cap"), (9.8, "unattributed"), (8.0, "unattributed")],
+)
+def test_a_full_cap_binds_where_without_it_a_quarter_more_would_be_done(
+    in_flight: float, verdict: str
+) -> None:
+    """÷ 0.8 ms: 12,600, 12,250 and 10,000 a second against a cap of 10,000. In the last case the
+    cap holds nothing back: without it as many would be done."""
+    figures = {
+        **POINT_SELECT,
+        "disk_queue_depth": in_flight,
+        "disk_await_s": in_flight / 9_990.0,
+    }
+    found = bottlenecks.judge(figures, V2, "node-1")
+    assert found.verdict == verdict, found.text
+
+
+def test_a_full_bandwidth_cap_binds_by_what_is_in_flight_too() -> None:
+    """64 KiB each: 3,815 a second are 250 MB/s; 6 in flight ÷ 0.8 ms would be 491 MB/s."""
+    figures = {
+        **POINT_SELECT,
+        "iops_of_cap_pct": 38.0,
+        "bandwidth_of_cap_pct": 100.0,
+        "time_at_bandwidth_cap_pct": 100.0,
+        "disk_iops": 3_815.0,
+        "disk_bytes_per_s": 250e6,
+        "disk_queue_depth": 6.0,
+        "disk_await_s": 0.00157,
+    }
+    assert bottlenecks.judge(figures, V2, "node-1").verdict == "bandwidth_cap"
+
+
+def test_reading_back_what_memory_could_not_hold_is_the_disk_s_latency() -> None:
+    found = bottlenecks.judge(TPCC, V2, "node-1")
+    assert found.verdict == "latency_bound", found.text
+    assert "More memory would help too" in found.text
+    assert "waited for memory 8 % of the time" in found.text
+
+
+def test_memory_is_said_beside_a_cap_too_and_only_under_pressure() -> None:
+    pressed = bottlenecks.judge({**POINT_SELECT, "memory_pressure_pct": 8.0}, V2, "node-1")
+    assert pressed.verdict == "iops_cap"
+    assert "More memory would help too" in pressed.text
+    assert "memory" not in bottlenecks.judge(POINT_SELECT, V2, "node-1").text
+
+
+def test_memory_is_the_limit_only_where_no_faster_disk_would_help() -> None:
+    alone = judged({"memory_pressure_pct": 30.0, "disk_busy_pct": 10.0})
+    assert "A faster disk would not" in alone.text
+    unknown = judged({"memory_pressure_pct": 30.0}, without="disk_busy_pct")
+    assert unknown.verdict == "unattributed"
+    assert "waiting for memory 30 %" in unknown.text
+
+
+def test_at_the_cap_says_how_long_where_and_how_slow() -> None:
+    assert judged({**AT_CAP, "disk_iops": 1_095.0}).text == (
+        "At the IOPS cap 71 % of the time on node-2 (1,095 IOPS), each I/O taking 15 ms instead "
+        "of 2 ms. A tier with more IOPS would help."
+    )
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [
+        {"cpu_pct": 95.0},
+        {"client_cpu_pct": 85.0},
+        {"host_cpu_pct": 95.0},
+        {"nopm_of_ceiling_pct": 99.0},
+    ],
+)
+def test_says_where_a_faster_disk_would_not_help(figures: Mapping[str, float]) -> None:
+    assert "A faster disk would not" in judged(figures).text
+
+
+def test_the_machine_as_limit_names_who_used_it() -> None:
+    text = judged({"host_cpu_pct": 96.0, "client_cpu_pct": 30.0, "disk_server_cpu_pct": 25.0}).text
+    assert "96 % of the machine's CPU busy (load generator 30 %, emulated disks 25 %)" in text
+
+
+@pytest.mark.parametrize("rival", ["host_cpu_pct", "client_cpu_pct", "cpu_pct"])
+def test_two_limits_within_five_percent_are_not_told_apart(rival: str) -> None:
+    close = judged({**AT_CAP, rival: 96.0})
+    assert close.verdict == "unattributed"
+    assert "cannot be told apart" in close.text
+    assert judged({**AT_CAP, rival: 93.0}).verdict == "iops_cap"
+
+
+def test_with_unknown_idle_latency_the_queue_decides() -> None:
+    deep = judged({**AT_CAP, "disk_queue_depth": 2.5}, without="idle_disk_latency_s")
+    shallow = judged({**AT_CAP, "disk_queue_depth": 1.5}, without="idle_disk_latency_s")
+    assert (deep.verdict, shallow.verdict) == ("iops_cap", "unattributed")
+    assert "instead of" not in deep.text
+
+
+def test_control_groups_hold_ios_back_where_the_device_does_not_see_it() -> None:
+    cgroup = replace(TIER, enforcement="cgroup")
+    assert judged({**AT_CAP, "disk_await_s": 0.0001}, cgroup).verdict == "iops_cap"
+
+
+def test_without_caps_no_cap_is_the_limit() -> None:
+    found = bottlenecks.judge({"disk_iops": 90_000.0, "cpu_pct": 60.0}, TIER, "node-1")
+    assert found.verdict == "unattributed"
+
+
+def test_without_telemetry_nothing_is_attributed() -> None:
+    found = bottlenecks.judge({}, TIER, "")
+    assert (found.verdict, found.text) == (
+        "unattributed",
+        "Neither disk nor CPU of the database nodes was sampled.",
+    )
+
+
+def test_at_the_ceiling_of_think_time_and_of_the_disk() -> None:
+    found = judged({**AT_CAP, "nopm_of_ceiling_pct": 98.0})
+    assert found.verdict == "iops_cap"
+    assert "shows in latency" in found.text
+
+
+# ------------------------------------------------------------------ whole runs
+
+
+def only(shape: Shape, tier: str = "premium", **more: object) -> RunData:
+    campaign = build_campaign(
+        profiles=[tier],
+        workloads=["point-select"],
+        repetitions=1,
+        shapes={(tier, "point-select"): shape},
+        **more,  # type: ignore[arg-type]
+    )
+    return campaign.runs[0]
+
+
+def test_campaign_names_the_study_s_limits() -> None:
+    found = {
+        (b.profile, b.workload): b.verdict
+        for b in bottlenecks.bottlenecks(build_campaign(repetitions=1, nodes=1))
+    }
+    assert found["premium", "point-select"] == "iops_cap"
+    assert found["ultra", "point-select"] == "cpu_bound"
+    assert found["premium", "insert"] == "cpu_bound"
+    assert found["ultra", "tpcc"] == "latency_bound"
+    assert len(found) == 9
+
+
+def test_evidence_of_a_run_at_its_cap() -> None:
+    run = only(Shape(1500.0, 1095.0, 3.0, 0.016, 40.0), nodes=1)
+    figures = resources.gather(run, 32.0)["node-1"]
+    assert figures["iops_of_cap_pct"] == pytest.approx(99.8, abs=0.6)
+    assert figures["time_at_iops_cap_pct"] > 95
+    assert figures["disk_await_s"] == pytest.approx(0.016, rel=0.01)
+    assert figures["idle_disk_latency_s"] == pytest.approx(0.002)
+    assert figures["io_size_bytes"] == pytest.approx(16_384, rel=0.01)
+    assert figures["cpu_pct"] == pytest.approx(40.0, rel=0.01)
+
+
+def test_the_busiest_node_is_judged() -> None:
+    run = only(Shape(1500.0, 1095.0, 3.0, 0.016, 40.0), nodes=3)
+    quiet = run.samples.copy()
+    disk = quiet["metric"].str.startswith("disk_") & quiet["node"].isin(["node-1", "node-3"])
+    quiet.loc[disk, "value"] = 0.0
+    found = bottlenecks.bottleneck([replace(run, samples=quiet)], 32.0)
+    assert found is not None
+    assert (found.node, found.verdict) == ("node-2", "iops_cap")
+
+
+def test_medians_over_repetitions() -> None:
+    cell = ("premium", "point-select")
+    slow, fast = Shape(1500.0, 1098.0, 1.0, 0.016, 40.0), Shape(1500.0, 300.0, 1.0, 0.002, 40.0)
+    runs = [only(shape, nodes=1) for shape in (slow, slow, fast)]
+    found = bottlenecks.bottleneck(runs, 32.0)
+    assert found is not None
+    assert (found.profile, found.workload) == cell
+    assert found.verdict == "iops_cap"
+    assert bottlenecks.bottleneck(runs[2:], 32.0) != found
+    assert bottlenecks.bottleneck([], 32.0) is None
+
+
+def test_large_ios_count_as_several() -> None:
+    """1 MiB on a tier that counts 256 KiB each: 300 I/Os a second are 1,200 of its 1,100."""
+    run = only(Shape(100.0, 300.0, 0.0, 0.02, 20.0, bytes_per_io=2**20), nodes=1)
+    found = disk_demand.demand(run.record.profile.tier, run.samples, "node-1")
+    assert found is not None
+    assert float(np.median(found.iops)) == pytest.approx(1_200, rel=0.02)
+
+
+# ------------------------------------------------------------------ burst
+
+
+def disk_samples(iops: list[float]) -> pd.DataFrame:
+    total, rows = 0.0, []
+    for second, rate in enumerate([0.0, *iops]):
+        total += rate
+        for metric, value in (
+            ("disk_reads_total", total),
+            ("disk_writes_total", 0.0),
+            ("disk_read_bytes_total", total * 8_192),
+            ("disk_written_bytes_total", 0.0),
+        ):
+            rows.append((START_S + second, "node-1", metric, "", value, "measure"))
+    return pd.DataFrame(rows, columns=["time_s", "node", "metric", "unit", "value", "phase"])
+
+
+def bursting(start_pct: float) -> Tier:
+    burst = Burst(iops=3_000, bytes_per_s=None, duration_s=10.0, start_pct=start_pct)
+    return replace(TIER, iops=1_000, burst=burst)
+
+
+def test_credit_drains_by_what_is_above_the_base_and_the_cap_falls_with_it() -> None:
+    # a bucket of (3,000 − 1,000) × 10 s = 20,000; at 3,000/s it lasts 10 s
+    found = disk_demand.demand(
+        bursting(100.0), disk_samples([3_000.0] * 10 + [1_000.0] * 5), "node-1"
+    )
+    assert found is not None and found.iops_cap is not None and found.credit_pct is not None
+    assert found.iops_cap.tolist() == [3_000.0] * 10 + [1_000.0] * 5
+    assert found.credit_pct[:3].tolist() == [90.0, 80.0, 70.0]
+    assert found.credit_pct[-1] == 0.0
+
+
+def test_credit_fills_below_the_base() -> None:
+    found = disk_demand.demand(bursting(50.0), disk_samples([0.0] * 4), "node-1")
+    assert found is not None and found.credit_pct is not None
+    assert found.credit_pct.tolist() == [55.0, 60.0, 65.0, 70.0]
+
+
+def test_a_real_disk_has_credit_while_it_is_above_its_base() -> None:
+    """How full its bucket is nobody says; "empty" is what an emulated one is asked to be."""
+    real = replace(bursting(0.0), enforcement="mounted")
+    found = disk_demand.demand(real, disk_samples([3_000.0] * 3 + [1_000.0, 400.0]), "node-1")
+    assert found is not None and found.iops_cap is not None
+    assert found.iops_cap.tolist() == [3_000.0] * 3 + [1_000.0] * 2
+    assert found.credit_pct is None
+
+
+def test_an_assumed_latency_of_a_real_disk_gives_way_to_the_measured_one() -> None:
+    check = GateCheck("reading", "s", 2e-3, 9e-4, None, "ok", "latency_read")
+    gate = Gate("premium", 0.0, (check,))
+    real = replace(TIER, enforcement="mounted", read_latency_s=2e-3)
+    assert resources.idle_latency_s(real, gate, 100.0, 0.0) == 2e-3
+    assumed = replace(real, latency_assumed=("read", "write"))
+    assert resources.idle_latency_s(assumed, gate, 100.0, 0.0) == 9e-4
+    emulated = replace(assumed, enforcement="emulated")
+    assert resources.idle_latency_s(emulated, gate, 100.0, 0.0) == 2e-3
+
+
+def test_an_empty_bucket_stays_empty() -> None:
+    found = disk_demand.demand(bursting(0.0), disk_samples([10.0] * 4), "node-1")
+    assert found is not None and found.iops_cap is not None
+    assert found.iops_cap.tolist() == [1_000.0] * 4
+    assert found.credit_pct is None
+
+
+def test_a_fall_to_the_base_is_found_and_others_are_not() -> None:
+    wobble = np.tile([1.0, -1.0], 15) * 20
+    fall = np.where(np.arange(30) < 18, 3_500.0, 1_100.0) + wobble
+    assert disk_demand.fall_to(fall, 1_100.0) == pytest.approx((3_500.0, 1_100.0), rel=0.01)
+    assert disk_demand.fall_to(fall, 2_000.0) is None  # not to its base
+    assert disk_demand.fall_to(fall[::-1], 1_100.0) is None  # a rise
+    assert disk_demand.fall_to(np.full(30, 1_100.0) + wobble, 1_100.0) is None
+    assert disk_demand.fall_to(fall[:8], 1_100.0) is None  # too short
+
+
+# ------------------------------------------------------------------ the idle disk's latency
+
+
+def gate(read_s: float) -> Gate:
+    check = GateCheck("reading", "s", None, read_s, None, "not declared", "latency_read")
+    return Gate("premium", START_S, (check,))
+
+
+def test_idle_latency_is_declared_or_as_the_gate_measured() -> None:
+    bare = replace(TIER, read_latency_s=None, write_latency_s=0.004)
+    assert resources.idle_latency_s(TIER, None, 10, 10) == pytest.approx(0.002)
+    assert resources.idle_latency_s(bare, gate(0.001), 30, 10) == pytest.approx(0.00175)
+    assert resources.idle_latency_s(bare, None, 30, 10) is None
+    assert resources.idle_latency_s(bare, None, 0, 10) == pytest.approx(0.004)
+    assert resources.idle_latency_s(TIER, None, 0, 0) is None
+
+
+# ------------------------------------------------------------------ sessions
+
+
+def test_what_sessions_waited_for_comes_from_the_database_s_own_counters() -> None:
+    run = only(Shape(1500.0, 500.0, 3.0, 0.002, 40.0), nodes=1)  # 10 s + 60 s, 60 threads
+    facts = {
+        "database_before": {"since_reset": {"blks_read_s": 50.0}},
+        "database": {"since_reset": {"blks_read_s": 2_150.0, "wal_sync_s": 7.0}},
+    }
+    figures = resources.gather(replace(run, record=replace(run.record, facts=facts)), 32.0)
+    assert figures["node-1"]["sessions_reading_pct"] == pytest.approx(50.0)
+    assert figures["node-1"]["log_syncing_pct"] == pytest.approx(10.0)
+
+
+def test_think_time_has_a_ceiling() -> None:
+    campaign = build_campaign(profiles=["premium"], workloads=["tpcc"], repetitions=1, frames=False)
+    record = campaign.runs[0].record
+    assert resources.ceiling_nopm(record) is None
+    thinking = replace(record, workload=replace(record.workload, options={"think": "spec"}))
+    assert resources.ceiling_nopm(thinking) == pytest.approx(257.2)

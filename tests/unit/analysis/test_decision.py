@@ -1,0 +1,186 @@
+"""Which tier to buy: literal throughputs and prices in, one tier or none out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.analysis import bottlenecks, decision
+from orchestrator.analysis.contests import THROUGHPUT, Candidate, contest
+from orchestrator.model import Decision, Price
+from tests.campaigns import build_campaign, build_profile
+
+SLOW, FAST, FASTER = [1000.0, 1005, 995], [2000.0, 2010, 1990], [2400.0, 2412, 2388]
+NOISY = [1900.0, 2300, 1700]
+
+
+def candidate(
+    name: str, values: Sequence[float], limit: str = "unattributed", *, priced: bool = True
+) -> Candidate:
+    return Candidate(build_profile(name, priced=priced), {THROUGHPUT: tuple(values)}, limit)
+
+
+def decide(*candidates: Candidate, tiers: Sequence[str] = ()) -> Decision:
+    names = tuple(tiers) or tuple(one.name for one in candidates)
+    return decision.decide(contest("insert", candidates, names, 5.0))
+
+
+def test_the_cheapest_of_those_alike_wins() -> None:
+    found = decide(
+        candidate("ultra", FAST), candidate("premium-v2", FAST), candidate("premium", SLOW)
+    )
+    assert found.tier == "premium-v2"
+    assert (found.monthly_cost, found.currency) == (255.0, "USD")  # 3 disks of 85
+    assert found.reason.startswith(
+        "premium-v2 is the cheapest tier within 5 % of the best throughput: "
+        "premium against premium-v2, throughput −50.0 %"
+    )
+
+
+def test_the_dearest_wins_where_it_is_proven_faster() -> None:
+    found = decide(
+        candidate("premium", SLOW), candidate("premium-v2", FAST), candidate("ultra", FASTER)
+    )
+    assert (found.tier, found.monthly_cost) == ("ultra", 780.0)
+    assert "premium-v2 against ultra, throughput −16.7 %" in found.reason
+
+
+def test_all_alike_gives_the_cheapest() -> None:
+    names = ("premium", "premium-v2", "ultra")
+    assert decide(*(candidate(name, FAST) for name in names)).tier == "premium"
+
+
+def test_an_open_cheaper_tier_leaves_it_undecided() -> None:
+    found = decide(candidate("premium", NOISY), candidate("ultra", FAST))
+    assert (found.tier, found.monthly_cost, found.currency) == (None, None, None)
+    assert "whether premium is within 5 % of the best throughput is not proven" in found.reason
+    assert "more repetitions are needed" in found.reason
+
+
+def test_an_open_dearer_tier_leaves_it_undecided_too() -> None:
+    assert decide(candidate("premium", FAST), candidate("ultra", NOISY)).tier is None
+
+
+def test_where_no_disk_is_the_limit_the_cheapest_is_enough() -> None:
+    found = decide(
+        candidate("premium", NOISY, bottlenecks.CPU_BOUND),
+        candidate("ultra", FAST, bottlenecks.CPU_BOUND),
+    )
+    assert found.tier == "premium"
+    assert "On no tier does the disk limit throughput" in found.reason
+
+
+def test_a_tier_proven_slower_is_not_taken_even_if_cpu_bound() -> None:
+    found = decide(
+        candidate("premium", SLOW, bottlenecks.CPU_BOUND),
+        candidate("ultra", FAST, bottlenecks.CPU_BOUND),
+    )
+    assert found.tier == "ultra"
+    assert "limit throughput" not in found.reason  # it would contradict the figures
+
+
+@pytest.mark.parametrize("limit", [bottlenecks.CLIENT_BOUND, bottlenecks.MACHINE_BOUND])
+def test_where_the_harness_was_the_limit_nothing_is_decided(limit: str) -> None:
+    found = decide(candidate("premium", FAST, limit), candidate("ultra", FAST, limit))
+    assert found.tier is None
+    assert "what the disks could do was not measured" in found.reason
+
+
+def test_a_winner_held_back_by_the_machine_says_so() -> None:
+    found = decide(
+        candidate("premium", SLOW, bottlenecks.IOPS_CAP),
+        candidate("premium-v2", FAST, bottlenecks.MACHINE_BOUND),
+        candidate("ultra", FAST, bottlenecks.MACHINE_BOUND),
+    )
+    assert found.tier == "premium-v2"
+    assert "on a larger one dearer tiers may do more" in found.reason
+
+
+def test_one_repetition_decides_nothing() -> None:
+    found = decide(candidate("premium", [1000.0]), candidate("ultra", FAST))
+    assert found.tier is None
+    assert "one repetition of premium gives no interval" in found.reason
+
+
+def test_a_lone_tier_is_no_choice() -> None:
+    assert decide(candidate("ultra", FAST), tiers=["premium", "ultra"]).tier is None
+    assert decide(tiers=["premium"]).reason == "no tier has figures"
+
+
+def test_without_all_prices_performance_alone_decides_and_says_so() -> None:
+    found = decide(
+        candidate("ultra", FAST),
+        candidate("premium-v2", FAST, priced=False),
+        candidate("premium", SLOW),
+    )
+    assert (found.tier, found.monthly_cost, found.currency) == ("premium-v2", None, None)
+    assert "as is ultra, and declares the lowest limits of them" in found.reason
+    assert "Prices are missing" in found.reason
+
+
+def at_price(name: str, region: str, as_of: str, source: str = "a list") -> Candidate:
+    found = candidate(name, FAST)
+    tier = replace(found.profile.tier, price=Price(1.0, "USD", region, as_of, source))
+    return replace(found, profile=replace(found.profile, tier=tier))
+
+
+def test_prices_in_two_currencies_cannot_be_compared() -> None:
+    other = candidate("premium", FAST)
+    price = Price(1.0, "EUR", "westus2", "2026-01-01", "example")
+    tier = replace(other.profile.tier, price=price)
+    other = replace(other, profile=replace(other.profile, tier=tier))
+    found = decide(other, candidate("ultra", FAST))
+    assert found.currency is None
+    assert (
+        "Prices are not of one list (EUR, westus2, 2026-01-01; USD, westus2, 2026-01-01)"
+        in found.reason
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "comparable"),
+    [
+        (("eastus", "2024-07-01"), ("eastus", "2023-12"), True),
+        (("eastus", "2024-07-01"), ("us-west-2", "2024-07-01"), False),
+        (("US", "undated, old"), ("US", "2024-07-01"), False),
+        (("US", "undated, old", "a page"), ("US", "undated, old", "a page"), True),
+        (("US", "undated", "a page"), ("US", "undated", "another page"), False),
+        (("not stated", "2024-07-01"), ("not stated", "2024-07-01"), False),
+    ],
+)
+def test_prices_of_one_region_and_each_with_a_date_are_one_list(
+    one: tuple[str, ...], other: tuple[str, ...], comparable: bool
+) -> None:
+    found = decide(at_price("premium", *one), at_price("ultra", *other))
+    assert (found.currency == "USD") is comparable, found.reason
+    assert ("Prices are not of one list" in found.reason) is not comparable
+
+
+def test_an_absent_tier_is_named() -> None:
+    found = decide(
+        candidate("premium-v2", FAST),
+        candidate("ultra", FAST),
+        tiers=["premium", "premium-v2", "ultra"],
+    )
+    assert found.tier == "premium-v2"
+    assert "Not considered, having no figures: premium" in found.reason
+
+
+def test_of_a_campaign_new_orders_are_what_counts() -> None:
+    campaign = build_campaign(repetitions=3, noise_pct=0.3, frames=False)
+    found = {d.workload: d.tier for d in decision.decisions(campaign, ())}
+    assert found == {"point-select": "premium-v2", "insert": "premium", "tpcc": "ultra"}
+
+
+def test_a_tier_with_a_run_of_no_figure_is_not_considered() -> None:
+    campaign = build_campaign(workloads=["insert"], noise_pct=0.1, frames=False)
+    runs = tuple(
+        replace(run, record=replace(run.record, measurements=()))
+        if run.record.run.number == 1
+        else run
+        for run in campaign.runs
+    )
+    found = decision.decisions(replace(campaign, runs=runs), ())[0]
+    assert "having no figures: premium" in found.reason

@@ -1,0 +1,131 @@
+"""Which tier to buy where throughput cannot tell: latency decides, or nothing does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.analysis import bottlenecks, decision, stats
+from orchestrator.analysis.contests import THROUGHPUT, Candidate, chances, contest
+from orchestrator.facts import BottleneckCause
+from orchestrator.metrics import measured
+from orchestrator.model import Bottleneck, Decision, Record
+from tests.campaigns import build_campaign, build_profile
+
+# As published: New-Orders a minute, and the average latency of New-Order, with think time.
+STUDY = {
+    "premium": (25_135.0, 0.1772),
+    "premium-v2": (25_600.1, 0.11034),
+    "ultra": (25_616.27, 0.09413),
+}
+STEADY = (0.996, 1.0, 1.004)
+NOISY = (0.7, 1.0, 1.4)
+
+
+def tpcc(
+    figures: Mapping[str, tuple[float, float]],
+    *,
+    limits: BottleneckCause = bottlenecks.LOAD_BOUND,
+    latency_noise: Sequence[float] = STEADY,
+    p99_noise: Sequence[float] = STEADY,
+    p99_of_average: Mapping[str, float] | None = None,
+    transactions: float = 500_000.0,
+) -> Decision:
+    """What is decided of three repetitions with these NOPM and New-Order latencies."""
+
+    def as_figured(record: Record) -> Record:
+        nopm, latency_s = figures[record.run.profile]
+        turn = record.run.repetition - 1
+        p99_s = latency_s * (p99_of_average or {}).get(record.run.profile, 3.0)
+        found = (
+            measured("throughput_per_s", nopm / 27 * STEADY[turn]),
+            measured("nopm", nopm * STEADY[turn]),
+            measured("transactions", transactions),
+            measured("transactions", transactions, "new_order"),
+            measured("latency_avg_s", latency_s * latency_noise[turn] * 0.8),
+            measured("latency_avg_s", latency_s * latency_noise[turn], "new_order"),
+            measured("latency_p99_s", p99_s * p99_noise[turn], "new_order"),
+        )
+        thinking = replace(record.workload, options={"think": "spec"})
+        return replace(record, measurements=found, workload=thinking)
+
+    campaign = build_campaign(
+        profiles=list(figures), workloads=["tpcc"], frames=False, change=as_figured
+    )
+    found = [Bottleneck(name, "tpcc", "node-1", limits, "", {}) for name in figures]
+    return decision.decisions(campaign, found)[0]
+
+
+@pytest.mark.parametrize("limit", [bottlenecks.LOAD_BOUND, bottlenecks.CPU_BOUND])
+def test_founding_study_s_cheapest_tier_is_not_named(limit: BottleneckCause) -> None:
+    """NOPM within 1.9 %, New-Order 177, 110 and 94 ms: throughput alone would name the cheapest."""
+    found = tpcc(STUDY, limits=limit)
+    assert found.tier == "ultra", found.reason
+    assert "premium against ultra, average New-Order latency +88.3 %" in found.reason
+    assert "premium-v2 against ultra, average New-Order latency +17.2 %" in found.reason
+    assert "disk is not the limit on any tier" not in found.reason
+
+
+@pytest.mark.parametrize("limit", [bottlenecks.LOAD_BOUND, bottlenecks.CPU_BOUND])
+def test_latency_that_noise_leaves_open_does_not_count_as_proven(limit: BottleneckCause) -> None:
+    found = tpcc(STUDY, limits=limit, latency_noise=NOISY)
+    assert found.tier is None, found.reason
+    assert "premium" in found.reason and "average New-Order latency" in found.reason
+    assert "not proven" in found.reason
+
+
+def test_open_in_the_99th_percentile_alone_says_what_is_proven() -> None:
+    alike = dict.fromkeys(STUDY, (25_600.0, 0.1))
+    found = tpcc(alike, p99_noise=NOISY)
+    assert found.tier is None, found.reason
+    assert (
+        "premium is within 5 % of the best throughput and average New-Order latency; whether also "
+        "of the best p99 New-Order latency is not proven" in found.reason
+    )
+
+
+def test_worse_in_the_99th_percentile_alone_is_outside() -> None:
+    alike = dict.fromkeys(STUDY, (25_600.0, 0.1))
+    found = tpcc(alike, p99_of_average={"premium": 6.0})
+    assert found.tier == "premium-v2", found.reason
+    assert "premium against premium-v2, p99 New-Order latency +100 %" in found.reason
+
+
+def test_alike_in_everything_the_cheapest_is_named() -> None:
+    found = tpcc(dict.fromkeys(STUDY, (25_600.0, 0.1)))
+    assert found.tier == "premium", found.reason
+    assert (
+        "within 5 % of the best throughput, average New-Order latency and p99 New-Order latency"
+    ) in found.reason
+    assert "The disk is not the limit on any tier" in found.reason
+
+
+def test_each_tier_worse_in_something_leaves_none() -> None:
+    crossed = {"premium": (20_000.0, 0.08), "ultra": (25_600.0, 0.1)}
+    found = tpcc(crossed)
+    assert found.tier is None
+    assert "premium against ultra, throughput −21.9 %" in found.reason
+    assert "ultra against premium, average New-Order latency +25.0 %" in found.reason
+
+
+def test_a_percentile_of_too_few_transactions_is_not_compared_and_that_is_said() -> None:
+    alike = dict.fromkeys(STUDY, (25_600.0, 0.1))
+    found = tpcc(alike, p99_of_average={"premium": 6.0}, transactions=900.0)
+    assert found.tier == "premium", found.reason
+    assert "Not compared, as not every run has it: p99 New-Order latency" in found.reason
+    assert "The disk is not the limit" not in found.reason
+
+
+def test_a_difference_likely_by_chance_among_many_comparisons_rules_nothing_out() -> None:
+    """The same figures, alone and among a hundred comparisons that show nothing."""
+    slower = {"premium": (1_000.0, 1_001.0, 940.0), "ultra": (1_100.0, 1_110.0, 1_120.0)}
+    rivals = [Candidate(build_profile(n), {THROUGHPUT: v}, "") for n, v in slower.items()]
+    field = contest("insert", rivals, list(slower), 1.0)
+    (chance,) = chances(field)
+    assert 0.005 < chance < 0.05, "the example must be one that a family can change"
+    alone = replace(field, chance=stats.highest_significant([chance]))
+    among = replace(field, chance=stats.highest_significant([chance, *[0.9] * 99]))
+    assert decision.decide(alone).tier == "ultra"
+    assert decision.decide(among).tier is None

@@ -1,0 +1,114 @@
+"""Doubts about the disks of a run, and what the counters beside it make of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from orchestrator.analysis import results
+from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
+from orchestrator.model import Doubt, Gate, GateCheck, Node, Record
+from orchestrator.tiers.common import host_load
+from tests.campaigns import build_campaign
+
+
+def found(record: Record) -> dict[str, Doubt]:
+    run = build_campaign(workloads=["point-select"], nodes=1).runs[0]
+    run = replace(run, record=record)
+    return {doubt.kind: doubt for check in DISK_CHECKS for doubt in check(run)}
+
+
+def record(**facts: Any) -> Record:
+    made = build_campaign(workloads=["point-select"], nodes=1).runs[0].record
+    return replace(made, facts={**made.facts, **facts})
+
+
+@pytest.mark.parametrize(
+    ("verdict", "kind"),
+    [("not reachable", "limit not verified"), ("bursting", "bursting disk")],
+)
+def test_a_gate_that_passed_without_having_seen_all(verdict: Any, kind: str) -> None:
+    check = GateCheck("IOPS, 4 KiB random read", "1/s", 20_000, 5_120, None, verdict)
+    gate = Gate("ultra", 0.0, (check,))
+    assert gate.passed
+    assert set(found(replace(record(), gate=gate))) == {kind}
+    assert found(record()) == {}
+
+
+# ------------------------------------------------------------------ the disk's own counters
+
+
+def reading(ops: float, kernel: tuple[float, float], flying: float = 0.0) -> host_load.Reading:
+    ways = {way: {"ops": ops, "late_s": 0.0, "over": 0.0} for way in ("read", "write")}
+    sides = tuple(
+        {"disk_reads_total": one, "disk_writes_total": one, "disk_in_flight": flying}
+        for one in kernel
+    )
+    return host_load.Reading(0, 0, ways, sides)
+
+
+@pytest.mark.parametrize(
+    ("last", "apart_pct"),
+    [
+        (reading(1_100, (1_095, 1_110)), 0.0),  # between the kernel's two readings
+        (reading(1_000, (1_010, 1_010), 16), 0.0),  # under way: counted on one side alone
+        (reading(1_470, (1_870, 1_870)), 29.2),
+        (reading(1_870, (1_470, 1_470)), 22.6),
+    ],
+)
+def test_counts_that_are_apart_for_certain(last: host_load.Reading, apart_pct: float) -> None:
+    first = reading(100, (100, 100))
+    counts = host_load.counted_apart(first, last)
+    assert [counts[way].apart_pct for way in ("read", "write")] == pytest.approx(
+        [apart_pct] * 2, abs=0.05
+    )
+
+
+def test_without_a_server_there_is_nothing_to_hold_against_the_kernel() -> None:
+    assert host_load.counted_apart(host_load.Reading(0, 0), host_load.Reading(0, 0)) == {}
+
+
+def disks(**of_disk: Any) -> Mapping[str, Any]:
+    return {"disk-node-1": of_disk}
+
+
+def test_a_kernel_that_counts_flushes_as_writes() -> None:
+    write = {"served": 1_470.0, "kernel": 1_870.0, "apart_pct": 27.2}
+    read = {"served": 100.0, "kernel": 101.0, "apart_pct": 0.9}
+    one = found(record(disks=disks(read=read, write=write)))["counts differ"]
+    assert one.text == (
+        "disk-node-1: the kernel counted 1,870 writes and the disk served 1,470, 27.2 % apart"
+    )
+    assert found(record(disks=disks(read=read, write=read))) == {}
+
+
+@pytest.mark.parametrize(
+    ("late_s", "over_pct", "raised"), [(1e-5, 1.0, False), (3e-4, 1.0, True), (0.0, 12.0, True)]
+)
+def test_a_machine_slower_than_the_tier_while_it_was_measured(
+    late_s: float, over_pct: float, raised: bool
+) -> None:
+    kinds = set(found(record(disks=disks(late_s=late_s, over_pct=over_pct))))
+    assert kinds == ({"host slower than the tier"} if raised else set())
+
+
+# ------------------------------------------------------------------ who is on which disk
+
+
+def node(number: int, device: str | None, exporter: str = "") -> Node:
+    sources = {"node-exporter": exporter} if exporter else {}
+    return Node(f"node-{number}", "database", device=device, sources=sources)
+
+
+def test_nodes_on_one_disk_are_named() -> None:
+    nodes = (node(1, "sdb"), node(2, "sdb"), node(3, "sdc"))
+    doubt = found(replace(record(), nodes=nodes))["shared disk"]
+    assert doubt.text.startswith("node-1, node-2 share the disk sdb")
+
+
+def test_the_same_name_on_another_machine_is_another_disk() -> None:
+    nodes = [node(1, "sdb", "http://a"), node(2, "sdb", "http://b"), node(3, None), node(4, None)]
+    assert [len(one) for one in results.by_disk(nodes).values()] == [1, 1, 1, 1]

@@ -1,0 +1,457 @@
+"""Each kind of doubt: raised by what it is about, and by nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from orchestrator.analysis import comparability
+from orchestrator.analysis.doubts import campaign_checks
+from orchestrator.analysis.results import Results
+from orchestrator.metrics import measured
+from orchestrator.model import Burst, ClusterSpec, Doubt, Measurement, NodeSize, Note, Record
+from tests.campaigns import (
+    GIB,
+    Shape,
+    build_campaign,
+    build_gate,
+    build_tier,
+    with_tier,
+)
+
+Change = Callable[[Record], Record]
+
+
+def small(load: str = "point-select", change: Change | None = None, **more: Any) -> Results:
+    """One real disk, two repetitions, nothing to doubt but what `more` brings."""
+    asked = {"profiles": ["premium"], "repetitions": 2, **more}
+    campaign = build_campaign(workloads=[load], nodes=1, change=change, **asked)
+    return with_tier(campaign, enforcement="mounted")
+
+
+def kinds(campaign: Results) -> set[str]:
+    return {doubt.kind for doubt in campaign_checks.find(campaign)}
+
+
+def the(kind: str, campaign: Results) -> Doubt:
+    found = [doubt for doubt in campaign_checks.find(campaign) if doubt.kind == kind]
+    assert found, f"{kind} is not among {kinds(campaign)}"
+    return found[0]
+
+
+def facts(**of_database: Any) -> Change:
+    def change(record: Record) -> Record:
+        database = {**record.facts["database"], **of_database}
+        return replace(record, facts={**record.facts, "database": database})
+
+    return change
+
+
+def figures(*figures: Measurement) -> Change:
+    """Later figures of a record win over earlier ones of the same name."""
+
+    def change(record: Record) -> Record:
+        new = {(m.metric, m.scope) for m in figures}
+        kept = tuple(m for m in record.measurements if (m.metric, m.scope) not in new)
+        return replace(record, measurements=(*kept, *figures))
+
+    return change
+
+
+def test_a_sound_campaign_raises_none() -> None:
+    assert campaign_checks.find(small()) == ()
+
+
+# ------------------------------------------------------------------ about the campaign
+
+
+def test_one_repetition_of_everything() -> None:
+    found = the("one repetition", small(repetitions=1))
+    assert "every cell was measured once" in found.text
+    assert found.advice == "repeat with REPEATS=5"
+    assert found.run is None
+
+
+def test_one_repetition_left_of_several() -> None:
+    found = the("one repetition", small(repetitions=3, failed=[1, 3]))
+    assert "only one repetition finished of premium × point-select" in found.text
+
+
+def test_a_missing_cell() -> None:
+    found = the("missing cell", small(failed=[1, 2]))
+    assert "premium × point-select has no finished run" in found.text
+
+
+@pytest.mark.parametrize("enforcement", ["emulated", "cgroup", "none"])
+def test_disks_that_are_not_the_provider_s(enforcement: Any) -> None:
+    campaign = with_tier(small(repetitions=2), enforcement=enforcement)
+    assert kinds(campaign) == {f"{enforcement} tier"}
+
+
+def test_disks_held_to_their_limits_in_different_ways() -> None:
+    campaign = build_campaign(workloads=["insert"], nodes=1, frames=False)
+    first = campaign.plan.profiles[0].name
+    campaign = with_tier(campaign, first, enforcement="mounted")
+    assert {"unlike disks", "emulated tier"} <= kinds(campaign)
+
+
+def test_a_vm_below_its_disk() -> None:
+    cap = "IOPS: the VM lets through 12,800 of the 20,000 that the disks could give"
+    campaign = with_tier(small(), vm_caps=(cap,))
+    assert the("VM caps the disk", campaign).text == f"premium: {cap}"
+    assert "a larger VM" in the("VM caps the disk", campaign).advice
+
+
+def test_fewer_nodes_than_declared() -> None:
+    text = "1 database node instead of the profile's 3 (this machine has 2 cores)"
+    note = Note("fewer nodes", text, "premium")
+    assert the("fewer nodes", small(notes=(note,))).text == f"premium: {text}"
+    assert "set NODES" in the("fewer nodes", small(notes=(note,))).advice
+    asked = replace(note, kind="nodes as asked")
+    assert "leave NODES out" in the("fewer nodes", small(notes=(asked,))).advice
+    assert "fewer nodes" not in kinds(small(notes=(replace(note, kind="other"),)))
+
+
+def test_unlike_runs() -> None:
+    def other_version(record: Record) -> Record:
+        return facts(version="16.4")(record) if record.run.number == 2 else record
+
+    found = the("unlike runs", small(profiles=["premium", "ultra"], change=other_version))
+    assert "running database's version 17.2 against 16.4" in found.text
+
+
+# ------------------------------------------------------------------ about a run
+
+
+def test_unsteady_throughput_names_run_and_warm_up() -> None:
+    found = the("unsteady throughput", small(drift_pct=-30.0, repetitions=2))
+    assert found.run == 1
+    assert found.text.startswith("throughput drifted by −31.2 % over the measured window")
+    assert found.advice == "warm up for longer than 10 s, or measure for longer"
+
+
+def test_a_short_window() -> None:
+    found = the("short window", small(measure_s=20.0))
+    assert found.text.startswith("20 s were measured")
+    assert "than laptop" in found.advice
+    assert "short window" not in kinds(small(measure_s=30.0))
+
+
+def test_few_checkpoints_matter_to_writing_runs_only() -> None:
+    settings = facts(settings={"checkpoint_timeout": "5min"})
+    found = the("few checkpoints", small("insert", settings))
+    assert "60 s are less than 2 checkpoint intervals of 5 min" in found.text
+    assert "few checkpoints" not in kinds(small("point-select", settings))
+    assert "few checkpoints" not in kinds(
+        small("insert", facts(settings={"checkpoint_timeout": "30s"}))
+    )
+
+
+@pytest.mark.parametrize(("data", "raised"), [(GIB, True), (GIB + 1, False), (0, False)])
+def test_data_that_fits_in_the_cache(data: int, raised: bool) -> None:
+    campaign = small("point-select", facts(data_bytes=data, cache_bytes=GIB))
+    assert ("data fits in the cache" in kinds(campaign)) is raised
+
+
+@pytest.mark.parametrize(
+    ("client_cpu_pct", "cpu_pct", "host_cpu_pct", "expected"),
+    [
+        (79.0, 20.0, 89.0, set()),
+        (81.0, 20.0, 89.0, {"client busy"}),
+        (70.0, 60.0, 91.0, {"host saturated"}),
+        (10.0, 40.0, 44.0, set()),  # 10 + 40 % of 8 of 32 cores, and 24 of others
+        (10.0, 40.0, 46.0, {"machine shared"}),
+    ],
+)
+def test_a_busy_machine(
+    client_cpu_pct: float, cpu_pct: float, host_cpu_pct: float, expected: set[str]
+) -> None:
+    shape = Shape(
+        throughput_per_s=1574.0,
+        read_iops=900.0,
+        write_iops=2.0,
+        await_s=0.01,
+        cpu_pct=cpu_pct,
+        client_cpu_pct=client_cpu_pct,
+        host_cpu_pct=host_cpu_pct,
+    )
+    assert kinds(small(shapes={("premium", "point-select"): shape})) == expected
+
+
+def test_telemetry_gaps() -> None:
+    campaign = small(repetitions=2)
+    first = campaign.runs[0]
+    table = first.samples[first.samples["metric"] != "cpu_busy_seconds_total"]
+    runs = (replace(first, samples=table), *campaign.runs[1:])
+    found = the("telemetry gaps", replace(campaign, runs=runs))
+    assert (found.run, found.text) == (1, "not sampled over the measured window: host_cpu_pct")
+
+
+def test_failures_and_retries() -> None:
+    some = figures(measured("transactions", 1_980), measured("failures", 20))
+    assert "20 failures beside 1,980 transactions" in the("failures", small(change=some)).text
+    few = figures(measured("transactions", 1_990), measured("failures", 10))
+    assert "failures" not in kinds(small(change=few))
+    again = figures(measured("transactions", 2_000), measured("retries", 100))
+    assert "retries" in kinds(small(change=again))
+    none_done = figures(measured("transactions", 0), measured("failures", 3))
+    assert "failures" in kinds(small(change=none_done))
+
+
+def test_few_transactions_carry_no_p99() -> None:
+    few = figures(measured("transactions", 999))
+    assert "(1,000 needed)" in the("few transactions", small(change=few)).text
+
+
+def test_gates_missing_failed_and_old() -> None:
+    tier = build_tier("premium")
+    assert "no truth gate" in kinds(small(change=lambda r: replace(r, gate=None)))
+    failed = build_gate(tier, measured_iops=3_000.0)
+    found = the("gate not passed", small(change=lambda r: replace(r, gate=failed)))
+    assert "read IOPS slow" in found.text
+    old = replace(build_gate(tier), taken_s=build_gate(tier).taken_s - 2 * 86_400)
+    found = the("old truth gate", small(change=lambda r: replace(r, gate=old)))
+    assert "48.2 h before" in found.text
+    assert found.advice == "run `make calibrate PROFILE=premium` first"
+
+
+@pytest.mark.parametrize(("start_pct", "raised"), [(100.0, True), (0.0, False)])
+def test_burst_credit_left(start_pct: float, raised: bool) -> None:
+    def change(record: Record) -> Record:
+        burst = Burst(iops=3_500, bytes_per_s=None, duration_s=1_800.0, start_pct=start_pct)
+        tier = replace(record.profile.tier, burst=burst)
+        return replace(record, profile=replace(record.profile, tier=tier))
+
+    assert ("burst credit left" in kinds(small(change=change))) is raised
+
+
+def test_little_s_law() -> None:
+    off = figures(measured("throughput_per_s", 1_000.0), measured("latency_avg_s", 0.05))
+    found = the("Little's law", small(change=off))
+    assert found.text == (
+        "throughput × latency = 50.0 transactions in flight, with 60 threads (−16.7 %)"
+    )
+
+
+@pytest.mark.parametrize("options", [{"think": "spec"}, {"arrival_rate": 100}])
+def test_little_s_law_is_not_asked_of_threads_that_pause(options: Mapping[str, Any]) -> None:
+    def change(record: Record) -> Record:
+        off = figures(measured("latency_avg_s", 0.001))(record)
+        return replace(off, workload=replace(off.workload, options=options))
+
+    assert "Little's law" not in kinds(small(change=change))
+
+
+def test_think_time_s_ceiling() -> None:
+    def change(record: Record) -> Record:
+        thinking = replace(record.workload, options={"think": "spec"})
+        return figures(measured("nopm", 250.0))(replace(record, workload=thinking))
+
+    found = the("think time's ceiling", small("tpcc", change))  # 20 warehouses: 257.2
+    assert "97.2 % of the 257 New-Orders a minute" in found.text
+
+
+@pytest.mark.parametrize(
+    ("own", "raised"), [(100_000, False), (99_000, True), (99_950, False), (99_600, False)]
+)
+def test_totals_that_differ(own: int, raised: bool) -> None:
+    generator = {
+        "sysbench_transactions": own,
+        "recorded_transactions": 100_000,
+        "recorded_failures": 0,
+    }
+    campaign = small(change=lambda r: replace(r, facts={**r.facts, "generator": generator}))
+    assert ("totals differ" in kinds(campaign)) is raised
+
+
+def test_totals_may_leave_out_failures() -> None:
+    generator = {
+        "sysbench_transactions": 90_000,
+        "recorded_transactions": 100_000,
+        "recorded_failures": 10_000,
+    }
+    campaign = small(change=lambda r: replace(r, facts={**r.facts, "generator": generator}))
+    assert "totals differ" not in kinds(campaign)
+
+
+@pytest.mark.parametrize(
+    ("asked", "running", "doubted"),
+    [
+        ("2.18.1.0-b84", "2.18.1.0-b84", False),
+        ("2.18.1.0-b84", "2.18.1.0-b85", True),
+        ("2.18.1.0-b84", "2.18.1.0", True),  # no page said the build
+        ("2.18.1.0", "2.18.1.0-b84", False),
+        (None, "16.4", False),
+    ],
+)
+def test_another_build_than_asked(asked: str | None, running: str, doubted: bool) -> None:
+    changed = facts(version_asked=asked, version=running)
+    assert ("another build" in kinds(small(change=changed))) is doubted
+
+
+def test_commits_that_are_not_durable() -> None:
+    assert "commits not durable" in kinds(small(change=facts(durable=False)))
+
+
+def test_doubts_that_runs_recorded_are_kept_and_failed_runs_are_not_examined() -> None:
+    own = Doubt("telemetry gaps", "lost a second", "none", 1)
+    campaign = small(
+        failed=[1], measure_s=20.0, change=lambda r: replace(r, doubts=(own,)), repetitions=3
+    )
+    found = campaign_checks.find(campaign)
+    assert own in found
+    assert {d.run for d in found if d.kind == "short window"} == {2, 3}
+
+
+def test_without_tables_nothing_breaks() -> None:
+    assert kinds(small(frames=False)) == {"telemetry gaps"}
+
+
+# ------------------------------------------------------------------ likeness
+
+
+def record() -> Record:
+    return build_campaign(repetitions=1, frames=False).runs[0].record
+
+
+def clustered(**changes: Any) -> Record:
+    cluster: ClusterSpec = replace(record().profile.cluster, **changes)
+    return replace(record(), profile=replace(record().profile, cluster=cluster))
+
+
+@pytest.mark.parametrize(
+    ("other", "phrase"),
+    [
+        (lambda: clustered(database="yugabytedb"), "database postgresql against yugabytedb"),
+        (lambda: clustered(nodes=1), "number of nodes 3 against 1"),
+        (lambda: clustered(replication_factor=1), "replication factor 3 against 1"),
+        (lambda: clustered(node=NodeSize(4.0, GIB, 250 * GIB)), "CPUs per node 8.0 against 4.0"),
+        (
+            lambda: clustered(node=NodeSize(8.0, 2 * GIB, 250 * GIB)),
+            "memory per node 1 GiB against 2 GiB",
+        ),
+        (lambda: clustered(settings={"jit": "on"}), "setting jit not given against on"),
+        (
+            lambda: replace(record(), workload=replace(record().workload, threads=8)),
+            "workload's threads 60 against 8",
+        ),
+        (
+            lambda: facts(durability={"fsync": "off", "synchronous_commit": "on"})(record()),
+            "running database's durability.fsync on against off",
+        ),
+        (
+            lambda: replace(
+                record(), facts={**record().facts, "database_before": {"data_bytes": 5 * GIB}}
+            ),
+            "data before the run 6 GiB against 5 GiB",
+        ),
+    ],
+)
+def test_what_makes_runs_unlike(other: Callable[[], Record], phrase: str) -> None:
+    assert phrase in comparability.differences(record(), other())
+
+
+def test_the_tier_and_the_size_of_its_disk_may_differ() -> None:
+    tier = build_tier("ultra")
+    disk = NodeSize(8.0, GIB, 1_000 * GIB)
+    other = clustered(node=disk)
+    other = replace(other, profile=replace(other.profile, name="ultra", tier=tier))
+    grown = facts(data_bytes=7 * GIB, since_reset={"xact_commit": 5})(other)
+    assert comparability.differences(record(), grown) == ()
+
+
+# ------------------------------------------------------------------ a pace that was not kept
+
+
+def paced(options: Mapping[str, Any], **generator: Any) -> Change:
+    def change(record: Record) -> Record:
+        load = replace(record.workload, options=dict(options))
+        facts = {**record.facts, "generator": {**record.facts["generator"], **generator}}
+        return replace(record, workload=load, facts=facts)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("unstarted", "doubted"),
+    [(0, False), (100, False), (700, True)],  # of 70,000: within a moment's queue, and beyond it
+)
+def test_an_open_loop_that_the_database_did_not_keep_up_with(unstarted: int, doubted: bool) -> None:
+    change = paced(
+        {"arrival_rate": 1000}, unstarted=unstarted, recorded_transactions=70_000 - unstarted
+    )
+    campaign = small(change=change)
+    assert ("overload" in kinds(campaign)) is doubted
+    if doubted:
+        found = the("overload", campaign)
+        assert "700 of 70,000 transactions that were due" in found.text and "1.0 %" in found.text
+        assert "arrival_rate" in found.advice
+
+
+def test_terminals_that_waited_for_a_connection_are_overload_too() -> None:
+    change = paced({"think": "spec"}, unstarted=5_000, recorded_transactions=20_000)
+    found = the("overload", small("tpcc", change))
+    assert "20.0 %" in found.text and "5,000 of 25,000" in found.text
+    assert "more threads" in found.advice and "arrival_rate" not in found.advice
+
+
+def test_a_few_transactions_not_begun_at_the_end_are_no_overload() -> None:
+    """60 threads may each be in the middle of one when the run ends."""
+    change = paced({"arrival_rate": 10}, unstarted=100, recorded_transactions=700)
+    assert "overload" not in kinds(small(change=change))
+
+
+@pytest.mark.parametrize(
+    ("served", "rate", "doubted"),
+    [
+        (0.8, 1000.0, True),
+        (0.985, 1000.0, True),
+        (0.995, 1000.0, False),
+        (0.97, 10.0, False),  # 600 arrivals: chance alone makes as much
+        (1.02, 1000.0, False),
+    ],
+)
+def test_a_rate_that_benchbase_did_not_serve(served: float, rate: float, doubted: bool) -> None:
+    change = paced(
+        {"arrival_rate": rate},
+        generator="benchbase",
+        arrival_rate_per_s=rate,
+        served_of_asked=served,
+        queueing_in_latency=False,
+    )
+    campaign = small("tpcc", change)
+    assert ("overload" in kinds(campaign)) is doubted
+    if served == 0.8:
+        found = the("overload", campaign)
+        assert "800/s of the 1,000/s asked for" in found.text and "80.0 %" in found.text
+        assert "not in its latency" in found.text
+        assert "arrival_rate" in found.advice
+
+
+def test_a_closed_loop_is_never_overloaded() -> None:
+    assert "overload" not in kinds(small(change=paced({}, unstarted=0, served_of_asked=None)))
+
+
+# ------------------------------------------------------------------ advice that works
+
+
+def test_on_a_cluster_that_others_run_calibrate_is_not_advised() -> None:
+    """There it measures nothing: the disks are behind machines that we only look at."""
+
+    def change(record: Record) -> Record:
+        tier = replace(record.profile.tier, enforcement="existing")
+        gate = build_gate(tier)
+        return replace(
+            record,
+            profile=replace(record.profile, tier=tier),
+            gate=replace(gate, checks=()),
+        )
+
+    found = the("no truth gate", small(change=change))
+    assert "calibrate" not in found.advice
+    assert "fio" in found.advice
+    mounted = the("no truth gate", small(change=lambda record: replace(record, gate=None)))
+    assert mounted.advice == "run `make calibrate PROFILE=premium`"

@@ -1,0 +1,223 @@
+"""Counters to rates and telemetry: literal counters in, literal rates out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from orchestrator.analysis import counters, resources, results
+from orchestrator.facts import DatabaseFacts
+from orchestrator.model import Measurement, Node
+from tests.campaigns import build_campaign, empty_samples
+
+Rows = list[tuple[float, str, str, float]]
+
+
+def samples(rows: Rows) -> pd.DataFrame:
+    table = pd.DataFrame(rows, columns=["time_s", "node", "metric", "value"])
+    return table.assign(unit="", phase="measure")
+
+
+def series(metric: str, node: str, *points: tuple[float, float]) -> Rows:
+    return [(time_s, node, metric, value) for time_s, value in points]
+
+
+def figures(found: tuple[Measurement, ...]) -> dict[tuple[str, str], float]:
+    return {(m.metric, m.scope): m.value for m in found}
+
+
+def test_rates_of_counters_alone() -> None:
+    table = samples(
+        series("disk_reads_total", "a", (0, 100), (1, 150), (3, 170))
+        + series("disk_in_flight", "a", (0, 3), (1, 9))
+    )
+    found = counters.rates(table)
+    assert found["metric"].unique().tolist() == ["disk_reads_total"]
+    assert found["time_s"].tolist() == [1, 3]
+    assert found["step_s"].tolist() == [1, 2]
+    assert found["value"].tolist() == [50, 10]
+
+
+def test_a_reset_is_left_out_and_not_counted_from_zero() -> None:
+    table = samples(series("disk_reads_total", "a", (0, 1_000), (1, 1_100), (2, 30), (3, 130)))
+    found = counters.rates(table)
+    assert found["time_s"].tolist() == [1, 3]
+    assert found["value"].tolist() == [100, 100]
+
+
+def test_rates_do_not_mix_nodes_or_mind_the_order() -> None:
+    table = samples(
+        series("disk_reads_total", "b", (1, 7), (0, 5)) + series("disk_reads_total", "a", (0, 1))
+    )
+    found = counters.rates(table)
+    assert found[["node", "value"]].values.tolist() == [["b", 2.0]]
+
+
+def test_growth_is_from_first_to_last_sample_in_the_window() -> None:
+    """Not the mean of the rates, which uneven sampling would bend: (100 + 10) / 2 = 55."""
+    table = samples(series("disk_reads_total", "a", (0, 0), (1, 100), (10, 190), (11, 9_999)))
+    growth = counters.Growth(table, 0, 10)
+    assert growth.per_s("a", "disk_reads_total") == pytest.approx(19.0)
+    assert growth.per_s("a", "disk_reads_total", "disk_writes_total") is None
+    assert growth.per_s("nobody", "disk_reads_total") is None
+
+
+def test_samples_of_less_than_half_the_window_do_not_stand_for_it() -> None:
+    table = samples(series("disk_reads_total", "a", (0, 0), (4, 400)))
+    assert counters.Growth(table, 0, 10).per_s("a", "disk_reads_total") is None
+    assert counters.Growth(table, 0, 8).per_s("a", "disk_reads_total") == pytest.approx(100.0)
+
+
+NODES = (
+    Node("n1", "database", cpus=2.0, device="loop1"),
+    Node("n2", "database", cpus=4.0, device="loop2"),
+    Node("client", "client"),
+    Node("host", "host", cpus=8.0),
+)
+
+
+def two_nodes() -> pd.DataFrame:
+    rows: Rows = []
+    for node, reads, writes, wait_s, cpu in (("n1", 300, 100, 0.8, 1.0), ("n2", 0, 100, 0.1, 1.0)):
+        for metric, per_s in (
+            ("disk_reads_total", reads),
+            ("disk_writes_total", writes),
+            ("disk_read_bytes_total", reads * 8_192),
+            ("disk_written_bytes_total", writes * 4_096),
+            ("disk_read_seconds_total", wait_s if reads else 0),
+            ("disk_write_seconds_total", 0 if reads else wait_s),
+            ("disk_queue_seconds_total", wait_s),
+            ("cpu_seconds_total", cpu),
+        ):
+            rows += series(metric, node, (0, 5), (10, 5 + 10 * per_s))
+    rows += series("cpu_seconds_total", "client", (0, 0), (10, 20))
+    rows += series("cpu_busy_seconds_total", "host", (0, 0), (10, 60))
+    return samples(rows)
+
+
+def test_telemetry_of_nodes_and_of_all() -> None:
+    found = figures(resources.telemetry(NODES, two_nodes(), 0, 10))
+    assert found["cpu_pct", "n1"] == pytest.approx(50.0)
+    assert found["cpu_pct", "n2"] == pytest.approx(25.0)
+    assert found["cpu_pct", "all"] == pytest.approx(37.5)
+    assert found["disk_iops", "n1"] == pytest.approx(400.0)
+    assert found["disk_iops", "all"] == pytest.approx(500.0)
+    assert found["disk_read_bytes_per_s", "all"] == pytest.approx(300 * 8_192)
+    assert found["disk_write_bytes_per_s", "all"] == pytest.approx(200 * 4_096)
+    assert found["disk_await_s", "n1"] == pytest.approx(0.002)
+    assert found["disk_await_s", "n2"] == pytest.approx(0.001)
+    assert found["disk_await_s", "all"] == pytest.approx(0.9 / 500)  # of all I/Os, not of nodes
+    assert found["disk_queue_depth", "all"] == pytest.approx(0.9)
+    assert found["client_cpu_pct", "all"] == pytest.approx(25.0)
+    assert found["host_cpu_pct", "all"] == pytest.approx(75.0)
+
+
+def test_nodes_on_one_disk_are_counted_once() -> None:
+    """Each has the counters of the whole disk, so their sum would be n times the truth."""
+    rows: Rows = []
+    for name in ("n1", "n2", "n3"):
+        per_s = 100 if name == "n3" else 400
+        for metric, value in (
+            ("disk_reads_total", per_s),
+            ("disk_writes_total", 0),
+            ("disk_read_seconds_total", per_s * (0.001 if name == "n3" else 0.002)),
+            ("disk_write_seconds_total", 0),
+        ):
+            rows += series(metric, name, (0, 0), (10, 10.0 * value))
+    shared = [
+        Node(name, "database", device=device)
+        for name, device in (("n1", "sdb"), ("n2", "sdb"), ("n3", "sdc"))
+    ]
+    found = figures(resources.telemetry(shared, samples(rows), 0, 10))
+    assert (found["disk_iops", "n2"], found["disk_iops", "all"]) == pytest.approx((400.0, 500.0))
+    assert found["disk_await_s", "all"] == pytest.approx((400 * 0.002 + 100 * 0.001) / 500)
+
+
+def test_what_one_node_lacks_has_no_total() -> None:
+    table = two_nodes()
+    without = table[~((table["node"] == "n2") & (table["metric"] == "disk_reads_total"))]
+    found = figures(resources.telemetry(NODES, without, 0, 10))
+    assert ("disk_iops", "n1") in found
+    assert ("disk_iops", "n2") not in found and ("disk_iops", "all") not in found
+    assert ("disk_write_iops", "all") in found
+
+
+def test_cores_of_the_machine_stand_in_for_what_nodes_do_not_say() -> None:
+    nodes = tuple(replace(node, cpus=None) for node in NODES)
+    found = figures(resources.telemetry(nodes, two_nodes(), 0, 10, cpus=10.0))
+    assert found["cpu_pct", "n1"] == pytest.approx(10.0)
+    assert found["host_cpu_pct", "all"] == pytest.approx(60.0)
+    unknown = figures(resources.telemetry(nodes, two_nodes(), 0, 10))
+    assert not {"cpu_pct", "host_cpu_pct", "client_cpu_pct"} & {metric for metric, _ in unknown}
+
+
+def test_an_idle_disk_has_no_latency() -> None:
+    rows: Rows = []
+    for metric in ("reads", "writes", "read_seconds", "write_seconds"):
+        rows += series(f"disk_{metric}_total", "n1", (0, 5), (10, 5))
+    found = figures(resources.telemetry(NODES[:1], samples(rows), 0, 10))
+    assert found["disk_iops", "all"] == 0
+    assert ("disk_await_s", "all") not in found
+
+
+def test_no_samples_no_telemetry() -> None:
+    assert resources.telemetry(NODES, empty_samples(), 0, 10) == ()
+    assert resources.telemetry(NODES, two_nodes(), 10, 10) == ()
+    assert counters.rates(empty_samples()).empty
+    assert counters.wide_rates(empty_samples(), "n1").empty
+
+
+def test_only_the_measured_window_counts() -> None:
+    campaign = build_campaign(profiles=["premium"], workloads=["insert"], repetitions=1, nodes=1)
+    run = campaign.runs[0]
+    table, window = run.samples, run.record.phase("measure")
+    assert window is not None
+    loud = table.assign(value=table["value"].where(table["time_s"] >= window.start_s, 0.0))
+    before = figures(resources.telemetry_of(run, 32.0))
+    assert before == figures(resources.telemetry_of(replace(run, samples=loud), 32.0))
+    assert before["cpu_pct", "all"] == pytest.approx(90.0, rel=0.01)
+
+
+def test_finished_runs_only_and_only_planned_ones() -> None:
+    campaign = build_campaign(
+        profiles=["premium"], workloads=["insert"], repetitions=4, failed=[2], frames=False
+    )
+    assert [r.record.run.number for r in results.finished(campaign, "premium", "insert")] == [
+        1,
+        3,
+        4,
+    ]
+    shorter = replace(campaign, plan=replace(campaign.plan, runs=campaign.plan.runs[:3]))
+    assert [r.record.run.number for r in results.finished(shorter, "premium", "insert")] == [1, 3]
+
+
+def test_facts_are_read_by_group_and_type() -> None:
+    """Each group has its own version; what is absent or of another type is None, never a guess."""
+    campaign = build_campaign(repetitions=1, frames=False)
+    record = campaign.runs[0].record
+    group = {"version": "17.2", "durable": "yes", "data_bytes": True, "a": 2}
+    facts = {"generator": {"version": "1.0.20", "unstarted": 3}, "database": group}
+    record = replace(record, facts=facts)
+    database, generator = results.database(record), results.generator(record)
+    assert (database.version, database.durable, database.data_bytes) == ("17.2", None, None)
+    assert database.more == {"a": 2} and database.counter("wal_syncs") is None
+    assert (generator.version, generator.unstarted) == ("1.0.20", 3)
+    assert results.database_before(record) == DatabaseFacts()
+    assert DatabaseFacts(version="17.2", more={"a": 2}).recorded() == {"version": "17.2", "a": 2}
+
+
+def test_a_figure_that_is_not_a_number_is_none() -> None:
+    record = build_campaign(repetitions=1, frames=False).runs[0].record
+    bad = Measurement("throughput_per_s", "1/s", "higher", math.nan)
+    assert results.value_of(replace(record, measurements=(bad,)), "throughput_per_s") is None
+    assert results.value_of(record, "throughput_per_s", "nobody") is None
+    assert (results.value_of(record, "throughput_per_s") or 0) > 1_000
+
+
+def test_machine_cores_come_from_the_fingerprint() -> None:
+    campaign = build_campaign(repetitions=1, frames=False, host_cpus=2)
+    assert results.machine_cpus(campaign) == 2.0
+    assert results.machine_cpus(replace(campaign, fingerprint={})) is None

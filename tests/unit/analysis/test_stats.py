@@ -1,0 +1,207 @@
+"""The statistics against hand-computed and published values, and against simulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from orchestrator.analysis import stats
+
+
+def test_mean_with_t_interval() -> None:
+    found = stats.summarise([10.0, 12.0, 14.0])
+    # s = 2, t(0.975; 2) = 4.302653, half = 4.302653 · 2 / √3 = 4.968275
+    assert (found.n, found.mean, found.median) == (3, 12.0, 12.0)
+    assert found.ci_low == pytest.approx(7.031725, abs=1e-5)
+    assert found.ci_high == pytest.approx(16.968275, abs=1e-5)
+
+
+def test_one_value_has_no_interval() -> None:
+    assert stats.summarise([7.0]) == stats.Summary(1, 7.0, 7.0, None, None)
+
+
+@pytest.mark.parametrize("values", [[], [1.0, math.nan], [math.inf]])
+def test_no_summary_of_nothing_or_of_what_is_not_a_number(values: list[float]) -> None:
+    with pytest.raises(ValueError, match="at least one value, all finite"):
+        stats.summarise(values)
+
+
+@pytest.mark.parametrize(
+    ("percent", "expected"), [(50, 20), (5, 15), (30, 20), (40, 20), (100, 50), (60.1, 35)]
+)
+def test_nearest_rank_percentile(percent: float, expected: float) -> None:
+    assert stats.percentile([50, 15, 20, 35, 20], percent) == expected
+
+
+def test_percentile_refuses_nothing_and_nonsense() -> None:
+    for values, percent in (([], 50.0), ([1.0], 0.0), ([1.0], 101.0)):
+        with pytest.raises(ValueError, match="percentile"):
+            stats.percentile(values, percent)
+
+
+def test_percentiles_need_ten_observations_beyond() -> None:
+    needed = {p: stats.percentile_min_count(p) for p in (50, 95, 99, 99.9, 99.99)}
+    assert needed == {50: 20, 95: 200, 99: 1_000, 99.9: 10_000, 99.99: 100_000}
+    with pytest.raises(ValueError, match="below 100"):
+        stats.percentile_min_count(100)
+
+
+# ------------------------------------------------------------------ ratios
+
+
+def test_ratio_of_geometric_means_with_its_interval() -> None:
+    baseline, contender = [100.0, 102.0, 98.0], [150.0, 147.0, 153.0]
+    found = stats.ratio_of_means(baseline, contender)
+    logs = [np.log(baseline), np.log(contender)]
+    error = math.sqrt(sum(x.var(ddof=1) / 3 for x in logs))
+    # equal noise: Welch gives 4 degrees of freedom, the lower bound 2, half-way 3: t = 3.182446
+    assert found.ratio == pytest.approx(1.5, rel=1e-4)
+    assert found.low == pytest.approx(found.ratio * math.exp(-3.182446 * error), rel=1e-5)
+    assert found.high == pytest.approx(found.ratio * math.exp(3.182446 * error), rel=1e-5)
+    assert found.change_pct == pytest.approx(50.0, abs=0.02)
+
+
+def test_exchanging_the_sides_gives_the_inverse() -> None:
+    one = stats.ratio_of_means([100, 104, 99], [80, 82, 85])
+    two = stats.ratio_of_means([80, 82, 85], [100, 104, 99])
+    assert one.low and one.high
+    assert (two.ratio, two.low, two.high) == pytest.approx(
+        (1 / one.ratio, 1 / one.high, 1 / one.low)
+    )
+    assert one.p_value == pytest.approx(two.p_value)
+
+
+def test_one_value_on_a_side_gives_a_ratio_without_interval() -> None:
+    found = stats.ratio_of_means([100.0], [110.0, 110.0, 110.0])
+    assert found.ratio == pytest.approx(1.1)
+    assert (found.low, found.high, found.p_value, found.interval_pct) == (None,) * 4
+
+
+def test_identical_values_still_get_an_interval() -> None:
+    """Two equal values are luck or rounding, not the absence of noise."""
+    found = stats.ratio_of_means([100.0, 100.0], [100.0, 100.0])
+    assert found.interval_pct is not None
+    low, high = found.interval_pct
+    assert found.p_value == pytest.approx(1.0)
+    assert -5 < low < -2 and 2 < high < 5
+
+
+def test_unequal_numbers_are_judged_by_the_smaller() -> None:
+    equal = stats.ratio_of_means([100, 101, 99], [100, 101, 99])
+    more = stats.ratio_of_means([100, 101, 99], [100, 101, 99, 100, 101, 99, 100, 101, 99])
+    assert equal.high and more.high
+    spread = math.log(1.01)  # about the noise of each side
+    assert more.high > math.exp(4.30 * 0.9 * spread / math.sqrt(3))  # t(0.975; 2), not more
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
+def test_no_ratio_of_what_is_not_above_zero(bad: float) -> None:
+    with pytest.raises(ValueError, match="above zero"):
+        stats.ratio_of_means([100.0, 100.0], [100.0, bad])
+    with pytest.raises(ValueError, match="each side"):
+        stats.ratio_of_means([], [100.0])
+
+
+def test_adjusting_for_many_is_benjamini_and_hochberg() -> None:
+    assert stats.adjust_for_many([0.01, 0.04, 0.03, 0.5]) == pytest.approx(
+        (0.04, 0.16 / 3, 0.16 / 3, 0.5)
+    )
+    assert stats.adjust_for_many([]) == ()
+
+
+@pytest.mark.parametrize(
+    ("n_left", "n_right", "noise_left", "noise_right"),
+    [
+        (2, 2, 0.03, 0.03),
+        (3, 3, 0.03, 0.03),
+        (5, 5, 0.03, 0.03),
+        (3, 3, 0.08, 0.02),
+        (2, 5, 0.08, 0.02),
+        (3, 2, 0.01, 0.05),
+    ],
+)
+def test_the_interval_misses_the_truth_at_most_one_time_in_twenty(
+    n_left: int, n_right: int, noise_left: float, noise_right: float
+) -> None:
+    """Also with unlike noise and unlike n, where Welch's own degrees of freedom miss up to 10 %."""
+    dice = np.random.default_rng(20)
+    trials = 1_500
+    left = np.exp(dice.normal(0, noise_left, (trials, n_left)))
+    right = np.exp(dice.normal(math.log(1.2), noise_right, (trials, n_right)))
+    missed = 0
+    for one, two in zip(left.tolist(), right.tolist(), strict=True):
+        found = stats.ratio_of_means(one, two)
+        assert found.low and found.high
+        missed += not found.low <= 1.2 <= found.high
+    assert missed / trials <= 0.05
+
+
+# ------------------------------------------------------------------ how many repetitions
+
+
+def test_highest_significant_p_value_of_a_family() -> None:
+    # Benjamini and Hochberg: the k-th smallest of n counts where it is at most 5 % · k / n
+    assert stats.highest_significant([0.03]) == 0.03
+    assert stats.highest_significant([0.03, 0.9, 0.9]) == 0.0
+    assert stats.highest_significant([0.04, 0.9, 0.001, 0.02]) == 0.02
+    assert stats.highest_significant([]) == 0.0
+
+
+def test_repetitions_to_reach_a_width() -> None:
+    noisy, width = [100.0, 102.0, 98.0], math.log(1.03)
+    needed = stats.repetitions_to_reach(noisy, noisy, width)
+    assert needed == 6
+    assert stats.repetitions_to_reach(noisy, noisy, math.log(1.3)) == 2
+    assert stats.repetitions_to_reach(noisy, noisy, 1e-6) is None
+    assert stats.repetitions_to_reach([100.0], noisy, width) is None
+
+
+# ------------------------------------------------------------------ steadiness
+
+
+def steadiness(values: np.ndarray) -> stats.Steadiness:
+    found = stats.steadiness([float(i) for i in range(values.size)], values.tolist())
+    assert found is not None
+    return found
+
+
+def noise(seed: int, spread: float = 2.0, size: int = 60) -> np.ndarray:
+    return np.random.default_rng(seed).normal(0, spread, size)
+
+
+def test_a_clear_drift_is_unsteady() -> None:
+    found = steadiness(100 + 0.5 * np.arange(60.0) + noise(1))
+    assert not found.steady
+    assert found.drift_pct == pytest.approx(26.1, abs=3)  # 30 of a mean of 115
+    assert found.halves_pct == pytest.approx(13.0, abs=2)
+
+
+@pytest.mark.parametrize("at", [9, 30, 48])
+def test_a_step_is_unsteady_wherever_it_comes(at: int) -> None:
+    assert not steadiness(np.where(np.arange(60) < at, 100.0, 78.0) + noise(2)).steady
+
+
+def test_a_slight_drift_is_steady_and_so_is_noise() -> None:
+    assert steadiness(100 + 0.05 * np.arange(60.0) + noise(3)).steady
+    assert sum(not steadiness(100 + noise(s, spread=15)).steady for s in range(200)) <= 12
+
+
+def test_noise_that_lasts_for_seconds_is_seldom_called_drift() -> None:
+    alarms = 0
+    for seed in range(200):
+        kept = noise(seed, spread=13)
+        for second in range(1, 60):
+            kept[second] += 0.5 * kept[second - 1]
+        alarms += not steadiness(100 + kept).steady
+    assert alarms <= 18
+
+
+def test_steadiness_needs_enough_finite_values() -> None:
+    times = [float(i) for i in range(25)]
+    assert stats.steadiness(times[:19], [1.0] * 19) is None
+    assert stats.steadiness(times, [math.nan] * 6 + [1.0] * 19) is None
+    assert stats.steadiness(times, [0.0] * 25) is None
+    flat = stats.steadiness(times, [5.0] * 25)
+    assert flat is not None and flat.steady and flat.drift_pct == pytest.approx(0)

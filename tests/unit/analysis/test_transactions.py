@@ -1,0 +1,68 @@
+"""Figures of a window from single transactions, with literal numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.analysis import transactions
+from orchestrator.model import Measurement
+from tests.fakes import transaction_table
+
+
+def values(found: tuple[Measurement, ...], scope: str = "all") -> dict[str, float]:
+    return {one.metric: one.value for one in found if one.scope == scope}
+
+
+def test_a_transaction_belongs_to_the_window_in_which_it_ends() -> None:
+    table = transaction_table(
+        [(9.0, 0.5, "a", 0), (9.8, 0.3, "a", 0), (10.5, 0.1, "a", 0), (11.9, 0.2, "a", 0)]
+    )
+    found = values(transactions.measurements(table, 10.0, 12.0, None))
+    assert found["transactions"] == 2
+    assert found["throughput_per_s"] == 1.0
+    assert found["latency_avg_s"] == pytest.approx(0.2)
+
+
+def test_failures_are_counted_apart_and_never_as_throughput() -> None:
+    table = transaction_table(
+        [(0.1, 0.1, "new_order", 0), (0.2, 0.1, "new_order", 1), (0.3, 9e-2, "new_order", 2)]
+    )
+    found = values(transactions.measurements(table, 0.0, 1.0, None))
+    assert (found["throughput_per_s"], found["failures"], found["rollbacks"]) == (2.0, 1.0, 1.0)
+    assert found["nopm"] == 60.0  # one committed New-Order in one second
+
+
+def test_the_statement_latency_is_a_share_of_the_transaction() -> None:
+    table = transaction_table([(0.0, 0.02, "a", 0)])
+    found = values(transactions.measurements(table, 0.0, 1.0, 10))
+    assert found["statement_latency_avg_s"] == pytest.approx(0.002)
+
+
+def test_a_percentile_needs_enough_transactions_beyond_it() -> None:
+    table = transaction_table([(i * 1e-3, 1e-3 * (i + 1), "a", 0) for i in range(300)])
+    found = values(transactions.measurements(table, 0.0, 10.0, None))
+    assert found["latency_p50_s"] == pytest.approx(0.150)  # nearest rank: the 150th of 300
+    assert found["latency_p95_s"] == pytest.approx(0.285)
+    assert "latency_p99_s" not in found
+
+
+def test_each_type_has_its_own_figures() -> None:
+    table = transaction_table([(0.0, 0.1, "new_order", 0), (0.0, 0.3, "payment", 0)])
+    found = transactions.measurements(table, 0.0, 1.0, None)
+    assert values(found, "payment")["latency_avg_s"] == pytest.approx(0.3)
+    assert values(found)["latency_avg_s"] == pytest.approx(0.2)
+
+
+def test_an_empty_window_has_no_latency_but_zero_throughput() -> None:
+    table = transaction_table([(0.0, 0.1, "a", 0)])
+    found = values(transactions.measurements(table, 5.0, 6.0, None))
+    assert found["throughput_per_s"] == 0.0
+    assert "latency_avg_s" not in found
+
+
+def test_a_second_without_transactions_is_a_row_of_zero() -> None:
+    table = transaction_table([(10.1, 0.1, "a", 0), (12.1, 0.1, "a", 2)])
+    rows = transactions.intervals(table, {"warm-up": (9.0, 10.0), "measure": (10.0, 13.0)})
+    assert list(rows["phase"]) == ["warm-up", "measure", "measure", "measure"]
+    assert list(rows["throughput_per_s"]) == [0, 1, 0, 0]
+    assert list(rows["errors"]) == [0, 0, 0, 1]

@@ -1,0 +1,362 @@
+"""The words better, worse, same and inconclusive: literal cases, bad luck, and error rates.
+
+Goal: a wrong word is rarer than one in twenty. Method: simulation with seeded noise through the
+same functions that judge a campaign.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from orchestrator.analysis import stats, verdicts
+from orchestrator.analysis.results import Results
+from orchestrator.metrics import METRICS, measured
+from orchestrator.model import Delta, VerdictWord
+from tests.campaigns import build_campaign, build_gate
+
+POINT_SELECT = ("ultra", "point-select")
+
+
+def word(
+    left: Sequence[float],
+    right: Sequence[float],
+    metric: str = "throughput_per_s",
+    margin_pct: float = 5.0,
+) -> tuple[VerdictWord, str]:
+    """The verdict of a lone comparison."""
+    ratio = stats.ratio_of_means(left, right)
+    pair = verdicts.Pair(
+        "ultra", "insert", METRICS[metric], "all", tuple(left), tuple(right), ratio, ""
+    )
+    return verdicts.verdict(pair, margin_pct, ratio.p_value or 1.0, 1)
+
+
+def two_tiers(
+    premium: Sequence[float],
+    ultra: Sequence[float],
+    failed: Sequence[int] = (),
+    margin_pct: float = 5.0,
+) -> Results:
+    """Point select on two tiers with exactly these throughputs. Odd run numbers are premium's."""
+    return build_campaign(
+        profiles=["premium", "ultra"],
+        workloads=["point-select"],
+        repetitions=len(premium),
+        values={("premium", "point-select"): premium, POINT_SELECT: ultra},
+        failed=failed,
+        margin_pct=margin_pct,
+        frames=False,
+    )
+
+
+def throughput(campaign: Results) -> Delta:
+    found = [d for d in verdicts.deltas(campaign) if d.metric == "throughput_per_s"]
+    assert len(found) == 1
+    return found[0]
+
+
+# ------------------------------------------------------------------ the words
+
+
+def test_more_throughput_is_better_and_less_is_worse() -> None:
+    assert word([100, 101, 99], [130, 131, 129])[0] == "better"
+    assert word([130, 131, 129], [100, 101, 99])[0] == "worse"
+
+
+def test_more_latency_is_worse_and_less_is_better() -> None:
+    assert word([0.10, 0.101, 0.099], [0.13, 0.131, 0.129], "latency_avg_s")[0] == "worse"
+    assert word([0.13, 0.131, 0.129], [0.10, 0.101, 0.099], "latency_p99_s")[0] == "better"
+
+
+def test_within_the_margin_is_the_same_even_where_the_interval_excludes_no_change() -> None:
+    found, reason = word([100, 100.2, 99.8, 100, 100], [102, 102.2, 101.8, 102, 102])
+    assert found == "same"
+    assert "lies within ±5 %" in reason
+    assert word([100, 100.2, 99.8, 100, 100], [102, 102.2, 101.8, 102, 102], margin_pct=1)[0] == (
+        "better"
+    )
+
+
+def test_too_noisy_is_inconclusive_and_says_how_many_more() -> None:
+    found, reason = word([100, 110, 90], [104, 95, 113])
+    assert found == "inconclusive"
+    assert "includes no change and also more than ±5 %" in reason
+    assert "needs about" in reason and "more repetitions" in reason
+
+
+def test_one_more_repetition_is_in_the_singular() -> None:
+    assert word([100, 102, 98], [101, 103, 99])[1].endswith("needs about 1 more repetition")
+
+
+def test_hopeless_noise_is_called_so() -> None:
+    assert "more than 50 repetitions" in word([100, 200], [90, 230])[1]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "reason"),
+    [
+        ([100.0], [200.0], "one repetition gives no interval"),
+        ([100.0], [200.0, 201.0], "the baseline has one finished repetition"),
+        ([100.0, 101.0], [200.0], "ultra has one finished repetition"),
+    ],
+)
+def test_one_repetition_is_inconclusive(
+    left: Sequence[float], right: Sequence[float], reason: str
+) -> None:
+    found, why = word(left, right)
+    assert found == "inconclusive"
+    assert reason in why
+
+
+def test_identical_values_are_the_same_and_far_ones_differ() -> None:
+    assert word([100, 100], [100, 100])[0] == "same"
+    assert word([100, 100], [103, 103])[0] == "inconclusive"
+    assert word([100, 100], [120, 120])[0] == "better"
+
+
+# ------------------------------------------------------------------ error rates
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("noise", [0.01, 0.03, 0.08])
+def test_no_difference_is_seldom_called_one(n: int, noise: float) -> None:
+    dice = np.random.default_rng(11)
+    trials = 3_000
+    left = np.exp(dice.normal(0, noise, (trials, n))).tolist()
+    right = np.exp(dice.normal(0, noise, (trials, n))).tolist()
+    words = [word(one, two)[0] for one, two in zip(left, right, strict=True)]
+    assert sum(w in ("better", "worse") for w in words) / trials <= 0.05
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("noise", [0.01, 0.03, 0.08])
+@pytest.mark.parametrize("factor", [1.10, 1 / 1.10])
+def test_twice_the_margin_is_seldom_called_the_same(n: int, noise: float, factor: float) -> None:
+    dice = np.random.default_rng(12)
+    trials = 600
+    left = np.exp(dice.normal(0, noise, (trials, n))).tolist()
+    right = (factor * np.exp(dice.normal(0, noise, (trials, n)))).tolist()
+    words = [word(one, two)[0] for one, two in zip(left, right, strict=True)]
+    assert words.count("same") / trials <= 0.05
+    assert words.count("worse" if factor > 1 else "better") / trials <= 0.01
+
+
+def test_with_three_quiet_repetitions_twice_the_margin_is_seen() -> None:
+    """Care must not end in never saying anything."""
+    dice = np.random.default_rng(13)
+    left = np.exp(dice.normal(0, 0.01, (300, 3))).tolist()
+    right = (1.1 * np.exp(dice.normal(0, 0.01, (300, 3)))).tolist()
+    words = [word(one, two)[0] for one, two in zip(left, right, strict=True)]
+    assert words.count("better") / 300 >= 0.95
+
+
+def test_many_comparisons_raise_no_alarm_by_their_number() -> None:
+    """A campaign of two tiers and three workloads, all alike: some word is wrong in ≤ 5 %."""
+    wrong = 0
+    campaigns = 100
+    for seed in range(campaigns):
+        flat = {(tier, load): 1.0 for tier in ("premium", "ultra") for load in ("insert", "tpcc")}
+        values = {
+            cell: np.exp(np.random.default_rng([seed, i]).normal(5, 0.06, 3)).tolist()
+            for i, cell in enumerate(flat)
+        }
+        campaign = build_campaign(
+            profiles=["premium", "ultra"],
+            workloads=["insert", "tpcc"],
+            values=values,
+            frames=False,
+        )
+        words = [delta.verdict for delta in verdicts.deltas(campaign)]
+        wrong += any(w in ("better", "worse") for w in words)
+    assert wrong / campaigns <= 0.05
+
+
+def test_a_lone_chance_hit_among_many_is_inconclusive() -> None:
+    ratio = stats.ratio_of_means([100, 101, 99], [106, 107.5, 104.5])
+    values = (100.0, 101.0, 99.0), (106.0, 107.5, 104.5)
+    pair = verdicts.Pair("ultra", "insert", METRICS["throughput_per_s"], "all", *values, ratio, "")
+    assert verdicts.verdict(pair, 5.0, ratio.p_value or 1.0, 1)[0] == "better"
+    found, reason = verdicts.verdict(pair, 5.0, 0.3, 24)
+    assert found == "inconclusive"
+    assert "among 24 comparisons" in reason
+
+
+# ------------------------------------------------------------------ campaigns
+
+
+def test_a_clear_difference_in_a_campaign() -> None:
+    delta = throughput(two_tiers([1500, 1510, 1490], [3000, 3030, 2970]))
+    assert (delta.verdict, delta.baseline, delta.contender) == ("better", "premium", "ultra")
+    assert (delta.n_baseline, delta.n_contender) == (3, 3)
+    assert delta.change_pct == pytest.approx(100.0, abs=0.1)
+    assert delta.ci_low_pct is not None and 90 < delta.ci_low_pct < 100
+
+
+def test_latency_of_the_same_campaign_is_better_by_being_lower() -> None:
+    campaign = two_tiers([1500, 1510, 1490], [3000, 3030, 2970])
+    found = {d.metric: d for d in verdicts.deltas(campaign)}
+    assert found["latency_avg_s"].verdict == "better"
+    assert found["latency_avg_s"].change_pct == pytest.approx(-50.0, abs=0.1)
+    assert "statement_latency_avg_s" not in found
+
+
+def test_failed_runs_never_enter() -> None:
+    campaign = two_tiers([1500, 9, 1490], [3000, 3030, 9], failed=[3, 6])
+    delta = throughput(campaign)
+    assert (delta.n_baseline, delta.n_contender) == (2, 2)
+    cell = next(c for c in verdicts.cells(campaign) if c.metric == "throughput_per_s")
+    assert cell.values == (1500, 1490)
+
+
+def test_a_missing_cell_is_missing_and_never_zero() -> None:
+    campaign = build_campaign(
+        missing=[("premium", "insert")], failed=[2, 8], repetitions=2, frames=False
+    )
+    found = verdicts.judge(campaign)
+    assert not [d for d in found.deltas if d.workload == "insert"]
+    assert not [c for c in found.cells if (c.profile, c.workload) == ("premium", "insert")]
+    assert "premium × insert: no finished run" in found.missing[0]
+    assert "was not carried out" in found.missing[0]
+    assert {d.contender for d in found.deltas if d.workload == "point-select"} == {
+        "premium-v2",
+        "ultra",
+    }
+
+
+def test_a_cell_whose_runs_all_failed_says_why() -> None:
+    campaign = build_campaign(
+        profiles=["premium", "ultra"],
+        workloads=["insert"],
+        repetitions=2,
+        failed=[2],
+        interrupted=[4],
+        frames=False,
+    )
+    assert verdicts.missing(campaign) == (
+        "ultra × insert: no finished run (run 2 failed: node-1 stopped answering; "
+        "run 4 interrupted: node-1 stopped answering)",
+    )
+    assert verdicts.deltas(campaign) == ()
+
+
+def with_change(campaign: Results, number: int, **changes: object) -> Results:
+    runs = tuple(
+        replace(run, record=replace(run.record, **changes))  # type: ignore[arg-type]
+        if run.record.run.number == number
+        else run
+        for run in campaign.runs
+    )
+    return replace(campaign, runs=runs)
+
+
+CLEAR = [1500.0, 1510.0, 1490.0], [3000.0, 3030.0, 2970.0]
+
+
+def test_unlike_runs_are_not_compared_silently() -> None:
+    campaign = two_tiers(*CLEAR)
+    record = campaign.runs[3].record
+    other = replace(record.profile, cluster=replace(record.profile.cluster, version="16.4"))
+    found = verdicts.judge(with_change(campaign, record.run.number, profile=other))
+    assert {d.verdict for d in found.deltas} == {"inconclusive"}
+    assert "asked-for version 17.2 against 16.4" in found.deltas[0].reason
+    assert "unlike runs" in {doubt.kind for doubt in found.doubts}
+    assert found.decisions[0].tier is None
+
+
+def test_a_figure_that_is_not_a_number_makes_it_inconclusive() -> None:
+    campaign = two_tiers(*CLEAR)
+    record = campaign.runs[0].record
+    bad = tuple(
+        replace(m, value=math.nan) if m.metric == "throughput_per_s" else m
+        for m in record.measurements
+    )
+    delta = throughput(with_change(campaign, 1, measurements=bad))
+    assert delta.verdict == "inconclusive"
+    assert delta.reason == "1 of 6 runs have no such figure"
+
+
+def test_a_throughput_of_zero_is_inconclusive_and_not_worse() -> None:
+    campaign = two_tiers(*CLEAR)
+    delta = throughput(with_change(campaign, 2, measurements=(measured("throughput_per_s", 0.0),)))
+    assert delta.verdict == "inconclusive"
+    assert "zero" in delta.reason
+    assert delta.ci_low_pct is None
+
+
+def test_a_baseline_of_zeros_has_no_delta() -> None:
+    campaign = two_tiers(*CLEAR)
+    for number in (1, 3, 5):
+        campaign = with_change(campaign, number, measurements=(measured("throughput_per_s", 0.0),))
+    assert verdicts.deltas(campaign) == ()
+
+
+def test_a_gate_not_passed_makes_it_inconclusive() -> None:
+    campaign = two_tiers(*CLEAR)
+    record = campaign.runs[1].record
+    gate = build_gate(record.profile.tier, measured_iops=5_000.0)
+    delta = throughput(with_change(campaign, record.run.number, gate=gate))
+    assert (delta.verdict, delta.reason) == (
+        "inconclusive",
+        "the disk of ultra did not pass its truth gate",
+    )
+
+
+def test_percentiles_without_enough_transactions_are_left_out() -> None:
+    campaign = two_tiers(*CLEAR)
+    record = campaign.runs[1].record
+    few = (*record.measurements, measured("transactions", 999))
+    campaign = with_change(campaign, 2, measurements=few)
+    p99 = next(d for d in verdicts.deltas(campaign) if d.metric == "latency_p99_s")
+    assert p99.verdict == "inconclusive"
+    cells = {(c.profile, c.metric): c.n for c in verdicts.cells(campaign) if c.scope == "all"}
+    assert cells["ultra", "latency_p99_s"] == 2
+    assert cells["ultra", "latency_p95_s"] == 3
+    assert cells["premium", "latency_p99_s"] == 3
+
+
+def test_of_tpcc_new_order_is_compared_and_the_other_types_are_not() -> None:
+    campaign = build_campaign(profiles=["premium", "ultra"], workloads=["tpcc"], frames=False)
+    compared = {(d.metric, d.scope) for d in verdicts.deltas(campaign)}
+    assert compared == set(verdicts.COMPARED)
+    scopes = {c.scope for c in verdicts.cells(campaign)}
+    assert {"all", "new_order", "payment", "delivery"} <= scopes
+
+
+def test_cells_hold_telemetry_per_node_and_in_all() -> None:
+    campaign = build_campaign(profiles=["premium"], workloads=["insert"], repetitions=2, nodes=2)
+    found = {(c.metric, c.scope): c for c in verdicts.cells(campaign)}
+    assert found["cpu_pct", "all"].mean == pytest.approx(90.0, rel=0.01)
+    assert found["disk_iops", "node-1"].mean == pytest.approx(710.0, rel=0.01)
+    assert found["disk_iops", "all"].mean == pytest.approx(1420.0, rel=0.01)
+    assert found["throughput_per_s", "all"].n == 2
+    one = found["throughput_per_s", "all"]
+    assert one.ci_low is not None and one.ci_high is not None
+    assert one.ci_low < one.mean < one.ci_high
+
+
+def test_a_whole_campaign_is_judged() -> None:
+    found = verdicts.judge(build_campaign(repetitions=3, nodes=1))
+    assert (found.schema_version, found.baseline, found.missing) == (1, "premium", ())
+    words = {(d.contender, d.workload): d.verdict for d in found.deltas if d.metric == "nopm"}
+    assert words == {("premium-v2", "tpcc"): "better", ("ultra", "tpcc"): "better"}
+    assert len(found.bottlenecks) == 9
+    assert [d.workload for d in found.decisions] == ["point-select", "insert", "tpcc"]
+
+
+def test_an_empty_campaign_is_judged() -> None:
+    campaign = replace(build_campaign(repetitions=1, frames=False), runs=())
+    found = verdicts.judge(campaign)
+    assert (found.cells, found.deltas, found.bottlenecks) == ((), (), ())
+    assert len(found.missing) == 9
+    assert {decision.tier for decision in found.decisions} == {None}
+
+
+def test_another_baseline_turns_the_words_round() -> None:
+    campaign = two_tiers(*CLEAR)
+    turned = replace(campaign, plan=replace(campaign.plan, baseline="ultra"))
+    assert throughput(turned).verdict == "worse"

@@ -1,0 +1,263 @@
+"""What `DB=auto` takes: a database that is known to work on this machine, whatever could be had.
+
+Goal: a first campaign takes a path that was proven, and a database that does not come up never ends
+it. Method: fake engine and parts; the plan that is left on disk is read back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.cli import campaign
+from orchestrator.cli.campaign import Request
+from orchestrator.databases.yugabytedb import checklist
+from orchestrator.databases.yugabytedb.checklist import Finding, State
+from orchestrator.errors import NodeError, UnavailableError
+from orchestrator.load_generators import load_generators
+from orchestrator.model import Plan
+from orchestrator.parts import Parts
+from orchestrator.powers import World
+from tests import ROOT
+from tests.fakes import FakeDatabase, FakePlatform, Log, QuietProgress, fake_parts, fake_world
+
+OFFICIAL = "yugabytedb/yugabyte:2.18.1.0-b84"
+NAMES = [*(fact.name for fact in checklist.FACTS), checklist.COLD_COPY[0]]
+
+
+class Engine(FakePlatform):
+    """A Docker engine that has these images (tag → id) and says who it is."""
+
+    def __init__(self, ids: dict[str, str], name: str = "this-machine") -> None:
+        super().__init__(images=ids, registry=ids)
+        self.ids, self.name = ids, name
+
+    def image_id(self, tag: str) -> str | None:
+        return self.ids.get(tag)
+
+    def engine_id(self) -> str | None:
+        return self.name
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
+    made = Engine({OFFICIAL: "sha256:84"})
+    monkeypatch.setattr(campaign, "platform", lambda: made)
+    return made
+
+
+def asked(database: str = "auto", profiles: tuple[str, ...] = ("premium",)) -> Request:
+    return Request(list(profiles), ["insert"], database=database, scale="smoke", nodes=1)
+
+
+def databases(plan: Plan) -> list[str]:
+    return [profile.cluster.database for profile in plan.profiles]
+
+
+def findings(unconfirmed: dict[str, State]) -> list[Finding]:
+    return [Finding(name, "", unconfirmed.get(name, "confirmed"), "") for name in NAMES]
+
+
+def go_through(
+    engine: Any,
+    cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    found: list[Finding] | None = None,
+) -> list[str]:
+    """The checklist, with these findings; what was said."""
+    progress = QuietProgress()
+
+    @contextmanager
+    def powers(root: Path, cache: Path, _progress: Any) -> Iterator[tuple[World, Any]]:
+        world = fake_world(Log(), cache)
+        yield replace(world, root=root, progress=progress), engine
+
+    with monkeypatch.context() as patch:
+        patch.setattr(campaign, "powers", powers)
+        patch.setattr(campaign, "LOCK", cache / "lock")
+        patch.setattr(
+            checklist, "first_run", lambda *_: iter(findings({}) if found is None else found)
+        )
+        list(campaign.first_run(None, ROOT, cache, progress))
+    return progress.said
+
+
+def test_an_image_alone_is_no_reason_to_take_yugabytedb(engine: Engine, tmp_path: Path) -> None:
+    made = campaign.make_plan(asked(), ROOT, tmp_path)
+    assert databases(made) == ["postgresql"]
+    notes = [note.text for note in made.notes if note.kind == "fallback database"]
+    assert len(notes) == 1 and "make doctor DB=yugabytedb" in notes[0]
+    assert engine.asked == []
+
+
+def test_a_checklist_that_passed_here_is_and_is_said(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert any("DB=auto" in line for line in go_through(engine, tmp_path, monkeypatch))
+    made = campaign.make_plan(asked(profiles=("premium", "ultra")), ROOT, tmp_path)
+    assert databases(made) == ["yugabytedb", "yugabytedb"]
+    said = [note.text for note in made.notes if "checklist passed" in note.text]
+    assert len(said) == 1 and OFFICIAL in said[0] and "1970-01-01" in said[0]
+
+
+@pytest.mark.parametrize("state", ["not confirmed", "could not be looked at"])
+def test_a_checklist_with_an_open_line_unlocks_nothing_and_locks_again(
+    state: State, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_through(engine, tmp_path, monkeypatch)
+    go_through(engine, tmp_path, monkeypatch, findings({"cold-copy": state}))
+    assert databases(campaign.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
+
+
+def test_a_checklist_cut_short_unlocks_nothing(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_through(engine, tmp_path, monkeypatch, findings({})[:-1])
+    assert databases(campaign.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Engine({OFFICIAL: "sha256:85"}),
+        Engine({OFFICIAL: "sha256:84"}, name="another-machine"),
+        Engine({}),
+    ],
+    ids=["another image of that name", "another machine", "the image is gone"],
+)
+def test_it_is_about_this_image_on_this_machine(
+    other: Engine, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_through(engine, tmp_path, monkeypatch)
+    monkeypatch.setattr(campaign, "platform", lambda: other)
+    assert databases(campaign.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
+
+
+def test_without_an_engine_it_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise UnavailableError("no engine")
+
+    monkeypatch.setattr(campaign, "platform", refuse)
+    assert databases(campaign.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
+
+
+def test_whoever_names_a_database_gets_it(engine: Engine, tmp_path: Path) -> None:
+    engine.images.clear()
+    made = campaign.make_plan(asked("yugabytedb"), ROOT, tmp_path)
+    assert databases(made) == ["yugabytedb"]
+    assert engine.asked == [("pull", OFFICIAL)]
+    assert databases(campaign.make_plan(asked("postgresql"), ROOT, tmp_path)) == ["postgresql"]
+
+
+# ------------------------------------------------------------------ where it does not start
+
+
+class Here(FakeDatabase):
+    """A fake that says of which database it is."""
+
+    def __init__(self, log: Log, name: str) -> None:
+        super().__init__(log)
+        self.name = name
+
+    def check(self, *_: Any) -> None:
+        self._log.say(f"check {self.name}")
+
+    @contextmanager
+    def running(self, *arguments: Any, **named: Any) -> Iterator[Any]:
+        with self._log.bracket(self.name), super().running(*arguments, **named) as cluster:
+            yield replace(cluster, database=self.name)
+
+
+def carry_out(
+    request: Request, log: Log, folder: Path, engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> tuple[dict[str, Any], list[str]]:
+    """The plan on disk, and what was said."""
+    progress = QuietProgress()
+    parts: Parts = fake_parts(log)
+    platform: Any = FakePlatform(log)
+    made = {name: Here(log, name) for name in ("postgresql", "yugabytedb")}
+
+    @contextmanager
+    def powers(root: Path, cache: Path, _progress: Any) -> Iterator[tuple[World, Any]]:
+        world = fake_world(log, cache)
+        yield replace(world, root=root, progress=progress, platform=platform), platform
+
+    monkeypatch.setattr(campaign, "powers", powers)
+    monkeypatch.setattr(campaign, "LOCK", folder / "lock")
+    monkeypatch.setattr(campaign, "databases", lambda: made)
+    fakes = dict.fromkeys(load_generators(), parts.load_generators["sysbench"])
+    monkeypatch.setattr(campaign, "load_generators", lambda: fakes)
+    monkeypatch.setattr(campaign, "tier_mechanisms", lambda: parts.tiers)
+    monkeypatch.setattr(campaign, "collectors", lambda _machine: parts.collectors)
+    plan = campaign.make_plan(request, ROOT, folder)
+    left = campaign.carry_out(plan, request, ROOT, folder, folder / "results", progress)
+    return json.loads((left / "plan.json").read_text()), progress.said
+
+
+@pytest.mark.parametrize(
+    ("word", "error"),
+    [
+        ("yugabytedb up", NodeError("the node-1 is exited (1)")),
+        ("yugabytedb up", OSError("http://127.0.0.1:9000/api/v1/varz: no answer")),
+        ("check yugabytedb", UnavailableError("the image is not here")),
+    ],
+)
+def test_a_database_that_auto_took_and_that_does_not_start_gives_way(
+    word: str,
+    error: Exception,
+    engine: Engine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    go_through(engine, tmp_path, monkeypatch)
+    log = Log(broken={word: error})
+    request = asked(profiles=("premium", "ultra"))
+    plan, said = carry_out(request, log, tmp_path, engine, monkeypatch)
+    assert [one["cluster"]["database"] for one in plan["profiles"]] == ["postgresql"] * 2
+    note = next(one["text"] for one in plan["notes"] if "did not start" in one["text"])
+    assert str(getattr(error, "what", error)) in note and "PostgreSQL" in note
+    assert note in said
+    assert log.words.count("run insert") == len(plan["runs"]) == 2
+    assert log.words.count("yugabytedb down") == log.words.count("volume up") - log.words.count(
+        "volume down"
+    )
+
+
+def test_it_is_started_once_for_all_tiers_before_the_plan_is_written(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_through(engine, tmp_path, monkeypatch)
+    log = Log()
+    plan, _ = carry_out(asked(profiles=("premium", "ultra")), log, tmp_path, engine, monkeypatch)
+    assert [one["cluster"]["database"] for one in plan["profiles"]] == ["yugabytedb"] * 2
+    first = log.words.index("yugabytedb up")
+    assert first < log.words.index("load")
+    # Once to see it start, once to load, once for each of two runs.
+    assert log.words.count("yugabytedb up") == log.words.count("yugabytedb down") == 4
+    assert log.words.count("volume up") == log.words.count("volume down") == 1
+
+
+@pytest.mark.parametrize("database", ["yugabytedb", "postgresql"])
+def test_a_database_that_was_named_is_neither_tried_beforehand_nor_replaced(
+    database: str, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = Log(broken={f"{database} up": NodeError("died")})
+    plan, _ = carry_out(asked(database), log, tmp_path, engine, monkeypatch)
+    assert [one["cluster"]["database"] for one in plan["profiles"]] == [database]
+    assert "volume up" not in log.words
+
+
+def test_an_interrupt_is_no_reason_for_another_database(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_through(engine, tmp_path, monkeypatch)
+    log = Log(broken={"yugabytedb up": KeyboardInterrupt()})
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(asked(), log, tmp_path, engine, monkeypatch)
+    assert not (tmp_path / "results").exists()

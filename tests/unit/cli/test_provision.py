@@ -1,0 +1,97 @@
+"""Getting a machine ready: what cannot be had is said with what to do, before anything starts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.cli import provision
+from orchestrator.errors import UnavailableError
+from orchestrator.platforms import own_images
+from orchestrator.powers import Completed
+from tests import ROOT
+from tests.fakes import FakeClock, FakePlatform, QuietProgress, completed
+
+
+class Refusing:
+    """A shell in which every command fails."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+
+    def run(
+        self, argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None
+    ) -> Completed:
+        self.ran.append(" ".join(argv))
+        return completed("", 100, "no such package")
+
+    def spawn(self, argv: Sequence[str], log: Path) -> None:
+        self.ran.append(" ".join(argv))
+
+
+@pytest.fixture
+def no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_clock: object) -> None:
+        raise UnavailableError("the Docker engine does not answer")
+
+    monkeypatch.setattr(provision, "DockerPlatform", refuse)
+    monkeypatch.setattr(shutil, "which", lambda _name: None)
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+
+
+@pytest.mark.usefixtures("no_engine")
+def test_only_root_can_start_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(UnavailableError, match="only root on Linux") as raised:
+        provision.provide_engine(FakeClock(), Refusing(), QuietProgress())
+    assert "start Docker" in raised.value.advice
+
+
+@pytest.mark.usefixtures("no_engine")
+def test_an_engine_that_cannot_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with pytest.raises(UnavailableError, match="no Docker engine is installed") as raised:
+        provision.provide_engine(FakeClock(), Refusing(), QuietProgress())
+    assert "docker.io" in raised.value.advice
+
+
+@pytest.mark.usefixtures("no_engine")
+def test_an_engine_elsewhere_is_never_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
+    shell = Refusing()
+    with pytest.raises(UnavailableError):
+        provision.provide_engine(FakeClock(), shell, QuietProgress())
+    assert shell.ran == []
+
+
+def test_a_base_image_that_can_neither_be_pulled_nor_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    platform: Any = FakePlatform()
+    with pytest.raises(UnavailableError, match="neither be pulled nor made") as raised:
+        provision.provide_base(platform, tmp_path, Refusing(), QuietProgress())
+    assert "docker load" in raised.value.advice
+    assert raised.value.evidence == "no such package"
+
+
+def test_a_missing_image_says_how_to_get_it() -> None:
+    platform: Any = FakePlatform()
+    with pytest.raises(UnavailableError, match="tierbench/postgres:") as raised:
+        own_images.need(ROOT, "postgres", platform)
+    assert "make setup" in raised.value.advice
+
+
+def test_the_tag_changes_with_the_content(tmp_path: Path) -> None:
+    folder = tmp_path / "docker" / "x"
+    folder.mkdir(parents=True)
+    (folder / "Dockerfile").write_text("FROM a\n")
+    before = own_images.tag(tmp_path, "x")
+    assert own_images.tag(tmp_path, "x") == before
+    (folder / "Dockerfile").write_text("FROM b\n")
+    assert own_images.tag(tmp_path, "x") != before

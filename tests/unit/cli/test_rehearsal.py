@@ -1,0 +1,98 @@
+"""A rehearsal: all of a campaign without Docker, and nothing of it is believed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator import report
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import campaign, rehearsal
+from orchestrator.databases import choose
+from orchestrator.errors import UsageError
+from orchestrator.model import Verdict
+from orchestrator.planning.profiles import read_profile
+from orchestrator.planning.rehearsal import NOTE, WARNING
+from orchestrator.report import method
+from orchestrator.system import store
+from tests import ROOT
+from tests.fakes import QuietProgress
+from tests.plans import CLUSTER, profile_text
+
+REQUEST = campaign.Request(
+    ["premium", "ultra"], ["point-select", "tpcc"], scale="smoke", nodes=1, repetitions=2
+)
+
+
+def carried_out(folder: Path, request: campaign.Request = REQUEST) -> Results:
+    return store.load(rehearsal.carry_out(request, ROOT, folder, QuietProgress()))
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delattr(campaign, "platforms")
+        return carried_out(tmp_path_factory.mktemp("rehearsal"))
+
+
+@pytest.fixture(scope="module")
+def verdict(results: Results) -> Verdict:
+    return judge(results)
+
+
+def test_every_run_is_done_with_figures_and_telemetry(results: Results, verdict: Verdict) -> None:
+    assert [data.record.outcome for data in results.runs] == ["done"] * 8
+    assert {"throughput_per_s", "nopm", "latency_p99_s", "cpu_pct", "disk_iops"} <= {
+        cell.metric for cell in verdict.cells
+    }
+
+
+def test_the_plan_and_each_record_say_that_nothing_was_measured(results: Results) -> None:
+    assert results.plan.notes[0] == NOTE
+    for data in results.runs:
+        facts = data.record.facts
+        assert facts["tier"]["mechanism"] == WARNING
+        assert facts["database"]["rehearsal"] == facts["generator"]["rehearsal"] == WARNING
+
+
+def test_nothing_is_decided_and_no_tier_is_better(verdict: Verdict) -> None:
+    assert verdict.doubts[0].kind == "rehearsal"
+    assert [(one.tier, one.reason) for one in verdict.decisions] == [(None, WARNING)] * 2
+    assert {(one.verdict, one.reason) for one in verdict.deltas} == {("inconclusive", WARNING)}
+
+
+def test_the_report_says_so_before_anything_else(
+    results: Results, verdict: Verdict, tmp_path: Path
+) -> None:
+    text = report.write(results, verdict, tmp_path).markdown.read_text()
+    assert text.index("Rehearsal: nothing was measured") < text.index("/s")
+    assert "a rehearsal, there was no disk" in text
+    assert method.command(results.plan).startswith("tierbench rehearse --profiles 'premium ultra'")
+
+
+def test_figures_follow_the_seed(results: Results, tmp_path: Path) -> None:
+    again = carried_out(tmp_path, replace(REQUEST, repetitions=1))
+    first, second = (
+        [data.record.measurements[1].value for data in campaign.runs]
+        for campaign in (results, again)
+    )
+    assert first[:4] == second and len(set(first)) == 8
+
+
+def test_what_needs_a_disk_is_refused(tmp_path: Path) -> None:
+    request = campaign.Request(["premium"], ["disk-matrix"], scale="smoke")
+    with pytest.raises(UsageError, match="disk-matrix measures a disk by itself"):
+        carried_out(tmp_path, request)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_campaign_that_measures_takes_none_of_the_parts() -> None:
+    with pytest.raises(UsageError, match="no database to measure"):
+        choose("dry")
+    tier = "{enforcement: dry, iops: 500, throughput: 60MB/s}"
+    with pytest.raises(UsageError) as raised:
+        read_profile("x", profile_text(tier), {"small": CLUSTER}, "smoke")
+    assert "rehearsals" in raised.value.mistakes[0].what

@@ -1,0 +1,260 @@
+"""Collectors on a fixture tree, and the sampler that never fails a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.collectors.cgroup import CgroupCollector
+from orchestrator.collectors.disk import DiskCollector
+from orchestrator.collectors.machine import MachineCollector
+from orchestrator.collectors.network import NetworkCollector
+from orchestrator.model import Node, Phase, Sample
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.run.telemetry import Readings, read_once, sampling
+from tests.fakes import FakeClock
+
+ID = "7fc3631a2414fc17e88d21bc82e3c2a096a8d0ee159cfc64d226d0264f6ffead"
+OTHER_ID = "5ab8ef74edfda0b403c7fa12d40b4adb0000000000000000000000000000000a"
+DATABASE = Node("node-1", "database", container_id=ID, process_id=42, device="loop3")
+SECOND = Node("node-2", "database", container_id=OTHER_ID, process_id=43, device="loop4")
+HOST = Node("host", "host")
+PROCESS = {"proc/42/cgroup": f"4:cpu,cpuacct:/docker/{ID}\n0::/docker/{ID}\n"}
+
+
+def tree(root: Path, files: dict[str, str]) -> LocalMachine:
+    for name, content in files.items():
+        file = root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content)
+    return LocalMachine(root)
+
+
+def values(samples: object) -> dict[str, float]:
+    assert not isinstance(samples, str)
+    return {one.metric: one.value for one in samples}  # type: ignore[attr-defined]
+
+
+def test_disk_counters_are_in_base_units(tmp_path: Path) -> None:
+    line = "   7       3 loop3 100 1 800 50 20 2 1600 70 4 30 120 0 0 0 0 9 11\n"
+    table = "   7 0 loop0 1 0 8 1 0 0 0 0 0 0 0\n" + line
+    here = tree(tmp_path, {**PROCESS, "proc/diskstats": table})
+    assert values(DiskCollector(here).read([DATABASE, HOST], 1.0)) == {
+        "disk_reads_total": 100,
+        "disk_read_bytes_total": 409_600,
+        "disk_read_seconds_total": pytest.approx(0.05),
+        "disk_writes_total": 20,
+        "disk_written_bytes_total": 819_200,
+        "disk_write_seconds_total": pytest.approx(0.07),
+        "disk_in_flight": 4,
+        "disk_busy_seconds_total": pytest.approx(0.03),
+        "disk_queue_seconds_total": pytest.approx(0.12),
+        "disk_flushes_total": 9,
+    }
+
+
+def test_a_device_that_vanished_is_an_error(tmp_path: Path) -> None:
+    here = tree(tmp_path, {**PROCESS, "proc/diskstats": ""})
+    with pytest.raises(OSError, match="loop3 is not in"):
+        list(DiskCollector(here).read([DATABASE], 1.0))
+
+
+def test_control_group_version_1(tmp_path: Path) -> None:
+    group = "sys/fs/cgroup"
+    here = tree(
+        tmp_path,
+        {
+            "proc/42/cgroup": f"5:memory:/docker/{ID}\n4:cpu,cpuacct:/docker/{ID}\n0::/\n",
+            f"{group}/cpuacct/docker/{ID}/cpuacct.usage": "2500000000\n",
+            f"{group}/cpu/docker/{ID}/cpu.stat": "nr_periods 5\nthrottled_time 1000000000\n",
+            f"{group}/memory/docker/{ID}/memory.usage_in_bytes": "4096\n",
+            f"{group}/memory/docker/{ID}/memory.stat": "cache 1\ntotal_cache 1024\n",
+        },
+    )
+    assert values(CgroupCollector(here).read([DATABASE], 1.0)) == {
+        "cpu_seconds_total": 2.5,
+        "cpu_throttled_seconds_total": 1.0,
+        "memory_used_bytes": 4096,
+        "memory_cache_bytes": 1024,
+    }
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"/docker/{ID}",  # Docker, its own driver
+        f"/system.slice/docker-{ID}.scope",  # Docker, systemd's
+        f"/user.slice/user-1000.slice/user@1000.service/app.slice/docker-{ID}.scope",  # rootless
+        f"/machine.slice/libpod-{ID}.scope",  # Podman
+    ],
+)
+@pytest.mark.parametrize("below", ["", "/container", "/init.scope"])
+def test_control_group_version_2(tmp_path: Path, path: str, below: str) -> None:
+    """The container's whole group counts, also where its first process has one below."""
+    group = f"sys/fs/cgroup{path}"
+    here = tree(
+        tmp_path,
+        {
+            "proc/42/cgroup": f"0::{path}{below}\n",
+            "sys/fs/cgroup/cgroup.controllers": "cpu io memory\n",
+            f"{group}/cpu.stat": "usage_usec 2500000\nthrottled_usec 0\n",
+            f"{group}/memory.current": "4096\n",
+            f"{group}/memory.stat": "anon 1\nfile 1024\n",
+        },
+    )
+    assert values(CgroupCollector(here).read([DATABASE], 1.0)) == {
+        "cpu_seconds_total": 2.5,
+        "cpu_throttled_seconds_total": 0.0,
+        "memory_used_bytes": 4096,
+        "memory_cache_bytes": 1024,
+    }
+
+
+def test_machine_with_and_without_pressure(tmp_path: Path) -> None:
+    here = tree(tmp_path, {"proc/stat": "cpu  100 0 50 900 3 1 2 7 0 0\ncpu0 1\n"})
+    assert values(MachineCollector(here).read([HOST, DATABASE], 1.0)) == {
+        "cpu_busy_seconds_total": pytest.approx(1.53),
+        "cpu_steal_seconds_total": pytest.approx(0.07),
+    }
+    tree(tmp_path, {"proc/pressure/io": "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\n"})
+    found = values(MachineCollector(here).read([HOST], 1.0))
+    assert found["pressure_io_some_seconds_total"] == pytest.approx(1.5)
+
+
+def test_network_leaves_out_loopback(tmp_path: Path) -> None:
+    table = "head\nhead\n    lo: 9 0 0 0 0 0 0 0 9\n  eth0: 100 1 0 0 0 0 0 0 200 1\n"
+    here = tree(tmp_path, {**PROCESS, "proc/42/net/dev": table})
+    assert values(NetworkCollector(here).read([DATABASE], 1.0)) == {
+        "network_received_bytes_total": 100,
+        "network_sent_bytes_total": 200,
+    }
+
+
+STATS = "7 3 loop3 1 0 8 1 0 0 0 0 0 0 0\n7 4 loop4 2 0 8 1 0 0 0 0 0 0 0\n"
+NETWORK = "head\nhead\n  eth0: 100 1 0 0 0 0 0 0 200 1\n"
+
+
+def machine(root: Path, of_42: str, of_43: str) -> LocalMachine:
+    """Two processes with everything that collectors read of them; `of_…`: their groups."""
+    groups = {
+        f"sys/fs/cgroup{path}/{name}": content
+        for path in {of_42, of_43} - {"/"}
+        for name, content in (
+            ("cpu.stat", "usage_usec 2500000\n"),
+            ("memory.current", "4096\n"),
+            ("memory.stat", "file 1024\n"),
+        )
+    }
+    return tree(
+        root,
+        {
+            **groups,
+            "sys/fs/cgroup/cgroup.controllers": "cpu memory\n",
+            "sys/fs/cgroup/cpu.stat": "usage_usec 99000000\n",
+            "sys/fs/cgroup/memory.current": "999999\n",
+            "sys/fs/cgroup/memory.stat": "file 9999\n",
+            "proc/diskstats": STATS,
+            "proc/42/cgroup": f"0::{of_42}\n",
+            "proc/43/cgroup": f"0::{of_43}\n",
+            "proc/42/net/dev": NETWORK,
+            "proc/43/net/dev": NETWORK,
+        },
+    )
+
+
+@pytest.mark.parametrize("kind", [CgroupCollector, DiskCollector, NetworkCollector])
+@pytest.mark.parametrize(
+    "group",
+    [
+        "/user.slice",  # the number now belongs to a process of somebody
+        f"/docker/{'0' * 64}",  # ... or of another container
+        "/",  # the engine's machine is not this one, or shows no groups
+        f"/../../docker/{ID}",  # this program is in a group of its own and sees from there
+    ],
+)
+def test_a_process_that_is_not_the_containers_is_a_miss_and_hides_no_other_node(
+    tmp_path: Path, kind: type[Any], group: str
+) -> None:
+    collector = kind(machine(tmp_path, group, f"/docker/{OTHER_ID}"))
+    readings = Readings()
+    read_once([DATABASE, SECOND], [collector], readings, FakeClock())
+    assert {one.node for one in readings.samples} == {"node-2"}
+    (miss,) = readings.facts()["misses"]
+    assert "node-1: process 42 is in no group of container 7fc3631a2414" in miss
+
+
+@pytest.mark.parametrize("kind", [CgroupCollector, DiskCollector, NetworkCollector])
+def test_a_process_that_is_gone_hides_no_other_node(tmp_path: Path, kind: type[Any]) -> None:
+    here = machine(tmp_path, f"/docker/{ID}", f"/docker/{OTHER_ID}")
+    (tmp_path / "proc/42/cgroup").unlink()
+    readings = Readings()
+    read_once([DATABASE, SECOND], [kind(here)], readings, FakeClock())
+    assert {one.node for one in readings.samples} == {"node-2"}
+    (miss,) = readings.facts()["misses"]
+    assert "node-1: FileNotFoundError" in miss
+
+
+def test_a_number_used_again_by_a_later_container_gives_that_containers_values(
+    tmp_path: Path,
+) -> None:
+    """One collector serves a whole campaign; process numbers come round within it."""
+    here = machine(tmp_path, f"/docker/{ID}", "/")
+    collector = CgroupCollector(here)
+    assert values(collector.read([DATABASE], 1.0))["memory_used_bytes"] == 4096
+    machine(tmp_path, f"/docker/{OTHER_ID}", "/")
+    tree(tmp_path, {f"sys/fs/cgroup/docker/{OTHER_ID}/memory.current": "8192\n"})
+    later = Node("node-1", "database", container_id=OTHER_ID, process_id=42)
+    assert values(collector.read([later], 2.0))["memory_used_bytes"] == 8192
+
+
+def test_a_container_without_an_id_is_not_read(tmp_path: Path) -> None:
+    here = machine(tmp_path, "/user.slice", "/")
+    node = Node("node-1", "database", container="c", process_id=42)
+    for kind in (CgroupCollector, NetworkCollector):
+        with pytest.raises(OSError, match="no container's id"):
+            list(kind(here).read([node], 1.0))
+
+
+class Broken:
+    name = "broken"
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def read(self, nodes: Sequence[Node], now_s: float) -> Sequence[Sample]:
+        raise self._error
+
+
+class Steady:
+    name = "steady"
+
+    def read(self, nodes: Sequence[Node], now_s: float) -> Sequence[Sample]:
+        return [Sample(now_s, "node-1", "cpu_seconds_total", "s", 1.0)]
+
+
+@pytest.mark.parametrize("error", [OSError("gone"), TypeError("gone"), RuntimeError("gone")])
+def test_a_broken_collector_fails_nothing_and_is_remembered(error: Exception) -> None:
+    readings = Readings()
+    read_once([DATABASE], [Broken(error), Steady()], readings, FakeClock())
+    assert len(readings.samples) == 1
+    assert readings.facts()["misses"] == {f"broken: {type(error).__name__}: gone": 1}
+
+
+def test_every_sample_carries_its_phase() -> None:
+    readings = Readings([Sample(t, "n", "m", "s", 0.0) for t in (1.0, 5.0, 7.0)])
+    table = readings.table([Phase("warm-up", 4.0, 6.0), Phase("measure", 6.0, 8.0)])
+    assert table["phase"].tolist() == ["", "warm-up", "measure"]
+
+
+def test_the_sampler_stops_with_its_block() -> None:
+    from orchestrator.system.clock import SystemClock
+
+    with sampling([DATABASE], [Steady()], SystemClock(), every_s=0.01) as readings:
+        SystemClock().sleep(0.1)
+    ticks = readings.ticks
+    assert ticks >= 3
+    SystemClock().sleep(0.05)
+    assert readings.ticks == ticks

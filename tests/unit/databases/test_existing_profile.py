@@ -1,0 +1,337 @@
+"""From the profile of a cluster that others run to its report, without any cluster.
+
+Goal: the documented examples are true, nothing of a remote cluster is asked of this machine, and
+the report says what was only declared. Method: the examples are read out of docs/YUGABYTEDB.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from orchestrator import report
+from orchestrator.analysis import comparability, resources
+from orchestrator.analysis.doubts.run_checks import RUN_CHECKS
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import campaign
+from orchestrator.databases.existing import declaration, probe
+from orchestrator.databases.existing.adapter import ExistingCluster
+from orchestrator.errors import UsageError
+from orchestrator.model import (
+    NODE_EXPORTER,
+    Enforcement,
+    Gate,
+    Node,
+    NodeSize,
+    Plan,
+    Profile,
+    Record,
+)
+from orchestrator.planning import project_files
+from orchestrator.planning.plan import make_plan
+from orchestrator.powers import Network
+from orchestrator.run import datasets
+from orchestrator.system import sql, store
+from orchestrator.tiers import tier_mechanisms
+from tests import ROOT
+from tests.campaigns import build_campaign
+from tests.documented import existing_profiles
+from tests.fakes import Log, fake_world, this_machine_has
+from tests.plans import a_workload
+
+NO_CACHE = Path("/nonexistent")  # no database has been tried here before
+SMALL = """
+question: why?
+title: theirs
+tier: {enforcement: existing}
+cluster:
+  database: existing
+  replication_factor: 1
+  existing: {hosts: db.example}
+"""
+
+
+def read(text: str, folder: Path, scale: str = "smoke", name: str = "theirs") -> Profile:
+    file = folder / f"{name}.yaml"
+    file.write_text(text)
+    ((profile,), _) = project_files.read(ROOT, [str(file)], [], scale)
+    return profile
+
+
+def mistakes_of(text: str, folder: Path) -> dict[str, str]:
+    with pytest.raises(UsageError) as raised:
+        read(text, folder)
+    return {mistake.where.split(": ")[-1]: mistake.what for mistake in raised.value.mistakes}
+
+
+def plan_of(*profiles: Profile) -> Plan:
+    return make_plan(
+        "existing",
+        profiles,
+        [a_workload()],
+        repetitions=1,
+        seed=1,
+        scale="smoke",
+        margin_pct=5.0,
+    )
+
+
+# ------------------------------------------------------------------ the documented examples
+
+
+def test_there_is_an_example_for_each_database() -> None:
+    first, second = existing_profiles()
+    assert "masters:" in first and "masters:" not in second
+
+
+@pytest.mark.parametrize("scale", ["smoke", "laptop", "study", "study-20"])
+@pytest.mark.parametrize("text", existing_profiles())
+def test_the_documented_examples_are_profiles(text: str, scale: str, tmp_path: Path) -> None:
+    profile = read(text, tmp_path, scale)
+    found, mistakes = declaration.read(profile.cluster)
+    assert mistakes == ()
+    assert (profile.cluster.database, profile.tier.enforcement) == ("existing", "existing")
+    assert profile.cluster.nodes == len(found.hosts)
+    assert profile.cluster.node is None
+
+
+def test_the_documented_examples_are_planned_with_any_workload_on_a_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    this_machine_has(monkeypatch, cpus=1)  # not where their nodes run
+    for number, text in enumerate(existing_profiles()):
+        file = tmp_path / f"theirs-{number}.yaml"
+        file.write_text(text)
+        asked = campaign.Request([str(file)], ["point-select", "insert", "tpcc"], scale="smoke")
+        made = campaign.make_plan(asked, ROOT, NO_CACHE)
+        assert len(made.runs) == 3
+        assert made.notes == ()
+
+
+# ------------------------------------------------------------------ what a profile may leave out
+
+
+def test_the_number_of_nodes_is_that_of_the_hosts(tmp_path: Path) -> None:
+    text = SMALL.replace("db.example", "a.example b.example")
+    assert read(text, tmp_path).cluster.nodes == 2
+
+
+def test_a_declared_size_of_node_is_kept(tmp_path: Path) -> None:
+    sizes = "  node: {smoke: {cpus: 8, memory: 32GiB, disk: 250GB}}\n"
+    node = read(SMALL + sizes, tmp_path).cluster.node
+    assert node is not None and (node.cpus, node.memory_bytes) == (8.0, 32 * 2**30)
+
+
+def test_fewer_nodes_than_hosts_is_a_mistake(tmp_path: Path) -> None:
+    text = SMALL.replace("db.example", "a.example b.example").replace(
+        "  replication_factor", "  nodes: 1\n  replication_factor"
+    )
+    assert "2 hosts" in mistakes_of(text, tmp_path)["cluster"]
+
+
+@pytest.mark.parametrize(
+    ("tier", "cluster"),
+    [
+        ("tier: {iops: 500, throughput: 60MB/s}", ""),
+        ("tier: {enforcement: existing}", "cluster: azure-d8s-v5"),
+    ],
+)
+def test_disks_of_others_and_a_cluster_of_others_belong_together(
+    tier: str, cluster: str, tmp_path: Path
+) -> None:
+    text = SMALL.replace("tier: {enforcement: existing}", tier)
+    if cluster:
+        text = f"question: why?\ntitle: ours\n{tier}\n{cluster}\n"
+    found = mistakes_of(text, tmp_path)
+    assert "`database: existing` belong together" in found["tier.enforcement"]
+
+
+def test_a_cluster_that_is_started_needs_nodes_and_their_size(tmp_path: Path) -> None:
+    text = "question: why?\ntitle: ours\ntier: {iops: 500, throughput: 60MB/s}\n"
+    found = mistakes_of(f"{text}cluster: {{replication_factor: 1}}\n", tmp_path)
+    assert found == {
+        "cluster.nodes": "this key is missing",
+        "cluster.node": "this key is missing",
+    }
+
+
+def test_what_is_assumed_of_an_emulated_disk_is_not_assumed_of_theirs(tmp_path: Path) -> None:
+    text = SMALL.replace("{enforcement: existing}", "{type: azure/P15, enforcement: existing}")
+    tier = read(text, tmp_path).tier
+    assert tier.iops == 1100
+    assert (tier.read_latency_s, tier.write_latency_s) == (None, None)
+
+
+# ------------------------------------------------------------------ arguments that do not fit
+
+
+def request(folder: Path, **changes: Any) -> campaign.Request:
+    file = folder / "theirs.yaml"
+    file.write_text(SMALL)
+    return replace(campaign.Request([str(file)], ["insert"], scale="smoke"), **changes)
+
+
+def test_another_database_cannot_be_asked_of_it(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="theirs is a cluster that others run"):
+        campaign.make_plan(request(tmp_path, database="postgresql"), ROOT, NO_CACHE)
+    with pytest.raises(UsageError, match="premium names no running cluster to attach to"):
+        campaign.make_plan(
+            request(tmp_path, database="existing", profiles=["premium"]), ROOT, NO_CACHE
+        )
+
+
+def test_its_disks_cannot_be_measured_by_themselves(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"disk-matrix .*theirs"):
+        campaign.make_plan(request(tmp_path, workloads=["disk-matrix"]), ROOT, NO_CACHE)
+    with pytest.raises(UsageError, match=r"disk-matrix .*theirs"):
+        campaign.make_plan(request(tmp_path, workloads=["insert", "disk-matrix"]), ROOT, NO_CACHE)
+
+
+def test_calibrating_it_says_that_nothing_can_be_measured(tmp_path: Path) -> None:
+    (name,) = request(tmp_path).profiles
+    with pytest.raises(UsageError, match="others run"):
+        campaign.calibrate(
+            name, "smoke", False, ROOT, tmp_path, fake_world(Log(), tmp_path).progress
+        )
+
+
+# ------------------------------------------------------------------ nothing is asked of us
+
+
+def test_a_remote_cluster_needs_no_memory_or_disk_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    this_machine_has(monkeypatch, 0, 1)
+    sizes = "  node: {smoke: {cpus: 8, memory: 32GiB, disk: 250GB}}\n"
+    world = fake_world(Log(), tmp_path)
+    datasets.check_space(plan_of(read(SMALL, tmp_path)), tier_mechanisms(), world)
+    datasets.check_space(plan_of(read(SMALL + sizes, tmp_path)), tier_mechanisms(), world)
+
+
+class _Session:
+    def rows(self, text: str) -> list[dict[str, Any]]:
+        if "version()" in text:
+            return [{"version": "PostgreSQL 17.2 on x86_64"}]
+        return []
+
+    def copy(self, sql: str, text: str) -> None: ...
+
+
+@contextmanager
+def connect(_address: sql.Address, _timeout_s: float) -> Iterator[sql.Session]:
+    yield _Session()
+
+
+def test_the_client_is_on_this_machines_own_network(tmp_path: Path) -> None:
+    """Else a database on `localhost`, or in another container, is reached from here and not from
+    there, and packets to remote ones are translated on their way."""
+    asked = read(SMALL, tmp_path).cluster
+    world = fake_world(Log(), tmp_path)
+    network = Network("tierbench-1", ())
+    with ExistingCluster(connect).running(asked, (), network, world) as cluster:
+        assert cluster.network == "host"
+        assert cluster.endpoints[0].host == cluster.endpoints[0].local_host == "db.example"
+
+
+def test_more_servers_than_the_profile_names_is_said(tmp_path: Path) -> None:
+    seen = probe.Seen(probe.YUGABYTEDB, "2.18.1.0-b84", "2.18.1.0", ("x",), 3, None, None, ())
+    (mistake,) = probe.mistakes(read(SMALL, tmp_path).cluster, seen)
+    assert mistake.what.startswith("the cluster has 3, not 1")
+    assert "existing.hosts" in mistake.what
+
+
+# ------------------------------------------------------------------ the report
+
+
+def theirs(**cluster: Any) -> Results:
+    """A finished campaign on a cluster that others run, as the flow leaves it."""
+
+    def change(record: Record) -> Record:
+        gate = Gate("premium", 1.0, ())
+        return replace(record, gate=gate, profile=attached(record.profile))
+
+    def attached(profile: Profile) -> Profile:
+        tier = replace(profile.tier, enforcement="existing")
+        shape = replace(profile.cluster, database="existing", node=None, **cluster)
+        return replace(profile, tier=tier, cluster=shape)
+
+    made = build_campaign(profiles=["premium"], workloads=["insert"], repetitions=1, change=change)
+    profiles = tuple(attached(profile) for profile in made.plan.profiles)
+    return replace(made, plan=replace(made.plan, profiles=profiles))
+
+
+def test_the_report_says_what_was_only_declared(tmp_path: Path) -> None:
+    finished = theirs(nodes=1, replication_factor=1)
+    paths = report.write(finished, judge(finished), tmp_path)
+    text = paths.markdown.read_text()
+    assert "not held to it: another's disk" in text
+    assert "premium: not measured; its limits are only declared" in text
+    assert "premium: passed" not in text
+    assert "Nothing is replicated" not in text
+    (row,) = [line for line in text.splitlines() if line.startswith("| premium | existing")]
+    assert row.count("not declared") == 3
+    assert paths.html.read_text().count("not declared") >= 3
+
+
+def test_plan_and_record_without_a_size_of_node_are_read_back(tmp_path: Path) -> None:
+    profile = read(SMALL, tmp_path)
+    folder = store.create(tmp_path / "results", plan_of(profile), {}, 0.0)
+    assert store.load(folder).plan.profiles == (profile,)
+
+
+def test_nodes_of_unknown_size_are_alike_only_as_far_as_they_were_seen() -> None:
+    def record(cpus: float | None, size: NodeSize | None = None) -> Record:
+        node = Node("node-1", "database", cpus=cpus)
+        found = theirs().runs[0].record
+        shape = replace(found.profile.cluster, node=size)
+        return replace(found, nodes=(node,), profile=replace(found.profile, cluster=shape))
+
+    assert comparability.differences(record(8.0), record(8.0)) == ()
+    assert comparability.differences(record(None), record(8.0)) == ()
+    assert comparability.differences(record(8.0), record(4.0)) == (
+        "CPUs of the nodes, as seen, [8.0] against [4.0]",
+    )
+    assert comparability.differences(record(8.0), record(8.0, NodeSize(8.0, 1, 1))) == (
+        "size of a node not declared against declared",
+    )
+
+
+def test_what_is_doubted_advises_nothing_that_only_the_owner_can_do() -> None:
+    run = theirs().runs[0]
+    facts = {**run.record.facts, "database": {"durable": False}}
+    run = replace(run, record=replace(run.record, facts=facts))
+    busy = {"host_cpu_pct": 100.0}
+    found = {one.kind: one for check in RUN_CHECKS for one in check(run, busy)}
+    assert found["host saturated"].text.endswith("100 % busy, with the load generator on it")
+    assert "NODES" not in found["host saturated"].advice
+    assert "owner" in found["commits not durable"].advice
+
+
+def test_processors_of_nodes_elsewhere_are_not_this_machines() -> None:
+    run = theirs().runs[0]
+    here = resources.total(run, 8.0)
+    nodes = tuple(
+        replace(node, sources={NODE_EXPORTER: "http://db:9100"})
+        if node.role == "database"
+        else node
+        for node in run.record.nodes
+    )
+    there = resources.total(replace(run, record=replace(run.record, nodes=nodes)), 8.0)
+    assert "other_cpu_pct" in here and "other_cpu_pct" not in there
+    assert there["client_cpu_pct"] == here["client_cpu_pct"]
+
+
+def test_every_way_to_hold_a_tier_has_words_in_the_report(tmp_path: Path) -> None:
+    for name in tier_mechanisms():
+        finished = build_campaign(profiles=["premium"], workloads=["insert"], repetitions=1)
+        (profile,) = finished.plan.profiles
+        tier = replace(profile.tier, enforcement=cast(Enforcement, name))
+        plan = replace(finished.plan, profiles=(replace(profile, tier=tier),))
+        finished = replace(finished, plan=plan)
+        report.write(finished, judge(finished), tmp_path)

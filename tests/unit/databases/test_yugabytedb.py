@@ -1,0 +1,320 @@
+"""YugabyteDB's command lines, word for word, and what a profile may not ask of it.
+
+Goal: nodes are started with exactly what docs/YUGABYTEDB.md says each release takes. Method: golden
+files per release (`make golden`), whose change is reviewed against that document.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.databases.common.yugabyte import counters, versions
+from orchestrator.databases.yugabytedb import checklist, flags, image, nodes, settings
+from orchestrator.databases.yugabytedb.adapter import YugabyteDB
+from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.model import ClusterSpec, NodeSize, Volume
+from orchestrator.powers import ContainerSpec, Network
+from orchestrator.system.shell import SystemShell
+from tests import ROOT, golden
+from tests.fakes import FakePlatform, fake_world
+
+GOLDEN = golden.FOLDER / "yugabytedb"
+MIB, GIB = 2**20, 2**30
+NETWORK = Network("tierbench-4", tuple(f"10.201.77.{11 + k}" for k in range(5)))
+D8S = NodeSize(cpus=8.0, memory_bytes=32 * GIB, disk_bytes=250 * 10**9)
+THREE = ClusterSpec("yugabytedb", 3, 3, D8S)
+
+CASES: dict[str, tuple[ClusterSpec, bool]] = {
+    "three": (THREE, False),
+    "three-restored": (THREE, True),
+    "one": (replace(THREE, nodes=1, replication_factor=1), False),
+    "five": (replace(THREE, nodes=5, replication_factor=5), False),
+    "durable-tls-own-wal": (
+        replace(
+            THREE,
+            port=5433,
+            settings={
+                "durability": "durable",
+                "tls": "on",
+                "wal_directory": "own",
+                "zones": "azure.westeurope.1 azure.westeurope.2 azure.westeurope.3",
+                "tserver.rocksdb_max_background_compactions": "4",
+                "log_min_seconds_to_retain": "300",
+            },
+        ),
+        False,
+    ),
+    "laptop": (replace(THREE, node=NodeSize(2.0, 2 * GIB, 10 * GIB)), False),
+}
+
+
+def started(spec: ClusterSpec, restored: bool) -> list[ContainerSpec]:
+    asked, mistakes = settings.read(spec)
+    assert mistakes == ()
+    tag = image.tags(asked)[0]
+    return [
+        nodes.container_spec(
+            spec,
+            asked,
+            number,
+            Volume(f"tierbench-node-{number}", "/dev/loop0", restored),
+            NETWORK,
+            tag,
+            Path(f"/cache/certificates/{NETWORK.addresses[number - 1]}") if asked.tls else None,
+        )
+        for number in range(1, spec.nodes + 1)
+    ]
+
+
+def rendered(spec: ClusterSpec, restored: bool) -> str:
+    lines = []
+    for plan in started(spec, restored):
+        lines += [
+            f"# {plan.name} at {plan.address}, {plan.cpus:g} CPUs, {plan.memory_bytes} bytes",
+            f"image {plan.image}",
+            *(f"environment {key}={value}" for key, value in plan.environment.items()),
+            *(f"mount {m.source} {m.target}{' ro' if m.read_only else ''}" for m in plan.mounts),
+            *(f"port {inside} -> {outside or 'any'}" for inside, outside in plan.ports.items()),
+            f"shared memory {plan.shared_memory_bytes}",
+            *plan.command,
+            "",
+        ]
+    place = flags.place_data(spec)
+    if place:
+        lines += ["# once all nodes are up, in node 1", *place, ""]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("release", versions.PINNED)
+def test_nodes_are_started_word_for_word_so(release: str, case: str) -> None:
+    spec, restored = CASES[case]
+    text = rendered(replace(spec, version=release), restored)
+    golden.compare(f"yugabytedb/{release}/{case}.txt", text)
+
+
+def test_only_the_pinned_releases_have_golden_files() -> None:
+    assert {folder.name for folder in GOLDEN.iterdir()} == set(versions.PINNED)
+
+
+# ------------------------------------------------------------------ releases
+
+
+def test_releases_sort_by_time_and_read_back() -> None:
+    names = ["2.18.1.0-b84", "2.18.1.0-b85", "2.20.10.0-b29", "2024.2.2.2-b2", "2025.2.1.0-b141"]
+    read = [versions.parse(name) for name in names]
+    assert read == sorted(read)
+    assert [str(version) for version in read] == names
+    assert versions.DEFAULT == "2.18.1.0-b84"
+
+
+# As pasted by users of released builds: 2.0.0.0-b16 and 2.13.1.0-b112 print -b0, as all others do
+# (yugabyte/yugabyte-db issues 2447, 12323, 17660; `ysql_dump` of 2025.2.1.0).
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("PostgreSQL 11.2-YB-2.0.0.0-b0 on x86_64-pc-linux-gnu, compiled by gcc", (2, 0, 0, 0)),
+        ("PostgreSQL 11.2-YB-2.13.1.0-b0 on x86_64-pc-linux-gnu, 64-bit", (2, 13, 1, 0)),
+        ("PostgreSQL 11.2-YB-2.18.0.1-b0 on x86_64-pc-linux-gnu", (2, 18, 0, 1)),
+        ("PostgreSQL 15.12-YB-2025.2.1.0-b0 on aarch64", (2025, 2, 1, 0)),
+        ("PostgreSQL 17.2 (Debian 17.2-1.pgdg120+1)", None),
+    ],
+)
+def test_the_banner_tells_the_releases_number_and_never_its_build(
+    text: str, found: tuple[int, ...] | None
+) -> None:
+    assert versions.banner_number(text) == found
+
+
+def test_every_difference_between_releases_says_why_and_where() -> None:
+    for row in versions.DIFFERENCES:
+        assert row.what and row.so and row.link.startswith("https://"), row.name
+    old, new = versions.parse(versions.STUDY), versions.parse(versions.RECENT)
+    assert not any(old.has(row.name) for row in versions.DIFFERENCES)
+    assert all(new.has(row.name) for row in versions.DIFFERENCES)
+
+
+# ------------------------------------------------------------------ memory and flags
+
+
+def test_memory_is_shared_out_of_the_containers_not_the_machines() -> None:
+    assert flags.memory(32 * GIB) == flags.Memory(2 * GIB, 20_615_843_020, 10_307_921_510)
+    small = flags.memory(GIB)
+    assert small.master_bytes == 192 * MIB
+    assert small.master_bytes + small.tserver_bytes < 0.8 * GIB
+
+
+def test_a_flag_unknown_to_a_release_is_not_passed_to_it() -> None:
+    def passed(release: str) -> bool:
+        spec = replace(THREE, version=release)
+        return "use_memory_defaults" in rendered(spec, restored=False)
+
+    assert not passed("2.18.1.0-b84")
+    assert passed("2025.2.1.0-b141")
+
+
+def test_durable_is_required_so_that_it_cannot_be_turned_off_silently() -> None:
+    asked, _ = settings.read(replace(THREE, settings={"durability": "durable"}))
+    found = flags.tserver_flags(THREE, asked)
+    assert found["durable_wal_write"] == found["require_durable_wal_write"] == "true"
+    asked, _ = settings.read(THREE)
+    assert flags.tserver_flags(THREE, asked)["durable_wal_write"] == "false"
+
+
+def test_a_flag_for_one_server_goes_to_that_server_alone() -> None:
+    asked, mistakes = settings.read(
+        replace(THREE, settings={"master.a_flag": "1", "tserver.b_flag": "2", "c_flag": "3"})
+    )
+    assert mistakes == ()
+    assert asked.master_flags == {"a_flag": "1", "c_flag": "3"}
+    assert asked.tserver_flags == {"b_flag": "2", "c_flag": "3"}
+
+
+def test_a_value_with_commas_is_braced_where_the_release_takes_that() -> None:
+    settings_ = {"ysql_pg_conf_csv": "a=1,b=2"}
+    recent = replace(THREE, version="2025.2.1.0-b141", settings=settings_)
+    assert "ysql_pg_conf_csv={a=1,b=2}" in rendered(recent, restored=False)
+    assert mistakes_of(replace(THREE, settings=settings_)) == {
+        "cluster.settings.ysql_pg_conf_csv": "2.18.1.0-b84 splits flags at every comma, so a value "
+        "cannot hold one"
+    }
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+def mistakes_of(spec: ClusterSpec) -> dict[str, str]:
+    return {mistake.where: mistake.what for mistake in settings.read(spec)[1]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "where", "part"),
+    [
+        ({"version": "2.18"}, "cluster.version", "the tag of the image"),
+        ({"nodes": 10}, "cluster.nodes", "1 to 9"),
+        ({"replication_factor": 2}, "cluster.replication_factor", "odd number"),
+        ({"replication_factor": 5}, "cluster.replication_factor", "a node of its own"),
+        ({"replication_factor": 1}, "cluster.replication_factor", "goes to 3 copies by itself"),
+        (
+            {"node": NodeSize(1.0, 384 * MIB, GIB)},
+            "cluster.node.memory",
+            "384 MiB is too little for a master, a tablet server and a few sessions: give it at "
+            "least 1 GiB",
+        ),
+    ],
+)
+def test_a_cluster_it_cannot_be_is_refused(changes: dict[str, Any], where: str, part: str) -> None:
+    found = mistakes_of(replace(THREE, **changes))
+    assert list(found) == [where]
+    assert part in found[where]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "part"),
+    [
+        ("durability", "sometimes", "none of default, durable"),
+        ("durable_wal_write", "true", "use `durability: default` or `durable`"),
+        ("tserver.never_fsync", "true", "what survives a power cut"),
+        ("fs_data_dirs", "/mnt", "the tier's disk"),
+        ("master.replication_factor", "3", "use `cluster.replication_factor`"),
+        ("zones", "a.b.c a.b.d", "2 zones for 3 nodes"),
+        ("zones", "a.b a.b.c a.b.d", "a.b: write cloud.region.zone"),
+        ("Not A Flag", "1", "neither one of durability, tls"),
+        ("a_flag", "{1}", "braces"),
+    ],
+)
+def test_a_setting_that_would_break_or_deceive_is_refused(name: str, value: str, part: str) -> None:
+    found = mistakes_of(replace(THREE, settings={name: value}))
+    assert list(found) == [f"cluster.settings.{name}"]
+    assert part in found[f"cluster.settings.{name}"]
+
+
+def test_all_mistakes_are_said_at_once() -> None:
+    spec = replace(THREE, version="x", settings={"tls": "maybe", "never_fsync": "true"})
+    with pytest.raises(UsageError) as raised:
+        YugabyteDB().check(spec, fake_world(shell=SystemShell()))
+    assert [mistake.where for mistake in raised.value.mistakes] == [
+        "cluster.settings.tls",
+        "cluster.version",
+        "cluster.settings.never_fsync",
+    ]
+
+
+# ------------------------------------------------------------------ where the image comes from
+
+OFFICIAL = "yugabytedb/yugabyte:2.18.1.0-b84"
+PACKED = "tierbench/yugabytedb:2.18.1.0-b84"
+
+
+def test_without_an_image_all_ways_to_get_one_are_said_and_the_exit_code_is_69() -> None:
+    with pytest.raises(UnavailableError) as raised:
+        YugabyteDB().check(THREE, fake_world(shell=SystemShell()))
+    assert raised.value.exit_code == 69
+    assert OFFICIAL in raised.value.what
+    for way in ("docker pull", "docker load", "make yugabyte-image TARBALL=", "DB=auto"):
+        assert way in raised.value.advice
+
+
+@pytest.mark.parametrize(
+    ("here", "taken"),
+    [((OFFICIAL, PACKED), OFFICIAL), ((PACKED,), PACKED), ((), OFFICIAL)],
+)
+def test_the_official_image_goes_before_one_made_from_a_tarball(
+    here: tuple[str, ...], taken: str
+) -> None:
+    assert YugabyteDB().image(THREE, fake_world(platform=FakePlatform(images=here))) == taken
+
+
+def test_an_image_is_pulled_only_where_none_is_here() -> None:
+    assert image.obtain(THREE, FakePlatform(images=[PACKED], registry=[OFFICIAL])) == PACKED
+    assert image.obtain(THREE, FakePlatform(registry=[OFFICIAL])) == OFFICIAL
+    assert image.obtain(THREE, FakePlatform()) is None
+
+
+def test_a_distribution_is_packed_under_its_own_version(tmp_path: Path) -> None:
+    tarball = tmp_path / "yugabyte-2.18.1.0-b84-linux-x86_64.tar.gz"
+    tarball.write_text("a distribution")
+    engine = FakePlatform()
+    assert image.pack(tarball, ROOT, engine, lambda _: None) == PACKED
+    assert engine.asked == [("build", PACKED, "Dockerfile", "yugabyte.tar.gz")]
+    assert [file.name for file in tmp_path.iterdir()] == [tarball.name]
+
+
+def test_a_file_that_is_no_distribution_is_refused(tmp_path: Path) -> None:
+    other = tmp_path / "postgresql-17.2.tar.gz"
+    other.write_text("")
+    with pytest.raises(UsageError, match="not a distribution of YugabyteDB"):
+        image.pack(other, ROOT, FakePlatform(), lambda _: None)
+
+
+def test_a_data_set_may_be_loaded_before_every_run_instead() -> None:
+    assert YugabyteDB().restores(THREE)
+    assert not YugabyteDB().restores(replace(THREE, settings={"restore": "load"}))
+
+
+# ------------------------------------------------------------------ documents
+
+
+def test_every_line_of_the_checklist_is_documented() -> None:
+    text = (ROOT / "docs" / "FIRST-RUN-YUGABYTEDB.md").read_text()
+    for name in [*(fact.name for fact in checklist.FACTS), checklist.COLD_COPY[0]]:
+        assert f"| `{name}` |" in text, f"docs/FIRST-RUN-YUGABYTEDB.md does not explain {name}"
+
+
+def test_settings_counters_and_releases_are_documented() -> None:
+    text = (ROOT / "docs" / "YUGABYTEDB.md").read_text()
+    names = [*settings.OWN, *(name for name in counters.UNITS), *versions.PINNED]
+    missing = [name for name in names if f"`{name}`" not in text]
+    assert missing == []
+
+
+def test_readers_are_told_of_no_flag_that_is_not_passed() -> None:
+    """The flags named in the document's chapter on starting are those of the golden files."""
+    text = (ROOT / "docs" / "YUGABYTEDB.md").read_text()
+    passed = (GOLDEN / versions.STUDY / "three.txt").read_text()
+    for flag in ("ysql_num_shards_per_tserver=1", "enable_automatic_tablet_splitting=false"):
+        assert flag in text and flag in passed

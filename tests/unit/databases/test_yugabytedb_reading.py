@@ -1,0 +1,440 @@
+"""What is read from YugabyteDB's servers and from node_exporter, and what becomes of it.
+
+Goal: figures in base units, from answers in the form that the servers give (docs/YUGABYTEDB.md).
+Method: literal answers; a web server on 127.0.0.1 where the way of asking matters.
+"""
+
+from __future__ import annotations
+
+import http.server
+import json
+import ssl
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+
+from orchestrator.collectors.node_exporter import NodeExporterCollector, readings
+from orchestrator.collectors.yugabytedb import EVERY_S, YugabyteDBCollector
+from orchestrator.databases.common.yugabyte import counters, facts, lsm, pages
+from orchestrator.databases.existing.machines import device_of, processors
+from orchestrator.databases.yugabytedb import tls
+from orchestrator.errors import RunError
+from orchestrator.model import Node
+from orchestrator.powers import World
+from orchestrator.system import http_client
+from orchestrator.system.shell import SystemShell
+from tests.fakes import FakeClock, QuietProgress
+
+TSERVER = json.dumps(
+    [
+        {
+            "type": "tablet",
+            "id": "16add7b1",
+            "attributes": {"namespace_name": "bench", "table_name": "stock"},
+            "metrics": [
+                {"name": "log_bytes_logged", "value": 1000},
+                {"name": "rocksdb_flush_write_bytes", "value": 500},
+                {"name": "intentsdb_rocksdb_flush_write_bytes", "value": 50},
+                {"name": "rocksdb_compact_write_bytes", "value": 7},
+                {"name": "rocksdb_block_cache_hit", "value": 9},
+                {"name": "rocksdb_block_cache_miss", "value": 1},
+                {"name": "rocksdb_block_cache_hit_of_something_else", "value": 99},
+                {"name": "rocksdb_stall_micros", "value": 2_500_000},
+                {"name": "rocksdb_current_version_num_sst_files", "value": 3},
+            ],
+        },
+        {
+            "type": "tablet",
+            "id": "26add7b1",
+            "attributes": {},
+            "metrics": [{"name": "log_bytes_logged", "value": 200}],
+        },
+        {
+            "type": "table",
+            "id": "000033e1",
+            "attributes": {},
+            "metrics": [
+                {"name": "log_sync_latency", "total_count": 21, "mean": 0.0, "total_sum": 22349},
+                {"name": "log_append_latency", "total_count": 4},
+            ],
+        },
+        {
+            "type": "server",
+            "id": "yb.tabletserver",
+            "attributes": {},
+            "metrics": [{"name": "log_bytes_logged", "value": 1200}],
+        },
+        {"type": "cluster", "metrics": [{"name": "is_load_balancing_enabled", "value": True}]},
+    ]
+)
+YSQL = json.dumps(
+    [
+        {
+            "type": "server",
+            "id": "yb.ysqlserver",
+            "metrics": [
+                {"name": "handler_latency_yb_ysqlserver_SQLProcessor_SelectStmt",
+                 "count": 439, "sum": 2_000_000, "rows": 439},
+                {"name": "handler_latency_yb_ysqlserver_SQLProcessor_InsertStmt",
+                 "count": 1, "sum": 500_000, "rows": 1},
+                {"name": "handler_latency_yb_ysqlserver_SQLProcessor_Transactions",
+                 "count": 440, "sum": 2_500_000, "rows": 440},
+            ],
+        }
+    ]
+)  # fmt: skip
+
+
+def test_a_nodes_counters_are_sums_over_its_tablets_in_base_units() -> None:
+    assert counters.storage(TSERVER) == {
+        "wal_bytes_total": 1200.0,  # and not twice, though the server repeats it
+        "flush_written_bytes_total": 550.0,  # regular and provisional records
+        "compaction_written_bytes_total": 7.0,
+        "block_cache_hits_total": 9.0,
+        "block_cache_misses_total": 1.0,
+        "write_stall_seconds_total": 2.5,
+        "sst_files": 3.0,
+        "wal_syncs_total": 21.0,
+        "wal_sync_seconds_total": pytest.approx(0.022349),
+        "wal_appends_total": 4.0,
+        "wal_append_seconds_total": 0.0,
+    }
+
+
+def test_statements_are_counted_once_and_not_again_as_transactions() -> None:
+    found = counters.statements(YSQL)
+    assert found == {"sql_statements_total": 440.0, "sql_statement_seconds_total": 2.5}
+
+
+def test_every_counter_has_a_unit() -> None:
+    known = {**counters.storage(TSERVER), **counters.statements(YSQL)}
+    assert {counters.UNITS[name] for name in known} == {"", "s", "bytes"}
+
+
+def test_histograms_are_read_without_resetting_them() -> None:
+    assert "reset_histograms=false" in counters.PATH
+
+
+@pytest.mark.parametrize("body", ["", "<html>", '{"error": "starting"}'])
+def test_an_answer_that_is_no_metrics_is_a_value_error(body: str) -> None:
+    with pytest.raises(ValueError):
+        counters.storage(body)
+
+
+def test_what_happened_since_leaves_resets_out() -> None:
+    begun = {"node-1": {"wal_syncs_total": 10.0, "wal_sync_seconds_total": 1.0, "sst_files": 5.0}}
+    now = {
+        "node-1": {"wal_syncs_total": 30.0, "wal_sync_seconds_total": 1.5, "sst_files": 9.0},
+        "node-2": {"wal_syncs_total": 7.0},  # was not there before
+    }
+    found = lsm.since(begun, now)
+    assert found["wal_syncs"] == 20.0
+    assert found["wal_sync_avg_s"] == pytest.approx(0.025)
+    assert "sst_files" not in found
+    restarted = lsm.since(begun, {"node-1": {"wal_syncs_total": 3.0}})
+    assert "wal_syncs" not in restarted and restarted["wal_sync_avg_s"] is None
+
+
+# ------------------------------------------------------------------ the servers' pages
+
+
+class Server:
+    """Pages on 127.0.0.1; `asked` remembers the paths."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, tuple[int, str]] = {}
+        self.asked: list[str] = []
+        outer = self
+
+        class Answer(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.asked.append(self.path)
+                code, text = outer.pages.get(self.path.split("?")[0], (404, "no"))
+                self.send_response(code)
+                if code == 307:
+                    self.send_header("Location", text)
+                self.send_header("Content-Length", str(len(text.encode())))
+                self.end_headers()
+                self.wfile.write(text.encode())
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    made = Server()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def other() -> Iterator[Server]:
+    made = Server()
+    yield made
+    made.close()
+
+
+def test_a_master_that_does_not_lead_is_passed_over(server: Server, other: Server) -> None:
+    server.pages["/api/v1/health-check"] = (307, "http://10.201.77.12:7000/api/v1/health-check")
+    other.pages["/api/v1/health-check"] = (
+        200,
+        '{"dead_nodes": [], "under_replicated_tablets": ["1", "2"]}',
+    )
+    health = pages.health([server.url, other.url])
+    assert (health.dead_nodes, health.under_replicated_tablets, health.well) == (0, 2, False)
+
+
+@pytest.mark.parametrize("answer", [(503, ""), (200, "<h2>no leader</h2>"), (200, '{"error":"x"}')])
+def test_without_a_leader_all_reasons_are_said(server: Server, answer: tuple[int, str]) -> None:
+    server.pages["/api/v1/cluster-config"] = answer
+    with pytest.raises(OSError, match="/api/v1/cluster-config"):
+        pages.replication_factor([server.url])
+
+
+def test_a_server_that_is_gone_is_an_os_error() -> None:
+    with pytest.raises(OSError, match=r"127\.0\.0\.1:9"):
+        http_client.get("http://127.0.0.1:9/metrics", timeout_s=0.5)
+
+
+@pytest.mark.parametrize(
+    ("config", "copies"),
+    [
+        ('{"version": 1, "cluster_uuid": "x"}', 1),
+        ('{"replication_info": {"live_replicas": {"num_replicas": 3}}}', 3),
+    ],
+)
+def test_a_cluster_that_was_never_told_keeps_one_copy(
+    server: Server, config: str, copies: int
+) -> None:
+    server.pages["/api/v1/cluster-config"] = (200, config)
+    assert pages.replication_factor([server.url]) == copies
+
+
+LISTED = {
+    "": {
+        "10.201.77.12:9000": {
+            "status": "DEAD", "num_sst_files": 0, "cloud": "a", "region": "b", "zone": "c",
+        },
+        "10.201.77.11:9000": {
+            "status": "ALIVE", "num_sst_files": 3, "total_sst_file_size_bytes": 199735,
+            "uncompressed_sst_file_size_bytes": 200238, "user_tablets_total": 3,
+            "user_tablets_leaders": 1, "cloud": "a", "region": "b", "zone": "d",
+        },
+    }
+}  # fmt: skip
+
+
+def test_tablet_servers_are_read_in_the_order_of_their_addresses(server: Server) -> None:
+    server.pages["/api/v1/tablet-servers"] = (200, json.dumps(LISTED))
+    found = pages.tablet_servers([server.url])
+    assert found == (
+        pages.TabletServer("10.201.77.11", True, 1, 3, 3, 199735, 200238, "a.b.d"),
+        pages.TabletServer("10.201.77.12", False, 0, 0, 0, 0, 0, "a.b.c"),
+    )
+
+
+def test_version_and_flags_are_the_servers_own_words(server: Server) -> None:
+    server.pages["/api/v1/version"] = (
+        200,
+        '{"version_number": "2.18.1.0", "build_number": "84", "git_hash": "x"}',
+    )
+    flag = {"name": "durable_wal_write", "value": "false", "type": "Default"}
+    server.pages["/api/v1/varz"] = (200, json.dumps({"flags": [flag]}))
+    assert pages.version(server.url) == "2.18.1.0-b84"
+    assert pages.flags(server.url) == {"durable_wal_write": "false"}
+
+
+# ------------------------------------------------------------------ durability, as read back
+
+
+def test_durable_means_synced_logs_and_synced_files_on_every_node() -> None:
+    synced = {"durable_wal_write": "true", "enable_data_block_fsync": "true"}
+    assert facts.durable({"node-1": synced, "node-2": synced})
+    assert not facts.durable({"node-1": synced, "node-2": {"durable_wal_write": "false"}})
+    assert not facts.durable({"node-1": {**synced, "never_fsync": "true"}})
+    assert not facts.durable({})
+
+
+def test_nodes_that_differ_show_all_values() -> None:
+    servers = {"node-1": {"durable_wal_write": "true"}, "node-2": {"durable_wal_write": "false"}}
+    assert facts.durability(servers) == {"durable_wal_write": "true, false"}
+
+
+# ------------------------------------------------------------------ quiet
+
+
+def world() -> World:
+    nothing: Any = None
+    return World(FakeClock(), SystemShell(), nothing, QuietProgress(), Path(), Path())
+
+
+def test_quiet_is_a_while_without_a_flush_or_a_merge(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = world()
+    start_s = here.clock.monotonic()
+
+    def busy_for_a_minute(_: object) -> dict[str, dict[str, float]]:
+        working_s = min(here.clock.monotonic() - start_s, 60.0)
+        return {"node-1": {"flush_written_bytes_total": working_s}}
+
+    monkeypatch.setattr(lsm, "read", busy_for_a_minute)
+    lsm.rest((), here)
+    assert 60.0 + lsm.QUIET_S <= here.clock.monotonic() - start_s < 63.0 + lsm.QUIET_S + lsm.POLL_S
+
+
+def test_a_disk_that_never_rests_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = world()
+    monkeypatch.setattr(
+        lsm, "read", lambda _: {"a": {"flush_written_bytes_total": here.clock.now()}}
+    )
+    with pytest.raises(RunError, match="still flushing or merging files after 10 minutes"):
+        lsm.rest((), here, deadline_s=600)
+
+
+# ------------------------------------------------------------------ collectors
+
+
+def watched(name: str, **sources: str) -> Node:
+    return Node(
+        name=name,
+        role="database",
+        sources={key.replace("_", "-"): url for key, url in sources.items()},
+    )
+
+
+def test_the_collector_reads_all_three_servers_of_a_node(server: Server) -> None:
+    server.pages["/metrics"] = (200, TSERVER)
+    node = watched("node-1", yb_master=server.url, yb_tserver=server.url)
+    collector = YugabyteDBCollector()
+    found = {s.metric: (s.node, s.unit, s.value) for s in collector.read([node], 100.0)}
+    assert found["wal_bytes_total"] == ("node-1", "bytes", 1200.0)
+    assert found["master_wal_syncs_total"] == ("node-1", "", 21.0)
+    assert "master_block_cache_hits_total" not in found
+    assert all("reset_histograms=false" in path for path in server.asked)
+
+
+def test_the_collector_reads_every_few_seconds_only(server: Server) -> None:
+    server.pages["/metrics"] = (200, YSQL)
+    node = watched("node-1", yb_ysql=server.url)
+    collector = YugabyteDBCollector()
+    times = [100.0, 101.0, 100.0 + EVERY_S]
+    counts = [len(list(collector.read([node], time_s))) for time_s in times]
+    assert counts == [2, 0, 2]
+
+
+def test_a_node_that_is_gone_does_not_hide_the_others(server: Server) -> None:
+    server.pages["/metrics"] = (200, YSQL)
+    nodes = [watched("node-1", yb_ysql="http://127.0.0.1:9"), watched("node-2", yb_ysql=server.url)]
+    found = []
+    with pytest.raises(OSError, match="node-1"):
+        for sample in YugabyteDBCollector().read(nodes, 100.0):
+            found.append(sample.node)
+    assert found == ["node-2", "node-2"]
+
+
+def test_nodes_without_such_servers_are_left_alone() -> None:
+    node = Node(name="client", role="client")
+    assert list(YugabyteDBCollector().read([node], 0.0)) == []
+    assert list(NodeExporterCollector().read([node], 0.0)) == []
+
+
+EXPORTED = """\
+# HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.
+# TYPE node_cpu_seconds_total counter
+node_cpu_seconds_total{cpu="0",mode="idle"} 1000
+node_cpu_seconds_total{cpu="0",mode="iowait"} 30
+node_cpu_seconds_total{cpu="0",mode="steal"} 2
+node_cpu_seconds_total{cpu="0",mode="system"} 20.5
+node_cpu_seconds_total{cpu="1",mode="user"} 40
+# TYPE node_disk_reads_completed_total counter
+node_disk_reads_completed_total{device="nvme0n1"} 7
+node_disk_reads_completed_total{device="nvme1n1"} 11
+# TYPE node_disk_written_bytes_total counter
+node_disk_written_bytes_total{device="nvme1n1"} 4.096e+06
+# TYPE node_disk_io_time_weighted_seconds_total counter
+node_disk_io_time_weighted_seconds_total{device="nvme1n1"} 1.25
+# TYPE node_network_receive_bytes_total counter
+node_network_receive_bytes_total{device="lo"} 999
+node_network_receive_bytes_total{device="eth0"} 100
+node_network_receive_bytes_total{device="eth1"} 1
+# TYPE node_memory_MemTotal_bytes gauge
+node_memory_MemTotal_bytes 8e+09
+node_memory_MemAvailable_bytes 5e+09
+node_memory_Cached_bytes 4e+09
+# TYPE node_filesystem_size_bytes gauge
+node_filesystem_size_bytes{device="/dev/nvme0n1p1",fstype="ext4",mountpoint="/"} 1e+10
+node_filesystem_size_bytes{device="/dev/nvme1n1",fstype="xfs",mountpoint="/mnt/d0"} 1e+12
+"""
+
+
+def test_node_exporter_says_the_same_things_under_our_names() -> None:
+    assert {name: (unit, value) for name, unit, value in readings(EXPORTED, "nvme1n1")} == {
+        "cpu_seconds_total": ("s", 60.5),
+        "cpu_steal_seconds_total": ("s", 2.0),
+        "disk_reads_total": ("", 11.0),
+        "disk_written_bytes_total": ("bytes", 4096000.0),
+        "disk_queue_seconds_total": ("s", 1.25),
+        "network_received_bytes_total": ("bytes", 101.0),
+        "memory_used_bytes": ("bytes", 3e9),
+        "memory_cache_bytes": ("bytes", 4e9),
+    }
+
+
+def test_an_unknown_device_is_an_error_and_none_leaves_the_disk_out() -> None:
+    with pytest.raises(KeyError, match="sda"):
+        list(readings(EXPORTED, "sda"))
+    assert not [name for name, _, _ in readings(EXPORTED, "") if name.startswith("disk_")]
+
+
+def test_node_exporter_tells_processors_and_the_device_below_a_path() -> None:
+    assert processors(EXPORTED) == 2
+    assert device_of(EXPORTED, "/mnt/d0/yb-data") == "nvme1n1"
+    assert device_of(EXPORTED, "/mnt/d00") == "nvme0n1p1"
+
+
+def test_a_machine_is_sampled_under_its_nodes_name(server: Server) -> None:
+    server.pages["/metrics"] = (200, EXPORTED)
+    node = watched("db-1", node_exporter=server.url, disk_device="nvme1n1")
+    found = list(NodeExporterCollector().read([node], 5.0))
+    assert {sample.node for sample in found} == {"db-1"}
+    assert ("disk_reads_total", 11.0) in {(sample.metric, sample.value) for sample in found}
+
+
+# ------------------------------------------------------------------ certificates
+
+
+def test_certificates_of_a_cluster_are_signed_by_one_authority(tmp_path: Path) -> None:
+    addresses = ["10.201.77.11", "10.201.77.12"]
+    folders = tls.make(tmp_path / "certificates", addresses, now_s=1_800_000_000.0)
+    assert [folder.name for folder in folders] == addresses
+    authorities = {(folder / "ca.crt").read_bytes() for folder in folders}
+    assert len(authorities) == 1
+    authority = x509.load_pem_x509_certificate(authorities.pop())
+    for folder in folders:
+        names = {file.name for file in folder.iterdir()}
+        assert names == {"ca.crt", f"node.{folder.name}.crt", f"node.{folder.name}.key"}
+        node = x509.load_pem_x509_certificate((folder / f"node.{folder.name}.crt").read_bytes())
+        node.verify_directly_issued_by(authority)
+        key = folder / f"node.{folder.name}.key"
+        assert key.stat().st_mode & 0o777 == 0o600
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(folder / f"node.{folder.name}.crt", key)
+
+
+def test_certificates_are_made_anew(tmp_path: Path) -> None:
+    first = tls.make(tmp_path / "c", ["10.0.0.1"], 1_800_000_000.0)[0]
+    before = (first / "ca.crt").read_bytes()
+    again = tls.make(tmp_path / "c", ["10.0.0.1"], 1_800_000_000.0)[0]
+    assert (again / "ca.crt").read_bytes() != before

@@ -1,0 +1,222 @@
+"""sysbench: exact command lines, and the records that our Lua keeps."""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator import load_generators
+from orchestrator.errors import LoadError, UsageError
+from orchestrator.load_generators.sysbench import adapter
+from orchestrator.model import Cluster, Dataset, Endpoint, Workload
+from tests.plans import a_workload
+
+CLUSTER = Cluster(
+    "postgresql",
+    "17",
+    (),
+    (
+        Endpoint("10.0.0.11", 5432, 1, "bench", "secret", "bench"),
+        Endpoint("10.0.0.12", 5432, 2, "bench", "secret", "bench"),
+    ),
+    "net",
+)
+
+
+def test_the_run_command() -> None:
+    workload = replace(a_workload("point_select"), options={"seed": 7})
+    assert adapter._run_command(workload, CLUSTER) == [
+        "sysbench",
+        "/workloads/sysbench/point_select.lua",
+        "--db-driver=pgsql",
+        "--pgsql-host=10.0.0.11,10.0.0.12",
+        "--pgsql-port=5432",
+        "--pgsql-user=bench",
+        "--pgsql-db=bench",
+        "--tables=2",
+        "--table-size=10",
+        "--rand-type=uniform",
+        "--seed=7",
+        "--statements=10",
+        "--threads=2",
+        "--time=5",
+        "--report-interval=1",
+        "--out=/out",
+        "run",
+    ]
+
+
+def test_a_distribution_that_was_asked_for_is_the_only_one_named() -> None:
+    workload = replace(a_workload(), options={"rand_type": "pareto", "rand_pareto_h": 0.1})
+    command = adapter._run_command(workload, CLUSTER)
+    assert [part for part in command if "rand" in part] == [
+        "--rand-type=pareto",
+        "--rand-pareto-h=0.1",
+    ]
+
+
+def test_what_only_the_loader_knows_is_not_said_to_the_run() -> None:
+    parameters = {"warehouses": 3, "foreign_keys": 1, "tablets": 8}
+    workload = replace(
+        a_workload("tpcc"), script="tpcc/tpcc.lua", dataset=Dataset("tpcc", parameters)
+    )
+    command = adapter._run_command(workload, CLUSTER)
+    assert "--warehouses=3" in command
+    assert not [part for part in command if "foreign" in part or "tablets" in part]
+
+
+def of_script(script: str, **changes: Any) -> Workload:
+    family, parameters = "sysbench-tables", {"tables": 1, "table_size": 10}
+    if script.startswith("tpcc"):
+        family, parameters = "tpcc", {"warehouses": 1}
+        changes = {"statements_per_transaction": None, **changes}
+    given = {"script": script, "dataset": Dataset(family, parameters), **changes}
+    return replace(a_workload("mine"), **given)
+
+
+@pytest.mark.parametrize(
+    ("script", "option", "value", "what"),
+    [
+        *[
+            ("sysbench/point_select.lua", key, 1, "does no such thing; it has arrival_rate")
+            for key in ("range_selects", "range_size", "secondary", "delete_inserts", "auto_inc")
+        ],
+        ("sysbench/insert.lua", "index_updates", 1, "does no such thing"),
+        ("sysbench/point_select.lua", "point_selects", 3, "`statements_per_transaction` says it"),
+        ("sysbench/insert.lua", "statements", 3, "`statements_per_transaction` says it"),
+        ("sysbench/insert.lua", "rand_type", "zipfian", "uniform, gaussian, special, pareto, not"),
+        ("sysbench/insert.lua", "rand_seed", 3, "SEED"),
+        ("sysbench/insert.lua", "seed", 3, "SEED"),
+        ("tpcc/tpcc.lua", "rand_type", "pareto", "does no such thing; it has arrival_rate"),
+        ("tpcc/tpcc.lua", "skip_trx", 1, "does no such thing"),
+        ("tpcc/tpcc.lua", "threads", 8, "`threads` of the scale"),
+        ("tpcc/tpcc.lua", "time", 8, "`measure` of the scale"),
+        ("tpcc/tpcc.lua", "events", 8, "as its scale says"),
+        ("tpcc/tpcc.lua", "rate", 8, "arrival_rate"),
+        ("tpcc/tpcc.lua", "record", 0, "figures"),
+        ("tpcc/tpcc.lua", "foreign_keys", 1, "under `dataset`"),
+        ("own/mine.lua", "threads", 8, "`threads` of the scale"),
+        ("own/mine.lua", "pgsql_host", "elsewhere", "the cluster"),
+    ],
+)
+def test_an_option_that_would_not_be_in_force_is_refused(
+    script: str, option: str, value: int | str, what: str
+) -> None:
+    with pytest.raises(UsageError) as raised:
+        load_generators.bind(of_script(script, options={option: value}), None)
+    (mistake,) = raised.value.mistakes
+    assert mistake.where == f"workloads/mine.yaml: options.{option}"
+    assert what in mistake.what
+
+
+@pytest.mark.parametrize(
+    ("script", "options"),
+    [
+        ("sysbench/point_select.lua", {"rand_type": "special", "rand_spec_pct": 5, "skip_trx": 1}),
+        ("sysbench/insert.lua", {"arrival_rate": 100, "max_attempts": 1, "db_ps_mode": "disable"}),
+        ("tpcc/tpcc.lua", {"think": "spec", "isolation": "serializable", "weights": "1,1,1,1,1"}),
+        ("own/mine.lua", {"range_selects": "off", "rand_type": "pareto"}),
+    ],
+)
+def test_an_option_that_is_in_force_is_taken(script: str, options: dict[str, Any]) -> None:
+    asked = of_script(script, options=options)
+    assert load_generators.bind(asked, None) == asked
+
+
+@pytest.mark.parametrize(
+    ("script", "parameter"),
+    [
+        ("sysbench/insert.lua", "tablets"),
+        ("tpcc/tpcc.lua", "reset"),
+        ("tpcc/tpcc.lua", "workers"),
+    ],
+)
+def test_a_parameter_that_the_loader_does_not_have_is_refused(script: str, parameter: str) -> None:
+    made = of_script(script)
+    parameters = {**made.dataset.parameters, parameter: 1}
+    with pytest.raises(UsageError) as raised:
+        load_generators.bind(
+            replace(made, dataset=replace(made.dataset, parameters=parameters)), None
+        )
+    assert raised.value.mistakes[0].where == f"workloads/mine.yaml: dataset.{parameter}"
+
+
+def test_tpcc_takes_no_number_of_statements() -> None:
+    with pytest.raises(UsageError) as raised:
+        load_generators.bind(of_script("tpcc/tpcc.lua", statements_per_transaction=3), None)
+    assert raised.value.mistakes[0].where == "workloads/mine.yaml: statements_per_transaction"
+
+
+def test_no_command_line_holds_a_password() -> None:
+    assert "secret" not in " ".join(adapter._run_command(a_workload(), CLUSTER))
+
+
+def record(start_ns: int, latency_us: int, kind: int, outcome: int, sqlstate: int = 0) -> bytes:
+    return struct.pack("<qIIIBBH", start_ns, latency_us, 0, sqlstate, kind, outcome, 1)
+
+
+def folder(path: Path, *files: bytes) -> Path:
+    (path / "recorder.json").write_text(json.dumps({"types": ["new_order", "payment"]}))
+    for number, content in enumerate(files):
+        (path / f"latency-{number}.bin").write_bytes(content)
+    (path / "sysbench.out").write_text("    transactions:            3      (1.00 per sec.)\n")
+    return path
+
+
+def test_records_of_all_threads_come_in_order_of_their_start(tmp_path: Path) -> None:
+    serialization_failure = int("40001", 36)
+    first = record(2_000_000_000, 1500, 0, 0) + record(4_000_000_000, 10, 1, 2, 6718465)
+    second = record(3_000_000_000, 20, 1, 1, serialization_failure)
+    table = adapter.read_records(folder(tmp_path, first, second))
+    assert table["start_s"].tolist() == [2.0, 3.0, 4.0]
+    assert table["latency_s"].tolist() == pytest.approx([0.0015, 0.00002, 0.00001])
+    assert table["type"].tolist() == ["new_order", "payment", "payment"]
+    assert table["outcome"].tolist() == [0, 1, 2]
+    assert table["sqlstate"].tolist() == ["", "40001", "40001"]
+    assert table["retries"].tolist() == [1, 1, 1]
+
+
+def test_a_record_cut_by_a_kill_is_dropped(tmp_path: Path) -> None:
+    whole = record(1, 2, 0, 0)
+    assert len(adapter.read_records(folder(tmp_path, whole + whole[:11]))) == 1
+
+
+def test_no_records_is_an_error_and_not_zero(tmp_path: Path) -> None:
+    with pytest.raises(LoadError, match="no transaction records"):
+        adapter.read_records(tmp_path)
+
+
+def test_the_cross_check_with_sysbench_itself(tmp_path: Path) -> None:
+    (tmp_path / "errors-0.json").write_text(
+        json.dumps(
+            {
+                "thread": 0,
+                "retried": [{"type": "payment", "sqlstate": "40001", "count": 2, "message": "m"}],
+                "failed": [],
+                "unstarted": 1,
+            }
+        )
+    )
+    (tmp_path / "errors-1.json").write_text(
+        json.dumps(
+            {
+                "thread": 1,
+                "retried": [{"type": "payment", "sqlstate": "40001", "count": 3, "message": "m"}],
+                "failed": [],
+                "unstarted": 0,
+            }
+        )
+    )
+    out = folder(tmp_path, record(2_000_000_000, 1500, 0, 0))
+    result = adapter.Sysbench().read(a_workload(), out, 1.0, 5.0)
+    assert result.facts.recorded()["sysbench_transactions"] == 3
+    assert result.facts.recorded()["recorded_transactions"] == 1
+    assert result.facts.recorded()["unstarted"] == 1
+    (error,) = result.facts.recorded()["errors"]
+    assert (error["kind"], error["sqlstate"], error["count"]) == ("retried", "40001", 5)
+    assert {m.metric: m.value for m in result.measurements if m.scope == "all"}["nopm"] == 15.0

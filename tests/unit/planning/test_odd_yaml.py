@@ -1,0 +1,257 @@
+"""Odd YAML: whatever a file holds, the answer is a mistake with its place, never a traceback.
+
+Goal: exit code 64 for everything a person wrote. Method: cases that once ended in a traceback, then
+texts made up by hypothesis, from pieces of YAML and from a shipped profile with one value replaced.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orchestrator.cli import main
+from orchestrator.errors import EXIT_USAGE, UsageError
+from orchestrator.planning import project_files
+from orchestrator.planning.profiles import read_profile, read_workload
+from orchestrator.planning.strict_yaml import parse
+from tests import ROOT
+from tests.plans import CLUSTER, profile_text
+
+CATALOG = project_files.catalog(ROOT)
+NINES = "9" * 400
+BOMB = "a: &a [x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{below}'] * 9)}]\n"
+    for below, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+def cluster_text(**odd: str) -> str:
+    """A cluster of one node, with these values in place of its own."""
+    keys = {"cpus": "1", "memory": "256MiB", "disk": "2GiB", "nodes": "1", **odd}
+    size = f"{{cpus: {keys['cpus']}, memory: {keys['memory']}, disk: {keys['disk']}}}"
+    return f"{{nodes: {keys['nodes']}, replication_factor: 1, node: {{smoke: {size}}}}}"
+
+
+def workload_text(**odd: str) -> str:
+    keys = {"tables": "1", "threads": "1", "measure": "2s", **odd}
+    return (
+        "title: t\ngenerator: sysbench\nscript: s.lua\ndataset: d\nscales:\n"
+        f"  smoke: {{dataset: {{tables: {keys['tables']}}}, threads: {keys['threads']}, "
+        f"warmup: 1s, measure: {keys['measure']}}}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "what"),
+    [
+        ("? [a]: 1", "x.yaml:1:3", "a list or a mapping cannot be a key"),
+        ("? {a: 1}\n: 1", "x.yaml:1:3", "a list or a mapping cannot be a key"),
+        ("a: 1\nas_of: 2026-02-30", "x.yaml:2:8", "this is no timestamp: '2026-02-30'"),
+        ("a: !!int abc", "x.yaml:1:4", "this is no int: 'abc'"),
+        ("a: !!float abc", "x.yaml:1:4", "this is no float: 'abc'"),
+        ("a: !!bool abc", "x.yaml:1:4", "this is no bool: 'abc'"),
+        ("a: !!timestamp abc", "x.yaml:1:4", "this is no timestamp: 'abc'"),
+        (f"a: {'9' * 5000}", "x.yaml:1:4", "this is no int: '999"),
+        (f"a: {NINES}", "x.yaml:1:4", "nothing here has such a number: '999"),
+        (f"a: 0x{'f' * 5000}", "x.yaml:1:4", "nothing here has such a number: '0xfff"),
+        ("a: .inf", "x.yaml:1:4", "nothing here has such a number: '.inf'"),
+        ("a: {b: [1, .nan]}", "x.yaml:1:12", "nothing here has such a number: '.nan'"),
+        ('a: "\\U00110000"', "x.yaml:1:7", "an escape that stands for no character"),
+        ("[" * 3000, "x.yaml", "nested too deeply"),
+        ("a: &a [*a]", "x.yaml:1:4", "recursive"),
+        ("a: &a {b: *a}", "x.yaml:1:4", "recursive"),
+        ("a: \0", "x.yaml", "special characters are not allowed"),
+    ],
+)
+def test_yaml_that_no_value_comes_of(text: str, place: str, what: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse("x.yaml", text)
+    (mistake,) = raised.value.mistakes
+    assert mistake.where == place
+    assert what in mistake.what
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (profile_text(cluster=cluster_text(cpus="'inf'")), "cluster.node.smoke.cpus"),
+        (profile_text(cluster=cluster_text(cpus="'nan'")), "cluster.node.smoke.cpus"),
+        (profile_text(cluster=cluster_text(cpus="'1e400'")), "cluster.node.smoke.cpus"),
+        (profile_text(cluster=cluster_text(memory=f"'{NINES}'")), "cluster.node.smoke.memory"),
+        (profile_text(cluster=cluster_text(disk=f"{NINES}GiB")), "cluster.node.smoke.disk"),
+        (profile_text(cluster=cluster_text(nodes=f"'{NINES}'")), "cluster.nodes"),
+        (profile_text(cluster=cluster_text(cpus=".inf")), "profiles/x.yaml:4:"),
+        (profile_text(f"{{iops: {NINES}, throughput: 1MB/s}}"), "profiles/x.yaml:3:"),
+        (profile_text(f"{{iops: '{NINES}', throughput: 1MB/s}}"), "tier.iops"),
+        (profile_text(f"{{iops: 500, throughput: {NINES}MB/s}}"), "tier.throughput"),
+        (profile_text(f"{{iops: 5, throughput: 1MB/s, read_latency: {NINES}s}}"), "read_latency"),
+        (profile_text("{iops: 5, throughput: 1MB/s, burst_time_scale: 'inf'}"), "burst_time_scale"),
+        (profile_text("{iops: 5, throughput: 1MB/s, as_of: [1, 2]}"), "tier.as_of"),
+        (profile_text(f"{{type: azure/premium-v2, size: {NINES}GiB}}"), "tier.size"),
+        (profile_text(f"{{type: azure/premium-v2, size: 64GiB, burst: '{NINES}'}}"), "tier.burst"),
+    ],
+)
+def test_values_that_no_machine_has(text: str, place: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        read_profile("x", text, {"small": CLUSTER}, "smoke", CATALOG)
+    assert any(place in mistake.where for mistake in raised.value.mistakes)
+    assert all(len(mistake.what) < 400 for mistake in raised.value.mistakes)
+
+
+@pytest.mark.parametrize("key", ["tables", "threads", "measure"])
+@pytest.mark.parametrize("odd", [".inf", NINES, "[1]"])
+def test_a_workload_of_no_size(key: str, odd: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        read_workload("w", workload_text(**{key: odd}), "smoke")
+    where = raised.value.mistakes[0].where
+    assert key in where or where.startswith("workloads/w.yaml:6:")
+
+
+def test_aliases_that_multiply_are_refused_in_a_few_words() -> None:
+    text = BOMB + profile_text("{type: azure/ultra, size: *i, as_of: *i}")
+    text = text.replace("why?", "*i").replace("A disk", "*i")
+    with pytest.raises(UsageError) as raised:
+        read_profile("x", text, {"small": CLUSTER}, "smoke", CATALOG)
+    assert sum(len(mistake.what) for mistake in raised.value.mistakes) < 4000
+
+
+# ------------------------------------------------------------------ files
+
+
+def test_a_file_of_another_encoding(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_bytes("title: Platte für alle\n".encode("latin-1"))
+    with pytest.raises(UsageError) as raised:
+        project_files.read(ROOT, [str(file)], [], "smoke")
+    (mistake,) = raised.value.mistakes
+    assert mistake.where == f"{file}:1"
+    assert "not UTF-8" in mistake.what
+
+
+def test_a_directory_of_a_files_name(tmp_path: Path) -> None:
+    (tmp_path / "profiles/clusters/small.yaml").mkdir(parents=True)
+    with pytest.raises(UsageError) as raised:
+        project_files.read(tmp_path, ["x"], [], "smoke")
+    assert "profiles/clusters/small.yaml" in raised.value.mistakes[0].where
+    assert "cannot be read" in raised.value.mistakes[0].what
+
+
+def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(profile_text())
+    real = Path.read_bytes
+
+    def broken(path: Path) -> bytes:
+        if path == file:
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    monkeypatch.setattr(Path, "read_bytes", broken)
+    with pytest.raises(UsageError) as raised:
+        project_files.read(ROOT, [str(file)], [], "smoke")
+    assert "Permission denied" in raised.value.mistakes[0].what
+
+
+def test_mistakes_name_the_file_that_was_given(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(profile_text("{iops: -1, throughput: 1MB/s}"))
+    with pytest.raises(UsageError) as raised:
+        project_files.read(ROOT, [str(file)], [], "smoke")
+    assert all(mistake.where.startswith(f"{file}: ") for mistake in raised.value.mistakes)
+
+
+def test_the_exit_code_is_that_of_a_bad_profile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(profile_text(f"{{iops: 5, throughput: {NINES}MB/s}}"))
+    argv = ["tierbench", "run", "--profile", str(file), "--workload", "insert"]
+    monkeypatch.setattr("sys.argv", argv)
+    with pytest.raises(SystemExit) as raised:
+        main.main()
+    assert raised.value.code == EXIT_USAGE
+    assert "Traceback" not in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------ made-up texts
+
+PIECES = st.sampled_from(
+    [
+        *["a", "b: 1", "- ", ": ", "? ", "[", "]", "{", "}", ",", "&a ", "*a", "!!int ", "!!set "],
+        *["!!omap ", "!!binary ", "!!timestamp ", "!!null ", "<<: ", "=", "|\n", ">\n", "---\n"],
+        *["...\n", "\n", "  ", "#", "%", "@", "'", '"', "\\", "\t", "2026-02-30", "1:99:99", "~"],
+        *[".inf", ".nan", "-.inf", "0x", "0b2", "1e999", "09", "99:99:99.9", "yes", "é", "\u2028"],
+        *["\ufeff", '"\\ud800"', '"\\U0011ffff"', '"\\x"', "9" * 30, "9" * 400],
+    ]
+)
+TEXTS = st.lists(PIECES, max_size=14).map("".join) | st.text(max_size=40)
+VALUES = st.sampled_from(
+    [
+        *["[]", "{}", "~", "''", "[1, [2]]", "{a: 1}", "-1", "0", ".inf", "-.inf", ".nan", "yes"],
+        *[
+            NINES,
+            f"{NINES}GiB",
+            f"{NINES}s",
+            f"{NINES}MB/s",
+            "1e400",
+            "1e-400",
+            "!!int abc",
+            "9e99",
+        ],
+        *["2026-02-30", "2026-02-03", "12:30:45", "!!binary aGk=", "!!set {a}", "? [a]\n  : 1"],
+        *[
+            '"\\ud800"',
+            '"\\0"',
+            "!!timestamp x",
+            "!!bool x",
+            "x: y: z",
+            "*none",
+            "&n 1",
+            "0o7",
+            "=1",
+        ],
+    ]
+)
+
+
+@given(TEXTS)
+@settings(max_examples=200, deadline=None)
+def test_any_text_is_a_mapping_or_a_mistake(text: str) -> None:
+    try:
+        assert isinstance(parse("x.yaml", text), dict)
+    except UsageError as error:
+        assert error.mistakes
+        assert all(mistake.where.startswith("x.yaml") for mistake in error.mistakes)
+
+
+@given(st.sampled_from(["ultra", "premium"]), st.data(), VALUES | TEXTS)
+@settings(max_examples=100, deadline=None)
+def test_a_profile_with_one_odd_value(name: str, data: st.DataObject, odd: str) -> None:
+    cluster = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
+    text = (ROOT / f"profiles/{name}.yaml").read_text()
+    in_cluster = data.draw(st.booleans())
+    lines = (cluster if in_cluster else text).splitlines()
+    at = data.draw(st.sampled_from([i for i, line in enumerate(lines) if ": " in line]))
+    key = lines[at].partition(":")[0]
+    odd_text = "\n".join([*lines[:at], f"{key}: {odd}", *lines[at + 1 :], ""])
+    if in_cluster:
+        cluster = odd_text
+    else:
+        text = odd_text
+    try:
+        read_profile(name, text, {"azure-d8s-v5": cluster}, "smoke", CATALOG)
+    except UsageError as error:
+        assert error.mistakes
+
+
+@given(st.data(), VALUES | TEXTS)
+@settings(max_examples=100, deadline=None)
+def test_a_workload_with_one_odd_value(data: st.DataObject, odd: str) -> None:
+    key = data.draw(st.sampled_from(["tables", "threads", "measure"]))
+    try:
+        read_workload("w", workload_text(**{key: odd}), "smoke")
+    except UsageError as error:
+        assert error.mistakes

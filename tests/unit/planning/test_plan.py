@@ -1,0 +1,67 @@
+"""The plan: order, seed, fit to the machine."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.errors import UsageError
+from orchestrator.planning.plan import TimeLeft, fit_to_machine, make_plan
+from tests.plans import a_plan, a_profile, a_workload
+
+
+def test_rounds_turn_so_that_drift_favours_no_tier() -> None:
+    plan = a_plan(("a", "b", "c"), ("read", "write"), repetitions=2)
+    order = [(run.repetition, run.workload, run.profile) for run in plan.runs]
+    for workload in ("read", "write"):
+        first = [p for r, w, p in order if (r, w) == (1, workload)]
+        second = [p for r, w, p in order if (r, w) == (2, workload)]
+        assert sorted(first) == ["a", "b", "c"]
+        assert second == first[::-1]
+    assert [run.number for run in plan.runs] == list(range(1, 13))
+    assert plan.runs[0].slug == f"01-{plan.runs[0].profile}-read-r1"
+
+
+def test_the_same_seed_gives_the_same_order() -> None:
+    assert a_plan(("a", "b"), repetitions=3).runs == a_plan(("a", "b"), repetitions=3).runs
+
+
+def test_a_small_machine_gets_one_node_and_says_so() -> None:
+    fitted, notes = fit_to_machine([a_profile(nodes=3)], None, cores=2)
+    assert (fitted[0].cluster.nodes, fitted[0].cluster.replication_factor) == (1, 1)
+    assert "1 database node instead of the profile's 3 (this machine has 2 cores)" in notes[0].text
+
+
+def test_a_large_machine_gets_what_the_profile_says() -> None:
+    fitted, notes = fit_to_machine([a_profile(nodes=3)], None, cores=8)
+    assert (fitted[0].cluster.nodes, notes) == (3, ())
+
+
+def test_asked_for_nodes_are_taken_even_where_tight() -> None:
+    fitted, notes = fit_to_machine([a_profile(nodes=1)], 3, cores=2)
+    assert (fitted[0].cluster.nodes, fitted[0].cluster.replication_factor) == (3, 1)
+    assert notes[0].kind == "nodes as asked" and "as asked" in notes[0].text
+
+
+def test_an_unknown_baseline_is_refused() -> None:
+    with pytest.raises(UsageError, match="not among the profiles"):
+        make_plan(
+            "x",
+            [a_profile()],
+            [a_workload()],
+            repetitions=1,
+            seed=1,
+            scale="smoke",
+            margin_pct=5.0,
+            baseline="ultra",
+        )
+
+
+def test_the_time_left_learns_from_the_runs_done() -> None:
+    plan = a_plan(repetitions=4)  # windows of 1 s + 4 s
+    left = TimeLeft(plan)
+    assert left.before(plan.runs[0]) == plan.estimate_s
+    left.took(plan.runs[0], 65.0)  # the load and the gate: 60 s beside the window
+    assert left.before(plan.runs[1]) == 3 * 65
+    left.took(plan.runs[1], 7.0)
+    left.took(plan.runs[2], 7.0)
+    assert left.before(plan.runs[3]) == 7

@@ -1,0 +1,129 @@
+"""Every shipped profile × workload × scale either is planned or is refused for a reason we intend.
+
+Goal: no combination that a person can type is shut by accident. Method: all of them, on a large
+and on a small machine.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cli import campaign
+from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.model import Plan
+from orchestrator.planning import project_files
+from orchestrator.run import datasets
+from orchestrator.tiers import tier_mechanisms
+from tests import ROOT
+from tests.fakes import Log, fake_world, this_machine_has
+
+NO_CACHE = Path("/nonexistent")  # no database has been tried here before
+SCALES = ("smoke", "laptop", "study", "study-20")
+PROFILES = project_files.names(ROOT / "profiles")
+WORKLOADS = project_files.names(ROOT / "workloads")
+GIB = 2**30
+
+
+def plan(profile: str, workloads: list[str], scale: str, database: str = "postgresql") -> Plan:
+    asked = campaign.Request([profile], workloads, database=database, scale=scale, nodes=3)
+    return campaign.make_plan(asked, ROOT, NO_CACHE)
+
+
+def refusal(made: Plan, folder: Path) -> str:
+    """Why the disks or the memory do not suffice, or an empty text."""
+    try:
+        datasets.check_space(made, tier_mechanisms(), fake_world(Log(), folder))
+    except UnavailableError as error:
+        return error.what
+    return ""
+
+
+@pytest.mark.parametrize("database", ["postgresql", "yugabytedb"])
+def test_a_large_machine_takes_every_combination(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(campaign, "_pull", lambda _: None)
+    this_machine_has(monkeypatch, 2_000 * GIB, 128 * GIB)
+    tried = 0
+    for profile, workload, scale in product(PROFILES, WORKLOADS, SCALES):
+        made = plan(profile, [workload], scale, database)
+        assert refusal(made, tmp_path) == "", (profile, workload, scale)
+        tried += 1
+    assert tried == len(PROFILES) * len(WORKLOADS) * 4 >= 64
+
+
+def test_a_small_machine_refuses_only_clusters_of_the_studys_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """16 GiB of memory and 60 GiB free: the disk by itself is measured at every scale."""
+    this_machine_has(monkeypatch, 60 * GIB, 16 * GIB)
+    for profile, workload, scale in product(PROFILES, WORKLOADS, SCALES):
+        said = refusal(plan(profile, [workload], scale), tmp_path)
+        if scale.startswith("study") and workload != "disk-matrix":
+            assert said.startswith(f"{profile} needs 1.36 TiB for the disks of 3 nodes"), said
+        else:
+            assert said == "", (profile, workload, scale)
+
+
+def test_memory_is_asked_for_where_nodes_are_started_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    this_machine_has(monkeypatch, 2_000 * GIB, 16 * GIB)
+    assert "96 GiB of memory" in refusal(plan("ultra", ["insert"], "study"), tmp_path)
+    assert refusal(plan("ultra", ["disk-matrix"], "study"), tmp_path) == ""
+
+
+def test_the_disk_by_itself_needs_room_for_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    this_machine_has(monkeypatch, 2 * GIB, 8 * GIB)
+    said = refusal(plan("standard-hdd", ["disk-matrix"], "study"), tmp_path)
+    assert said.startswith("standard-hdd needs 2.25 GiB for the file of disk-matrix"), said
+
+
+def test_disks_that_are_enough_for_one_workload_may_not_be_for_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    this_machine_has(monkeypatch, 60 * GIB, 128 * GIB)
+    said = refusal(plan("ultra", ["disk-matrix", "insert"], "study"), tmp_path)
+    assert "for the disks of 3 nodes" in said
+
+
+# ------------------------------------------------------------------ twenty tables
+
+
+def test_twenty_tables_are_the_studys_other_size() -> None:
+    made = plan("ultra", ["point-select", "insert"], "study-20")
+    assert {w.dataset.parameters["tables"] for w in made.workloads} == {20}
+    assert {w.scale for w in made.workloads} == {"study-20"}
+    (thirty,) = plan("ultra", ["insert"], "study").profiles
+    assert made.profiles[0].cluster == thirty.cluster
+    assert made.notes == plan("ultra", ["insert"], "study").notes
+
+
+def test_a_workload_without_tables_runs_at_study_and_the_plan_says_so() -> None:
+    made = plan("ultra", ["insert", "tpcc", "disk-matrix"], "study-20")
+    assert [workload.scale for workload in made.workloads] == ["study-20", "study", "study"]
+    assert "tpcc runs at scale study, which is its study-20" in [str(note) for note in made.notes]
+    assert "disk-matrix runs at scale study, which is its study-20" in [
+        str(note) for note in made.notes
+    ]
+
+
+def test_an_unknown_scale_names_all_there_are() -> None:
+    with pytest.raises(UsageError) as raised:
+        plan("ultra", ["tpcc"], "study-30")
+    said = {mistake.what for mistake in raised.value.mistakes}
+    assert said == {"unknown scale 'study-30'; known: laptop, smoke, study, study-20"}
+
+
+def test_help_names_every_scale() -> None:
+    from orchestrator.cli.main import ScaleOption
+
+    (option,) = ScaleOption.__metadata__  # type: ignore[attr-defined]
+    for scale in SCALES:
+        assert scale in option.help
+    assert "study-20" in (ROOT / "README.md").read_text()

@@ -1,0 +1,172 @@
+"""Profiles and workloads: what is shipped reads well, and every mistake is shown with its path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import Mistake, UsageError
+from orchestrator.planning import project_files
+from orchestrator.planning.profiles import read_profile, read_workload
+from tests import ROOT
+from tests.plans import CLUSTER, profile_text
+
+
+def mistakes_of(text: str, scale: str = "smoke") -> tuple[Mistake, ...]:
+    with pytest.raises(UsageError) as raised:
+        read_profile("x", text, {"small": CLUSTER}, scale)
+    return raised.value.mistakes
+
+
+@pytest.mark.parametrize("scale", ["smoke", "laptop", "study", "study-20"])
+def test_everything_shipped_reads_at_every_scale(scale: str) -> None:
+    profiles = project_files.names(ROOT / "profiles")
+    workloads = project_files.names(ROOT / "workloads")
+    found, loads = project_files.read(ROOT, profiles, workloads, scale)
+    assert {"premium", "premium-v2", "ultra"} <= {profile.name for profile in found}
+    assert {"point-select", "insert", "tpcc"} <= {workload.name for workload in loads}
+
+
+def test_the_study_is_as_published() -> None:
+    """Sizes and limits of the main study (docs/METHOD.md names it)."""
+    found, loads = project_files.read(
+        ROOT, ["premium", "premium-v2", "ultra"], ["point-select", "insert", "tpcc"], "study"
+    )
+    premium, v2, ultra = (profile.tier for profile in found)
+    assert (premium.iops, premium.bytes_per_s) == (1100, 125_000_000)
+    assert premium.burst is not None and premium.burst.iops == 3500
+    assert (v2.iops, v2.bytes_per_s) == (ultra.iops, ultra.bytes_per_s) == (10_000, 250_000_000)
+    reads, writes, mixed = loads
+    assert reads.dataset.parameters == {"tables": 30, "table_size": 15_000_000}
+    assert (reads.threads, writes.threads, reads.loader_threads) == (60, 24, 10)
+    assert (reads.warmup_s, reads.measure_s) == (300.0, 1800.0)
+    assert (mixed.dataset.parameters["warehouses"], mixed.threads) == (2000, 600)
+    assert all(profile.cluster.nodes == 3 for profile in found)
+
+
+def test_all_mistakes_are_shown_at_once_with_their_paths() -> None:
+    found = mistakes_of(profile_text("{iops: -3, throughput: 60, fast: yes}"))
+    assert {mistake.where for mistake in found} == {
+        "profiles/x.yaml: tier.iops",
+        "profiles/x.yaml: tier.throughput",
+        "profiles/x.yaml: tier.fast",
+    }
+    assert "unknown key" in {mistake.what for mistake in found}
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "what"),
+    [
+        ("title: a\ntitle: b\n", "profiles/x.yaml:2:1", "stands twice"),
+        ("- a list\n", "profiles/x.yaml", "mapping"),
+        ("a: [\n", "profiles/x.yaml:2:1", "expected"),
+        (profile_text(cluster="big"), "cluster", "unknown cluster 'big'; known: small"),
+        (profile_text("{iops: 500}"), "tier", "needs `iops` and `throughput`"),
+        (profile_text("{enforcement: mounted}"), "tier", "needs `path`"),
+        (profile_text("{enforcement: magic}"), "tier.enforcement", "emulated"),
+        (
+            profile_text("{iops: 9, throughput: 1MB/s, burst: {iops: 3, duration: 1min}}"),
+            "tier",
+            "`burst.iops` is below `iops`",
+        ),
+    ],
+)
+def test_a_mistake_says_where_and_what(text: str, where: str, what: str) -> None:
+    (first, *_) = mistakes_of(text)
+    assert where in first.where
+    assert what in first.what
+
+
+def test_an_unknown_scale_names_the_known_ones() -> None:
+    (only,) = mistakes_of(profile_text(), scale="huge")
+    assert only.what == "unknown scale 'huge'; known: smoke"
+
+
+def test_more_replicas_than_nodes_is_refused() -> None:
+    cluster = CLUSTER.replace("replication_factor: 3", "replication_factor: 5")
+    with pytest.raises(UsageError) as raised:
+        read_profile("x", profile_text(), {"small": cluster}, "smoke")
+    assert "above `nodes`" in raised.value.mistakes[0].what
+
+
+def test_mistakes_of_several_files_come_together(tmp_path: Path) -> None:
+    (tmp_path / "profiles" / "clusters").mkdir(parents=True)
+    (tmp_path / "workloads").mkdir()
+    (tmp_path / "profiles" / "bad.yaml").write_text("title: 1\n")
+    with pytest.raises(UsageError) as raised:
+        project_files.read(tmp_path, ["bad", "absent"], ["none"], "smoke")
+    places = [mistake.where for mistake in raised.value.mistakes]
+    assert "profiles/bad.yaml: tier" in places
+    assert any("unknown profile 'absent'" in one.what for one in raised.value.mistakes)
+    assert any("unknown workload 'none'" in one.what for one in raised.value.mistakes)
+
+
+def test_a_workload_scale_may_override_options() -> None:
+    text = """
+title: t
+generator: sysbench
+script: s.lua
+dataset: tpcc
+options: {think: none}
+scales:
+  smoke: {dataset: {warehouses: 1}, threads: 1, warmup: 1s, measure: 2s, options: {think: spec}}
+"""
+    workload = read_workload("w", text, "smoke")
+    assert workload.options == {"think": "spec"}
+    assert workload.dataset.parameters == {"warehouses": 1}
+
+
+def test_the_nodes_disk_must_fit_on_the_one_that_is_bought() -> None:
+    catalog = project_files.catalog(ROOT)
+    cluster = CLUSTER.replace("2GiB", "300GiB")
+    with pytest.raises(UsageError) as raised:
+        read_profile("x", profile_text("azure/P15"), {"small": cluster}, "smoke", catalog)
+    (mistake,) = raised.value.mistakes
+    assert mistake.where == "profiles/x.yaml: cluster.node.smoke.disk"
+    assert mistake.what.startswith("300 GiB do not fit on the tier's disk of 256 GiB")
+    profile = read_profile("x", profile_text("azure/P20"), {"small": cluster}, "smoke", catalog)
+    assert profile.tier.iops == 2300
+
+
+def test_two_files_of_one_name_are_refused_and_both_are_named(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "disk.yaml").write_text((ROOT / "profiles/ultra.yaml").read_text())
+    one, other = (str(tmp_path / folder / "disk.yaml") for folder in ("a", "b"))
+    with pytest.raises(UsageError, match="'disk' is the name of two profiles") as raised:
+        project_files.read(ROOT, [one, other], ["insert"], "smoke")
+    assert one in raised.value.what
+    assert other in raised.value.what
+
+
+def test_a_profile_and_a_file_of_its_name_are_refused(tmp_path: Path) -> None:
+    copy = tmp_path / "ultra.yaml"
+    copy.write_text((ROOT / "profiles/premium.yaml").read_text())
+    with pytest.raises(UsageError, match="two profiles") as raised:
+        project_files.read(ROOT, ["ultra", str(copy)], ["insert"], "smoke")
+    assert str(ROOT / "profiles/ultra.yaml") in raised.value.what
+    assert str(copy) in raised.value.what
+
+
+def test_two_workload_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    copy = tmp_path / "insert.yaml"
+    copy.write_text((ROOT / "workloads/point-select.yaml").read_text())
+    with pytest.raises(UsageError, match="two workloads") as raised:
+        project_files.read(ROOT, ["ultra"], ["insert", str(copy)], "smoke")
+    assert str(copy) in raised.value.what
+
+
+@pytest.mark.parametrize(
+    ("profiles", "workloads", "what"),
+    [
+        (["ultra", "premium", "ultra"], ["insert"], "profile 'ultra' is named twice"),
+        (["ultra"], ["insert", "insert"], "workload 'insert' is named twice"),
+    ],
+)
+def test_a_name_given_twice_is_refused(
+    profiles: list[str], workloads: list[str], what: str
+) -> None:
+    with pytest.raises(UsageError, match=what) as raised:
+        project_files.read(ROOT, profiles, workloads, "smoke")
+    assert "REPEATS" in raised.value.advice

@@ -1,0 +1,456 @@
+"""The Docker seam without Docker: an engine that stumbles, things of others, and the guard.
+
+Method: docker-py's client is replaced by one that keeps containers, volumes and networks in memory
+and raises what docker-py was seen to raise. Names, errors and wording are docker-py's and moby's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import requests
+from docker.errors import APIError, NotFound
+
+import docker
+from orchestrator.errors import NodeError, RunError, UnavailableError
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.docker import guard
+from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.powers import ContainerSpec
+from orchestrator.system import host
+from tests.fakes import FakeClock
+
+SPEC = ContainerSpec("tierbench-x", "image", ("true",), "client")
+RESET = requests.exceptions.ConnectionError(
+    "('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))"
+)
+SILENT = requests.exceptions.ReadTimeout("UnixHTTPConnectionPool: Read timed out. (timeout=120)")
+
+
+def refusal(status: int, words: str) -> APIError:
+    response = requests.Response()
+    response.status_code = status
+    return APIError(words, response=response, explanation=words)
+
+
+@dataclass
+class Thing:
+    """A container, a volume or a network."""
+
+    engine: Stumbling
+    kind: str
+    name: str
+    attrs: dict[str, Any]
+    id: str = "id"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return dict(self.attrs.get("Config", self.attrs).get("Labels") or {})
+
+    def remove(self, **_: Any) -> None:
+        self.engine.called(f"remove {self.kind} {self.name}")
+        self.engine.things.remove(self)
+
+    def stop(self, **_: Any) -> None:
+        self.engine.called(f"stop {self.name}")
+
+    def start(self) -> None:
+        self.engine.called(f"start {self.name}")
+
+    def reload(self) -> None: ...
+
+    def wait(self, timeout: float) -> dict[str, int]:
+        self.engine.clock.sleep(self.engine.lasts_s and min(timeout, self.engine.lasts_s))
+        self.engine.called(f"wait {self.name}")
+        if self.engine.lasts_s > timeout:
+            raise SILENT
+        return {"StatusCode": 0}
+
+    def logs(self, **_: Any) -> bytes:
+        self.engine.called(f"logs {self.name}")
+        return b"said\n"
+
+
+class Family:
+    def __init__(self, engine: Stumbling, kind: str) -> None:
+        self._engine, self._kind = engine, kind
+
+    def get(self, which: str) -> Thing:
+        self._engine.called(f"get {self._kind} {which}")
+        for thing in self._engine.things:
+            if thing.kind == self._kind and which in (thing.name, thing.id):
+                return thing
+        raise NotFound(f"No such {self._kind}: {which}")
+
+    def list(self, filters: Any = None, **_: Any) -> list[Thing]:
+        self._engine.called(f"list {self._kind}")
+        found = [thing for thing in self._engine.things if thing.kind == self._kind]
+        return [thing for thing in found if not filters or thing.labels.get("tierbench") == "1"]
+
+    def create(self, name: str, labels: Any = None, ipam: Any = None, **_: Any) -> Thing:
+        self._engine.called(f"create {self._kind} {name}")
+        for thing in self._engine.things:
+            if self._kind == "volume" and (thing.kind, thing.name) == ("volume", name):
+                return thing  # what moby does: the one that is there, with its own labels
+        attrs = {"Labels": labels, "CreatedAt": self._engine.now(), "IPAM": ipam or {}}
+        return self._engine.add(self._kind, name, attrs)
+
+
+class Api:
+    def __init__(self, engine: Stumbling) -> None:
+        self._engine = engine
+
+    def create_host_config(self, **options: Any) -> Any:
+        return options
+
+    def create_container(self, name: str, labels: Any, **_: Any) -> dict[str, str]:
+        self._engine.called(f"create container {name}")
+        state = {"Running": True, "Pid": 7, "Status": "running"}
+        attrs = {
+            "Config": {"Labels": labels},
+            "State": state,
+            "NetworkSettings": {"Ports": {}},
+        }
+        return {"Id": self._engine.add("container", name, attrs).id}
+
+
+@dataclass
+class Stumbling:
+    """The engine. `stumbles`: call → errors that its next calls raise."""
+
+    clock: FakeClock
+    things: list[Thing] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
+    stumbles: dict[str, list[Exception]] = field(default_factory=dict)
+    lasts_s: float = 0.0
+    ahead_s: int = 0
+
+    def __post_init__(self) -> None:
+        self.containers, self.volumes = Family(self, "container"), Family(self, "volume")
+        self.networks, self.api = Family(self, "network"), Api(self)
+
+    def called(self, call: str) -> None:
+        self.calls.append(call)
+        if self.stumbles.get(call):
+            raise self.stumbles[call].pop(0)
+
+    def add(self, kind: str, name: str, attrs: dict[str, Any]) -> Thing:
+        self.things.append(Thing(self, kind, name, attrs, f"id-{name}"))
+        return self.things[-1]
+
+    def now(self) -> str:
+        return f"2026-11-22T00:{self.ahead_s // 60:02d}:{self.ahead_s % 60:02d}Z"
+
+    def info(self) -> dict[str, str]:
+        return {"SystemTime": self.now().replace("Z", ".123456789Z")}
+
+    def ping(self) -> bool:
+        self.called("ping")
+        return True
+
+    def names(self, kind: str) -> list[str]:
+        return [thing.name for thing in self.things if thing.kind == kind]
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Stumbling:
+    made = Stumbling(FakeClock())
+    monkeypatch.setattr(docker, "from_env", lambda **_: made)
+    return made
+
+
+@pytest.fixture
+def ours(engine: Stumbling) -> DockerPlatform:
+    return DockerPlatform(engine.clock)
+
+
+# ------------------------------------------------------------------ an engine that stumbles
+
+
+@pytest.mark.parametrize("error", [RESET, SILENT, refusal(503, "starting")])
+def test_one_stumble_ends_nothing(
+    engine: Stumbling, ours: DockerPlatform, error: Exception
+) -> None:
+    engine.add("container", "node", {"State": {"Running": True}})
+    for call in ("get container node", "logs node", "stop node", "list container"):
+        engine.stumbles[call] = [error]
+    engine.stumbles["list volume"] = [error, error]
+    assert ours.state("node") == "running"
+    assert ours.logs("node") == "said\n"
+    ours.stop("node", 3)
+    assert ours.sweep() == ()
+    assert not any(engine.stumbles.values()), "each was met"
+
+
+def test_an_engine_that_is_gone_is_asked_for_a_minute(
+    engine: Stumbling, ours: DockerPlatform
+) -> None:
+    engine.stumbles["get container node"] = [RESET] * 1000
+    began_s = engine.clock.time_s
+    with pytest.raises(UnavailableError, match="does not answer"):
+        ours.state("node")
+    assert 45 < engine.clock.time_s - began_s <= 60
+
+
+def test_what_the_engine_says_is_not_asked_twice(engine: Stumbling, ours: DockerPlatform) -> None:
+    engine.stumbles["get container node"] = [refusal(500, "odd"), refusal(500, "odd")]
+    with pytest.raises(RunError, match="odd"):
+        ours.state("node")
+    assert engine.calls.count("get container node") == 1
+
+
+@pytest.mark.parametrize("call", ["create container tierbench-x", "start tierbench-x"])
+def test_what_may_not_be_done_twice_is_done_once(
+    engine: Stumbling, ours: DockerPlatform, call: str
+) -> None:
+    engine.stumbles[call] = [RESET]
+    with pytest.raises(UnavailableError), ours.running(SPEC):
+        pass
+    assert engine.calls.count(call) == 1
+    assert engine.names("container") == []
+
+
+def test_a_command_that_takes_too_long_is_no_dead_engine(
+    engine: Stumbling, ours: DockerPlatform
+) -> None:
+    engine.lasts_s = 90.0
+    with pytest.raises(RunError, match="tierbench-x did not end within 60 s") as late:
+        ours.once(SPEC, timeout_s=60)
+    assert "engine" not in late.value.what and late.value.evidence == "said\n"
+    assert engine.names("container") == []
+
+
+def test_a_connection_lost_while_a_command_runs_is_made_again(
+    engine: Stumbling, ours: DockerPlatform
+) -> None:
+    engine.lasts_s, engine.stumbles["wait tierbench-x"] = 5.0, [RESET]
+    assert ours.once(SPEC, timeout_s=60).exit_code == 0
+
+
+# ------------------------------------------------------------------ removing
+
+
+@contextlib.contextmanager
+def measured_in(ours: DockerPlatform) -> Iterator[None]:
+    with ours.network("tierbench-n", 1), ours.volume("tierbench-v", "", ""), ours.running(SPEC):
+        yield
+
+
+BUSY = refusal(409, "volume is in use")
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["remove container tierbench-x", "remove volume tierbench-v", "remove network tierbench-n"],
+)
+def test_what_cannot_be_removed_is_said(engine: Stumbling, ours: DockerPlatform, call: str) -> None:
+    engine.stumbles[call] = [BUSY] * 10_000
+    said = "could not be removed within 20 s: volume is in use"
+    with pytest.raises(RunError, match=said), measured_in(ours):
+        pass
+    assert engine.calls.count(call) > 10, "it was tried for a while"
+
+
+def test_what_is_removed_at_the_second_try_is_no_trouble(
+    engine: Stumbling, ours: DockerPlatform
+) -> None:
+    engine.stumbles["remove network tierbench-n"] = [refusal(403, "has active endpoints")]
+    engine.stumbles["remove container tierbench-x"] = [refusal(500, "no exit event"), RESET]
+    with measured_in(ours):
+        pass
+    assert engine.things == []
+
+
+def test_trouble_in_taking_down_does_not_hide_why(engine: Stumbling, ours: DockerPlatform) -> None:
+    engine.stumbles["remove container tierbench-x"] = [BUSY] * 10_000
+    with pytest.raises(NodeError, match="node-1 died") as failed, measured_in(ours):
+        raise NodeError("node-1 died")
+    assert any("could not be removed" in note for note in failed.value.__notes__)
+
+
+@pytest.mark.parametrize("kind", ["container", "volume"])
+def test_what_does_not_carry_our_label_is_left_alone(
+    engine: Stumbling, ours: DockerPlatform, kind: str
+) -> None:
+    name = {"container": "tierbench-x", "volume": "tierbench-v"}[kind]
+    theirs = engine.add(kind, name, {"Labels": None, "Config": {"Labels": {"mine": "1"}}})
+    said = f"{kind} named {name}"
+    with pytest.raises(UnavailableError, match=said) as refused, measured_in(ours):
+        pass
+    assert f"docker {kind} rm" in refused.value.advice
+    assert engine.things == [theirs]
+    assert ours.sweep() == () and engine.things == [theirs]
+
+
+def test_a_leftover_of_ours_is_replaced(engine: Stumbling, ours: DockerPlatform) -> None:
+    engine.add("volume", "tierbench-v", {"Labels": {"tierbench": "1"}})
+    engine.add("container", "tierbench-x", {"Config": {"Labels": {"tierbench": "1"}}})
+    with measured_in(ours):
+        assert engine.names("volume") == ["tierbench-v"]
+    assert engine.things == []
+
+
+def test_a_sweep_goes_on_and_names_what_stays(engine: Stumbling, ours: DockerPlatform) -> None:
+    for name in ("tierbench-a", "tierbench-b"):
+        engine.add("volume", name, {"Labels": {"tierbench": "1"}})
+    engine.stumbles["remove volume tierbench-a"] = [BUSY] * 10_000
+    with pytest.raises(RunError, match="tierbench-a could not be removed"):
+        ours.sweep()
+    assert engine.names("volume") == ["tierbench-a"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "invalid pool request: Pool overlaps with other one on this address space",
+        "subnet 10.201.77.0/24 is already used on the host or by another config",
+    ],
+)
+def test_a_subnet_that_the_engine_refuses_is_passed_over(
+    engine: Stumbling, ours: DockerPlatform, words: str
+) -> None:
+    engine.stumbles["create network tierbench-n"] = [refusal(403, words)]
+    with ours.network("tierbench-n", 2) as network:
+        assert network.addresses == ("10.202.77.11", "10.202.77.12")
+
+
+def test_a_leftover_network_does_not_keep_its_addresses(
+    engine: Stumbling, ours: DockerPlatform
+) -> None:
+    taken = {"Config": [{"Subnet": "10.207.77.0/24"}]}
+    engine.add("network", "tierbench-old", {"Labels": {"tierbench": "1"}, "IPAM": taken})
+    asked = ("10.207.77.11", "10.207.77.12")
+    with ours.network("tierbench-n", 2, asked) as network:
+        assert network.addresses == asked
+
+
+def test_addresses_that_are_taken_are_given_anew(engine: Stumbling, ours: DockerPlatform) -> None:
+    taken = {"Config": [{"Subnet": "10.207.77.0/24"}]}
+    engine.add("network", "somebody's", {"IPAM": taken})
+    for asked in (("10.207.77.11",), ("node-1.cluster",)):
+        with ours.network("tierbench-n", 1, asked) as network:
+            assert network.addresses == ("10.201.77.11",)
+
+
+# ------------------------------------------------------------------ the machine it runs on
+
+
+@pytest.mark.parametrize("other", [{}, {"KernelVersion": "5.15-linuxkit"}, {"MemTotal": 2**33}])
+def test_its_machine_is_this_one_only_where_kernel_and_memory_are(
+    engine: Stumbling, ours: DockerPlatform, other: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = LocalMachine().facts()
+    said = {"KernelVersion": here.kernel, "MemTotal": here.memory_bytes, "Name": "vm", "NCPU": 3}
+    monkeypatch.setattr(engine, "info", lambda: {**said, **other})
+    machine = ours.machine_of("tierbench-x")
+    assert ours.machines() == (machine,)
+    if not other:
+        assert machine.exists("/proc/self/stat")
+        return
+    assert (machine.facts().hostname, machine.facts().cpus) == ("vm", 3)
+    with pytest.raises(OSError, match="the machine vm is not reachable from here"):
+        machine.read("/proc/stat")
+
+
+# ------------------------------------------------------------------ one campaign on an engine
+
+DEAD = "another-boot pid:[1] 4194304 1"
+
+
+def of_another(engine: Stumbling, process: str, beat: str | None = None) -> None:
+    """The guard of a campaign `feed00` with one container."""
+    labels = {"tierbench.campaign": "feed00", "tierbench.host": "there"}
+    labels["tierbench.process"] = process
+    created = {"CreatedAt": engine.now()}
+    engine.add("volume", guard.NAME, {"Labels": labels, **created})
+    engine.add("volume", f"{guard.NAME}-beat-feed00", {"Labels": labels, **created})
+    theirs = {"tierbench": "1", "tierbench.campaign": "feed00"}
+    engine.add("container", "tierbench-feed00-1-node-1", {"Config": {"Labels": theirs}})
+
+
+def test_a_second_campaign_on_the_engine_is_refused(
+    engine: Stumbling, ours: DockerPlatform
+) -> None:
+    of_another(engine, host.process_mark())
+    said = "another campaign is running on this Docker engine"
+    with pytest.raises(UnavailableError, match=said), ours.guard.held():
+        pass
+    assert ours.guard.other() == "feed00"
+    assert ours.sweep() == ()
+    assert engine.names("container") == ["tierbench-feed00-1-node-1"]
+
+
+def test_the_guard_is_given_back(engine: Stumbling, ours: DockerPlatform) -> None:
+    with ours.guard.held():
+        assert ours.guard.other() is None
+        assert DockerPlatform(engine.clock).guard.other() == ours.campaign
+    assert engine.things == []
+
+
+def test_the_place_of_a_dead_campaign_is_taken(engine: Stumbling, ours: DockerPlatform) -> None:
+    boot, space, number, started = host.process_mark().split()
+    of_another(engine, f"{boot} {space} {number} {int(started) + 1}")
+    with ours.guard.held():
+        assert ours.sweep() == ("container tierbench-feed00-1-node-1",)
+    assert engine.things == []
+
+
+def test_one_of_another_machine_lives_as_long_as_it_is_heard(
+    engine: Stumbling, ours: DockerPlatform
+) -> None:
+    of_another(engine, DEAD)
+    engine.ahead_s = 290
+    with pytest.raises(UnavailableError), ours.guard.held():
+        pass
+    engine.ahead_s = 310
+    with ours.guard.held():
+        pass
+
+
+def test_one_that_is_heard_again_at_this_moment_lives(
+    engine: Stumbling, ours: DockerPlatform
+) -> None:
+    """Its beat is away for a moment, its guard is hours old."""
+    of_another(engine, DEAD)
+    beat = engine.things.pop(1)
+    engine.ahead_s = 3000
+    beat.attrs["CreatedAt"] = engine.now()
+    slept = engine.clock.sleep
+
+    def meanwhile(seconds: float) -> None:
+        slept(seconds)
+        engine.things.append(beat)
+
+    engine.clock.sleep = meanwhile  # type: ignore[method-assign]
+    assert ours.guard.other() == "feed00"
+
+
+def test_a_guard_that_another_took_in_the_same_moment_is_theirs(
+    engine: Stumbling, ours: DockerPlatform
+) -> None:
+    """Both find a dead campaign; the slower removes what the faster made."""
+    of_another(engine, DEAD)
+    engine.ahead_s = 600
+
+    def meanwhile(seconds: float) -> None:
+        engine.clock.time_s += seconds
+        engine.things = [thing for thing in engine.things if thing.name != guard.NAME]
+        of_another(engine, host.process_mark())
+
+    engine.clock.sleep = meanwhile  # type: ignore[method-assign]
+    with pytest.raises(UnavailableError, match="another campaign"), ours.guard.held():
+        pass
+
+
+def test_a_volume_of_that_name_that_is_not_ours_is_left_alone(
+    engine: Stumbling, ours: DockerPlatform
+) -> None:
+    engine.add("volume", guard.NAME, {"Labels": None, "CreatedAt": engine.now()})
+    engine.ahead_s = 900
+    with pytest.raises(UnavailableError), ours.guard.held():
+        pass
+    assert engine.names("volume") == [guard.NAME]

@@ -1,0 +1,82 @@
+"""The report's command makes the same plan again: each thing asked for is in it."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cli import campaign
+from orchestrator.cli.campaign import Request
+from orchestrator.model import Plan
+from orchestrator.report.method import command
+from tests import ROOT
+
+NO_CACHE = Path("/nonexistent")  # no database has been tried here before
+
+
+def planned(request: Request) -> Plan:
+    return campaign.make_plan(request, ROOT, NO_CACHE)
+
+
+def options(text: str) -> dict[str, str]:
+    words = shlex.split(text)[2:]
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+@pytest.fixture
+def own_profile(tmp_path: Path) -> Path:
+    shutil.copy(ROOT / "profiles" / "ultra.yaml", tmp_path / "mine.yaml")
+    return tmp_path / "mine.yaml"
+
+
+def test_a_file_that_was_named_by_its_path_is_named_so_again(own_profile: Path) -> None:
+    names = ["premium", str(own_profile)]
+    made = planned(Request(names, ["insert"], "postgresql", "smoke", 1, 2))
+    assert options(command(made))["--profiles"].split() == names
+
+
+def test_the_baseline_comes_first_by_its_path_too(own_profile: Path) -> None:
+    names = ["premium", str(own_profile)]
+    made = planned(Request(names, ["insert"], "postgresql", "smoke", 1, 2, baseline="mine"))
+    assert options(command(made))["--profiles"].split() == names[::-1]
+
+
+def test_a_lone_profile_and_a_workload_by_their_paths(own_profile: Path, tmp_path: Path) -> None:
+    shutil.copy(ROOT / "workloads" / "insert.yaml", tmp_path / "load.yaml")
+    load = str(tmp_path / "load.yaml")
+    again = options(command(planned(Request([str(own_profile)], [load], "postgresql", "smoke", 1))))
+    assert (again["--profile"], again["--workload"]) == (str(own_profile), load)
+
+
+def test_another_generator_is_asked_for_again() -> None:
+    asked = Request(["premium", "ultra"], ["tpcc"], "postgresql", "smoke", 1, 2)
+    assert "--generator" not in options(command(planned(asked)))
+    by_benchbase = planned(
+        Request(["premium"], ["tpcc"], "postgresql", "smoke", 1, generator="benchbase")
+    )
+    assert options(command(by_benchbase))["--generator"] == "benchbase"
+
+
+def test_the_same_plan_comes_of_it(own_profile: Path) -> None:
+    asked = Request([str(own_profile), "premium"], ["tpcc"], "postgresql", "smoke", 1, 3, 7)
+    made = planned(asked)
+    again = options(command(made))
+    assert (
+        planned(
+            Request(
+                again["--profiles"].split(),
+                again["--workloads"].split(),
+                again["--db"],
+                again["--scale"],
+                int(again["--nodes"]),
+                int(again["--repeats"]),
+                int(again["--seed"]),
+                float(again["--margin"]),
+                generator=again.get("--generator"),
+            )
+        )
+        == made
+    )

@@ -1,0 +1,245 @@
+"""The report of odd campaigns, judged for real: nothing missing is shown as a figure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from orchestrator import report
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.verdicts import judge
+from orchestrator.model import Gate, GateCheck, Record
+from orchestrator.report.blocks import Document, Table
+from orchestrator.report.document import arrange
+from tests.campaigns import build_campaign
+
+
+def _document(campaign: Results) -> Document:
+    return arrange(campaign, judge(campaign))
+
+
+def _written(campaign: Results, folder: Path) -> str:
+    return report.write(campaign, judge(campaign), folder).markdown.read_text(encoding="utf-8")
+
+
+def _shown(campaign: Results, width: int = 80) -> str:
+    console = Console(width=width, no_color=True, force_terminal=False, record=True)
+    with console.capture() as captured:
+        for part in report.console(campaign, judge(campaign)):
+            console.print(part)
+    return captured.get()
+
+
+def _texts(table: Table) -> list[list[str]]:
+    return [[cell.text for cell in row] for row in table.rows]
+
+
+def test_enough_repetitions_are_conclusive() -> None:
+    campaign = build_campaign(workloads=["point-select"], frames=False)
+    document = _document(campaign)
+    assert document.status == "conclusive"
+    assert document.status_text == (
+        "1 of 1 workload has an answer; 6 of 6 comparisons came to a verdict."
+    )
+    assert [answer.tier for answer in document.answers] == ["premium-v2"]
+    assert document.answers[0].price == "255.00 USD a month for its disks"
+
+
+def test_one_repetition_is_not_conclusive() -> None:
+    campaign = build_campaign(workloads=["insert"], repetitions=1, frames=False)
+    document = _document(campaign)
+    assert document.status == "not conclusive"
+    assert "One repetition" in [stamp.label for stamp in document.stamps]
+    contenders = document.verdicts.rows[2:]
+    assert {cell.word for row in contenders for cell in row[1:]} == {"inconclusive"}
+    assert {cell.detail for row in contenders for cell in row[1:]} == {"no interval"}
+
+
+def test_one_profile_has_nothing_to_compare_with(tmp_path: Path) -> None:
+    campaign = build_campaign(
+        profiles=["ultra"], workloads=["tpcc"], repetitions=1, values={("ultra", "tpcc"): [400.0]}
+    )
+    document = _document(campaign)
+    assert document.status == "nothing to compare"
+    # 400/s × 45 % × 60 s = 10,800; 24 threads / 400/s × 1.4 = 84 ms, and 2.4 times that
+    assert document.answers[0].text == (
+        "ultra did 10,800 NOPM; New-Order latency average 84.0 ms, 99th percentile 202 ms (n = 1)."
+    )
+    text = _written(campaign, tmp_path)
+    assert "Only ultra was measured, so there are no differences to show." in text
+    assert "charts/changes" not in text
+    assert "tierbench run --profile ultra --workload tpcc --db postgresql" in text
+
+
+def test_a_missing_cell_is_missing_with_its_reason(tmp_path: Path) -> None:
+    campaign = build_campaign(
+        profiles=["premium", "ultra"],
+        workloads=["insert"],
+        missing=[("premium", "insert")],
+        failed=[5],
+        frames=False,
+    )
+    document = _document(campaign)
+    assert _texts(document.verdicts) == [
+        ["insert: Insert"],
+        ["premium", "missing", "missing", "missing"],
+        ["ultra", "no baseline", "no baseline", "no baseline"],
+    ]
+    text = _written(campaign, tmp_path)
+    assert "Runs 1, 3, 5 (premium × insert) were not carried out." in text
+    assert "| premium<br>n\u00a0=\u00a00 of 3 | *missing* |" in text
+    assert "| 0 |" not in text
+
+
+def test_a_figure_that_was_not_taken_is_told_from_a_lost_run() -> None:
+    campaign = build_campaign(profiles=["ultra"], workloads=["insert"], frames=False)
+    measured = next(s for s in _document(campaign).sections if s.anchor == "measured")
+    table = measured.parts[1].blocks[0]
+    assert isinstance(table, Table)
+    titles = [column.title for column in table.columns]
+    assert table.rows[0][titles.index("CPU")].text == "not measured"
+    assert table.rows[0][titles.index("Transactions/s")].missing is False
+
+
+def test_everything_failed(tmp_path: Path) -> None:
+    campaign = build_campaign(failed=range(1, 10), repetitions=1)
+    document = _document(campaign)
+    assert document.status == "not conclusive"
+    assert "9 of 9 planned runs left no figures." in document.status_text
+    assert {answer.tier for answer in document.answers} == {None}
+    text = _written(campaign, tmp_path)
+    assert "Runs 1–9 (9 cells) failed: node-1 stopped answering." in text
+    assert "No charts: no run of this workload left figures over time." in text
+    assert list((tmp_path / "charts").iterdir()) == []
+
+
+def test_an_interrupted_run_is_told_from_a_failed_one() -> None:
+    campaign = build_campaign(
+        profiles=["premium", "ultra"], workloads=["insert"], interrupted=[4], frames=False
+    )
+    document = _document(campaign)
+    assert document.status != "conclusive"
+    lost = document.verdicts.remarks[-1]
+    assert lost == "Run 4 (ultra × insert) was interrupted: node-1 stopped answering."
+
+
+def test_more_tiers_than_colours() -> None:
+    three = build_campaign(workloads=["insert"], repetitions=2, frames=False)
+    first = three.plan.profiles[0]
+    names = [f"tier-{number}" for number in range(9)]
+    profiles = tuple(replace(first, name=name) for name in names)
+    plan = replace(three.plan, baseline="tier-0", profiles=profiles)
+    document = _document(replace(three, plan=plan, runs=()))
+    assert document.tiers == tuple(names)
+    assert len(document.verdicts.rows) == 10
+
+
+def test_a_gate_that_failed_is_said_aloud(tmp_path: Path) -> None:
+    check = GateCheck("read IOPS", "1/s", 1100.0, 640.0, 5.0, "slow")
+
+    def failing(record: Record) -> Record:
+        return replace(record, gate=Gate(record.profile.tier.name, 1.0, (check,)))
+
+    campaign = build_campaign(
+        profiles=["premium"], workloads=["insert"], repetitions=1, frames=False, change=failing
+    )
+    text = _written(campaign, tmp_path)
+    assert "| **premium: FAILED** |" in text
+    assert "| read IOPS | 1,100 | 640 | −41.8\u00a0% | ±5\u00a0% | **slow** |" in text
+
+
+def test_a_gate_with_a_lifted_tolerance_is_said_aloud(tmp_path: Path) -> None:
+    check = GateCheck("read latency", "s", 0.002, 0.0026, 5000.0, "ok")
+    campaign = build_campaign(
+        profiles=["premium"],
+        workloads=["insert"],
+        repetitions=1,
+        frames=False,
+        change=lambda record: replace(record, gate=Gate("premium", 1.0, (check,))),
+    )
+    text = _written(campaign, tmp_path)
+    assert "premium: passed, but with a tolerance so wide that it proves little" in text
+    assert "| ±5,000\u00a0% | ok |" in text
+
+
+def test_no_gate_is_said_aloud(tmp_path: Path) -> None:
+    campaign = build_campaign(
+        profiles=["premium"],
+        workloads=["insert"],
+        repetitions=1,
+        frames=False,
+        change=lambda record: replace(record, gate=None),
+    )
+    assert "premium: no gate was recorded" in _written(campaign, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("profiles", "workloads", "command"),
+    [
+        (
+            ["ultra", "premium"],
+            ["insert"],
+            "tierbench compare --profiles 'ultra premium' --workloads insert --margin 5 "
+            "--db postgresql --nodes 3 --scale laptop --repeats 2 --seed 42",
+        ),
+        (
+            ["premium"],
+            ["insert"],
+            "tierbench run --profile premium --workload insert "
+            "--db postgresql --nodes 3 --scale laptop --repeats 2 --seed 42",
+        ),
+    ],
+)
+def test_the_command_plans_the_campaign_again(
+    profiles: list[str], workloads: list[str], command: str, tmp_path: Path
+) -> None:
+    campaign = build_campaign(profiles=profiles, workloads=workloads, repetitions=2, frames=False)
+    assert f"```sh\n{command}\n```" in _written(campaign, tmp_path)
+
+
+def test_terminal_shows_status_answer_and_changes() -> None:
+    shown = _shown(build_campaign(workloads=["point-select"], noise_pct=0.1, frames=False))
+    assert shown.startswith("CONCLUSIVE")
+    assert "Emulated disks" in shown
+    rows = [line.split() for line in shown.splitlines()]
+    assert ["n", "=", "3"] in [row[:3] for row in rows]
+    assert any(row[:1] == ["premium-v2"] and row.count("better") == 3 for row in rows)
+
+
+def test_terminal_fits_eighty_columns() -> None:
+    shown = _shown(build_campaign(workloads=["point-select", "tpcc"], noise_pct=20.0, frames=False))
+    assert max(len(line.rstrip()) for line in shown.splitlines()) <= 80
+    assert "…" not in shown
+
+
+def test_gate_table_for_the_terminal() -> None:
+    gate = Gate(
+        "ultra",
+        1.0,
+        (
+            GateCheck("read IOPS", "1/s", 10_000.0, 9_900.0, 5.0, "ok"),
+            GateCheck("write latency", "s", None, 0.0011, None, "not declared"),
+        ),
+    )
+    console = Console(width=100, no_color=True)
+    with console.capture() as captured:
+        console.print(report.gate_table(gate))
+    lines = [" ".join(line.split()) for line in captured.get().splitlines()]
+    assert lines == [
+        "Limit Declared Measured Off by Allowed Verdict",
+        "ultra: passed",
+        "read IOPS 10,000 9,900 −1.0 % ±5 % ok",
+        "write latency none declared 1.10 ms not declared",
+    ]
+
+
+def test_a_stand_in_is_said_before_everything_else() -> None:
+    def played(record: Record) -> Record:
+        return replace(record, facts={**record.facts, "database": {"stand_in": True}})
+
+    document = _document(build_campaign(workloads=["tpcc"], frames=False, change=played))
+    assert document.stamps[0].label == "Stand-in, not a real cluster"
+    assert "nothing about any database" in document.stamps[0].text

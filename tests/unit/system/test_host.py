@@ -1,0 +1,188 @@
+"""This machine: the lock that keeps two campaigns apart, whose process is whose, and signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cli import campaign
+from orchestrator.errors import UnavailableError
+from orchestrator.system import host
+from tests.fakes import Log, fake_world
+
+OTHER = 65_534  # nobody
+
+
+# ------------------------------------------------------------------ the lock
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    precious, lock = tmp_path / "precious", tmp_path / "tierbench.lock"
+    precious.write_text("1")
+    lock.symlink_to(precious)
+    with pytest.raises(UnavailableError, match="cannot be opened") as refused:
+        host.only_one(lock).__enter__()
+    assert precious.read_text() == "1"
+    assert str(lock) in refused.value.advice
+
+
+def test_a_link_to_nothing_makes_nothing(tmp_path: Path) -> None:
+    lock = tmp_path / "tierbench.lock"
+    lock.symlink_to(tmp_path / "nothing")
+    with pytest.raises(UnavailableError):
+        host.only_one(lock).__enter__()
+    assert not (tmp_path / "nothing").exists()
+
+
+@pytest.mark.parametrize("text", ["a letter\n" * 100, "not a number", "root:x:0:0\n"])
+def test_a_file_that_is_no_lock_keeps_what_it_holds(tmp_path: Path, text: str) -> None:
+    lock = tmp_path / "tierbench.lock"
+    lock.write_text(text)
+    with host.only_one(lock):
+        pass
+    assert lock.read_text() == text
+
+
+def test_a_second_name_of_a_file_is_not_written_to(tmp_path: Path) -> None:
+    precious, lock = tmp_path / "precious", tmp_path / "tierbench.lock"
+    precious.write_text("42")
+    precious.chmod(0o600)
+    os.link(precious, lock)
+    with host.only_one(lock):
+        pass
+    assert precious.read_text() == "42"
+    assert precious.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_folder_of_that_name_is_told(tmp_path: Path) -> None:
+    (tmp_path / "lock").mkdir()
+    with pytest.raises(UnavailableError, match="cannot be opened"):
+        host.only_one(tmp_path / "lock").__enter__()
+
+
+def as_nobody(lock: Path) -> subprocess.CompletedProcess[str]:
+    """Takes the lock as another user."""
+    program = (
+        "import fcntl, os; from pathlib import Path; from orchestrator.system import host;"
+        f"os.setgroups([]); os.setgid({OTHER}); os.setuid({OTHER})\n"
+        f"with host.only_one(Path({str(lock)!r})): print('taken')"
+    )
+    argv = [sys.executable, "-c", program]
+    return subprocess.run(argv, capture_output=True, text=True, check=False)
+
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """As /tmp is, and in it: anybody may write, nobody may remove another's."""
+    with tempfile.TemporaryDirectory() as made:
+        Path(made).chmod(0o1777)
+        yield Path(made)
+
+
+@needs_root
+def test_users_take_turns_with_one_lock(open_folder: Path) -> None:
+    lock = open_folder / "tierbench.lock"
+    with host.only_one(lock):
+        refused = as_nobody(lock)
+        assert f"another campaign is running here (process {os.getpid()})" in refused.stderr
+    taken = as_nobody(lock)
+    assert taken.stdout == "taken\n", taken.stderr
+    with host.only_one(lock):
+        assert lock.read_text() == str(os.getpid())
+
+
+@needs_root
+@pytest.mark.parametrize("mode", [0o644, 0o600])
+def test_a_lock_that_may_not_be_written_is_used_or_told(open_folder: Path, mode: int) -> None:
+    lock = open_folder / "tierbench.lock"
+    lock.write_text("1")
+    lock.chmod(mode)
+    done = as_nobody(lock)
+    if mode == 0o644:
+        assert done.stdout == "taken\n", done.stderr
+    else:
+        assert "UnavailableError" in done.stderr and "Permission denied" in done.stderr
+
+
+def test_all_users_agree_on_the_place() -> None:
+    assert host.lock_folder().stat().st_mode & 0o002
+
+
+# ------------------------------------------------------------------ processes
+
+
+def test_a_process_is_known_while_it_runs() -> None:
+    argv = [
+        sys.executable,
+        "-c",
+        "from orchestrator.system import host; print(host.process_mark(), flush=True); input()",
+    ]
+    with subprocess.Popen(argv, stdin=-1, stdout=-1, text=True) as other:
+        assert other.stdout is not None
+        mark = other.stdout.readline().strip()
+        assert host.process_lives(mark) is True
+        other.kill()
+        assert wait_dead(mark), "also before anybody waits for it"
+    assert host.process_lives(mark) is False
+
+
+def wait_dead(mark: str) -> bool:
+    return any(host.process_lives(mark) is False for _ in range(100_000))
+
+
+def test_processes_elsewhere_cannot_be_told() -> None:
+    boot, space, number, started = host.process_mark().split()
+    assert host.process_lives(f"{boot} pid:[7] {number} {started}") is None
+    assert host.process_lives(f"0-0 {space} {number} {started}") is None
+    assert host.process_lives("") is None
+    assert host.process_lives(f"{boot} {space} {number} 1") is False
+
+
+def test_a_process_that_is_hidden_is_not_taken_for_dead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `hidepid` /proc shows nobody the processes of others."""
+    (tmp_path / "proc/sys/kernel/random").mkdir(parents=True)
+    (tmp_path / "proc/sys/kernel/random/boot_id").write_text("boot\n")
+    (tmp_path / "proc/self/ns").mkdir(parents=True)
+    (tmp_path / "proc/self/ns/pid").symlink_to("pid:[1]")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    assert host.process_lives("boot pid:[1] 4194305 1", tmp_path) is False
+    monkeypatch.setattr(os, "kill", refuse)
+    assert host.process_lives("boot pid:[1] 4194305 1", tmp_path) is None
+
+
+# ------------------------------------------------------------------ signals
+
+
+@pytest.mark.parametrize("sent", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path, sent: signal.Signals) -> None:
+    """`nohup` starts programs so."""
+    before = signal.signal(sent, signal.SIG_IGN)
+    try:
+        with campaign._sweeping(fake_world(Log(), tmp_path)):
+            os.kill(os.getpid(), sent)
+        assert signal.getsignal(sent) is signal.SIG_IGN
+    finally:
+        signal.signal(sent, before)
+
+
+def test_a_signal_that_is_heard_interrupts(tmp_path: Path) -> None:
+    log = Log()
+    with pytest.raises(KeyboardInterrupt), campaign._sweeping(fake_world(log, tmp_path)):
+        os.kill(os.getpid(), signal.SIGHUP)
+    assert log.words == ["sweep"]
+    assert signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN

@@ -1,0 +1,125 @@
+"""Results on disk: three phases, read back as they were written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from orchestrator.analysis.verdicts import judge
+from orchestrator.errors import UsageError
+from orchestrator.metrics import measured
+from orchestrator.model import Doubt, Gate, GateCheck, Phase, Record
+from orchestrator.system import store
+from tests.plans import a_plan
+
+NOW_S = 1_795_226_530.123
+
+
+def a_record() -> Record:
+    plan = a_plan()
+    check = GateCheck("IOPS", "1/s", 100.0, 99.0, 5.0, "ok")
+    return Record(
+        schema_version=1,
+        run=plan.runs[0],
+        profile=plan.profiles[0],
+        workload=plan.workloads[0],
+        outcome="done",
+        failure=None,
+        phases=(Phase("measure", NOW_S, NOW_S + 4),),
+        nodes=(),
+        measurements=(measured("throughput_per_s", 10.0),),
+        gate=Gate("premium", NOW_S, (check,), {"device": "/dev/loop1"}),
+        facts={"database": {"data_bytes": 5}},
+        doubts=(Doubt("short window", "4 s were measured", "measure for longer", 1),),
+    )
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    plan, record = a_plan(), a_record()
+    folder = store.create(tmp_path, plan, {"host": "h"}, NOW_S)
+    intervals = pd.DataFrame({"time_s": [NOW_S], "phase": ["measure"], "throughput_per_s": [10]})
+    samples = pd.DataFrame({"time_s": [NOW_S], "node": ["node-1"], "value": [1.5]})
+    store.save_run(store.run_folder(folder, plan.runs[0]), record, intervals, None, samples)
+    campaign = store.load(tmp_path / "latest")
+    assert (campaign.plan, campaign.fingerprint) == (plan, {"host": "h"})
+    (run,) = campaign.runs
+    assert run.record == record
+    assert run.samples["value"].tolist() == [1.5]
+
+
+def test_the_time_of_an_interval_keeps_its_milliseconds(tmp_path: Path) -> None:
+    """A Unix time has ten digits before the point: nine significant digits lose the second."""
+    plan = a_plan()
+    folder = store.create(tmp_path, plan, {}, NOW_S)
+    intervals = pd.DataFrame({"time_s": [NOW_S, NOW_S + 1]})
+    store.save_run(store.run_folder(folder, plan.runs[0]), a_record(), intervals, None, None)
+    (run,) = store.load(folder).runs
+    assert run.intervals["time_s"].tolist() == [NOW_S, NOW_S + 1]
+
+
+def test_latest_points_at_the_newest_and_names_never_clash(tmp_path: Path) -> None:
+    first = store.create(tmp_path, a_plan(), {}, NOW_S)
+    second = store.create(tmp_path, a_plan(), {}, NOW_S)
+    assert first.name == "20261121T020210Z-test"
+    assert second.name == "20261121T020210Z-test-2"
+    assert (tmp_path / "latest").resolve() == second
+
+
+def test_a_folder_made_in_the_same_moment_is_not_shared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a network file system `exists` may be a moment behind."""
+    first = store.create(tmp_path, a_plan(), {}, NOW_S)
+    monkeypatch.setattr(Path, "exists", lambda _: False)
+    second = store.create(tmp_path, a_plan(), {}, NOW_S)
+    assert second != first and (second / "plan.json").is_file()
+
+
+def test_a_file_system_without_links_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "symlink_to", refuse)
+    store.create(tmp_path, a_plan(), {}, NOW_S)
+    second = store.create(tmp_path, a_plan(), {}, NOW_S + 1)
+    assert store.newest(tmp_path) == second
+    store.run_folder(second, a_plan().runs[0])
+    assert store.unfinished_run(tmp_path, "latest").parent.parent == second
+
+
+def test_the_newest_of_none(tmp_path: Path) -> None:
+    assert store.newest(tmp_path) is None
+
+
+def test_what_a_disk_refused_is_no_change_of_limits(tmp_path: Path) -> None:
+    run = store.run_folder(tmp_path, a_plan().runs[0])
+    for change in ({"set": 1, "disk": "a"}, {"set": 1, "disk": "b"}, {"refused": 0, "disk": "b"}):
+        store.keep_limit_change(run, change)
+    store.keep_limit_change(run, {"undone": 0, "disk": "a"})
+    assert [next(iter(one)) for one in store.limit_changes(run)] == ["set", "undone"]
+
+
+def test_a_run_without_a_record_is_not_there(tmp_path: Path) -> None:
+    """The record is written last: a run cut short before it must not half count."""
+    plan = a_plan()
+    folder = store.create(tmp_path, plan, {}, NOW_S)
+    store.run_folder(folder, plan.runs[0])
+    campaign = store.load(folder)
+    assert campaign.runs == ()
+    assert judge(campaign).missing
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [("plan.json", "{}", "does not have the form"), ("other.txt", "", "not a results folder")],
+)
+def test_a_folder_of_another_form_is_refused(
+    tmp_path: Path, name: str, content: str, said: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(UsageError, match=said):
+        store.load(tmp_path)

@@ -1,0 +1,50 @@
+"""Goal: a campaign folder written by version 1 of the format is read and judged as it was then.
+
+Method: the folder was written by the program before notes, gate checks and facts were typed; its
+verdict.json is what that program concluded.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter
+
+from orchestrator import report
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.verdicts import judge
+from orchestrator.model import Verdict
+from orchestrator.system import store
+from tests import ROOT
+
+FOLDER = ROOT / "tests" / "fixtures" / "campaign-version-1"
+
+
+@pytest.fixture(scope="module")
+def campaign() -> Results:
+    return store.load(FOLDER)
+
+
+def test_it_is_judged_as_it_was_then(campaign: Results) -> None:
+    then = TypeAdapter(Verdict).validate_json((FOLDER / "verdict.json").read_bytes())
+    now = judge(campaign)
+    assert now.cells == then.cells
+    assert now.deltas == then.deltas
+    assert [(one.node, one.verdict) for one in now.bottlenecks] == [
+        (one.node, one.verdict) for one in then.bottlenecks
+    ]
+    for found, stored in zip(now.bottlenecks, then.bottlenecks, strict=True):
+        assert found.evidence == pytest.approx(stored.evidence)
+        assert "idle_disk_latency_s" in found.evidence  # known by the gate alone, by its titles
+    assert [(one.kind, one.run) for one in now.doubts] == [
+        (one.kind, one.run) for one in then.doubts
+    ]
+
+
+def test_its_report_is_written(campaign: Results, tmp_path: Path) -> None:
+    folder = shutil.copytree(FOLDER, tmp_path / FOLDER.name)
+    text = report.write(campaign, judge(campaign), folder).markdown.read_text()
+    assert "Stand-in, not a real cluster" in text
+    assert "**Another database" in text

@@ -1,0 +1,380 @@
+"""The documents say what the program does: examples run, and every name is explained.
+
+Method: blocks and names are read out of the documents and compared with the program's own options,
+keys, words and folders.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import typer
+from pydantic import BaseModel
+
+from orchestrator import facts, model, parts, powers
+from orchestrator.analysis.results import Results
+from orchestrator.cli.main import app
+from orchestrator.databases.existing.declaration import Existing
+from orchestrator.errors import UsageError
+from orchestrator.parts import Parts
+from orchestrator.planning import profiles, project_files, schema
+from orchestrator.powers import World
+from orchestrator.run import experiment
+from orchestrator.system import store
+from orchestrator.tier_catalog.choosing import Reference
+from tests import ROOT
+from tests.documented import examples
+from tests.fakes import Log, fake_parts, fake_world
+from tests.plans import a_plan
+
+PACKAGE = ROOT / "orchestrator"
+DOCUMENTS = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]
+MAX_COLUMNS, MAX_README_LINES = 100, 110
+
+
+def text_of(*names: str) -> str:
+    return "\n".join((ROOT / "docs" / name).read_text() for name in names)
+
+
+def table_rows(text: str) -> Iterator[list[str]]:
+    """The cells of every table row, without heads and rules."""
+    for line in text.splitlines():
+        if line.startswith("| ") and not line.startswith("| ---"):
+            yield [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+# ------------------------------------------------------------------ form
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: file.name)
+def test_prose_fits_in_100_columns(document: Path) -> None:
+    """Tables may be wider: a row is one line."""
+    wide = [
+        f"{document.name}:{number} has {len(line)}"
+        for number, line in enumerate(document.read_text().splitlines(), start=1)
+        if len(line) > MAX_COLUMNS and not line.startswith("|")
+    ]
+    assert wide == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: file.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    """Files that exist, and headings of them."""
+    for target in re.findall(r"\]\(([^)\s]+)\)", document.read_text()):
+        path, _, heading = target.partition("#")
+        if "://" in target:
+            continue
+        file = (document.parent / path) if path else document
+        assert file.exists(), f"{document.name}: {target}"
+        if heading:
+            titles = re.findall(r"^#+ (.*)$", file.read_text(), re.MULTILINE)
+            slugs = [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles]
+            assert heading in slugs, f"{document.name}: {target}"
+
+
+def test_the_readme_begins_with_the_two_commands() -> None:
+    text = (ROOT / "README.md").read_text()
+    first = re.search(r"^```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert first and re.findall(r"^make (\S+)", first[1], re.MULTILINE) == ["demo", "test"]
+    assert "![" in text[: text.index("## ")], "the picture of a report is on the first screen"
+    assert len(text.splitlines()) <= MAX_README_LINES
+
+
+# ------------------------------------------------------------------ the map
+
+
+def test_the_map_names_every_folder_and_no_other() -> None:
+    text = text_of("ARCHITECTURE.md")
+    named = {row[1].strip("`/") for row in table_rows(text) if row[1].startswith("`")}
+    folders = {file.parent.name for file in PACKAGE.glob("*/__init__.py")}
+    assert named == folders
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: file.name)
+def test_no_module_is_named_that_is_not_there(document: Path) -> None:
+    text = document.read_text()
+    paths = re.findall(r"`((?:orchestrator|tests|workloads|profiles|docker)/[\w./-]+)`", text)
+    examples_of_adding = {"workloads/update.yaml", "workloads/sysbench/update.lua"}
+    missing = [path for path in paths if not (ROOT / path).exists()]
+    assert set(missing) <= examples_of_adding
+    tops = set(re.findall(r"`(\w+\.py)`", text))
+    assert all(list(PACKAGE.rglob(name)) for name in tops if name != "adapter.py")
+
+
+# ------------------------------------------------------------------ names
+
+
+def commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{before}{name} ")
+        else:
+            yield before + name, command
+
+
+def test_every_command_and_option_is_documented_and_no_other() -> None:
+    section = text_of("OPTIONS.md").split("## Variables")[0]
+    rows = {row[0].strip("`"): row for row in table_rows(section)}
+    documented = {re.sub(r" [\[A-Z].*", "", name) for name in rows}
+    options: set[str] = set()
+    for name, command in commands(typer.main.get_command(app)):
+        assert name in documented, f"{name} has no row in docs/OPTIONS.md"
+        row = next(row for key, row in rows.items() if re.sub(r" [\[A-Z].*", "", key) == name)
+        common = "common ones" in row[2]
+        own = {opt for each in command.params for opt in each.opts if opt.startswith("--")}
+        named = set(re.findall(r"--[a-z-]+", row[2]))
+        assert named <= own, f"{name} has no {named - own}"
+        assert common or own <= named, f"{name}: {own - named} is not in its row"
+        options |= own
+    assert options <= set(re.findall(r"--[a-z-]+", section))
+    assert set(re.findall(r"`(--[a-z-]+)`", section)) <= options
+
+
+def test_every_variable_of_the_makefile_is_documented_and_no_other() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    settable = set(re.findall(r"^([A-Z_]+) *\?=", makefile, re.MULTILINE))
+    settable |= set(re.findall(r"\$\(if \$\(([A-Z]+)\)", makefile))
+    settable |= set(re.findall(r'"\$\(([A-Z]+)\)"', makefile))
+    section = text_of("OPTIONS.md").split("## Variables of make")[1].split("\n## ")[0]
+    named = {name for row in table_rows(section) for name in re.findall(r"`([A-Z_]+)`", row[0])}
+    assert named == settable
+
+
+YAML_KEYS: dict[str, type[BaseModel]] = {
+    "ProfileYaml": schema.ProfileYaml,
+    "TierYaml": schema.TierYaml,
+    "BurstYaml": schema.BurstYaml,
+    "PriceYaml": schema.PriceYaml,
+    "ClusterYaml": schema.ClusterYaml,
+    "NodeYaml": schema.NodeYaml,
+    "WorkloadYaml": schema.WorkloadYaml,
+    "ScaleYaml": schema.ScaleYaml,
+}
+
+
+@pytest.mark.parametrize("name", YAML_KEYS)
+def test_every_key_of_a_profile_and_a_workload_is_documented(name: str) -> None:
+    text = text_of("OPTIONS.md").split("## Keys of a profile")[1]
+    named = set(re.findall(r"`([a-z_]+)`", text))
+    assert set(YAML_KEYS[name].model_fields) <= named
+
+
+def test_every_key_of_a_catalog_reference_and_of_an_existing_cluster_is_documented() -> None:
+    keys = {field.alias or name for name, field in Reference.model_fields.items()}
+    assert keys <= set(re.findall(r"`([a-z_]+)`", text_of("CATALOG.md", "OPTIONS.md")))
+    of_clusters = text_of("OPTIONS.md").split("| key of `existing` |")[1].split("\n## ")[0]
+    assert set(Existing.__dataclass_fields__) == {
+        name for row in table_rows(of_clusters) for name in re.findall(r"`([a-z_]+)`", row[0])
+    }
+
+
+# ------------------------------------------------------------------ words
+
+
+def doubt_kinds() -> set[str]:
+    """The kind of every doubt that the package makes, read from its source."""
+    kinds: set[str] = set()
+    for file in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                place = {"Doubt": 0, "_doubt": 1}.get(node.func.id)
+                if place is not None and len(node.args) > place:
+                    kind = node.args[place]
+                    if isinstance(kind, ast.Constant):
+                        kinds.add(str(kind.value))
+    return kinds
+
+
+def causes() -> set[str]:
+    """Every cause of a bottleneck that the package names, read from its source."""
+    form = re.compile(r"[a-z]+_(cap|bound)|burst_exhausted|unattributed")
+    words: set[str] = set()
+    for file in (PACKAGE / "analysis").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Constant) and form.fullmatch(str(node.value)):
+                words.add(str(node.value))
+    assert len(words) >= 10, "the causes are named in another place now: read them there"
+    return words
+
+
+def test_every_word_of_a_result_is_documented() -> None:
+    text = " ".join(text_of("GLOSSARY.md", "METHOD.md", "RESULTS.md").split())
+    kinds = doubt_kinds()
+    assert len(kinds) > 25, "the doubts are made in another way now: read them there"
+    words = kinds | causes()
+    for literal in (
+        model.Enforcement,
+        model.Outcome,
+        model.PhaseName,
+        model.VerdictWord,
+        facts.GateWord,
+    ):
+        words |= set(get_args(literal))
+    assert sorted(word for word in words if f"`{word}`" not in text) == []
+
+
+def test_the_glossary_explains_each_term_once() -> None:
+    text = text_of("GLOSSARY.md")
+    terms = [row[0] for row in table_rows(text)]
+    heads = {"term", "cause", "kind of doubt", "instead of"}
+    assert [term for term in terms if terms.count(term) > 1 and term not in heads] == []
+    assert all(row[1] for row in table_rows(text))
+
+
+def test_words_that_the_glossary_bans_are_no_names() -> None:
+    banned = text_of("GLOSSARY.md").split("## Words not used")[1]
+    wrong = []
+    for word in [row[0] for row in table_rows(banned)][1:]:
+        module_only = word.endswith(" (module)")
+        for each in word.removesuffix(" (module)").split(", "):
+            wrong += [
+                f"{where}: {name}" for where, name in names(module_only) if each in parts_of(name)
+            ]
+    assert wrong == []
+
+
+def parts_of(name: str) -> list[str]:
+    return re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower().split("_")
+
+
+def names(modules_only: bool) -> Iterator[tuple[str, str]]:
+    """(file, name) of every module and folder, and of every class and function unless not asked."""
+    for file in PACKAGE.rglob("*.py"):
+        where = file.relative_to(PACKAGE).as_posix()
+        yield where, file.parent.name if file.stem == "__init__" else file.stem
+        for node in [] if modules_only else ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                yield where, node.name
+
+
+# ------------------------------------------------------------------ examples of ADDING.md
+
+
+def member(heading: str) -> Any:
+    """The class that the example under `heading` defines, made from the example's own text."""
+    (source,) = examples("ADDING.md", heading, "python")
+    given: dict[str, Any] = {}
+    for module in (facts, model, parts, powers):
+        given |= vars(module)
+    exec(PREAMBLE, given)
+    before = set(given)
+    exec(compile(source, f"docs/ADDING.md: {heading}", "exec", dont_inherit=True), given)
+    (name,) = set(given) - before
+    return given[name]
+
+
+PREAMBLE = """
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+import pandas as pd
+from orchestrator.analysis import transactions
+from orchestrator.errors import UsageError
+"""
+
+
+def methods_of(protocol: type) -> set[str]:
+    return {name for name in vars(protocol) if not name.startswith("_")}
+
+
+def carry_out(folder: Path, made: Parts, world: World, **of_cluster: Any) -> Results:
+    """Carries out a plan of one run with these parts. `of_cluster`: what differs in the cluster,
+    and the tier's `enforcement`."""
+    plan = a_plan()
+    (profile,) = plan.profiles
+    enforcement = of_cluster.pop("enforcement", profile.tier.enforcement)
+    profile = replace(
+        profile,
+        tier=replace(profile.tier, enforcement=enforcement),
+        cluster=replace(profile.cluster, **of_cluster),
+    )
+    *_, generator = made.load_generators
+    workload = replace(plan.workloads[0], generator=generator)
+    plan = replace(plan, profiles=(profile,), workloads=(workload,))
+    return store.load(experiment.execute(plan, made, world, folder / "results", {}))
+
+
+def done(campaign: Results) -> model.Record:
+    record = campaign.runs[0].record
+    assert (record.outcome, record.failure) == ("done", None)
+    return record
+
+
+def test_the_documented_tier_is_a_profile() -> None:
+    (text,) = examples("ADDING.md", "A disk tier")
+    cluster = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
+    rows = project_files.catalog(ROOT)
+    profile = profiles.read_profile("x", text, {"azure-d8s-v5": cluster}, "laptop", rows)
+    assert (profile.tier.iops, profile.tier.bytes_per_s) == (4000, 200_000_000)
+    assert profile.tier.read_latency_s == pytest.approx(0.0004)
+    assert profile.tier.enforcement == "emulated"
+
+
+def test_the_documented_workload_is_read_at_its_scales() -> None:
+    (text,) = examples("ADDING.md", "A workload")
+    workload = profiles.read_workload("update", text, "laptop")
+    assert (workload.generator, workload.script) == ("sysbench", "sysbench/update.lua")
+    assert workload.dataset.parameters == {"tables": 4, "table_size": 2_000_000}
+    (script,) = examples("ADDING.md", "A workload", "lua")
+    shipped = (ROOT / "workloads/sysbench/point_select.lua").read_text()
+    preamble = shipped[shipped.index("local here") : shipped.index("local function")]
+    assert preamble in script, "the example finds its libraries as the shipped scripts do"
+
+
+def test_the_documented_collector_is_sampled(tmp_path: Path) -> None:
+    log = Log()
+    made = replace(fake_parts(log), collectors=(member("A collector")(),))
+    campaign = carry_out(tmp_path, made, fake_world(log, tmp_path / "cache"))
+    done(campaign)
+    samples = campaign.runs[0].samples
+    assert set(samples["metric"]) == {"up"}
+    assert {"node-1", "client"} <= set(samples["node"])
+
+
+def test_the_documented_tier_mechanism_carries_a_campaign(tmp_path: Path) -> None:
+    log, tier = Log(), member("A tier mechanism")()
+    assert methods_of(parts.TierMechanism) <= set(dir(tier))
+    steady = {"steady": member("A load generator")()}
+    made = replace(fake_parts(log), tiers={"none": tier}, load_generators=steady)
+    world = fake_world(log, tmp_path / "cache")
+    record = done(carry_out(tmp_path, made, world, enforcement="none"))
+    assert record.facts["tier"]["mechanism"] == "names"
+    bursting = model.Tier("x", "x", "none", 1, 1, burst=model.Burst(1, 1, 1.0, 0.0))
+    with pytest.raises(UsageError):
+        tier.check(bursting, world)
+
+
+def test_the_documented_database_carries_a_campaign(tmp_path: Path) -> None:
+    log, database = Log(), member("A database")()
+    assert methods_of(parts.Database) <= set(dir(database))
+    steady = {"steady": member("A load generator")()}
+    made = replace(fake_parts(log), databases={"patient": database}, load_generators=steady)
+    world = fake_world(log, tmp_path / "cache")
+    record = done(carry_out(tmp_path, made, world, database="patient"))
+    assert record.facts["database"]["version"] == "1"
+
+
+def test_the_documented_load_generator_is_measured(tmp_path: Path) -> None:
+    log, generator = Log(), member("A load generator")()
+    assert methods_of(parts.LoadGenerator) <= set(dir(generator))
+    made = replace(fake_parts(log), load_generators={"steady": generator})
+    record = done(carry_out(tmp_path, made, fake_world(log, tmp_path / "cache")))
+    figures = {(one.metric, one.scope): one.value for one in record.measurements}
+    assert figures["throughput_per_s", "all"] == pytest.approx(1.0)
+    assert figures["latency_avg_s", "all"] == pytest.approx(0.001)
+
+
+def test_the_documented_platform_carries_a_campaign(tmp_path: Path) -> None:
+    log = Log()
+    world = fake_world(log, tmp_path / "cache")
+    platform = member("A platform")(world.platform)
+    done(carry_out(tmp_path, fake_parts(log), replace(world, platform=platform)))
+    assert {"sweep", "network"} <= set(platform.calls)
+    assert methods_of(powers.Platform) >= {"running", "network"}

@@ -1,0 +1,257 @@
+"""The truth gate on an honest disk of every row: the law of docker/disk/tierdisk/ in place of fio.
+
+A disk is honest where a request starts when the caps let it and is answered a latency later. Each
+row must pass, with every check explained; and the same disk a little slower must not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator import tier_catalog
+from orchestrator.model import Burst, Gate, GateCheck, Tier, Volume
+from orchestrator.planning import project_files
+from orchestrator.tiers.common import truth_gate
+from orchestrator.units import parse_bytes
+from tests import ROOT
+from tests.fakes import Log, fake_world
+
+FASTER = "faster than declared (cache or burst)"
+
+
+@dataclass(frozen=True)
+class HonestDisk:
+    """fio on a disk of `tier`: only the figures that its limits make."""
+
+    tier: Tier
+    verifies: bool = True
+
+    def run(self, job: str, settings: Mapping[str, str]) -> list[dict[str, Any]]:
+        depth = int(settings.get("IODEPTH", "16"))
+        if job == "iops":
+            ways = {"read": 1.0, "write": 0.0, "mixed": 0.5}
+            return [self._at(f"iops-{way}", 4096, depth, share) for way, share in ways.items()]
+        if job == "bytes":
+            ways = {"read": 1.0, "write": 0.0}
+            return [self._at(f"bytes-{way}", 262_144, depth, share) for way, share in ways.items()]
+        if job == "depth":
+            return [self._at("depth", parse_bytes(f"{settings['BS'].upper()}iB"), depth, 1.0)]
+        if job == "latency":
+            return [self._alone(int(settings.get("PAUSE_US", "0")) * 1e-6)]
+        return [{"jobname": job, "sync": {"lat_ns": {"mean": 1e6}}}]
+
+    def verified(self, settings: Mapping[str, str]) -> bool:
+        return self.verifies
+
+    def _cap(self, block_bytes: int) -> float:
+        per_io = -(-block_bytes // self.tier.io_unit_bytes)
+        iops, rate = self.tier.iops or float("inf"), self.tier.bytes_per_s or float("inf")
+        return min(iops / per_io, rate / block_bytes)
+
+    def _at(self, name: str, block_bytes: int, depth: int, share: float) -> dict[str, Any]:
+        read_s, write_s = self.tier.read_latency_s or 1e-5, self.tier.write_latency_s or 1e-5
+        mean_s = share * read_s + (1 - share) * write_s
+        rate = min(self._cap(block_bytes), depth / mean_s)
+        ways = {"read": {"bw_bytes": rate * block_bytes}, "write": {"bw_bytes": 0.0}}
+        return {"jobname": name, **ways}
+
+    def _alone(self, pause_s: float) -> dict[str, Any]:
+        """One after the other: what is asked for too soon waits for the cap."""
+        between_s = 1 / self._cap(4096)
+        times = {}
+        for way, latency_s in (
+            ("read", self.tier.read_latency_s or 1e-5),
+            ("write", self.tier.write_latency_s or 1e-5),
+        ):
+            took_s = max(latency_s, between_s - pause_s)
+            times[way] = {"lat_ns": {"percentile": {"50.000000": took_s * 1e9}}}
+        return {"jobname": "latency", **times}
+
+
+def taken(
+    declared: Tier, disk: Tier, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **more: Any
+) -> Gate:
+    """The gate that `declared` gets on a disk that is `disk`."""
+
+    @contextmanager
+    def fio_on(volume: Volume, world: Any) -> Iterator[HonestDisk]:
+        yield HonestDisk(disk)
+
+    monkeypatch.setattr(truth_gate, "fio_on", fio_on)
+    world = fake_world(Log(), tmp_path)
+    return truth_gate.take(declared, Volume("v", "", False), {}, world, **more)
+
+
+def bad(found: Gate) -> list[GateCheck]:
+    words = ("ok", "not declared", "not reachable", "assumed, not judged")
+    return [check for check in found.checks if check.verdict not in words]
+
+
+def of(found: Gate, start: str) -> GateCheck:
+    (check,) = [one for one in found.checks if one.limit.startswith(start)]
+    return check
+
+
+def rows() -> list[Tier]:
+    """Every fixed size of the catalogue that can be emulated, and each other type at some sizes."""
+    catalog = project_files.catalog(ROOT)
+    found = []
+    for full, kind in catalog.types.items():
+        if not kind.emulate:
+            continue
+        asked: list[Any] = [f"{full.split('/')[0]}/{size}" for size in kind.sizes or {}]
+        if not kind.sizes:
+            asked = [{"type": full, "size": size} for size in ("10GiB", "200GiB", "4TiB")]
+        for one in asked:
+            try:
+                tier = tier_catalog.choose(catalog, one, str(one)).tier
+            except Exception:  # a size that this type does not come in
+                continue
+            if tier.iops and tier.iops < 20_000:
+                found.append(tier)
+    return found
+
+
+ROWS = rows()
+ODD = [
+    Tier("few bytes", "", "emulated", 20_000, 6_000_000, 0.002, 0.002),
+    Tier("far away", "", "emulated", 20_000, 900_000_000, 0.025, 0.025),
+    Tier("slow and far", "", "emulated", 10, 1_000_000, 0.05, 0.05),
+    Tier("unlike ways", "", "emulated", 1100, 125_000_000, 0.03, 0.0005),
+    Tier("no latency", "", "emulated", 500, 60_000_000),
+]
+
+
+def test_the_rows_are_those_of_the_catalogue() -> None:
+    named = {tier.name for tier in ROWS}
+    assert {"azure/P4", "azure/P6", "azure/P80", "azure/S4"} - {"azure/P80"} <= named
+    assert len(ROWS) > 40, named
+
+
+@pytest.mark.parametrize("tier", [*ROWS, *ODD], ids=lambda tier: str(tier.name))
+@pytest.mark.parametrize("thorough", [False, True], ids=["quick", "thorough"])
+def test_an_honest_disk_of_the_row_passes(
+    tier: Tier, thorough: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    base = replace(tier, burst=None)
+    found = taken(tier, base, monkeypatch, tmp_path, thorough=thorough)
+    assert found.passed, [check for check in found.checks if not check.passed]
+    assert bad(found) == []
+
+
+@pytest.mark.parametrize("tier", [*ROWS, *ODD], ids=lambda tier: str(tier.name))
+def test_a_disk_with_fewer_iops_or_bytes_than_the_row_does_not(
+    tier: Tier, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert tier.iops and tier.bytes_per_s
+    slower = replace(
+        tier, iops=int(0.8 * tier.iops), bytes_per_s=int(0.8 * tier.bytes_per_s), burst=None
+    )
+    found = taken(tier, slower, monkeypatch, tmp_path)
+    if tier.name != "far away":  # its IOPS are out of reach, and said to be
+        assert of(found, "IOPS, 4 KiB random read").verdict == "slow"
+    assert of(found, "bandwidth, 256 KiB sequential read").verdict == "slow"
+
+
+def test_a_cap_below_the_latency_is_no_latency(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """120 IOPS are 8.3 ms a request at depth 1; the row's 2 ms are measured below that rate."""
+    catalog = project_files.catalog(ROOT)
+    tier = replace(tier_catalog.choose(catalog, "azure/P4", "p4").tier, burst=None)
+    found = taken(tier, tier, monkeypatch, tmp_path)
+    assert of(found, "median latency at queue depth 1, read").measured == pytest.approx(0.002)
+    late = replace(tier, read_latency_s=0.004)
+    assert (
+        of(
+            taken(tier, late, monkeypatch, tmp_path), "median latency at queue depth 1, read"
+        ).verdict
+        == "slow"
+    )
+
+
+def test_a_limit_that_no_depth_reaches_is_said_to_be_out_of_reach(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tier = ODD[1]
+    check = of(taken(tier, tier, monkeypatch, tmp_path), "IOPS, 4 KiB random read")
+    assert (check.verdict, check.declared, check.measured) == ("not reachable", 20_000, 5_120)
+    assert check.limit.endswith("(128 in flight at 25 ms)")
+    stuck = replace(tier, iops=3_000)
+    check = of(taken(tier, stuck, monkeypatch, tmp_path), "IOPS, 4 KiB random read")
+    assert (check.verdict, check.declared) == ("slow", 5_120)
+
+
+def test_a_small_block_is_held_against_the_bytes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    check = of(taken(ODD[0], ODD[0], monkeypatch, tmp_path), "IOPS, 4 KiB random read")
+    assert check.verdict == "ok" and check.declared == pytest.approx(6e6 / 4096)
+    assert check.limit.endswith("(6 MB/s bind)")
+
+
+# ------------------------------------------------------------------ real disks
+
+
+def mounted(row: str, **more: Any) -> Tier:
+    asked = {"type": row, "enforcement": "mounted", "path": "/mnt/disk", **more}
+    return tier_catalog.choose(project_files.catalog(ROOT), asked, "real").tier
+
+
+def test_a_real_disk_is_not_held_to_a_latency_that_nobody_promises(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tier = mounted("azure/P15", burst="off")
+    assert tier.latency_assumed == ("read", "write")
+    real = replace(tier, read_latency_s=0.0009, write_latency_s=0.0041)
+    found = taken(tier, real, monkeypatch, tmp_path)
+    assert found.passed, found
+    for way, measured in (("read", 0.0009), ("write", 0.0041)):
+        check = of(found, f"median latency at queue depth 1, {way}")
+        assert check.verdict == "assumed, not judged" and check.measured == pytest.approx(measured)
+
+
+def test_a_latency_of_the_profiles_own_is_judged(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tier = mounted("azure/P15", burst="off", read_latency="2ms")
+    assert tier.latency_assumed == ("write",)
+    real = replace(tier, read_latency_s=0.0009)
+    found = taken(tier, real, monkeypatch, tmp_path)
+    assert of(found, "median latency at queue depth 1, read").verdict == FASTER
+
+
+def test_the_emulated_disk_is_held_to_what_we_assume(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    catalog = project_files.catalog(ROOT)
+    tier = tier_catalog.choose(catalog, {"type": "azure/P15", "burst": "off"}, "p15").tier
+    late = replace(tier, read_latency_s=(tier.read_latency_s or 0) * 1.5)
+    assert (
+        of(
+            taken(tier, late, monkeypatch, tmp_path), "median latency at queue depth 1, read"
+        ).verdict
+        == "slow"
+    )
+
+
+def test_a_real_disk_on_credit_is_bursting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    tier = mounted("azure/P15")
+    assert isinstance(tier.burst, Burst)
+    fresh = replace(tier, iops=3_500, bytes_per_s=170_000_000)
+    found = taken(tier, fresh, monkeypatch, tmp_path)
+    assert found.passed
+    assert of(found, "IOPS, 4 KiB random read").verdict == "bursting"
+    cached = replace(tier, iops=30_000, bytes_per_s=900_000_000)
+    assert (
+        of(taken(tier, cached, monkeypatch, tmp_path), "IOPS, 4 KiB random read").verdict == FASTER
+    )
+    emulated = replace(tier, enforcement="emulated")
+    check = of(taken(emulated, fresh, monkeypatch, tmp_path), "IOPS, 4 KiB random read")
+    assert check.verdict == FASTER, "ours has no credit while its gate is taken"

@@ -1,0 +1,318 @@
+"""Kept gates, limits of control groups read back, burst scaled with time, limits changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docker.errors import APIError
+
+from orchestrator.errors import GateError, UnavailableError, UsageError
+from orchestrator.model import DeviceCap, Gate, GateCheck, Note, Run, Tier
+from orchestrator.planning.plan import tier_notes
+from orchestrator.planning.profiles import read_profile
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.docker import devices
+from orchestrator.powers import World
+from orchestrator.run.gates import MAX_AGE_S, Gates, require_passed
+from orchestrator.system import store
+from tests.fakes import FakeClock, FakeTier, Log, fake_world
+from tests.plans import a_plan, a_profile
+
+TIER = a_profile().tier
+
+
+class Kept(FakeTier):
+    """A tier whose gate may be kept."""
+
+    image = "disk:1"
+
+    def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
+        return {"image": self.image}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    (tmp_path / "workloads/fio").mkdir(parents=True)
+    (tmp_path / "workloads/fio/iops.fio").write_text("[iops]\n")
+    return fake_world(Log(), tmp_path, FakeClock())
+
+
+def take(world: World, tier: Tier = TIER, verdict: str = "ok", image: str = "disk:1") -> Gate:
+    """The gate as a new campaign gets it."""
+    mechanism = Kept(Log(), True, verdict)
+    mechanism.image = image
+    return Gates({"emulated": mechanism}, world).of(tier)
+
+
+def test_a_gate_is_used_again(world: World) -> None:
+    assert not take(world).reused
+    world.clock.sleep(3600)
+    again = take(world, replace(TIER, name="same limits", notes="other words"))
+    assert (again.reused, again.taken_s, again.tier) == (True, 1000.0, "same limits")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"iops": 101},
+        {"bytes_per_s": 10_000_001},
+        {"read_latency_s": 0.001},
+        {"io_unit_bytes": 4096},
+    ],
+)
+def test_another_limit_needs_another_gate(world: World, change: dict[str, Any]) -> None:
+    take(world)
+    assert not take(world, replace(TIER, **change)).reused
+
+
+def test_another_image_other_jobs_or_a_week_need_another_gate(world: World) -> None:
+    take(world)
+    assert not take(world, image="disk:2").reused
+    world.clock.sleep(MAX_AGE_S)
+    assert take(world).reused
+    world.clock.sleep(1)
+    assert not take(world).reused
+    (world.root / "workloads/fio/iops.fio").write_text("[iops]\nbs=8k\n")
+    assert not take(world).reused
+
+
+def test_a_gate_that_failed_is_taken_three_times_and_not_kept(world: World) -> None:
+    log = Log()
+    failed = Gates({"emulated": Kept(log, True, "slow")}, world).of(TIER)
+    assert not failed.passed and log.words == ["gate of premium"] * 3
+    assert not take(world).reused
+
+
+def test_a_kept_gate_that_cannot_be_read_is_taken_anew(world: World) -> None:
+    take(world)
+    (file,) = (world.cache / "gates").glob("*.json")
+    file.write_text("{")
+    assert not take(world).reused
+
+
+def test_a_real_disk_is_always_measured(world: World) -> None:
+    for _ in range(2):
+        assert not Gates({"emulated": FakeTier(Log(), False)}, world).of(TIER).reused
+    assert not (world.cache / "gates").exists()
+
+
+def failed_gate(**device: float) -> Gate:
+    check = GateCheck("IOPS, 4 KiB random read", "1/s", 1100, 900, 5.0, "slow")
+    return Gate("premium", 0.0, (check,), device)
+
+
+def test_a_disk_that_is_not_what_it_declares() -> None:
+    with pytest.raises(GateError) as raised:
+        require_passed(failed_gate(host_cpu_pct=40.0))
+    assert raised.value.what == (
+        "the disk of premium is not what the tier declares: "
+        "IOPS, 4 KiB random read slow: measured 900/s, declared 1,100/s"
+    )
+
+
+def test_a_busy_machine_is_named_as_the_likely_cause() -> None:
+    with pytest.raises(GateError) as raised:
+        require_passed(failed_gate(host_cpu_pct=97.0, late_s=0.0004))
+    assert raised.value.what.endswith(
+        "This machine was busy during the check: its CPUs were 97 % busy and the disk's answers "
+        "woke 400 µs late on average"
+    )
+    assert "stop what else runs" in raised.value.advice
+
+
+# ------------------------------------------------------------------ control groups
+
+CAP = DeviceCap("/dev/loop3", 500, 400, None, 10_000_000)
+
+
+def test_limits_as_docker_takes_them() -> None:
+    assert devices.limits([CAP]) == {
+        "device_read_iops": [{"Path": "/dev/loop3", "Rate": 500}],
+        "device_write_iops": [{"Path": "/dev/loop3", "Rate": 400}],
+        "device_write_bps": [{"Path": "/dev/loop3", "Rate": 10_000_000}],
+    }
+    assert devices.limits([]) == {}
+
+
+def kernel(tmp_path: Path, groups: str) -> Path:
+    (tmp_path / "sys/class/block/loop3").mkdir(parents=True)
+    (tmp_path / "sys/class/block/loop3/dev").write_text("7:3\n")
+    (tmp_path / "proc/77").mkdir(parents=True)
+    (tmp_path / "proc/77/cgroup").write_text(groups)
+    return tmp_path
+
+
+def test_read_back_of_version_1(tmp_path: Path) -> None:
+    root = kernel(tmp_path, "7:blkio:/docker/abc\n0::/docker/abc\n")
+    group = root / "sys/fs/cgroup/blkio/docker/abc"
+    group.mkdir(parents=True)
+    for file, text in (
+        ("read_iops", "7:0 9\n7:3 500\n"),
+        ("write_iops", "7:3 400\n"),
+        ("read_bps", ""),
+        ("write_bps", "7:3 10000000\n"),
+    ):
+        (group / f"blkio.throttle.{file}_device").write_text(text)
+    devices.read_back([CAP], 77, "node-1", LocalMachine(root))
+    with pytest.raises(GateError, match="limits read_bytes_per_s of /dev/loop3 to nothing"):
+        devices.read_back([replace(CAP, read_bytes_per_s=5)], 77, "node-1", LocalMachine(root))
+
+
+def test_read_back_of_version_2(tmp_path: Path) -> None:
+    root = kernel(tmp_path, "0::/docker/abc\n")
+    group = root / "sys/fs/cgroup/docker/abc"
+    group.mkdir(parents=True)
+    (group / "io.max").write_text("7:3 rbps=max wbps=10000000 riops=500 wiops=400\n")
+    devices.read_back([CAP], 77, "node-1", LocalMachine(root))
+    (group / "io.max").write_text("7:0 rbps=max wbps=max riops=500 wiops=400\n")
+    with pytest.raises(GateError, match="limits read_iops of /dev/loop3 to nothing, expected 500"):
+        devices.read_back([CAP], 77, "node-1", LocalMachine(root))
+    (group / "io.max").unlink()
+    with pytest.raises(GateError, match="cannot be read back"):
+        devices.read_back([CAP], 77, "node-1", LocalMachine(root))
+
+
+def test_a_capped_device_that_is_gone(tmp_path: Path) -> None:
+    with pytest.raises(UnavailableError, match="/dev/none is not there"):
+        devices.read_back([replace(CAP, device="/dev/none")], 77, "node-1", LocalMachine(tmp_path))
+
+
+# ------------------------------------------------------------------ rights of the disk's container
+
+
+class Made:
+    """A created container as docker-py shows it; `refuses`: what runc says to a capability that
+    the host's bounding set lacks."""
+
+    def __init__(self, host: dict[str, Any], refuses: bool) -> None:
+        self.attrs = {"HostConfig": {"CapAdd": host["cap_add"]}}
+        self.refuses, self.words = refuses, list[str]()
+
+    def start(self) -> None:
+        self.words.append("start")
+        if self.refuses:
+            raise APIError("unable to apply caps: operation not permitted")
+
+    def remove(self, force: bool) -> None:
+        self.words.append("remove")
+
+
+def test_a_wish_that_the_engine_refuses_is_given_up_once_for_all() -> None:
+    rights = devices.Rights()
+    made: list[Made] = []
+
+    def create() -> Made:
+        host: dict[str, Any] = {"binds": []}
+        rights.add_to(host)
+        made.append(Made(host, refuses="SYS_RESOURCE" in host["cap_add"]))
+        return made[-1]
+
+    for _ in range(2):
+        assert rights.started(create(), create) is made[-1]
+    assert [one.words for one in made] == [["start", "remove"], ["start"], ["start"]]
+
+
+def test_a_container_that_cannot_start_for_another_reason_fails() -> None:
+    with pytest.raises(APIError):
+        devices.Rights().started(Made({"cap_add": ["SYS_ADMIN"]}, refuses=True), lambda: None)
+
+
+# ------------------------------------------------------------------ profiles
+
+PROFILE = """\
+question: q
+title: t
+tier: {TIER}
+cluster:
+  nodes: 1
+  replication_factor: 1
+  node: {smoke: {cpus: 1, memory: 1GiB, disk: 1GiB}}
+"""
+BURST = "{iops: 1100, throughput: 125MB/s, burst: {iops: 3500, duration: 30min, start: 50 %}"
+
+
+def profile_tier(text: str) -> Tier:
+    return read_profile("p", PROFILE.replace("{TIER}", text), {}, "smoke").tier
+
+
+def test_a_bucket_is_scaled_down_with_the_run() -> None:
+    tier = profile_tier(BURST + ", burst_time_scale: 60}")
+    assert tier.burst is not None
+    assert (tier.burst.duration_s, tier.burst.start_pct, tier.burst.iops) == (30.0, 50.0, 3500)
+    assert tier.burst_time_scale == 60
+    assert "a full bucket lasts 30 s here" in tier.notes
+    profile = replace(a_profile(), tier=tier)
+    assert tier_notes([profile]) == (
+        Note("burst scaled", "burst times are divided by 60", "premium"),
+    )
+    whole = profile_tier(BURST + "}")
+    assert whole.burst is not None and whole.burst.duration_s == 1800
+    assert tier_notes([replace(profile, tier=whole)]) == ()
+
+
+def test_control_groups_are_stamped_as_approximate() -> None:
+    tier = profile_tier("{enforcement: cgroup, iops: 500}")
+    (note,) = tier_notes([replace(a_profile(), tier=tier)])
+    assert note.kind == "approximate limits"
+    assert str(note).startswith("premium: limits by control group, approximate")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{iops: 1100, throughput: 125MB/s, burst_time_scale: 60}", "no burst whose time"),
+        (BURST + ", burst_time_scale: 0.5}", "burst_time_scale"),
+        ("{iops: -5, throughput: 125MB/s}", "tier.iops"),
+        ("{iops: 500, throughput: -1MB/s}", "tier.throughput"),
+        ("{enforcement: cgroup}", "needs `iops` or `throughput`"),
+        ("{enforcement: mounted}", "needs `path`"),
+        (BURST.replace("50 %", "150 %") + "}", "tier.burst.start"),
+        ("{enforcement: mounted, paths: {node-2: /mnt/b}}", "name the disk of each node: node-1"),
+        ("{enforcement: mounted, path: /a, paths: {node-1: /mnt/b}}", "not both"),
+        ("{iops: 500, throughput: 60MB/s, paths: {node-1: /b}}", "is `enforcement: emulated`"),
+    ],
+)
+def test_impossible_tiers_are_refused_with_their_place(text: str, said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        profile_tier(text)
+    assert any(said in f"{one.where}: {one.what}" for one in refused.value.mistakes), (
+        refused.value.mistakes
+    )
+
+
+def test_each_node_may_have_a_real_disk_of_its_own() -> None:
+    tier = profile_tier("{enforcement: mounted, paths: {node-1: /mnt/a}}")
+    assert (tier.path, tier.paths) == (None, {"node-1": "/mnt/a"})
+
+
+def test_a_real_disk_may_be_the_root_disk_if_told_so() -> None:
+    tier = profile_tier("{enforcement: mounted, path: /mnt/disk, allow_root_disk: true}")
+    assert (tier.path, tier.allow_root_disk) == ("/mnt/disk", True)
+
+
+# ------------------------------------------------------------------ a run that is going on
+
+
+def test_the_run_that_is_going_on(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no run is going on"):
+        store.unfinished_run(tmp_path, "latest")
+    folder = store.create(tmp_path, a_plan(), {}, 0.0)
+    first = store.run_folder(folder, Run(1, "premium", "tpcc", 1))
+    (first / "record.json").write_text("{}")
+    second = store.run_folder(folder, Run(2, "premium", "tpcc", 2))
+    for name in ("latest", "02-premium-tpcc-r2"):
+        assert store.unfinished_run(tmp_path, name).name == second.name
+    with pytest.raises(UsageError, match="01-premium-tpcc-r1 is not going on; 02-premium-tpcc-r2"):
+        store.unfinished_run(tmp_path, "01-premium-tpcc-r1")
+
+
+def test_changes_of_limits_are_kept_in_order(tmp_path: Path) -> None:
+    folder = store.run_folder(tmp_path, Run(1, "premium", "tpcc", 1))
+    assert store.limit_changes(folder) == []
+    for iops in (4000, 2000):
+        store.keep_limit_change(folder, {"time_s": 1.0, "set": {"iops": iops}})
+    assert [one["set"]["iops"] for one in store.limit_changes(folder)] == [4000, 2000]

@@ -1,0 +1,242 @@
+"""Which real disk is behind a path, and when it is refused: on a fixture of /proc and /sys."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import RunError, UnavailableError, UsageError, VoidError
+from orchestrator.model import Gate, GateCheck, Tier, Volume
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.powers import Completed, ContainerSpec, World
+from orchestrator.tiers import mounted
+from orchestrator.tiers.common import mounts, real_disk, truth_gate
+from tests import ROOT
+from tests.fakes import FakePlatform, fake_world
+
+LINES = """\
+22 1 8:2 / / rw,relatime - ext4 /dev/sda2 rw,discard
+30 22 8:3 / {place}/home rw,relatime shared:4 - xfs /dev/sda3 rw,noquota
+31 22 259:1 / {place}/disk rw,noatime - xfs /dev/nvme0n1p1 rw,noquota
+32 22 0:40 / {place}/memory rw - tmpfs tmpfs rw,size=4k
+33 22 253:0 / {place}/with\\040space rw,noatime - ext4 /dev/mapper/vg-data rw
+34 22 0:45 /sub {place}/btrfs ro,noatime - btrfs /dev/sdb ro,subvol=/sub
+"""
+DEVICES = {
+    "8:2": "pci/block/sda/sda2",
+    "8:3": "pci/block/sda/sda3",
+    "259:1": "pci/nvme/nvme0n1/nvme0n1p1",
+    "253:0": "virtual/block/dm-0",
+}
+DISKS = ["pci/block/sda", "pci/nvme/nvme0n1", "pci/block/sdb", "virtual/block/dm-0"]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """/proc and /sys of a machine, with its mount points beside them."""
+    root = tmp_path
+    for name in ("home", "disk/below", "memory", "with space", "btrfs", "proc/self", "dev"):
+        (root / name).mkdir(parents=True)
+    (root / "proc/self/mountinfo").write_text(LINES.format(place=root))
+    devices = root / "sys/devices"
+    numbers, names = root / "sys/dev/block", root / "sys/class/block"
+    numbers.mkdir(parents=True)
+    names.mkdir(parents=True)
+    for place in DISKS:
+        queue = devices / place / "queue"
+        queue.mkdir(parents=True)
+        (queue / "write_cache").write_text("write back\n")
+        (devices / place / "size").write_text("2048\n")
+        (names / Path(place).name).symlink_to(devices / place)
+    for number, place in DEVICES.items():
+        (devices / place).mkdir(exist_ok=True)
+        if Path(place).name not in {Path(disk).name for disk in DISKS}:
+            (devices / place / "partition").write_text("1\n")
+            (names / Path(place).name).symlink_to(devices / place)
+        (numbers / number).symlink_to(devices / place)
+    (root / "dev/sdb").touch()
+    return root
+
+
+def tier(path: Path | str | None, **more: object) -> Tier:
+    text = None if path is None else str(path)
+    return replace(Tier("real", "Real", "mounted", None, None, path=text), **more)  # type: ignore[arg-type]
+
+
+def test_a_partition_is_watched_and_its_disk_is_known(root: Path) -> None:
+    disk = mounts.find(root / "disk", LocalMachine(root))
+    assert (disk.device, disk.whole, disk.node) == ("nvme0n1p1", "nvme0n1", "/dev/nvme0n1p1")
+    assert disk.facts["file_system"] == "xfs"
+    assert disk.facts["mount_options"] == "rw,noatime,noquota"
+    assert disk.facts["write_cache"] == "write back"
+    assert not mounts.on_root_disk(disk, LocalMachine(root))
+
+
+@pytest.mark.parametrize(
+    ("name", "device"), [("with space", "dm-0"), ("btrfs", "sdb"), ("disk/below", "nvme0n1p1")]
+)
+def test_mapped_and_many_device_file_systems_are_found(root: Path, name: str, device: str) -> None:
+    assert mounts.find(root / name, LocalMachine(root)).device == device
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("none", "is not a directory"),
+        ("memory", "is on tmpfs, which no disk"),
+        ("disk/below", "is not a mount point: it is a directory of"),
+        ("home", "is on sda, the disk of the system itself"),
+    ],
+)
+def test_paths_that_cannot_be_meant(root: Path, name: str, said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        real_disk.believable(tier(root / name), 0, LocalMachine(root))
+    assert said in refused.value.what
+
+
+def test_a_path_must_be_given_in_full(root: Path) -> None:
+    with pytest.raises(UsageError, match="give it in full"):
+        real_disk.believable(tier("disk"), 0, LocalMachine(root))
+    with pytest.raises(UsageError, match="give `path`"):
+        real_disk.believable(tier(None), 0, LocalMachine(root))
+
+
+def test_the_root_disk_when_told_so(root: Path) -> None:
+    allowed = tier(root / "home", allow_root_disk=True)
+    assert real_disk.believable(allowed, 0, LocalMachine(root)).device == "sda3"
+
+
+def test_too_little_space_and_read_only(root: Path) -> None:
+    with pytest.raises(UnavailableError, match=r"free; .* are needed"):
+        real_disk.believable(tier(root / "disk"), 2**60, LocalMachine(root))
+    with pytest.raises(UnavailableError, match="mounted read-only"):
+        real_disk.believable(tier(root / "btrfs"), 0, LocalMachine(root))
+
+
+def test_a_device_that_vanished(root: Path) -> None:
+    disk = mounts.find(root / "disk", LocalMachine(root))
+    assert mounts.is_there(disk, LocalMachine(root))
+    (root / "sys/class/block/nvme0n1p1").unlink()
+    assert not mounts.is_there(disk, LocalMachine(root))
+
+
+def test_another_disk_mounted_at_the_same_place_is_not_the_same(root: Path) -> None:
+    disk = mounts.find(root / "disk", LocalMachine(root))
+    file = root / "proc/self/mountinfo"
+    file.write_text(file.read_text() + f"50 22 8:17 / {root}/disk rw - xfs /dev/sdc1 rw\n")
+    (root / "sys/dev/block/8:17").symlink_to(root / "sys/devices/pci/block/sdb")
+    assert mounts.find(root / "disk", LocalMachine(root)).device == "sdb", (
+        "the last one mounted is seen"
+    )
+    file.write_text(file.read_text().replace("31 22 259:1", "51 22 259:1"))
+    assert not mounts.is_there(disk, LocalMachine(root)), "mounted anew: what was in flight is lost"
+
+
+def test_a_failing_run_on_a_disk_that_is_still_there_keeps_its_own_error(root: Path) -> None:
+    disk = real_disk.believable(tier(root / "disk"), 0, LocalMachine(root))
+    with (
+        pytest.raises(RunError, match="the database died"),
+        real_disk.watched(disk, LocalMachine(root)),
+    ):
+        raise RunError("the database died")
+
+
+def test_a_disk_that_vanished_explains_the_failure(root: Path) -> None:
+    disk = real_disk.believable(tier(root / "disk"), 0, LocalMachine(root))
+    with (
+        pytest.raises(VoidError, match="nvme0n1p1 vanished from") as raised,
+        real_disk.watched(disk, LocalMachine(root)),
+    ):
+        (root / "proc/self/mountinfo").write_text(LINES.splitlines()[0].format(place=root) + "\n")
+        raise RunError("the database died")
+    assert raised.value.evidence == "the database died"
+
+
+# ------------------------------------------------------------------ one disk, or one for each node
+
+
+class Engine(FakePlatform):
+    """Runs the scripts of `folders` here, on the directory that a container would have mounted."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(images=[own_images.tag(ROOT, "disk")])
+        self._root = root
+
+    def machines(self) -> tuple[LocalMachine, ...]:
+        return (LocalMachine(self._root),)
+
+    def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
+        (mount,) = spec.mounts
+        script = spec.command[0].replace("/disk/", f"{mount.source}/")
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+        return Completed(spec.command, done.returncode, done.stdout + done.stderr, "", 0.0)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return fake_world(platform=Engine(tmp_path))
+
+
+def test_each_node_gets_its_own_disk(root: Path, world: World) -> None:
+    paths = {"node-1": str(root / "disk"), "node-2": str(root / "with space")}
+    mechanism = mounted.MountedTier()
+    with mechanism.attached(tier(None, paths=paths), [2**20, 2**20], None, world) as disks:
+        volumes = disks.volumes
+        assert [one.device for one in volumes] == ["/dev/nvme0n1p1", "/dev/dm-0"]
+        assert [Path(one.name) for one in volumes] == [
+            root / "disk/tierbench-data/node-1",
+            root / "with space/tierbench-data/node-2",
+        ]
+        assert all(Path(one.name).is_dir() for one in volumes)
+        assert set(disks.facts["disks"]) == set(paths.values())
+    assert not (root / "disk/tierbench-data").exists()
+    with (
+        pytest.raises(UsageError, match="no disk for node-3"),
+        mechanism.attached(tier(None, paths=paths), [2**20] * 3, None, world),
+    ):
+        pass
+
+
+def test_the_gate_measures_every_disk_once(
+    root: Path, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = []
+
+    def take(tier: Tier, volume: Volume, device: Any, *_: Any, **__: Any) -> Gate:
+        measured.append((volume.device, device["device"]))
+        check = GateCheck("IOPS", "1/s", None, 1.0, None, "not declared")
+        return Gate("real", 0.0, (check,), device)
+
+    monkeypatch.setattr(truth_gate, "take", take)
+    paths = {
+        "node-1": str(root / "disk"),
+        "node-2": str(root / "with space"),
+        "node-3": str(root / "disk"),
+    }
+    taken = mounted.MountedTier().gate(tier(None, paths=paths), world)
+    assert measured == [("/dev/nvme0n1p1", "nvme0n1p1"), ("/dev/dm-0", "dm-0")]
+    assert [check.limit for check in taken.checks] == ["nvme0n1p1: IOPS", "dm-0: IOPS"]
+
+
+def test_what_a_cut_removal_leaves_is_still_known_as_ours(tmp_path: Path) -> None:
+    """A directory of data without our mark would be refused until a person removes it."""
+    place = tmp_path / real_disk.FOLDER
+    subprocess.run(["bash", "-c", real_disk.making(str(place), ["node-1"])], check=True)
+    (place / "node-1" / "left").write_text("behind")
+    killer = tmp_path / "bin" / "rm"
+    killer.parent.mkdir()
+    killer.write_text("#!/bin/bash\nkill -9 $PPID\n")
+    killer.chmod(0o755)
+    path = f"{killer.parent}:{os.environ['PATH']}"
+    removal = ["bash", "-c", real_disk.removal(str(place))]
+    cut = subprocess.run(removal, env={"PATH": path}, check=False, capture_output=True)
+    assert cut.returncode != 0 and (place / "node-1/left").exists()
+    assert (place / real_disk._MARK).exists()
+    subprocess.run(removal, check=True)
+    assert not place.exists()

@@ -1,0 +1,196 @@
+"""A workload that measures the disk alone: planned, carried out and reported without a database."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from orchestrator import report
+from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.verdicts import judge
+from orchestrator.cli.campaign import Request, make_plan
+from orchestrator.databases import choose
+from orchestrator.databases.none import NoDatabase
+from orchestrator.errors import UsageError
+from orchestrator.metrics import INTERVAL_COLUMNS, SAMPLE_COLUMNS, measured
+from orchestrator.model import (
+    ClusterSpec,
+    Dataset,
+    DeviceCap,
+    NodeSize,
+    Phase,
+    Plan,
+    Record,
+    Run,
+    Volume,
+)
+from orchestrator.planning import disk_matrix, plan
+from orchestrator.powers import Network
+from orchestrator.run import experiment
+from orchestrator.system import store
+from tests import ROOT
+from tests.fakes import FakeDatabase, FakeGenerator, FakePlatform, Log, fake_parts, fake_world
+from tests.plans import a_profile, a_workload, disk
+
+CELLS = """
+    random read 100 block 4KiB depth 1,8,16,32
+    random read 0,50 block 4KiB,1MiB depth 8,16
+"""
+MATRIX = replace(
+    a_workload("disk-matrix"),
+    generator="fio",
+    database="none",
+    dataset=Dataset("fio-file", {"size": "256MiB"}),
+    options={"cells": CELLS},
+    statements_per_transaction=None,
+)
+
+
+# ------------------------------------------------------------------ planning
+
+
+def test_it_needs_neither_database_nor_nodes() -> None:
+    request = Request(["standard-hdd", "premium"], ["disk-matrix"], scale="smoke")
+    made = make_plan(request, ROOT, ROOT / ".cache")
+    assert [profile.cluster.database for profile in made.profiles] == ["none", "none"]
+    assert [profile.cluster.nodes for profile in made.profiles] == [1, 1]
+    assert made.notes == ()
+    assert made.estimate_s > 2 * 13 * 2.0  # thirteen cells of two seconds on two tiers
+
+
+def test_beside_other_workloads_only_its_own_runs_have_none() -> None:
+    profile = a_profile(nodes=3)
+    assert plan.as_used(profile, a_workload()) is profile
+    cluster = plan.as_used(profile, MATRIX).cluster
+    assert (cluster.database, cluster.nodes, cluster.replication_factor) == ("none", 1, 1)
+    assert cluster.node == profile.cluster.node
+
+
+def test_no_database_is_not_to_be_chosen_for_others() -> None:
+    with pytest.raises(UsageError, match="measures the disk alone"):
+        choose("none")
+
+
+def test_one_disk_is_measured() -> None:
+    spec = ClusterSpec("none", 3, 1, NodeSize(1.0, 2**28, 2**30))
+    world = fake_world(Log(), ROOT)
+    world.platform.image_present = lambda tag: True  # type: ignore[method-assign]
+    with pytest.raises(UsageError, match="one disk to measure, not 3"):
+        NoDatabase().check(spec, world)
+
+
+def test_the_one_container_carries_the_limits_of_its_disk(tmp_path: Path) -> None:
+    """Else a tier that control groups limit passes its gate and is measured without limits."""
+    caps = (DeviceCap("/dev/loop3", 1000, 1000, None, None),)
+    engine = FakePlatform()
+    engine.image_present = lambda tag: True  # type: ignore[method-assign]
+    world = fake_world(platform=engine)
+    spec = ClusterSpec("none", 1, 1, NodeSize(1.0, 2**28, 2**30))
+    volume = Volume("v", "/dev/loop3", False, caps=caps)
+    with NoDatabase().running(spec, [volume], Network("net", ("10.0.0.11",)), world):
+        assert [one.io_caps for one in engine.specs.values()] == [caps]
+
+
+# ------------------------------------------------------------------ carrying out
+
+
+class Alone(FakeDatabase):
+    name = "none"
+
+
+def test_runs_of_both_kinds_in_one_campaign(tmp_path: Path) -> None:
+    log = Log()
+    parts = fake_parts(log)
+    parts = replace(
+        parts,
+        databases={**parts.databases, "none": Alone(log)},
+        load_generators={**parts.load_generators, "fio": FakeGenerator(log)},
+    )
+    made = replace(
+        a_campaign_plan("premium"),
+        workloads=(a_workload(), MATRIX),
+        runs=(Run(1, "premium", "point-select", 1), Run(2, "premium", "disk-matrix", 1)),
+    )
+    folder = experiment.execute(made, parts, fake_world(log, tmp_path), tmp_path / "results", {})
+    records = [data.record for data in store.load(folder).runs]
+    assert [record.outcome for record in records] == ["done", "done"]
+    assert [record.profile.cluster.database for record in records] == ["postgresql", "none"]
+    assert log.words.count("check database") == 2
+
+
+# ------------------------------------------------------------------ reporting
+
+
+def a_campaign_plan(*names: str) -> Plan:
+    profiles = [a_profile(name) for name in names]
+    return plan.make_plan(
+        "test", profiles, [MATRIX], repetitions=2, seed=1, scale="smoke", margin_pct=5.0
+    )
+
+
+def a_campaign(**iops: float) -> Results:
+    made = a_campaign_plan(*iops)
+    runs = []
+    for run in made.runs:
+        factor = 1 + 0.002 * run.repetition
+        figures = disk(CELLS, iops[run.profile] * factor, 60e6 * factor, 0.0125)
+        found = [measured(metric, value, scope) for (metric, scope), value in figures.items()]
+        record = Record(
+            schema_version=1,
+            run=run,
+            profile=plan.as_used(made.profile(run.profile), MATRIX),
+            workload=MATRIX,
+            outcome="done",
+            failure=None,
+            phases=(Phase("measure", 1000.0, 1100.0),),
+            nodes=(),
+            measurements=(*found, measured("throughput_per_s", iops[run.profile] * factor)),
+            gate=None,
+            facts={},
+        )
+        intervals = pd.DataFrame(columns=list(INTERVAL_COLUMNS))
+        runs.append(RunData(record, intervals, pd.DataFrame(columns=list(SAMPLE_COLUMNS))))
+    return Results("test", made, {}, tuple(runs))
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> report.ReportPaths:
+    campaign = a_campaign(slow=500.0, fast=1100.0)
+    return report.write(campaign, judge(campaign), tmp_path_factory.mktemp("report"))
+
+
+def test_the_report_has_ceilings_law_and_every_cell(written: report.ReportPaths) -> None:
+    text = written.markdown.read_text(encoding="utf-8")
+    section = text[text.index("12 cells of pattern") : text.index("## Against slow")]
+    section = section.replace("\u00a0", " ")
+    ceilings = next(line for line in section.splitlines() if line.startswith("| slow |"))
+    shown = [cell.strip() for cell in ceilings.strip("| ").split("|")]
+    assert shown[1].startswith("502<br>+401 %, 7 cells"), shown  # 500 × 1.003; 100 declared
+    assert shown[3].startswith("not reached<br>highest 2.05 MB/s"), shown  # 4 KiB reads only
+    assert shown[4].startswith("60.2 MB/s<br>"), shown
+    assert shown[6] == "117 KiB"
+    assert "| slow | random reads of 4 KiB | 12.5 ms | 8 in flight | 1.99 ms |" in section
+    assert "| slow | 4 KiB | 1 MiB | × 256 | × 8.74<br>4 loads |" in section
+    rows = [line for line in section.splitlines() if line.startswith("| random")]
+    assert len(rows) == 2 * len(disk_matrix.planned(MATRIX.options))
+
+
+def test_the_report_has_its_charts(written: report.ReportPaths) -> None:
+    names = [path.stem for path in written.charts]
+    assert "disk-matrix-depth" in names
+    for tier in ("slow", "fast"):
+        for measure in ("iops", "bandwidth", "latency"):
+            assert f"disk-matrix-{tier}-{measure}" in names
+    heat = next(p for p in written.charts if p.stem == "disk-matrix-slow-iops").read_text()
+    assert ">random, " not in heat and ">random reads<" in heat
+    assert heat.count(">502<") == 7  # cells on the ceiling; the lone read has 80
+
+
+def test_the_tiers_are_compared_by_their_ceilings() -> None:
+    verdict = judge(a_campaign(slow=500.0, fast=1100.0))
+    (delta,) = [one for one in verdict.deltas if one.metric == "throughput_per_s"]
+    assert delta.change_pct == pytest.approx(120.0)
+    assert not [doubt for doubt in verdict.doubts if doubt.kind == "Little's law"]

@@ -1,0 +1,408 @@
+"""Disk tiers without a disk: what is asked of a device, what is found of a real one, and how fio's
+figures become verdicts. Real devices: tests/integration/test_tiers.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import GateError, RunError, UnavailableError, UsageError
+from orchestrator.model import Burst, Gate, GateCheck, Node, Tier, Volume
+from orchestrator.parts import KeepsGate, Restorable, TakesSpace
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.powers import Completed, World
+from orchestrator.tiers import emulated, mounted, tier_mechanisms
+from orchestrator.tiers.cgroup import CgroupTier, cap, described, version
+from orchestrator.tiers.common import disk_server, expected, host_load, truth_gate
+from orchestrator.tiers.emulated import EmulatedTier, limits_of
+from tests.fakes import FakePlatform, completed, fake_world
+
+PREMIUM = Tier("premium", "Premium", "emulated", 1100, 125_000_000, 0.003, 0.002)
+
+
+class Answers(FakePlatform):
+    """Answers each command line from a table."""
+
+    def __init__(self, answers: Mapping[str, tuple[int, str, str]], root: Path = Path("/")) -> None:
+        def answer(_container: str, argv: Sequence[str]) -> Completed:
+            exit_code, out, err = answers[" ".join(argv)]
+            return completed(out, exit_code, err)
+
+        super().__init__(answer=answer)
+        self.root = root
+
+    def machines(self) -> tuple[LocalMachine, ...]:
+        return (LocalMachine(self.root),)
+
+    def running_as(self, role: str) -> tuple[str, ...]:
+        scope = "tierbench-1f2e3d"
+        nodes = (f"{scope}-4-disk-node-{number}" for number in (10, 2, 1))
+        return (f"{scope}-g1-disk-gate", *nodes) if role == "disk" else ()
+
+
+def world_of(tmp_path: Path, platform: Any) -> World:
+    return fake_world(cache=tmp_path, platform=platform)
+
+
+# ------------------------------------------------------------------ emulated
+
+
+def test_limits_of_a_tier_as_the_device_is_asked_for_them() -> None:
+    assert limits_of(PREMIUM) == {
+        "iops": 1100,
+        "bytes-per-s": 125_000_000,
+        "io-unit": 262_144,
+        "read-latency-us": 3000,
+        "write-latency-us": 2000,
+    }
+
+
+@pytest.mark.parametrize(("start_pct", "length"), [(100.0, 30.0), (50.0, 30.0), (0.0, None)])
+def test_a_bucket_that_starts_empty_stays_empty(start_pct: float, length: float | None) -> None:
+    tier = replace(PREMIUM, burst=Burst(3500, None, 30.0, start_pct))
+    asked = limits_of(tier)
+    assert asked.get("iops-burst-length") == length
+    assert asked.get("burst-start") == (start_pct or None)
+    assert "bytes-burst" not in asked
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"iops": -5}, "iops is -5"),
+        ({"bytes_per_s": 0}, "bytes_per_s is 0"),
+        ({"read_latency_s": -0.001}, "read_latency_s is -0.001"),
+        ({"iops": float("inf")}, "iops is inf"),
+        ({"io_unit_bytes": 512}, "io_unit is 512"),
+        ({"burst": Burst(1000, None, 30, 100)}, "burst.iops is 1000, not above its base of 1100"),
+        ({"burst": Burst(3500, None, 0, 100)}, "burst.duration is 0 s"),
+        ({"burst": Burst(3500, None, 30, 101)}, "burst.start is 101 %"),
+    ],
+)
+def test_impossible_limits_are_refused(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        emulated._check_limits(replace(PREMIUM, **wrong))
+    assert said in refused.value.what
+
+
+def test_a_kernel_without_fuse(tmp_path: Path) -> None:
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev/loop-control").touch()
+    wanted = (("/dev/loop-control", "loop"), ("/dev/fuse", "fuse"))
+    with pytest.raises(UnavailableError, match="needs /dev/fuse") as refused:
+        disk_server.need_kernel(wanted, LocalMachine(tmp_path))
+    assert "modprobe fuse" in refused.value.advice
+
+
+def test_change_asks_sets_and_reads_back(tmp_path: Path) -> None:
+    now = json.dumps({"iops": 4000, "bytes_per_s": 1e8, "burst_start": 0})
+    engine = Answers(
+        {
+            "device set iops=4000 bytes_per_s=100000000 burst_start=50": (0, now, ""),
+            "device limits": (0, now, ""),
+        }
+    )
+    asked = {"iops": 4000, "bytes_per_s": 1e8, "burst_start": 50}
+    enforced = emulated.change("disk", asked, world_of(tmp_path, engine))
+    assert enforced["bytes_per_s"] == 100_000_000
+    assert engine.asked[-1] == ("exec", "disk", "device", "limits")
+
+
+def test_change_refuses_what_the_device_then_does_not_enforce(tmp_path: Path) -> None:
+    engine = Answers(
+        {
+            "device set iops=4000": (0, '{"iops": 4000}', ""),
+            "device limits": (0, '{"iops": 1100}', ""),
+        }
+    )
+    with pytest.raises(GateError, match="enforces iops=1100, expected 4000"):
+        emulated.change("disk", {"iops": 4000}, world_of(tmp_path, engine))
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"iosp": 4000}, "'iosp' is no limit"),
+        ({"iops": -1}, "iops=-1"),
+        ({"iops": float("nan")}, "iops=nan"),
+        ({}, "no limit was given"),
+    ],
+)
+def test_change_refuses_before_it_asks(tmp_path: Path, limits: dict[str, float], said: str) -> None:
+    engine = Answers({})
+    with pytest.raises(UsageError) as refused:
+        emulated.change("disk", limits, world_of(tmp_path, engine))
+    assert said in refused.value.what and engine.asked == []
+
+
+def test_the_devices_own_words_are_passed_on(tmp_path: Path) -> None:
+    engine = Answers(
+        {
+            "device set iops_burst=1": (64, "", '{"error": "iops_burst needs iops"}\n'),
+            "device stats": (69, "", "device: no disk is served here"),
+        }
+    )
+    world = world_of(tmp_path, engine)
+    with pytest.raises(UsageError, match=r"refused `set iops_burst=1`: iops_burst needs iops"):
+        emulated.change("disk", {"iops_burst": 1}, world)
+    with pytest.raises(RunError, match="no disk is served here"):
+        disk_server.ask("disk", ("stats",), world)
+
+
+def test_running_disks_of_the_nodes_in_their_order(tmp_path: Path) -> None:
+    found = disk_server.running_disks(world_of(tmp_path, Answers({})))
+    assert found == tuple(f"tierbench-1f2e3d-4-disk-node-{number}" for number in (1, 2, 10))
+
+
+class Disks(Answers):
+    """Running disks with limits of their own; one may refuse, or fail, when it is set."""
+
+    def __init__(self, refusing: str = "", failing: str = "") -> None:
+        super().__init__({})
+        self.iops = {"a": 500.0, "b": 500.0, "c": 600.0}
+        self._refusing, self._failing = refusing, failing
+
+    def exec(self, container: str, argv: Sequence[str], **_: Any) -> Completed:
+        if argv[1] == "limits":
+            return completed(f'{{"iops": {self.iops[container]}}}')
+        if container == self._refusing:
+            return completed("", 64, '{"error": "burst is not above its base"}')
+        self.iops[container] = float(argv[2].partition("=")[2])
+        if container == self._failing and self.iops[container] == 4000:
+            raise RunError("the answer was lost")
+        return completed("{}")
+
+
+Kept = list[tuple[str, str, dict[str, float]]]
+
+
+def change_all(disks: Disks, tmp_path: Path) -> tuple[Kept, str]:
+    """What was kept of a change to 4,000 IOPS, and the words of its error."""
+    kept: Kept = []
+
+    def keep(disk: str, what: str, limits: Mapping[str, float]) -> None:
+        kept.append((disk, what, dict(limits)))
+
+    try:
+        emulated.change_all("abc", {"iops": 4000.0}, keep, world_of(tmp_path, disks))
+    except (UsageError, RunError) as error:
+        return kept, error.what
+    return kept, ""
+
+
+def test_limits_change_on_all_disks(tmp_path: Path) -> None:
+    disks = Disks()
+    kept, _ = change_all(disks, tmp_path)
+    assert set(disks.iops.values()) == {4000.0}
+    assert kept == [(disk, "set", {"iops": 4000.0}) for disk in "abc"]
+
+
+def test_limits_change_on_none_where_one_refuses(tmp_path: Path) -> None:
+    disks = Disks(refusing="c")
+    kept, said = change_all(disks, tmp_path)
+    assert "burst is not above its base" in said
+    assert disks.iops == {"a": 500.0, "b": 500.0, "c": 600.0}
+    assert kept[3:] == [
+        ("c", "refused", {"iops": 600.0}),
+        ("a", "undone", {"iops": 500.0}),
+        ("b", "undone", {"iops": 500.0}),
+    ]
+
+
+def test_limits_are_put_back_where_nobody_knows_what_happened(tmp_path: Path) -> None:
+    disks = Disks(failing="b")
+    kept, _ = change_all(disks, tmp_path)
+    assert disks.iops == {"a": 500.0, "b": 500.0, "c": 600.0}
+    assert [(disk, what) for disk, what, _ in kept] == [
+        ("a", "set"),
+        ("b", "set"),
+        ("a", "undone"),
+        ("b", "undone"),
+    ]
+
+
+def test_a_change_is_noted_before_it_is_made(tmp_path: Path) -> None:
+    disks = Disks()
+
+    def killed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        emulated.change_all("abc", {"iops": 4000.0}, killed, world_of(tmp_path, disks))
+    assert disks.iops["a"] == 500.0
+
+
+# ------------------------------------------------------------------ the gate
+
+
+def job(name: str, bytes_per_s: float, **more: Any) -> dict[str, Any]:
+    return {"jobname": name, "read": {"bw_bytes": bytes_per_s}, "write": {"bw_bytes": 0}, **more}
+
+
+def rates(iops: float) -> list[dict[str, Any]]:
+    return [job("depth-1", iops * 4096)]
+
+
+def verdicts(checks: Any) -> list[tuple[float | None, str]]:
+    return [(check.declared, check.verdict) for check in checks]
+
+
+def test_each_limit_gets_its_verdict() -> None:
+    jobs = [job("iops-read", 1100 * 4096), job("iops-write", 900 * 4096)]
+    jobs.append(job("iops-mixed", 2200 * 4096))
+    faster = "faster than declared (cache or burst)"
+    assert verdicts(truth_gate._iops(PREMIUM, jobs, 32, True)) == [
+        (1100, "ok"),
+        (1100, "slow"),
+        (1100, faster),
+    ]
+    assert verdicts(truth_gate._iops(PREMIUM, jobs, 32, False))[2] == (None, "not declared")
+
+
+def test_a_disk_that_answers_sooner_than_declared_is_faster() -> None:
+    times = {"lat_ns": {"percentile": {"50.000000": 1_000_000}}}
+    found = list(truth_gate._latency(PREMIUM, [{"read": times, "write": times}]))
+    assert [check.verdict for check in found] == ["faster than declared (cache or burst)"] * 2
+
+
+def test_bandwidth_is_held_against_what_the_iops_let_through() -> None:
+    small = replace(PREMIUM, iops=100, bytes_per_s=60_000_000)
+    (check,) = truth_gate._bytes(small, [job("bytes-read", 26_214_400)], 16)
+    assert (check.declared, check.verdict) == (26_214_400, "ok")  # 100 × 256 KiB
+    units = replace(small, io_unit_bytes=131_072)
+    assert expected.cap_per_s(units, 262_144) == 50
+
+
+def test_the_ladder_finds_the_depth_where_the_cap_is_reached() -> None:
+    steps = [(1, rates(330)), (2, rates(660)), (4, rates(1099)), (8, rates(1100))]
+    *rows, knee = truth_gate._ladder(PREMIUM, steps)
+    assert [row.measured for row in rows] == [330, 660, 1099, 1100]
+    assert {row.verdict for row in (*rows, knee)} == {"not declared"}
+    assert knee.measured == 4
+    assert knee.limit == "queue depth at which reads reach the cap (cap × latency: 3.3)"
+
+
+def test_a_ladder_that_never_reaches_the_cap_fails() -> None:
+    *_, last = truth_gate._ladder(PREMIUM, [(1, rates(300)), (2, rates(500))])
+    assert (last.declared, last.measured, last.verdict) == (2 / 0.003, 500, "slow")
+    deep = [(1, rates(330)), (8, rates(1000))]
+    *_, last = truth_gate._ladder(PREMIUM, deep)
+    assert (last.declared, last.measured, last.verdict) == (1100, 1000, "slow")
+
+
+@pytest.mark.parametrize(
+    ("iops", "bytes_per_s", "loops"),
+    [(1100, 125_000_000, "14"), (None, None, "35"), (500, 60_000_000, "7")],
+)
+def test_integrity_takes_about_a_minute(
+    iops: int | None, bytes_per_s: int | None, loops: str
+) -> None:
+    tier = replace(PREMIUM, iops=iops, bytes_per_s=bytes_per_s)
+    assert truth_gate._verify_settings(tier, truth_gate.THOROUGH)["VERIFY_LOOPS"] == loops
+    assert truth_gate._verify_settings(tier, truth_gate.QUICK)["VERIFY_LOOPS"] == "1"
+
+
+# ------------------------------------------------------------------ a busy machine
+
+
+def readings(
+    busy: float, total: float, late_s: float, over: float, ops: float
+) -> host_load.Reading:
+    disk = {"read": {"late_s": late_s, "over": over, "ops": ops}}
+    disk["write"] = {"late_s": 0.0, "over": 0.0, "ops": 0.0}
+    return host_load.Reading(busy, total, disk)
+
+
+def test_strain_is_the_growth_of_counters() -> None:
+    found = host_load.since(readings(100, 1000, 1.0, 10, 100), readings(195, 1100, 1.3, 35, 200))
+    assert found == {"host_cpu_pct": 95.0, "late_s": 0.003, "over_pct": 25.0}
+    said = host_load.reasons(Gate("premium", 0.0, (), found))
+    assert said == (
+        "its CPUs were 95 % busy",
+        "the disk's answers woke 3000 µs late on average",
+        "for 25 % of requests the host itself was slower than the tier",
+    )
+
+
+def test_a_calm_machine_has_no_excuse() -> None:
+    found = host_load.since(readings(0, 0, 0, 0, 0), readings(50, 100, 0.001, 1, 1000))
+    assert host_load.reasons(Gate("premium", 0.0, (), found)) == ()
+    assert host_load.since(host_load.Reading(0, 0), host_load.Reading(0, 0)) == {}
+
+
+# ------------------------------------------------------------------ control groups
+
+
+def test_a_cap_is_put_on_each_way_in_full() -> None:
+    found = cap(PREMIUM, "/dev/loop3")
+    assert (found.read_iops, found.write_iops) == (1100, 1100)
+    assert (found.read_bytes_per_s, found.write_bytes_per_s) == (125_000_000, 125_000_000)
+
+
+def test_which_hierarchy_limits_devices(tmp_path: Path) -> None:
+    groups = tmp_path / "sys/fs/cgroup"
+    groups.mkdir(parents=True)
+    with pytest.raises(UnavailableError, match="no control group here limits block devices"):
+        version(LocalMachine(tmp_path))
+    (groups / "cgroup.controllers").write_text("cpu memory\n")
+    with pytest.raises(UnavailableError):
+        version(LocalMachine(tmp_path))
+    (groups / "cgroup.controllers").write_text("cpu io memory\n")
+    assert version(LocalMachine(tmp_path)) == 2
+    assert any("version 2" in blind for blind in described(LocalMachine(tmp_path))["blind_spots"])
+    (groups / "blkio").mkdir()
+    (groups / "blkio/blkio.throttle.read_iops_device").touch()
+    assert version(LocalMachine(tmp_path)) == 1
+
+
+def test_only_files_can_be_restored() -> None:
+    assert EmulatedTier().restores(PREMIUM)
+    assert not CgroupTier().restores(replace(PREMIUM, path="/mnt/disk"))
+    assert CgroupTier().restores(PREMIUM)
+    assert not isinstance(mounted.MountedTier(), Restorable)
+
+
+def test_where_disks_take_space(tmp_path: Path) -> None:
+    world = fake_world(cache=tmp_path)
+    two = {"node-1": "/mnt/a", "node-2": "/mnt/b", "node-3": "/mnt/b"}
+    spread, here = replace(PREMIUM, paths=two), replace(PREMIUM, path="/mnt/a")
+    assert EmulatedTier().places(PREMIUM, 3, world) == {tmp_path: 6}
+    assert CgroupTier().places(PREMIUM, 3, world) == {tmp_path: 6}
+    assert CgroupTier().places(here, 3, world) == {Path("/mnt/a"): 3}
+    assert mounted.MountedTier().places(spread, 3, world) == {Path("/mnt/a"): 1, Path("/mnt/b"): 2}
+    assert not isinstance(tier_mechanisms()["existing"], TakesSpace | KeepsGate | Restorable)
+    assert not isinstance(tier_mechanisms()["none"], TakesSpace | KeepsGate | Restorable)
+
+
+def test_volume_without_a_server_gives_no_strain_of_the_disk(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/stat").write_text("cpu  10 0 20 60 10 0 0 0 0 0\n")
+    found = host_load.read(Volume("x", "/dev/x", False), world_of(tmp_path, Answers({}, tmp_path)))
+    assert (found.busy, found.total, found.disk) == (30, 100, {})
+
+
+def test_the_kernels_counters_are_read_on_both_sides_of_the_servers(tmp_path: Path) -> None:
+    """Of the device that the server's own container gives: its process is seen here."""
+    (tmp_path / "proc/42").mkdir(parents=True)
+    (tmp_path / "proc/42/cgroup").write_text("0::/engine/abc\n")
+    (tmp_path / "proc/diskstats").write_text("7 3 loop3 9 0 8 1 4 0 8 1 2 0 0\n")
+    server = Node("disk-1", "disk", container="disk-1", container_id="abc", process_id=42)
+    volume = Volume("x", "/dev/loop3", False, server=server)
+    answers = Answers({"device stats": (0, '{"read": {"ops": 9}}', "")}, tmp_path)
+    found = host_load.read(volume, world_of(tmp_path, answers))
+    assert found.disk == {"read": {"ops": 9}}
+    assert [side["disk_reads_total"] for side in found.kernel] == [9, 9]
+    (tmp_path / "proc/42/cgroup").write_text("0::/engine/another\n")
+    found = host_load.read(volume, world_of(tmp_path, answers))
+    assert (found.disk, found.kernel) == ({"read": {"ops": 9}}, ())
+
+
+def test_gate_check_words_are_those_of_the_record() -> None:
+    check = truth_gate._check("x", "1/s", 100, 200, 5.0, more_is_faster=True)
+    assert check == GateCheck("x", "1/s", 100, 200, 5.0, "faster than declared (cache or burst)")

@@ -1,0 +1,81 @@
+-- What differs between databases that speak PostgreSQL's protocol.
+--   name
+--   keys_first           keys and indexes come before the data
+--   key(columns, range)  a key as CREATE TABLE and CREATE INDEX want it; range: the first column
+--                        that is ordered, where the database shards by a hash of those before it
+--   split(tablets)       what cuts a table into tablets (0: the database decides)
+--   copy_options         how COPY is told to commit
+--   transactional_copy   whether COPY is part of the transaction around it
+--   load_session         statements of a connection that loads
+--   run_session          statements of a terminal's connection
+--   conflicts            texts of errors without an SQLSTATE of their own that may be tried again
+local postgresql = {name = "postgresql", keys_first = false, transactional_copy = true,
+                    copy_options = ""}
+
+-- Keys and indexes are cheapest after the data. The memory is for one CREATE INDEX of
+-- one worker; it is given back at the end of the session.
+postgresql.load_session = {"SET maintenance_work_mem = '128MB'"}
+postgresql.run_session = {}
+function postgresql.key(columns) return "(" .. table.concat(columns, ", ") .. ")" end
+function postgresql.split() return "" end
+
+-- It says by SQLSTATE what may be tried again.
+postgresql.conflicts = {}
+
+-- YugabyteDB keeps a table in its primary key: it must be there before the data. The
+-- warehouse (and district) is hashed to spread load, the rest is ordered for range
+-- scans; COPY commits in batches of its own, so a warehouse may be left half loaded.
+local yugabytedb = {name = "yugabytedb", keys_first = true, transactional_copy = false,
+                    load_session = {}, copy_options = " WITH (ROWS_PER_TRANSACTION 20000)"}
+
+-- Its planner knows little of table sizes; joins with an order's lines must go through
+-- the key, never through a scan of the table.
+yugabytedb.run_session = {"SET enable_hashjoin = off", "SET enable_mergejoin = off"}
+
+function yugabytedb.key(columns, range)
+   local hashed, ordered = {}, {}
+   for i, column in ipairs(columns) do
+      if i < range then
+         hashed[#hashed + 1] = column
+      else
+         ordered[#ordered + 1] = column .. " ASC"
+      end
+   end
+   local hash = "(" .. table.concat(hashed, ", ") .. ") HASH"
+   return "(" .. table.concat({hash, unpack(ordered)}, ", ") .. ")"
+end
+
+function yugabytedb.split(tablets)
+   return tablets > 0 and " SPLIT INTO " .. tablets .. " TABLETS" or ""
+end
+
+-- Texts under which it reports a conflict or a restart with SQLSTATE XX000.
+yugabytedb.conflicts = {
+   "restart read", "read restart", "operation failed. try again", "try again",
+   "conflicts with higher priority transaction", "conflicts with committed transaction",
+   "expired or aborted", "schema version mismatch", "catalog snapshot", "transaction aborted",
+}
+
+local SERIALIZATION_FAILURE, DEADLOCK, INTERNAL_ERROR = "40001", "40P01", "XX000"
+local known, dialects = {postgresql = postgresql, yugabytedb = yugabytedb}, {}
+
+-- The dialect of that name; any other is the caller's mistake.
+function dialects.named(name)
+   return known[name] or error("--dialect is postgresql or yugabytedb", 0)
+end
+
+-- Whether the same transaction may succeed when it is tried again. A run need not know its dialect
+-- for that, as no database says what another one means by a conflict.
+function dialects.retryable(failure)
+   local sqlstate, message = failure.sqlstate, failure.message:lower()
+   if sqlstate == SERIALIZATION_FAILURE or sqlstate == DEADLOCK then return true end
+   if sqlstate ~= INTERNAL_ERROR then return false end
+   for _, dialect in pairs(known) do
+      for _, phrase in ipairs(dialect.conflicts) do
+         if message:find(phrase, 1, true) then return true end
+      end
+   end
+   return false
+end
+
+return dialects

@@ -1,0 +1,93 @@
+-- The binary form of parameters and results, as far as the load generators need it.
+--
+-- Parameter types, one letter each: i int4, I int4[] ({n=, [0..n-1]}), t text,
+-- T text[] ({n=, ptr=const char*[], len=int[]}). No Lua string is made per value, and nothing is
+-- allocated per statement.
+local ffi = require("ffi")
+local bit = require("bit")
+
+local INT4, TEXT, INT4_ARRAY, TEXT_ARRAY = 23, 25, 1007, 1009
+local OIDS = {i = INT4, t = TEXT, I = INT4_ARRAY, T = TEXT_ARRAY}
+local MAX_PARAMS, ARENA_BYTES, BINARY = 9, 65536, 1
+local i32, chars = ffi.typeof("int32_t *"), ffi.typeof("const char *")
+
+local codec = {}
+
+-- The object identifiers of the types, for libpq.
+function codec.oids(types)
+   local oids = ffi.new("unsigned[?]", math.max(#types, 1))
+   for i = 1, #types do oids[i - 1] = assert(OIDS[types:sub(i, i)], "unknown parameter type") end
+   return oids
+end
+
+-- Room for the parameters of one statement. args: the values to encode, from 1; as a string must
+-- not be collected while only C points to it, they stay there until the next statement.
+function codec.new_parameters()
+   return {values = ffi.new("const char *[?]", MAX_PARAMS), lengths = ffi.new("int[?]", MAX_PARAMS),
+           formats = ffi.new("int[?]", MAX_PARAMS), arena = ffi.new("uint8_t[?]", ARENA_BYTES),
+           args = {}}
+end
+
+local function put_i32(p, v) ffi.cast(i32, p)[0] = bit.bswap(v) end
+
+-- The binary form of a one-dimensional array: dimensions, has-null flag, element type,
+-- length, lower bound, then each element behind its length.
+local function put_array_head(p, oid, n)
+   put_i32(p, 1)
+   put_i32(p + 4, 0)
+   put_i32(p + 8, oid)
+   put_i32(p + 12, n)
+   put_i32(p + 16, 1)
+   return p + 20
+end
+
+local function put_ints(p, a)
+   p = put_array_head(p, INT4, a.n)
+   for i = 0, a.n - 1 do
+      put_i32(p, 4)
+      put_i32(p + 4, a[i])
+      p = p + 8
+   end
+   return p
+end
+
+local function put_texts(p, a)
+   p = put_array_head(p, TEXT, a.n)
+   for i = 0, a.n - 1 do
+      put_i32(p, a.len[i])
+      ffi.copy(p + 4, a.ptr[i], a.len[i])
+      p = p + 4 + a.len[i]
+   end
+   return p
+end
+
+local function put_int(p, v)
+   put_i32(p, v)
+   return p + 4
+end
+
+local PUT = {i = put_int, I = put_ints, T = put_texts}
+
+-- Makes libpq's parameters of parameters.args, whose types are st[1] to st[st.n]. Text is used
+-- where it is.
+function codec.encode(st, parameters)
+   local args, values, lengths = parameters.args, parameters.values, parameters.lengths
+   local p = parameters.arena + 0
+   for i = 1, st.n do
+      local kind, v, from = st[i], args[i], p
+      if kind == "t" then
+         values[i - 1], lengths[i - 1] = v, #v
+      else
+         p = PUT[kind](p, v)
+         values[i - 1], lengths[i - 1] = ffi.cast(chars, from), p - from
+      end
+      parameters.formats[i - 1] = BINARY
+   end
+end
+
+-- The int4 at a pointer into a result.
+function codec.int(pointer)
+   return bit.bswap(ffi.cast(i32, pointer)[0])
+end
+
+return codec
