@@ -100,7 +100,7 @@ fix: $(VENV)/.ready ## format and mend what can be mended
 	@$(VENV)/bin/ruff format . && $(VENV)/bin/ruff check --fix .
 
 lock: $(VENV)/.ready ## pin the newest versions that pyproject.toml allows, with checksums
-	$(PIP) '.[lock]'
+	$(PIP) --editable '.[lock]'
 	$(VENV)/bin/uv pip compile pyproject.toml --extra test --extra build --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" --output-file requirements.lock
 

@@ -24,6 +24,10 @@ from orchestrator.system.shell import SystemShell
 from tests import ROOT
 from tests.integration import servers
 
+# For tests that hold a rate or a latency of a real device against what was declared: a busy machine
+# spoils any single figure, so such a test may try again; it still has to be true once.
+measured = pytest.mark.flaky(reruns=3, reruns_delay=10, only_rerun=["AssertionError"])
+
 CACHE = Path(os.environ.get("TIERBENCH_CACHE") or ROOT / ".cache")
 HERE = Path(__file__).resolve().parent
 

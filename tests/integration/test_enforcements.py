@@ -15,7 +15,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Verdict
 from orchestrator.system import store
-from tests.integration.conftest import HERE, tierbench
+from tests.integration.conftest import HERE, measured, tierbench
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
@@ -23,7 +23,7 @@ PROFILE = "question: does it hold?\ntitle: {title}\ntier: {tier}\ncluster: azure
 CAP_IOPS = 1_000
 
 
-def measured(results: Path, title: str, tier: str, workload: str) -> tuple[Results, Verdict]:
+def run_on(results: Path, title: str, tier: str, workload: str) -> tuple[Results, Verdict]:
     """One run on a profile of that tier, and what is said of it."""
     profile = results / f"{title}.yaml"
     profile.write_text(PROFILE.format(title=title, tier=tier))
@@ -56,9 +56,10 @@ def file_system(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(place)], check=True)
 
 
+@measured
 def test_reads_beyond_memory_sit_at_the_control_groups_cap(tmp_path: Path) -> None:
     tier = f"{{enforcement: cgroup, iops: {CAP_IOPS}, throughput: 100MB/s}}"
-    campaign, verdict = measured(tmp_path, "held", tier, "point-select")
+    campaign, verdict = run_on(tmp_path, "held", tier, "point-select")
     assert figure(verdict, "disk_iops") == pytest.approx(CAP_IOPS, rel=0.10)
     (run,) = campaign.runs
     assert run.record.gate is not None and run.record.gate.passed
@@ -67,8 +68,8 @@ def test_reads_beyond_memory_sit_at_the_control_groups_cap(tmp_path: Path) -> No
 
 def test_a_database_on_a_mounted_disk(file_system: Path, tmp_path: Path) -> None:
     tier = f"{{enforcement: mounted, path: {file_system}}}"
-    tiny = str(HERE / "workloads" / "tiny.yaml")
-    campaign, verdict = measured(tmp_path, "real", tier, tiny)
+    short = str(HERE / "workloads" / "short.yaml")
+    campaign, verdict = run_on(tmp_path, "real", tier, short)
     assert figure(verdict, "throughput_per_s") > 0
     (run,) = campaign.runs
     facts = run.record.facts["tier"]

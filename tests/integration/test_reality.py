@@ -14,7 +14,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Verdict
 from orchestrator.system import store
-from tests.integration.conftest import HERE, tierbench
+from tests.integration.conftest import HERE, measured, tierbench
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
@@ -41,6 +41,7 @@ def cell(verdict: Verdict, profile: str, metric: str) -> float:
     return found
 
 
+@measured
 def test_data_beyond_memory_feel_the_disk(tmp_path: Path) -> None:
     campaign, verdict, text = compare(tmp_path, "point-select", repeats=2)
     facts = campaign.runs[0].record.facts["database"]
@@ -60,6 +61,7 @@ def test_data_beyond_memory_feel_the_disk(tmp_path: Path) -> None:
     assert decision.tier == "ultra", decision.reason
 
 
+@measured
 def test_data_in_memory_do_not(tmp_path: Path) -> None:
     workload = str(HERE / "workloads" / "in-memory.yaml")
     _, verdict, text = compare(tmp_path, workload, repeats=3)

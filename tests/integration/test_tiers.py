@@ -32,7 +32,7 @@ from orchestrator.tiers.common import disk_server, host_load, real_disk, truth_g
 from orchestrator.tiers.emulated import EmulatedTier
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
-from tests.integration.conftest import HERE, Program
+from tests.integration.conftest import HERE, Program, measured
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
@@ -62,6 +62,7 @@ def device(tier: Tier, world: World) -> Iterator[Volume]:
         yield volume
 
 
+@measured
 def test_limits_change_on_a_running_device(world: World) -> None:
     with device(SMALL, world) as volume:
         assert volume.server is not None and volume.server.container
@@ -126,6 +127,7 @@ LARGE = (
 )
 
 
+@measured
 def test_the_kernel_counts_what_the_disk_was_asked(world: World) -> None:
     """A loop device with a write cache gets empty flushes, of which the kernel counts some as
     writes: 187 a second where the disk served 147."""
@@ -173,6 +175,7 @@ def calm(take: Callable[[], Gate]) -> Gate:
     return taken
 
 
+@measured
 def test_thorough_gate_finds_where_the_cap_is_reached(world: World) -> None:
     effort = replace(BRIEF, ladder=(1, 2), block_bytes=(65_536,))
 
@@ -195,6 +198,7 @@ FEW_BYTES = Tier("few bytes", "", "emulated", 20_000, 6_000_000, 0.002, 0.002)
 FAR_AWAY = Tier("far away", "", "emulated", 20_000, 900_000_000, 0.025, 0.025)
 
 
+@measured
 @pytest.mark.parametrize("row", ["azure/P4", "azure/P6", FEW_BYTES, FAR_AWAY], ids=str)
 def test_a_limit_that_hides_behind_another_does_not_fail_the_gate(
     row: str | Tier, world: World
@@ -207,6 +211,7 @@ def test_a_limit_that_hides_behind_another_does_not_fail_the_gate(
     assert of(taken, "IOPS, 4 KiB random read").verdict == reach
 
 
+@measured
 def test_control_group_holds_the_rates_each_way(world: World) -> None:
     tier = replace(SMALL, enforcement="cgroup", read_latency_s=None, write_latency_s=None)
     mechanism = CgroupTier()
@@ -266,6 +271,7 @@ def mounted_disk(world: World) -> Iterator[Path]:
             yield Path(place)
 
 
+@measured
 def test_a_real_disk_is_found_measured_and_left_clean(world: World) -> None:
     with mounted_disk(world) as place:
         wrong = replace(
