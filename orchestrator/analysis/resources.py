@@ -16,7 +16,7 @@ from orchestrator.analysis.disk_demand import against_caps
 from orchestrator.analysis.results import RunData
 from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts, GateQuantity
 from orchestrator.metrics import METRICS, measured
-from orchestrator.model import NODE_EXPORTER, Gate, Measurement, Node, Record, Tier
+from orchestrator.model import NODE_EXPORTER, Gate, Measurement, Node, Record, Tier, Workload
 
 Used = Mapping[str, float]
 
@@ -285,17 +285,17 @@ def paced(record: Record) -> bool:
     """Whether threads pause on purpose: then they are not all in flight."""
     options = record.workload.options
     open_loop = any(options.get(name) not in (None, 0, 0.0, "0", "") for name in OPEN_LOOP)
-    return open_loop or thinks(record)
+    return open_loop or thinks(record.workload)
 
 
-def thinks(record: Record) -> bool:
+def thinks(workload: Workload) -> bool:
     """Whether terminals key in and think between transactions."""
-    return record.workload.options.get("think", "none") not in ("none", 0, "0", "off", "no")
+    return workload.options.get("think", "none") not in ("none", 0, "0", "off", "no")
 
 
 def ceiling_nopm(record: Record) -> float | None:
     """New-Orders a minute that think time allows at most; None where there is no think time."""
     warehouses = record.workload.dataset.parameters.get("warehouses")
-    if not thinks(record) or not isinstance(warehouses, (int, float)):
+    if not thinks(record.workload) or not isinstance(warehouses, (int, float)):
         return None
     return CEILING_NOPM_PER_WAREHOUSE * warehouses

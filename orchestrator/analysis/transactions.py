@@ -3,13 +3,16 @@
 Every load generator that keeps each transaction is read into the same table, so its figures are
 defined once, here (docs/METHOD.md):
 
-table: start_s (Unix; when it was started, or was due in an open loop), latency_s (to its end,
-    retries and queueing included), queue_s, type (category), outcome (0 committed, 1 rolled back
-    on purpose, 2 failed), retries, sqlstate ("" if none).
+table: start_s (Unix; when it was started, or was due in an open loop or with think time),
+    latency_s (to its end, retries and queueing included), queue_s, type (category), outcome
+    (0 committed, 1 rolled back on purpose, 2 failed), retries, sqlstate ("" if none).
 
 A transaction belongs to the window in which it *ended*. Throughput and latency count what
 committed or was rolled back on purpose; failed ones are counted apart and never as throughput.
 New-Orders (NOPM) are counted from commits alone.
+
+`pooled`: terminals with think time share connections. Then `queue_s` is a terminal's wait for a
+free one: it is a measurement of its own, and latency is without it.
 """
 
 from __future__ import annotations
@@ -28,11 +31,19 @@ NEW_ORDER = "new_order"
 
 
 def measurements(
-    table: pd.DataFrame, start_s: float, end_s: float, statements: int | None
+    table: pd.DataFrame,
+    start_s: float,
+    end_s: float,
+    statements: int | None,
+    pooled: bool = False,
 ) -> tuple[Measurement, ...]:
     """All figures of [start_s, end_s), for all types together and, if several, for each."""
     inside = window(table, start_s, end_s)
     duration_s = end_s - start_s
+    waits: list[Measurement] = []
+    if pooled:
+        waits = list(_of_waits(inside))
+        inside = inside.assign(latency_s=inside["latency_s"] - inside["queue_s"])
     found = list(_of_scope(inside, duration_s, "all"))
     if statements:
         average = next((m for m in found if m.metric == "latency_avg_s"), None)
@@ -45,7 +56,7 @@ def measurements(
     if NEW_ORDER in types:
         orders = inside[(inside["type"] == NEW_ORDER) & (inside["outcome"] == COMMITTED)]
         found.append(measured("nopm", len(orders) / duration_s * 60))
-    return tuple(found)
+    return (*found, *waits)
 
 
 def window(table: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:
@@ -72,7 +83,19 @@ def _of_scope(part: pd.DataFrame, duration_s: float, scope: str) -> Iterator[Mea
             yield measured(metric, float(value), scope)
 
 
-def intervals(table: pd.DataFrame, phases: dict[str, tuple[float, float]]) -> pd.DataFrame:
+def _of_waits(inside: pd.DataFrame) -> Iterator[Measurement]:
+    """How long terminals waited for a connection, transactions of all types together."""
+    wait_s = inside["queue_s"].to_numpy()
+    if len(wait_s):
+        yield measured("connection_wait_avg_s", float(wait_s.mean()))
+    if len(wait_s) >= stats.percentile_min_count(99.0):
+        value = np.percentile(wait_s, 99.0, method="inverted_cdf")
+        yield measured("connection_wait_p99_s", float(value))
+
+
+def intervals(
+    table: pd.DataFrame, phases: dict[str, tuple[float, float]], pooled: bool = False
+) -> pd.DataFrame:
     """One row per whole second of each phase; a second without transactions has throughput 0.
 
     Columns: time_s (Unix, the second's begin), phase, throughput_per_s, latency_avg_s,
@@ -81,7 +104,8 @@ def intervals(table: pd.DataFrame, phases: dict[str, tuple[float, float]]) -> pd
     rows: list[dict[str, object]] = []
     ended_s = (table["start_s"] + table["latency_s"]).to_numpy()
     order = np.argsort(ended_s, kind="stable")
-    ended_s, latency_s = ended_s[order], table["latency_s"].to_numpy()[order]
+    waited_s = table["queue_s"].to_numpy() if pooled else 0.0
+    ended_s, latency_s = ended_s[order], (table["latency_s"].to_numpy() - waited_s)[order]
     failed = (table["outcome"].to_numpy() == FAILED)[order]
     for phase, (start_s, end_s) in phases.items():
         edges = np.arange(start_s, end_s + 1e-6, 1.0)

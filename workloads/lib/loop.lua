@@ -178,7 +178,7 @@ local function closed(self)
 end
 
 -- A schedule: due_us() is the instant of the next transaction; done(now_us) moves on;
--- overdue(now_us) counts what should have started by then and has not.
+-- overdue(now_us), asked last, counts what should have started by then and has not.
 local function poisson(rate_per_s)
    local function gap_us() return -math.log(1 - math.random()) / rate_per_s * 1e6 end
    local due_us, schedule = clock.now_us() + gap_us(), {}

@@ -5,8 +5,8 @@
 -- --max-attempts, --isolation, --seed):
 --   --think (none)      none: no pauses, every transaction draws its warehouse and district,
 --                       so that all are reached whatever the number of threads;
---                       spec: keying and think times; ten terminals per warehouse, bound to
---                       warehouse and district, served by --threads connections
+--                       spec: keying and think times; ten terminals per warehouse, each
+--                       served by any of --threads connections that is free
 --   --weights (45,43,4,4,4)  cards of new_order, payment, order_status, delivery and
 --                       stock_level in a terminal's deck, which is shuffled and dealt
 --                       again and again: exact shares, and less noise between runs than
@@ -27,6 +27,7 @@ local terminals = require("terminals")
 local transactions = require("transactions")
 
 local DISTRICTS = schema.DISTRICTS
+local NO_THREAD = 65535  -- a number that no thread has, for random numbers of the whole run
 local types = {}
 for i, t in ipairs(transactions.types) do types[i] = t.name end
 
@@ -90,7 +91,12 @@ function init()
       conn:close()
       check_options(facts)
       local opt = sysbench.opt
-      local terminal_count = opt.think == "spec" and DISTRICTS * facts.warehouses or opt.threads
+      local terminal_count = opt.threads
+      if opt.think == "spec" then
+         math.randomseed(opt.seed * 65536 + NO_THREAD)
+         terminals.create(facts.warehouses, transactions.types, weights)
+         terminal_count = DISTRICTS * facts.warehouses
+      end
       loop.describe(types, {think = opt.think, weights = weights, warehouses = facts.warehouses,
                             terminals = terminal_count, c_last_load = facts.c_last,
                             c_last_run = facts.c_last_run, data_seed = facts.seed})
@@ -98,20 +104,11 @@ function init()
 end
 
 local function new_deck()
-   local deck, at = {}, 0
-   for i, weight in ipairs(parse_weights()) do
-      for _ = 1, weight do deck[#deck + 1] = i end
-   end
+   local deck, left = {}, 0
+   local cards = terminals.fill(deck, parse_weights())
    return function()
-      if at == 0 then
-         for i = #deck, 2, -1 do
-            local j = math.random(i)
-            deck[i], deck[j] = deck[j], deck[i]
-         end
-         at = #deck
-      end
-      local card = deck[at]
-      at = at - 1
+      local card
+      card, left = terminals.deal(deck, cards, left)
       return card
    end
 end
@@ -135,18 +132,18 @@ local function draws_freely(workload, facts, input)
    end
 end
 
-local function draws_for_terminals(workload, facts, input, thread_id)
-   local schedule
-   local function bound(w, d) return new_terminal(facts, function() return w, d end) end
+local function draws_for_terminals(workload, facts, input)
+   local schedule, w, d
+   local terminal = new_terminal(facts, function() return w, d end)
    function workload.new_schedule()
-      schedule = terminals(thread_id, sysbench.opt.threads, facts.warehouses, transactions.types,
-                           parse_weights(), bound, new_deck)
+      schedule = terminals.schedule(transactions.types)
       return schedule
    end
    function workload.draw()
-      local terminal = schedule.current
-      transactions.types[terminal.card].draw(terminal, input)
-      return terminal.card - 1
+      local card
+      w, d, card = schedule.current()
+      transactions.types[card].draw(terminal, input)
+      return card - 1
    end
 end
 
@@ -160,7 +157,7 @@ local function new_workload(thread_id)
       return transactions.types[kind + 1].execute(conn, prepared, input)
    end
    local draws = sysbench.opt.think == "spec" and draws_for_terminals or draws_freely
-   draws(workload, facts, input, thread_id)
+   draws(workload, facts, input)
    return workload
 end
 

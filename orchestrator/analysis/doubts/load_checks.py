@@ -34,11 +34,17 @@ def _unstarted(record: Record) -> Iterator[Doubt]:
     yield Doubt(
         "overload",
         f"{format_number(owed)} of {format_number(due)} transactions that were due had not begun "
-        f"when the run ended ({100 * owed / due:.1f} %): the database did not keep up, so latency "
-        "is mostly the wait in a queue that grew, and depends on how long was measured",
+        f"when the run ended ({100 * owed / due:.1f} %): the database did not keep up, so "
+        f"{_grown(record)}, and depends on how long was measured",
         _advice(record),
         record.run.number,
     )
+
+
+def _grown(record: Record) -> str:
+    if resources.thinks(record.workload):
+        return "the terminals' wait for a connection, which is not in latency, grew"
+    return "latency is mostly the wait in a queue that grew"
 
 
 def _unserved(record: Record) -> Iterator[Doubt]:
@@ -61,7 +67,7 @@ def _unserved(record: Record) -> Iterator[Doubt]:
 
 
 def _advice(record: Record) -> str:
-    if resources.thinks(record):
+    if resources.thinks(record.workload):
         return "give the terminals more threads to share, or load fewer warehouses"
     served = results.value_of(record, "throughput_per_s")
     at = f" below the {format_number(served)}/s that were served" if served else ""

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis import transactions
+from orchestrator.analysis import resources, transactions
 from orchestrator.errors import LoadError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.common import consistency
@@ -143,17 +143,16 @@ class Sysbench:
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
         table = read_records(out)
+        pooled = resources.thinks(workload)
+        phases = {
+            "warm-up": (start_s - workload.warmup_s, start_s),
+            "measure": (start_s, end_s),
+        }
         return Result(
             measurements=transactions.measurements(
-                table, start_s, end_s, workload.statements_per_transaction
+                table, start_s, end_s, workload.statements_per_transaction, pooled
             ),
-            intervals=transactions.intervals(
-                table,
-                {
-                    "warm-up": (start_s - workload.warmup_s, start_s),
-                    "measure": (start_s, end_s),
-                },
-            ),
+            intervals=transactions.intervals(table, phases, pooled),
             latencies=table,
             facts=_facts(table, out),
         )

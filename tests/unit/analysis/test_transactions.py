@@ -66,3 +66,33 @@ def test_a_second_without_transactions_is_a_row_of_zero() -> None:
     assert list(rows["phase"]) == ["warm-up", "measure", "measure", "measure"]
     assert list(rows["throughput_per_s"]) == [0, 1, 0, 0]
     assert list(rows["errors"]) == [0, 0, 0, 1]
+
+
+def test_the_wait_for_a_connection_is_not_in_latency_but_a_figure_of_its_own() -> None:
+    table = transaction_table([(9.0, 0.9, "new_order", 0), (9.5, 1.1, "new_order", 0)])
+    table["queue_s"] = [0.8, 0.9]
+    found = transactions.measurements(table, 10.0, 11.0, None, pooled=True)
+    assert values(found)["transactions"] == 1  # the window goes by when it ended, as ever
+    assert values(found)["latency_avg_s"] == pytest.approx(0.2)
+    assert values(found)["latency_max_s"] == pytest.approx(0.2)
+    assert values(found)["connection_wait_avg_s"] == pytest.approx(0.9)
+    rows = transactions.intervals(table, {"measure": (9.0, 11.0)}, pooled=True)
+    assert list(rows["throughput_per_s"]) == [1, 1]
+    assert list(rows["latency_avg_s"]) == pytest.approx([0.1, 0.2])
+
+
+def test_in_an_open_loop_latency_has_the_queue_in_it() -> None:
+    table = transaction_table([(9.0, 1.1, "a", 0)])
+    table["queue_s"] = 0.9
+    found = values(transactions.measurements(table, 10.0, 11.0, None))
+    assert found["latency_avg_s"] == pytest.approx(1.1)
+    assert "connection_wait_avg_s" not in found
+
+
+def test_the_p99_of_the_wait_needs_a_thousand_transactions() -> None:
+    table = transaction_table([(0.0, 0.5, "a", 0)] * 1000)
+    table["queue_s"] = [0.0] * 989 + [0.1] * 11
+    found = values(transactions.measurements(table, 0.0, 1.0, None, pooled=True))
+    assert found["connection_wait_p99_s"] == pytest.approx(0.1)
+    found = values(transactions.measurements(table[1:], 0.0, 1.0, None, pooled=True))
+    assert "connection_wait_p99_s" not in found

@@ -1,0 +1,179 @@
+"""The TPC-C-derived workload's own rules, held against its Lua and a real PostgreSQL.
+
+Goal: terminals share connections, input and rollbacks are as the specification has them, and
+statements travel as they were asked to. Method: LuaJIT in the client's image runs the workload's
+modules with a clock of its own, so that nothing depends on speed; one warehouse is loaded for what
+needs a server.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.load_generators.sysbench import adapter
+from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.model import Cluster, Endpoint, Node, Workload
+from orchestrator.planning import project_files
+from orchestrator.platforms import own_images
+from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.powers import HOST_NETWORK, World
+from tests import ROOT
+from tests.integration import servers
+from tests.integration.conftest import make_world
+
+pytestmark = pytest.mark.docker
+
+GENERATOR = Sysbench()
+PRELUDE = """
+package.path = "/workloads/lib/?.lua;/workloads/tpcc/?.lua;" .. package.path
+math.randomseed(1)
+local now_us = 1e6
+package.loaded.clock = {now_us = function() return now_us end}
+local json, terminals = require("json"), require("terminals")
+local TYPES = {{keying_s = 18, think_s = 12}, {keying_s = 3, think_s = 12},
+               {keying_s = 2, think_s = 10}, {keying_s = 2, think_s = 5},
+               {keying_s = 2, think_s = 5}}
+"""
+# One connection takes a terminal and is stuck in its transaction; another goes on.
+STUCK = """
+terminals.create(1, TYPES, {45, 43, 4, 4, 4})
+local stuck, other = terminals.schedule(TYPES), terminals.schedule(TYPES)
+stuck.due_us()
+local _, theirs = stuck.current()
+local played, longest_us = {}, 0
+for d = 1, 10 do played[d] = 0 end
+for _ = 1, 1000 do
+   local due_us = other.due_us()
+   now_us = math.max(now_us, due_us)
+   longest_us = math.max(longest_us, now_us - due_us)
+   local _, d = other.current()
+   played[d] = played[d] + 1
+   other.done(now_us)
+end
+print(json{theirs = theirs, played = played, longest_us = longest_us})
+"""
+# Few connections and long transactions, in virtual time.
+BUSY = """
+terminals.create(1, TYPES, {45, 43, 4, 4, 4})
+local threads, waited, late = {}, 0, 0
+for i = 1, 5 do threads[i] = {wake_us = now_us, schedule = terminals.schedule(TYPES)} end
+local sleeping, all_busy_since_us = #threads, math.huge
+for _ = 1, 200000 do
+   local thread = threads[1]
+   for _, other in ipairs(threads) do
+      if other.wake_us < thread.wake_us then thread = other end
+   end
+   now_us = thread.wake_us
+   local was_running = thread.running
+   if was_running then
+      thread.schedule.done(now_us)
+      thread.running, sleeping = false, sleeping + 1
+   end
+   local due_us = thread.schedule.due_us()
+   if now_us < due_us then
+      thread.wake_us = due_us
+   else
+      if due_us < now_us then
+         waited = waited + 1
+         if sleeping > 1 or due_us < all_busy_since_us then late = late + 1 end
+      end
+      thread.running, sleeping = true, sleeping - 1
+      if sleeping == 0 and not was_running then all_busy_since_us = now_us end
+      thread.wake_us = now_us + math.random() * 20e6
+   end
+end
+print(json{waited = waited, late = late})
+"""
+OVERDUE = """
+terminals.create(1, TYPES, {45, 43, 4, 4, 4})
+local one, two = terminals.schedule(TYPES), terminals.schedule(TYPES)
+one.due_us()
+print(json{two = two.overdue(1e12), one = one.overdue(1e12), left = two.due_us() == math.huge})
+"""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A client, and one loaded warehouse that it reaches."""
+
+    cluster: Cluster
+    workload: Workload
+    client: Node
+    out: Path
+    world: World
+    server: servers.Server
+
+    def lua(self, program: str) -> dict[str, Any]:
+        """What a program prints as JSON."""
+        (self.out / "program.lua").write_text(PRELUDE + program)
+        run = ["luajit", "/out/program.lua"]
+        done = self.world.platform.exec(self.client.container or "", run, timeout_s=60)
+        assert done.exit_code == 0, done.err
+        printed: dict[str, Any] = json.loads(done.out)
+        return printed
+
+    def run(self, measure_s: float, threads: int, **options: Any) -> Any:
+        """The transactions of one run, as a table."""
+        for old in self.out.glob("latency-*.bin"):
+            old.unlink()
+        workload = replace(
+            self.workload,
+            options={"seed": 1, **options},
+            threads=threads,
+            warmup_s=0.0,
+            measure_s=measure_s,
+        )
+        GENERATOR.run(workload, self.cluster, self.client, self.out, self.world)
+        return adapter.read_records(self.out)
+
+
+@pytest.fixture(scope="module")
+def bench(engine: DockerPlatform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    world = make_world(engine)
+    _, (workload,) = project_files.read(ROOT, [], ["tpcc"], "smoke")
+    workload = replace(workload, dataset=replace(workload.dataset, parameters={"warehouses": 1}))
+    out = tmp_path_factory.mktemp("out")
+    with (
+        servers.postgresql(own_images.need(ROOT, "postgres", engine)) as server,
+        GENERATOR.client(HOST_NETWORK, out, world) as client,
+    ):
+        host, port = server.hosts[0], server.port
+        at = Endpoint(host, port, port, server.user, server.password, server.database, host)
+        cluster = Cluster("postgresql", "17", (), (at,), HOST_NETWORK)
+        GENERATOR.load(workload, cluster, client, world)
+        yield Bench(cluster, workload, client, out, world, server)
+
+
+# ------------------------------------------------------------------ terminals
+
+
+def test_any_free_connection_serves_the_next_terminal(bench: Bench) -> None:
+    found = bench.lua(STUCK)
+    played = found["played"]
+    assert played.pop(found["theirs"] - 1) == 0
+    assert min(played) > 50  # the other nine go on as if nothing was stuck
+    assert found["longest_us"] == 0
+
+
+def test_a_terminal_waits_only_while_all_connections_are_busy(bench: Bench) -> None:
+    found = bench.lua(BUSY)
+    assert found["waited"] > 1000
+    assert found["late"] == 0
+
+
+def test_a_terminal_that_is_overdue_at_the_end_is_counted_once(bench: Bench) -> None:
+    assert bench.lua(OVERDUE) == {"two": 9, "one": 1, "left": True}
+
+
+def test_the_threads_of_sysbench_share_the_terminals(bench: Bench) -> None:
+    """Ten terminals play about seven cards in that time; ten for each thread would play 56."""
+    table = bench.run(15.0, 8, think="spec")
+    assert 1 <= len(table) <= 25
+    described = json.loads((bench.out / "recorder.json").read_text())
+    assert described["mode"]["terminals"] == 10
