@@ -227,8 +227,10 @@ def _load_bound(figures: Figures) -> Cause | None:
         return None
     return Cause(
         LOAD_BOUND,
-        f"The terminals' think time allows no more: {share:.1f} % of 12.86 New-Orders a minute "
-        "and warehouse. A faster disk would not raise throughput; compare latencies.",
+        f"The terminals' think time allows no more: {share:.1f} % of "
+        f"{resources.CEILING_NOPM_PER_WAREHOUSE} committed New-Orders a minute and warehouse. A "
+        "faster disk would not raise throughput; "
+        "compare latencies.",
     )
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.analysis import transactions
 from orchestrator.load_generators.sysbench import adapter
 from orchestrator.load_generators.sysbench.adapter import Sysbench
 from orchestrator.model import Cluster, Endpoint, Node, Workload
@@ -97,6 +98,24 @@ one.due_us()
 print(json{two = two.overdue(1e12), one = one.overdue(1e12), left = two.due_us() == math.huge})
 """
 
+# What a terminal of warehouse 2, district 3 draws, for each type; and New-Orders' input.
+DRAWS = """
+local transactions = require("transactions")
+local terminal = {warehouses = 4, w = 2, d = 3, c_last = 1, c_customer = 1, c_item = 1}
+local districts, input = {}, transactions.new_input()
+for i, t in ipairs(transactions.types) do
+   districts[i] = {}
+   for d = 1, 10 do districts[i][d] = 0 end
+   for _ = 1, 2000 do
+      input.d = nil
+      t.draw(terminal, input)
+      assert(input.w == 2)
+      if input.d then districts[i][input.d] = districts[i][input.d] + 1 end
+   end
+end
+print(json{districts = districts})
+"""
+
 
 @dataclass(frozen=True)
 class Bench:
@@ -131,6 +150,15 @@ class Bench:
         )
         GENERATOR.run(workload, self.cluster, self.client, self.out, self.world)
         return adapter.read_records(self.out)
+
+    def count(self, question: str) -> int:
+        ((number,),) = self.server.ask(question)
+        assert isinstance(number, int)
+        return number
+
+    def sound(self) -> None:
+        """The consistency conditions hold."""
+        GENERATOR.verify(self.workload, self.cluster, self.world)
 
 
 @pytest.fixture(scope="module")
@@ -177,3 +205,31 @@ def test_the_threads_of_sysbench_share_the_terminals(bench: Bench) -> None:
     assert 1 <= len(table) <= 25
     described = json.loads((bench.out / "recorder.json").read_text())
     assert described["mode"]["terminals"] == 10
+
+
+# ------------------------------------------------------------------ input and rollbacks
+
+
+def test_every_transaction_draws_its_district_but_a_stock_level_has_its_terminals(
+    bench: Bench,
+) -> None:
+    new_order, payment, order_status, delivery, stock_level = bench.lua(DRAWS)["districts"]
+    for drawn in (new_order, payment, order_status):
+        assert min(drawn) > 100  # of 2,000 over ten districts
+    assert delivery == [0] * 10  # works on all districts
+    assert stock_level == [0, 0, 2000, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_a_rolled_back_new_order_has_processed_its_valid_lines(bench: Bench) -> None:
+    """The server counts rows that were inserted, those rolled back as well."""
+    lines = "SELECT count(*) FROM order_line"
+    before = bench.count(lines)
+    bench.server.ask("SELECT pg_stat_reset()")
+    table = bench.run(5.0, 2, weights="1,0,0,0,0")
+    inserted = bench.count("SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'order_line'")
+    rolled_back = int((table["outcome"] == transactions.ROLLED_BACK).sum())
+    assert (table["outcome"] != transactions.FAILED).all() and rolled_back > 0
+    assert table["retries"].sum() == 0
+    lost = inserted - (bench.count(lines) - before)
+    assert 4 * rolled_back <= lost <= 14 * rolled_back
+    bench.sound()

@@ -3,14 +3,15 @@
 --            --threads=8 --time=60 --report-interval=1 run
 -- Options (default), besides lib/loop.lua's (--out, --record, --arrival-rate,
 -- --max-attempts, --isolation, --seed):
---   --think (none)      none: no pauses, every transaction draws its warehouse and district,
---                       so that all are reached whatever the number of threads;
+--   --think (none)      none: no pauses, every transaction draws its warehouse, so that all
+--                       are reached whatever the number of threads;
 --                       spec: keying and think times; ten terminals per warehouse, each
 --                       served by any of --threads connections that is free
 --   --weights (45,43,4,4,4)  cards of new_order, payment, order_status, delivery and
 --                       stock_level in a terminal's deck, which is shuffled and dealt
 --                       again and again: exact shares, and less noise between runs than
---                       independent draws (clause 5.2.4.2 allows both)
+--                       independent draws. Clause 5.2.4.2 asks for such draws, or for a
+--                       deck of sets of 23 cards (--weights=10,10,1,1,1)
 --   --warehouses (0)    if not 0: the run ends at once unless the data set has so many
 --   --db-ps-mode (auto) disable: statements are parsed at every execution
 -- Reads scale and C constants of the data set from its table tpcc_facts. Not TPC-C: not
@@ -113,35 +114,33 @@ local function new_deck()
    end
 end
 
--- Draws for terminals: home() is where one works, now.
-local function new_terminal(facts, home)
+-- A terminal's warehouse and its district, which only Stock-Level uses, are set before each draw.
+local function new_terminal(facts)
    return {warehouses = facts.warehouses, c_last = facts.c_last_run, c_customer = facts.c_customer,
-           c_item = facts.c_item, home = home}
+           c_item = facts.c_item}
 end
 
 -- No think times: one terminal per thread, at home in all warehouses.
 local function draws_freely(workload, facts, input)
-   local deal, warehouses = new_deck(), facts.warehouses
-   local terminal = new_terminal(facts, function()
-      return math.random(warehouses), math.random(DISTRICTS)
-   end)
+   local deal, terminal = new_deck(), new_terminal(facts)
    function workload.draw()
       local card = deal()
+      terminal.w, terminal.d = math.random(facts.warehouses), math.random(DISTRICTS)
       transactions.types[card].draw(terminal, input)
       return card - 1
    end
 end
 
 local function draws_for_terminals(workload, facts, input)
-   local schedule, w, d
-   local terminal = new_terminal(facts, function() return w, d end)
+   local schedule
+   local terminal = new_terminal(facts)
    function workload.new_schedule()
       schedule = terminals.schedule(transactions.types)
       return schedule
    end
    function workload.draw()
       local card
-      w, d, card = schedule.current()
+      terminal.w, terminal.d, card = schedule.current()
       transactions.types[card].draw(terminal, input)
       return card - 1
    end
