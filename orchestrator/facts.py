@@ -120,7 +120,8 @@ class GeneratorFacts:
 
     `recorded_…`: what was kept one by one. `sysbench_transactions`: its own total. `unstarted`:
     transactions that were due and had not begun at the end. `served_of_asked`: the share of
-    `arrival_rate_per_s` that was served. `more`: facts that are only kept and shown.
+    `arrival_rate_per_s` that was served. `statements_batched`: whether statements travelled
+    together; None where the generator does not say. `more`: facts that are only kept and shown.
     """
 
     version: str | None = None
@@ -130,6 +131,7 @@ class GeneratorFacts:
     unstarted: float | None = None
     arrival_rate_per_s: float | None = None
     served_of_asked: float | None = None
+    statements_batched: bool | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -144,6 +146,7 @@ class GeneratorFacts:
             unstarted=group.number("unstarted"),
             arrival_rate_per_s=group.number("arrival_rate_per_s"),
             served_of_asked=group.number("served_of_asked"),
+            statements_batched=group.truth("statements_batched"),
             more=group.rest,
         )
 

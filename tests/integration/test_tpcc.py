@@ -115,6 +115,37 @@ for i, t in ipairs(transactions.types) do
 end
 print(json{districts = districts})
 """
+# A failing statement behind an insert: what is left, and results by their numbers.
+SENT = """
+local pq = require("pq")
+local function left_by(batches)
+   local conn = pq.connect(ADDRESS)
+   conn:exec("DROP TABLE IF EXISTS sent")
+   conn:exec("CREATE TABLE sent (n int4)")
+   local insert = conn:prepare("INSERT INTO sent VALUES ($1) RETURNING n", "i")
+   local divide = conn:prepare("SELECT 1 / $1", "i")
+   conn:start_pipeline(batches)
+   for _ = 1, 20 do
+      conn:send(insert, 5)
+      conn:send(divide, 1)
+      conn:send(insert, 7)
+      conn:flush()
+      assert(conn:int(0, 0, 0) == 5 and conn:int(1, 0, 0) == 1 and conn:int(2, 0, 0) == 7)
+   end
+   local ok, failure = pcall(function()
+      conn:send(insert, 9)
+      conn:send(divide, 0)
+      conn:flush()
+   end)
+   assert(not ok and failure.sqlstate == "22012" and not failure.lost, tostring(failure))
+   conn:run(divide, 1)
+   assert(conn:int(0, 0, 0) == 1)
+   conn:close()
+   conn = pq.connect(ADDRESS)
+   return tonumber(conn:exec("SELECT count(*) FROM sent WHERE n = 9")[1][1])
+end
+print(json{together = left_by(true), alone = left_by(false)})
+"""
 
 
 @dataclass(frozen=True)
@@ -130,7 +161,12 @@ class Bench:
 
     def lua(self, program: str) -> dict[str, Any]:
         """What a program prints as JSON."""
-        (self.out / "program.lua").write_text(PRELUDE + program)
+        at = self.cluster.endpoints[0]
+        known = {"host": at.host, "port": at.port, "user": at.user, "password": at.password}
+        known["db"] = at.database
+        address = ", ".join(f"{key} = {json.dumps(value)}" for key, value in known.items())
+        text = f"{PRELUDE}local ADDRESS = {{{address}}}\n{program}"
+        (self.out / "program.lua").write_text(text)
         run = ["luajit", "/out/program.lua"]
         done = self.world.platform.exec(self.client.container or "", run, timeout_s=60)
         assert done.exit_code == 0, done.err
@@ -232,4 +268,33 @@ def test_a_rolled_back_new_order_has_processed_its_valid_lines(bench: Bench) -> 
     assert table["retries"].sum() == 0
     lost = inserted - (bench.count(lines) - before)
     assert 4 * rolled_back <= lost <= 14 * rolled_back
+    bench.sound()
+
+
+# ------------------------------------------------------------------ statements on their way
+
+
+def test_a_statement_by_itself_does_not_share_the_fate_of_the_next(bench: Bench) -> None:
+    """Before one Sync both are undone; a Sync each, and the first one stays."""
+    assert bench.lua(SENT) == {"together": 0, "alone": 1}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "options", "batched"),
+    [
+        ("postgresql", {}, True),
+        ("postgresql", {"batches": 0}, False),
+        ("yugabytedb", {}, False),
+        ("yugabytedb", {"batches": 1}, True),
+    ],
+)
+def test_statements_travel_as_the_database_needs_it_unless_asked(
+    dialect: str, options: dict[str, Any], batched: bool, bench: Bench
+) -> None:
+    """The data set says which database it was loaded for."""
+    bench.server.ask(f"UPDATE tpcc_facts SET value = '{dialect}' WHERE name = 'dialect'")
+    table = bench.run(2.0, 2, **options)
+    assert (table["outcome"] != transactions.FAILED).all() and len(table) > 20
+    result = GENERATOR.read(bench.workload, bench.out, 0.0, 1.0)
+    assert result.facts.statements_batched is batched
     bench.sound()

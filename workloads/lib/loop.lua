@@ -210,12 +210,13 @@ local function scheduled(self, schedule)
    self.recorder.unstarted = schedule.overdue(ended_us)
 end
 
--- workload: conn; draw() -> kind, and draws the transaction's input; execute(kind) ->
--- outcome, one attempt with that input; new_schedule(): where the workload has its own.
+-- workload: conn; batches: whether statements travel together; draw() -> kind, and draws the
+-- transaction's input; execute(kind) -> outcome, one attempt with that input; new_schedule():
+-- where the workload has its own.
 function loop.new(thread_id, workload, types)
    local opt = sysbench.opt
    local rollback = workload.conn:prepare("ROLLBACK")
-   workload.conn:start_pipeline()
+   workload.conn:start_pipeline(workload.batches)
    return {thread_id = thread_id, workload = workload, conn = workload.conn, rollback = rollback,
            failures = 0, max_attempts = opt.max_attempts,
            recorder = recorder.open(opt.out, thread_id, types, opt.record)}

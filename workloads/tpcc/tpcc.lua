@@ -12,6 +12,8 @@
 --                       again and again: exact shares, and less noise between runs than
 --                       independent draws. Clause 5.2.4.2 asks for such draws, or for a
 --                       deck of sets of 23 cards (--weights=10,10,1,1,1)
+--   --batches (auto)    on: statements that need no result of each other travel together; off:
+--                       each by itself; auto: as lib/dialects.lua has it for the database
 --   --warehouses (0)    if not 0: the run ends at once unless the data set has so many
 --   --db-ps-mode (auto) disable: statements are parsed at every execution
 -- Reads scale and C constants of the data set from its table tpcc_facts. Not TPC-C: not
@@ -33,6 +35,7 @@ local types = {}
 for i, t in ipairs(transactions.types) do types[i] = t.name end
 
 sysbench.cmdline.options = loop.add_options{
+   batches = {"Whether statements travel together: on, off, auto", "auto"},
    think = {"none, or spec for keying and think times", "none"},
    warehouses = {"Warehouses that the data set must have (0: any)", 0},
    weights = {"Cards of each transaction type in the deck", "45,43,4,4,4"},
@@ -72,6 +75,15 @@ local function read_facts(conn)
    return facts
 end
 
+local BATCHES = {on = true, ["1"] = true, off = false, ["0"] = false}
+
+local function batches(facts)
+   local asked = sysbench.opt.batches
+   if asked == "auto" then return dialects.named(facts.dialect).batches end
+   if BATCHES[asked] == nil then error("--batches is on, off or auto", 0) end
+   return BATCHES[asked]
+end
+
 local function check_options(facts)
    local opt = sysbench.opt
    if opt.think ~= "none" and opt.think ~= "spec" then error("--think is none or spec", 0) end
@@ -100,7 +112,8 @@ function init()
       end
       loop.describe(types, {think = opt.think, weights = weights, warehouses = facts.warehouses,
                             terminals = terminal_count, c_last_load = facts.c_last,
-                            c_last_run = facts.c_last_run, data_seed = facts.seed})
+                            c_last_run = facts.c_last_run, data_seed = facts.seed,
+                            batches = batches(facts)})
    end)
 end
 
@@ -151,7 +164,7 @@ local function new_workload(thread_id)
    local facts, input = read_facts(conn), transactions.new_input()
    for _, statement in ipairs(dialects.named(facts.dialect).run_session) do conn:exec(statement) end
    local prepared = transactions.prepare(conn, sysbench.opt.db_ps_mode == "disable")
-   local workload = {conn = conn}
+   local workload = {conn = conn, batches = batches(facts)}
    function workload.execute(kind)
       return transactions.types[kind + 1].execute(conn, prepared, input)
    end

@@ -2,8 +2,8 @@
 --
 -- Each has draw(input) for the terminal's input and execute(input) for one attempt with
 -- it, which returns an outcome (0 committed, 1 rolled back on purpose) or raises.
--- Statements that do not need each other's results travel as one batch; statements over
--- an order's lines take arrays. Money is counted in cents, rates in ten-thousandths.
+-- Statements that do not need each other's results are sent before one flush, as one batch where
+-- the database is good for it; statements over an order's lines take arrays. Money is counted in cents, rates in ten-thousandths.
 --
 -- Read committed keeps all consistency conditions: counters change by UPDATE … SET
 -- x = x + …, whose RETURNING is read instead of an earlier SELECT, and Delivery locks the
@@ -116,7 +116,7 @@ local function read_prices(conn, input, i)
 end
 
 -- District information of every line, taken from the results of the stock updates: they
--- are copied, for results live only until the next batch.
+-- are copied, for results live only until the next send.
 local function read_stock(conn, input, first, rounds)
    local found = 0
    for i = first, first + rounds - 1 do

@@ -211,11 +211,13 @@ def _facts(table: pd.DataFrame, out: Path) -> GeneratorFacts:
     """Cross-checks and counted errors of the whole run, warm-up included."""
     counted = _TOTAL.findall((out / "sysbench.out").read_text())
     errors = [json.loads(file.read_text()) for file in sorted(out.glob("errors-*.json"))]
+    mode = json.loads((out / "recorder.json").read_text()).get("mode", {})
     return GeneratorFacts(
         recorded_transactions=len(table),
         recorded_failures=int((table["outcome"] == transactions.FAILED).sum()),
         sysbench_transactions=int(counted[-1]) if counted else None,
         unstarted=sum(int(one.get("unstarted", 0)) for one in errors),
+        statements_batched=mode.get("batches"),
         more={"errors": _sum_errors(errors)},
     )
 

@@ -27,7 +27,7 @@ _TABLES = (*_LOOP, *RANDOM, "skip_trx")
 KNOWN: Mapping[str, tuple[str, ...]] = {
     "sysbench/point_select.lua": _TABLES,
     "sysbench/insert.lua": _TABLES,
-    "tpcc/tpcc.lua": (*_LOOP, "think", "weights"),
+    "tpcc/tpcc.lua": (*_LOOP, "batches", "think", "weights"),
 }
 # Script's folder → parameters of its load.lua. Those of the first row are given to the run too.
 _OF_RUN = ("tables", "table_size", "warehouses")

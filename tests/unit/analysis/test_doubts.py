@@ -354,6 +354,21 @@ def test_what_makes_runs_unlike(other: Callable[[], Record], phrase: str) -> Non
     assert phrase in comparability.differences(record(), other())
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "differ"), [(True, False, True), (True, True, False), (None, False, False)]
+)
+def test_statements_that_travelled_otherwise_make_runs_unlike(
+    left: bool | None, right: bool | None, differ: bool
+) -> None:
+    """A generator that does not say it is not held against one that does."""
+    one, two = (
+        replace(record(), facts={**record().facts, "generator": {"statements_batched": batched}})
+        for batched in (left, right)
+    )
+    phrase = "load generator's batching of statements True against False"
+    assert comparability.differences(one, two) == ((phrase,) if differ else ())
+
+
 def test_the_tier_and_the_size_of_its_disk_may_differ() -> None:
     tier = build_tier("ultra")
     disk = NodeSize(8.0, GIB, 1_000 * GIB)

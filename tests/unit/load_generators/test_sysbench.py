@@ -163,7 +163,8 @@ def record(
 
 
 def folder(path: Path, *files: bytes) -> Path:
-    (path / "recorder.json").write_text(json.dumps({"types": ["new_order", "payment"]}))
+    described = {"types": ["new_order", "payment"], "mode": {"batches": False}}
+    (path / "recorder.json").write_text(json.dumps(described))
     for number, content in enumerate(files):
         (path / f"latency-{number}.bin").write_bytes(content)
     (path / "sysbench.out").write_text("    transactions:            3      (1.00 per sec.)\n")
@@ -219,6 +220,7 @@ def test_the_cross_check_with_sysbench_itself(tmp_path: Path) -> None:
     assert result.facts.recorded()["sysbench_transactions"] == 3
     assert result.facts.recorded()["recorded_transactions"] == 1
     assert result.facts.recorded()["unstarted"] == 1
+    assert result.facts.recorded()["statements_batched"] is False
     (error,) = result.facts.recorded()["errors"]
     assert (error["kind"], error["sqlstate"], error["count"]) == ("retried", "40001", 5)
     assert {m.metric: m.value for m in result.measurements if m.scope == "all"}["nopm"] == 15.0
