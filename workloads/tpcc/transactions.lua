@@ -3,7 +3,8 @@
 -- Each has draw(input) for the terminal's input and execute(input) for one attempt with
 -- it, which returns an outcome (0 committed, 1 rolled back on purpose) or raises.
 -- Statements that do not need each other's results are sent before one flush, as one batch where
--- the database is good for it; statements over an order's lines take arrays. Money is counted in cents, rates in ten-thousandths.
+-- the database is good for it; statements over an order's lines take arrays. Money is counted in
+-- cents, rates in ten-thousandths.
 --
 -- Read committed keeps all consistency conditions: counters change by UPDATE … SET
 -- x = x + …, whose RETURNING is read instead of an earlier SELECT, and Delivery locks the

@@ -96,3 +96,23 @@ def test_the_p99_of_the_wait_needs_a_thousand_transactions() -> None:
     assert found["connection_wait_p99_s"] == pytest.approx(0.1)
     found = values(transactions.measurements(table[1:], 0.0, 1.0, None, pooled=True))
     assert "connection_wait_p99_s" not in found
+
+
+def test_the_percentiles_of_all_leave_delivery_out_and_its_counts_stay() -> None:
+    rows = [(0.1, 1e-3 * (i + 1), "new_order", 0) for i in range(1000)]
+    table = transaction_table([*rows, *[(0.1, 5.0, "delivery", 0)] * 40])
+    found = transactions.measurements(table, 0.0, 10.0, None)
+    assert values(found)["transactions"] == 1040
+    assert values(found)["latency_p99_s"] == pytest.approx(0.990)  # of the 1,000 New-Orders
+    assert values(found)["latency_avg_s"] == pytest.approx((500.5 + 200.0) / 1040)
+    assert values(found)["latency_max_s"] == pytest.approx(5.0)
+    assert values(found, "delivery")["latency_avg_s"] == pytest.approx(5.0)
+    seconds = transactions.intervals(table, {"measure": (5.0, 6.0)})
+    assert list(seconds["throughput_per_s"]) == [40]
+    assert list(seconds["latency_avg_s"]) == pytest.approx([5.0])
+    assert seconds["latency_p99_s"].isna().all()  # nothing but Delivery ended in that second
+
+
+def test_a_delivery_of_another_workload_is_a_transaction_like_any_other() -> None:
+    table = transaction_table([(0.0, 0.1, "delivery", 0)] * 200)
+    assert values(transactions.measurements(table, 0.0, 1.0, None))["latency_p95_s"] == 0.1
