@@ -413,6 +413,19 @@ def test_terminals_that_waited_for_a_connection_are_overload_too() -> None:
     assert "more threads" in found.advice and "arrival_rate" not in found.advice
 
 
+@pytest.mark.parametrize(("wait_s", "doubted"), [(0.0, False), (0.004, False), (0.006, True)])
+def test_a_wait_for_a_connection_that_latency_does_not_show(wait_s: float, doubted: bool) -> None:
+    def change(record: Record) -> Record:
+        waited = figures(measured("latency_avg_s", 0.1), measured("connection_wait_avg_s", wait_s))
+        return waited(paced({"think": "spec"}, unstarted=0)(record))
+
+    campaign = small("tpcc", change)
+    assert ("overload" in kinds(campaign)) is doubted
+    if doubted:
+        found = the("overload", campaign)
+        assert "waited 6 ms for a connection" in found.text and "more threads" in found.advice
+
+
 def test_a_few_transactions_not_begun_at_the_end_are_no_overload() -> None:
     """60 threads may each be in the middle of one when the run ends."""
     change = paced({"arrival_rate": 10}, unstarted=100, recorded_transactions=700)
