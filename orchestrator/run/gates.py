@@ -27,9 +27,8 @@ from orchestrator.units import format_quantity, format_seconds
 MAX_AGE_S = 7 * 86_400.0
 _RETRIES = 2
 # What a tier is called, costs and says of itself decides nothing on the device.
-_NAMES = (
-    *("name", "title", "price", "source", "as_of", "notes", "burst", "burst_time_scale"),
-    "latency_assumed",
+_NAMES = frozenset(
+    "name title like price source as_of notes burst burst_time_scale latency_assumed".split()
 )
 
 

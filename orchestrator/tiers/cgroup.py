@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError, UsageError
-from orchestrator.model import DeviceCap, Gate, Tier, Volume
+from orchestrator.model import DeviceCap, DiskKind, Gate, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images as our_images
 from orchestrator.powers import Machine, World
@@ -39,6 +39,7 @@ _BLIND_V2 = "version 2: buffered writes are throttled on ext4, XFS, Btrfs and F2
 
 class CgroupTier:
     name = "cgroup"
+    kind: DiskKind = "cgroup"
 
     def check(self, tier: Tier, world: World) -> None:
         our_images.need(world.root, "disk", world.platform)

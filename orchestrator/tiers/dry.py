@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from orchestrator.model import Gate, Tier, Volume
+from orchestrator.model import DiskKind, Gate, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.planning.rehearsal import NAME, WARNING, Model
 from orchestrator.powers import World
@@ -16,6 +16,7 @@ class DryTier:
     """Volumes that are only names: each says what its made-up disk can do."""
 
     name: str = NAME
+    kind: DiskKind = NAME
 
     def check(self, tier: Tier, world: World) -> None:
         """Nothing can be missing."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import GateError, TierbenchError, UsageError
-from orchestrator.model import Gate, Tier, Volume
+from orchestrator.model import DiskKind, Gate, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images as our_images
 from orchestrator.powers import World
@@ -41,6 +41,7 @@ CHANGEABLE = (
 
 class EmulatedTier:
     name = "emulated"
+    kind: DiskKind = "emulated"
 
     def check(self, tier: Tier, world: World) -> None:
         our_images.need(world.root, "disk", world.platform)

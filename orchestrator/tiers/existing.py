@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from orchestrator.model import Gate, Tier
+from orchestrator.model import DiskKind, Gate, Tier
 from orchestrator.parts import Disks
 from orchestrator.powers import World
 
 
 class ExistingTier:
     name = "existing"
+    kind: DiskKind = "existing"
 
     def check(self, tier: Tier, world: World) -> None:
         """Nothing can be checked: declared limits are not enforced here."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.model import Gate, Tier, Volume
+from orchestrator.model import DiskKind, Gate, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images as our_images
 from orchestrator.powers import Machine, World
@@ -24,6 +24,7 @@ _QUICK_GATE_BYTES = 2**28
 
 class MountedTier:
     name = "mounted"
+    kind: DiskKind = "mounted"
 
     def check(self, tier: Tier, world: World) -> None:
         our_images.need(world.root, "disk", world.platform)

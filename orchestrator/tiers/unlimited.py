@@ -10,13 +10,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from orchestrator.errors import UsageError
-from orchestrator.model import Gate, Tier, Volume
+from orchestrator.model import DiskKind, Gate, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import World
 
 
 class UnlimitedTier:
     name = "none"
+    kind: DiskKind = "none"
 
     def check(self, tier: Tier, world: World) -> None:
         if tier.iops or tier.bytes_per_s or tier.read_latency_s or tier.write_latency_s:

@@ -23,7 +23,7 @@ _UNHURRIED = 0.5  # of the cap's rate: a lone request then never waits for the c
 
 def latency_s(tier: Tier, way: Way) -> float | None:
     """What is judged. On a real disk not what we only assume: its provider does not promise it."""
-    if tier.enforcement == "mounted" and way in tier.latency_assumed:
+    if tier.kind == "mounted" and way in tier.latency_assumed:
         return None
     return tier.read_latency_s if way == "read" else tier.write_latency_s
 
