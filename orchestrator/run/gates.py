@@ -27,8 +27,9 @@ from orchestrator.units import format_quantity, format_seconds
 MAX_AGE_S = 7 * 86_400.0
 _RETRIES = 2
 # What a tier is called, costs and says of itself decides nothing on the device.
-_NAMES = frozenset(
-    "name title like price source as_of notes burst burst_time_scale latency_assumed".split()
+_NAMES = (
+    *("name", "title", "like", "price", "source", "as_of", "notes"),
+    *("burst", "burst_time_scale", "latency_assumed"),
 )
 
 

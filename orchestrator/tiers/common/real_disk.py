@@ -15,7 +15,7 @@ from typing import Any
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError, VoidError
 from orchestrator.model import Tier, Volume
 from orchestrator.parts import Disks
-from orchestrator.platforms import own_images as our_images
+from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Machine, Mount, World
 from orchestrator.tiers.common import mounts
 from orchestrator.units import format_bytes
@@ -161,7 +161,7 @@ def removal(place: str) -> str:
 def _in_container(path: Path, script: str, world: World) -> None:
     spec = ContainerSpec(
         name=f"{world.scope}-folders",
-        image=our_images.need(world.root, "disk", world.platform),
+        image=own_images.need(world.root, "disk", world.platform),
         entrypoint=("bash", "-c"),
         command=(script,),
         role="client",

@@ -20,8 +20,9 @@ from typing import Any
 from orchestrator.errors import GateError
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.model import Gate, GateCheck, Tier, Volume
+from orchestrator.parts import Disks
 from orchestrator.powers import World
-from orchestrator.tiers.common import disk_server, expected
+from orchestrator.tiers.common import disk_server, expected, host_load
 from orchestrator.units import parse_seconds
 
 RATE_TOLERANCE_PCT = 5.0
@@ -68,24 +69,25 @@ THOROUGH = Effort(
 
 def take(
     tier: Tier,
-    volume: Volume,
-    device: Mapping[str, Any],
+    disks: Disks,
     world: World,
     *,
     thorough: bool = False,
-    effort: Effort | None = None,
+    quick: Effort = QUICK,
     caps_total: bool = True,
 ) -> Gate:
-    """Runs fio on `volume`, which must be empty. GateError where fio itself cannot run.
+    """Runs fio on the only one of `disks`, which must be empty. GateError if fio itself cannot run.
 
-    `caps_total`: one cap holds for reads and writes together; False: a mix is only measured.
+    `caps_total`: one cap holds for reads and writes together; False: a mix is only measured. Facts
+    of the disk and how busy the machine was become the gate's `device`.
     """
-    effort = effort or (THOROUGH if thorough else QUICK)
-    if not caps_total:
-        device = {**device, "total_cap": False}
+    (volume,) = disks.volumes
+    before = host_load.read(volume, world)
     with fio_on(volume, world) as fio:
-        checks = tuple(_checks(tier, fio, effort, caps_total, world))
-    return Gate(tier.name, world.clock.now(), checks, dict(device))
+        checks = tuple(_checks(tier, fio, THOROUGH if thorough else quick, caps_total, world))
+    load = host_load.since(before, host_load.read(volume, world))
+    apart = {} if caps_total else {"total_cap": False}
+    return Gate(tier.name, world.clock.now(), checks, {**disks.facts, **apart, **load})
 
 
 def _checks(
