@@ -284,7 +284,7 @@ def test_a_real_disk_is_found_measured_and_left_clean(world: World) -> None:
         assert list(place.iterdir()) == []
         (place / real_disk.FOLDER / "of-others").mkdir(parents=True)
         with (
-            pytest.raises(UsageError, match="not of our making"),
+            pytest.raises(UsageError, match="was not made by tierbench"),
             mechanism.attached(wrong, [2**20], None, world),
         ):
             pass

@@ -5,8 +5,8 @@ A tier is believed only after it: IOPS and bytes/s within 5 %, latency at queue 
 through (`expected`). It measures the base limits: burst credit is left out of an emulated disk,
 because a gate of seconds would measure the credit and not the disk; a real disk may be bursting.
 
-Quick (before a campaign, about 10 s) or thorough (`calibrate`, minutes): longer windows, the
-ladder of queue depths, block sizes between, and a minute of integrity.
+It is quick before a campaign (about 10 s). A thorough one (`calibrate`, minutes) has longer
+windows, a ladder of queue depths, more block sizes, and a minute of integrity.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ Jobs = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Effort:
-    """How long the gate looks. `ramp`, `runtime` and `size` as fio writes them; `ladder` and
-    `block_bytes`: steps of 4 KiB random reads, and of block sizes at the cap."""
+    """How long the gate measures. `ramp`, `runtime` and `size` are in fio's notation; `ladder`:
+    queue depths for 4 KiB random reads; `block_bytes`: block sizes to read at the cap."""
 
     size: str
     ramp: str
@@ -120,7 +120,7 @@ def _checks(
 
 
 def _window_s(tier: Tier, block_bytes: int = IOPS_BLOCK_BYTES) -> float:
-    """How long it takes until a rate of few requests a second can be told from one of 5 % more."""
+    """The shortest window in which a low rate can be told from one of 5 % more."""
     cap = expected.cap_per_s(tier, block_bytes)
     return _FEWEST_IOS / cap if cap else 0.0
 
@@ -137,7 +137,7 @@ def _cell(iodepth: int, block: str) -> dict[str, str]:
 
 
 def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
-    """As many passes as take about `verify_s`: each writes its bytes and reads them back."""
+    """Settings for passes of about `verify_s` in all: each writes its bytes and reads them back."""
     rate = min(
         tier.bytes_per_s or _UNTHROTTLED_BYTES_PER_S,
         (tier.iops or _UNTHROTTLED_BYTES_PER_S) * _VERIFY_BLOCK_BYTES,
@@ -162,7 +162,7 @@ class Fio:
     world: World
 
     def run(self, job: str, settings: Mapping[str, str]) -> Jobs:
-        """Runs a job to its end. `jobs[]` of fio's JSON; GateError where fio cannot run."""
+        """Runs a job to its end; returns `jobs[]` of fio's JSON. GateError if fio cannot run."""
         done = self._run(job, settings)
         if done.exit_code != 0:
             raise GateError(
@@ -172,7 +172,7 @@ class Fio:
         return list(json.loads(written.out)["jobs"])
 
     def verified(self, settings: Mapping[str, str]) -> bool:
-        """Whether every block read back as written."""
+        """Tells if every block read back as written."""
         return bool(self._run("verify", settings).exit_code == 0)
 
     def _run(self, job: str, settings: Mapping[str, str]) -> Any:
@@ -193,13 +193,13 @@ def fio_on(volume: Volume, world: World) -> Iterator[Fio]:
 
 
 def bytes_per_s(job: Mapping[str, Any]) -> float:
-    """Both ways together. From bytes: fio's own "iops" counts the time of the last requests but
-    not the requests."""
+    """The rate of reads and writes together. fio's own "iops" would count the time of the last
+    requests but not the requests."""
     return float(job["read"]["bw_bytes"] + job["write"]["bw_bytes"])
 
 
 def median_s(job: Mapping[str, Any], way: str) -> float:
-    """Latency. The mean also measures how long fio waited for a processor."""
+    """The median latency. A mean would include how long fio waited for a processor."""
     return float(job[way]["lat_ns"]["percentile"]["50.000000"] * 1e-9)
 
 
