@@ -16,7 +16,7 @@ A run that fails, whatever the error, is recorded as failed (`recording`) and th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -86,14 +86,12 @@ def _require_honest_disks(here: RunContext) -> None:
         require_passed(here.draft.gate)
 
 
-@contextmanager
-def _disks(here: RunContext, snapshots: Sequence[Path] | None) -> Iterator[Disks]:
+def _disks(here: RunContext, snapshots: Sequence[Path] | None) -> AbstractContextManager[Disks]:
     tier, spec = here.profile.tier, here.profile.cluster
     here.world.progress.step(f"attaching {tier.title}")
     sizes = [spec.node.disk_bytes] * spec.nodes if spec.node else []  # others' are not attached
     mechanism = here.parts.tiers[tier.enforcement]
-    with here.preparing(mechanism.attached(tier, sizes, snapshots, here.world)) as disks:
-        yield disks
+    return here.preparing(mechanism.attached(tier, sizes, snapshots, here.world))
 
 
 @contextmanager

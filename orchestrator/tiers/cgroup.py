@@ -74,7 +74,7 @@ class CgroupTier:
         return _on_files(tier, files, world, restored=snapshots is not None)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
-        """The rates only: what a control group does not do is measured and not judged."""
+        """Judges the rates only: what a control group does not hold is just measured."""
         # The block layer counts a request once, however large.
         rates = replace(
             tier, burst=None, read_latency_s=None, write_latency_s=None, io_unit_bytes=2**30

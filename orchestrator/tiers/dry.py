@@ -13,7 +13,7 @@ from orchestrator.powers import World
 
 
 class DryTier:
-    """Volumes that are only names: each says what its made-up disk can do."""
+    """Volumes that are only names: each name describes its made-up disk."""
 
     name: str = NAME
     kind: DiskKind = NAME

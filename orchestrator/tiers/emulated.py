@@ -92,12 +92,9 @@ def limits_of(tier: Tier) -> dict[str, int | float]:
     # short run would then measure credit that a busy disk never has.
     if burst is not None and burst.start_pct > 0:
         limits["burst-start"] = burst.start_pct
-        if burst.iops:
-            limits["iops-burst"] = burst.iops
-            limits["iops-burst-length"] = burst.duration_s
-        if burst.bytes_per_s:
-            limits["bytes-burst"] = burst.bytes_per_s
-            limits["bytes-burst-length"] = burst.duration_s
+        for name, peak in (("iops-burst", burst.iops), ("bytes-burst", burst.bytes_per_s)):
+            if peak:
+                limits |= {name: peak, f"{name}-length": burst.duration_s}
     return limits
 
 

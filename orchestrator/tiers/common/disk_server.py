@@ -1,4 +1,4 @@
-"""Containers of our image `disk`: files made, copied, and served as block devices.
+"""Containers of our image `disk`, in which files are made, and served as block devices.
 
 One container serves one file as one loop device: `serve` with the tier's limits through our FUSE
 server, `raw` without any. The database gets the device as an ordinary volume, so the host

@@ -135,14 +135,14 @@ def _whole(device: str, machine: Machine) -> str:
 
 
 def on_root_disk(disk: RealDisk, machine: Machine) -> bool:
-    """Whether the system itself is on the same disk, be it on another partition."""
+    """Tells if the system itself is on the same disk, on whatever partition."""
     system = holding(Path("/"), mount_points(machine), machine)
     device = _device_name(system, machine)
     return device is not None and _whole(device, machine) == disk.whole
 
 
 def is_there(disk: RealDisk, machine: Machine) -> bool:
-    """Whether the same disk is still mounted at the same place."""
+    """Tells if the same disk is still mounted at the same place."""
     if not machine.exists(f"{_BLOCK}/{disk.device}"):
         return False
     mount = disk.mount

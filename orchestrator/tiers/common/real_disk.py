@@ -41,8 +41,8 @@ def attached(tier: Tier, sizes_bytes: Sequence[int], world: World) -> Iterator[D
             places = up.enter_context(folders(disk.path, nodes, world))
             for node, place in zip(nodes, places, strict=True):
                 volumes[node] = Volume(str(place), disk.node, restored=False, kept=False)
-        found = next(iter(disks.values())) if len(disks) == 1 else {"disks": disks}
-        yield Disks(tuple(volumes[node] for node in sizes), {**MECHANISM, **found})
+        shown = next(iter(disks.values())) if len(disks) == 1 else {"disks": disks}
+        yield Disks(tuple(volumes[node] for node in sizes), {**MECHANISM, **shown})
 
 
 def facts(disk: mounts.RealDisk, machine: Machine) -> dict[str, Any]:
@@ -53,22 +53,19 @@ def facts(disk: mounts.RealDisk, machine: Machine) -> dict[str, Any]:
 @contextmanager
 def watched(disk: mounts.RealDisk, machine: Machine) -> Iterator[None]:
     """VoidError if the disk is gone at the end, whatever else failed because of it."""
+    cause: TierbenchError | None = None
     try:
         yield
     except (RunError, UnavailableError) as error:
-        _raise_if_gone(disk, machine, error)
-        raise
-    _raise_if_gone(disk, machine, None)
-
-
-def _raise_if_gone(disk: mounts.RealDisk, machine: Machine, cause: TierbenchError | None) -> None:
-    if mounts.is_there(disk, machine):
-        return
-    raise VoidError(
-        f"the disk {disk.node} vanished from {disk.mount.path} in mid-run",
-        advice="see the kernel's log (`dmesg`); what was measured on it is void",
-        evidence=cause.what if cause else "",
-    ) from cause
+        if mounts.is_there(disk, machine):
+            raise
+        cause = error
+    if cause or not mounts.is_there(disk, machine):
+        raise VoidError(
+            f"the disk {disk.node} vanished from {disk.mount.path} in mid-run",
+            advice="see the kernel's log (`dmesg`); what was measured on it is void",
+            evidence=cause.what if cause else "",
+        ) from cause
 
 
 def places(tier: Tier, nodes: int) -> dict[Path, int]:
