@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 from orchestrator.facts import BottleneckCause, DoubtKind, GateQuantity, GateWord, NoteKind
 from orchestrator.units import shortened
 
-Enforcement = Literal["emulated", "cgroup", "mounted", "existing", "none", "dry"]
+DiskKind = Literal["emulated", "cgroup", "mounted", "existing", "none", "dry"]
 Direction = Literal["higher", "lower", "none"]
 VerdictWord = Literal["better", "worse", "same", "inconclusive"]
 Outcome = Literal["done", "failed", "interrupted"]
@@ -45,18 +45,18 @@ class Price:
 
 @dataclass(frozen=True)
 class Tier:
-    """A class of disk: its declared limits (per disk), and how they are enforced.
+    """A class of disk: its declared limits (per disk), and the mechanism that enforces them.
 
     Latencies are what one I/O takes at queue depth 1 on an idle disk. None means not limited, or
     not declared. `io_unit_bytes`: the provider counts an I/O larger than this as several. `burst`
     is as run: the provider's minutes divided by `burst_time_scale`. `vm_caps`: a sentence for each
     limit that the virtual machine, and not the disk, sets. `latency_assumed`: the ways of which
     the provider promises no latency, so that ours is a guess. `paths`: node → where its disk is.
-    """
+    `like`: the kind of disk that the mechanism makes; None if it has the name of that kind."""
 
     name: str
     title: str
-    enforcement: Enforcement
+    enforcement: str
     iops: int | None
     bytes_per_s: int | None
     read_latency_s: float | None = None
@@ -73,6 +73,16 @@ class Tier:
     as_of: str = ""
     notes: str = ""
     vm_caps: tuple[str, ...] = ()
+    like: DiskKind | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(DiskKind):
+            raise ValueError(f"`like` says no kind of disk for the mechanism {self.enforcement!r}")
+
+    @property
+    def kind(self) -> DiskKind:
+        """What figures mean and reports say depends on this, not on the mechanism's name."""
+        return self.like or cast(DiskKind, self.enforcement)
 
 
 @dataclass(frozen=True)
@@ -86,9 +96,8 @@ class NodeSize:
 
 @dataclass(frozen=True)
 class ClusterSpec:
-    """The database cluster of a profile, at one scale. `node`: None where others run it and its
-    size was not declared. `node_of`: another size of node for some databases, until the database
-    is chosen."""
+    """The database cluster of a profile at one scale. `node`: None if others run it and its size
+    was not declared. `node_of`: another size for some databases, until the database is chosen."""
 
     database: str
     nodes: int
@@ -129,9 +138,7 @@ class Dataset:
 @dataclass(frozen=True)
 class Workload:
     """Load generator, script, scale, concurrency and times; read from `workloads/*.yaml`.
-
-    `database`: what it runs on instead of the profile's; `none` where it measures the disk alone.
-    """
+    `database`: what it runs on instead of the profile's; `none` if it measures the disk alone."""
 
     name: str
     title: str
@@ -181,11 +188,9 @@ class Note:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything decided before anything starts: replayable from this record alone.
-
-    `files`: "profile <name>" or "workload <name>" → the path that it was named by. `generator`: the
-    one asked for instead of the workloads' own.
-    """
+    """Everything decided before anything starts: replayable from this record alone. `files`:
+    "profile <name>" or "workload <name>" → the path that it was named by. `generator`: the one
+    asked for instead of the workloads' own."""
 
     name: str
     seed: int
@@ -278,7 +283,6 @@ class Endpoint:
 @dataclass(frozen=True)
 class Cluster:
     """A running cluster: its nodes, where to connect (one endpoint per node that takes SQL).
-
     `handle`: what its database needs for later calls; only that database reads it."""
 
     database: str
@@ -349,9 +353,7 @@ class GateCheck:
 @dataclass(frozen=True)
 class Gate:
     """The truth gate of one tier on one device: what fio measured before the tier was used.
-
-    `reused`: taken before this campaign, on the same limits, mechanism and machine.
-    """
+    `reused`: taken before this campaign, on the same limits, mechanism and machine."""
 
     tier: str
     taken_s: float

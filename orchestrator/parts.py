@@ -18,6 +18,7 @@ from orchestrator.facts import DatabaseFacts, GeneratorFacts
 from orchestrator.model import (
     Cluster,
     ClusterSpec,
+    DiskKind,
     Gate,
     Measurement,
     Node,
@@ -40,9 +41,11 @@ class Disks:
 
 
 class TierMechanism(Protocol):
-    """One way to make a disk tier true."""
+    """One way to make a disk tier true. `kind`: what a reader must take its disks for; it decides
+    what a profile must declare, what is doubted, and the words of the report."""
 
     name: str
+    kind: DiskKind
 
     def check(self, tier: Tier, world: World) -> None:
         """UsageError or UnavailableError if this cannot work here. Starts nothing that stays."""

@@ -196,7 +196,7 @@ def _bandwidth_cap(figures: Figures, tier: Tier, node: str) -> Cause | None:
 def _binds(cap: str, figures: Figures, tier: Tier) -> bool:
     """Whether a cap that is reached holds I/Os back: they queue behind it, or those in flight would
     do more without it. Control groups hold them back above the device, which does not see it."""
-    if tier.enforcement == "cgroup":
+    if tier.kind == "cgroup":
         return True
     await_s, idle_s = figures.get("disk_await_s"), figures.get("idle_disk_latency_s")
     in_flight = figures.get("disk_queue_depth", 0.0)

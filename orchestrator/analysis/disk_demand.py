@@ -101,7 +101,7 @@ def _cap(
     if base is None:
         return None, None
     burst = tier.burst
-    if burst is not None and top is not None and tier.enforcement == "mounted":
+    if burst is not None and top is not None and tier.kind == "mounted":
         return np.where(rate > (1 + BASE_TOLERANCE) * base, float(top), float(base)), None
     if burst is None or top is None or top <= base or burst.start_pct <= 0:
         return np.full(rate.size, float(base)), None
@@ -136,7 +136,7 @@ def against_caps(
             yield f"time_at_{name}_cap_pct", 100 * float(np.mean(share >= AT_CAP))
     if disk.credit_pct is not None:
         yield "burst_credit_left_pct", float(disk.credit_pct[-1])
-    if disk.credit_pct is not None or (tier.burst and tier.enforcement == "mounted"):
+    if disk.credit_pct is not None or (tier.burst and tier.kind == "mounted"):
         fall = fall_to(disk.iops, float(tier.iops or 0))
         if fall is not None:
             yield "iops_before_fall", fall[0]

@@ -193,7 +193,7 @@ def _idle_latency(record: Record, node: Node, growth: Growth) -> Iterator[tuple[
 def idle_latency_s(tier: Tier, gate: Gate | None, reads: float, writes: float) -> float | None:
     """What one I/O of this mix takes on the idle disk: declared, else as the gate measured it.
     Of a real disk, what we only assume comes last."""
-    assumed = tier.latency_assumed if tier.enforcement == "mounted" else ()
+    assumed = tier.latency_assumed if tier.kind == "mounted" else ()
     gate_read_s, gate_write_s = (
         _gate_latency_s(gate, "latency_read"),
         _gate_latency_s(gate, "latency_write"),

@@ -25,7 +25,7 @@ from orchestrator.databases import AUTO, PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, first_runs, image
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.load_generators import bind, load_generators
-from orchestrator.model import ClusterSpec, Gate, Note, Plan, Profile, Verdict
+from orchestrator.model import ClusterSpec, DiskKind, Gate, Note, Plan, Profile, Verdict
 from orchestrator.parts import Parts
 from orchestrator.planning import plan, project_files
 from orchestrator.platforms import platforms
@@ -73,7 +73,9 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
             "no profile or no workload is named",
             advice="name at least one of each; `tierbench list` shows them",
         )
-    found, workloads = project_files.read(root, request.profiles, request.workloads, request.scale)
+    found, workloads = project_files.read(
+        root, request.profiles, request.workloads, request.scale, _kinds()
+    )
     workloads = tuple(bind(workload, request.generator) for workload in workloads)
     plan.check_owners(found, workloads, request.database)
     notes: tuple[Note, ...] = ()
@@ -81,8 +83,6 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
         bound = tuple(plan.as_used(profile, workloads[0]) for profile in found)
     else:
         bound, notes = _with_databases(found, request, cache, failure)
-    for profile in bound:
-        _known_mechanism(profile.tier.enforcement)
     seed = {"seed": request.seed}
     workloads = tuple(replace(one, options={**one.options, **seed}) for one in workloads)
     names = [profile.name for profile in bound]
@@ -198,9 +198,8 @@ def calibrate(
     profile_name: str, scale: str, thorough: bool, root: Path, cache: Path, progress: Progress
 ) -> Gate:
     """Takes the truth gate of one profile's tier by itself: always measured, kept if it passed."""
-    found, _ = project_files.read(root, [profile_name], [], scale)
+    found, _ = project_files.read(root, [profile_name], [], scale, _kinds())
     tier = found[0].tier
-    _known_mechanism(tier.enforcement)
     if found[0].cluster.database == plan.EXISTING:
         raise UsageError(
             f"{profile_name}: the disks of a cluster that others run cannot be measured from here",
@@ -256,10 +255,9 @@ def first_run(
         yield from first_runs.kept(checklist.first_run(spec, world), spec, engine, world)
 
 
-def _known_mechanism(enforcement: str) -> None:
-    known = tier_mechanisms()
-    if enforcement not in known:
-        raise UsageError(f"unknown enforcement {enforcement!r}; known: {', '.join(known)}")
+def _kinds() -> dict[str, DiskKind]:
+    """The tier mechanisms that a profile may name, each with the kind of its disks."""
+    return {name: mechanism.kind for name, mechanism in tier_mechanisms().items()}
 
 
 def platform() -> Platform:

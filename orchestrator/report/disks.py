@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from orchestrator import units
-from orchestrator.model import Burst, Enforcement, Gate, GateCheck, Tier
+from orchestrator.model import Burst, DiskKind, Gate, GateCheck, Tier
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Column, Items, Paragraph, Part, Section, Table
 from orchestrator.report.findings import Findings, sentence
 
-_ENFORCEMENT: dict[Enforcement, str] = {
+_HELD_BY: dict[DiskKind, str] = {
     "emulated": "emulated block device",
     "cgroup": "control-group limits",
     "mounted": "real disk, not throttled",
@@ -47,7 +47,7 @@ def _declared_row(name: str, tier: Tier) -> tuple[Cell, ...]:
         _limit(tier.read_latency_s, "s"),
         _limit(tier.write_latency_s, "s"),
         Cell(_burst(tier.burst)),
-        Cell(_ENFORCEMENT[tier.enforcement]),
+        Cell(_HELD_BY[tier.kind] + (f" ({tier.enforcement})" if tier.like else "")),
     )
 
 

@@ -209,7 +209,7 @@ def test_every_word_of_a_result_is_documented() -> None:
     assert len(kinds) > 25, "the doubts are made in another way now: read them there"
     words = kinds | causes()
     for literal in (
-        model.Enforcement,
+        model.DiskKind,
         model.Outcome,
         model.PhaseName,
         model.VerdictWord,

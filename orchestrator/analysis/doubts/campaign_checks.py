@@ -14,12 +14,12 @@ from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
 from orchestrator.analysis.doubts.run_checks import RUN_CHECKS
 from orchestrator.analysis.results import Results
 from orchestrator.facts import DoubtKind, NoteKind
-from orchestrator.model import Doubt, Enforcement
+from orchestrator.model import DiskKind, Doubt
 from orchestrator.planning import rehearsal
 
 GOOD_REPETITIONS = 5
 
-_ENFORCEMENTS: dict[Enforcement, tuple[DoubtKind, str, str]] = {
+_NOT_THE_REAL_DISK: dict[DiskKind, tuple[DoubtKind, str, str]] = {
     "emulated": (
         "emulated tier",
         "the disks of {} are emulated on this machine: limits are the tier's, absolute figures are "
@@ -85,17 +85,19 @@ def _missing_cells(campaign: Results) -> Iterator[Doubt]:
 
 
 def _not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
-    by_kind: dict[Enforcement, list[str]] = {}
-    for profile in campaign.plan.profiles:
-        by_kind.setdefault(profile.tier.enforcement, []).append(profile.name)
-    for enforcement, names in by_kind.items():
-        if enforcement in _ENFORCEMENTS:
-            kind, text, advice = _ENFORCEMENTS[enforcement]
+    profiles = campaign.plan.profiles
+    by_kind: dict[DiskKind, list[str]] = {}
+    for profile in profiles:
+        by_kind.setdefault(profile.tier.kind, []).append(profile.name)
+    for disk, names in by_kind.items():
+        if disk in _NOT_THE_REAL_DISK:
+            kind, text, advice = _NOT_THE_REAL_DISK[disk]
             yield Doubt(kind, text.format(", ".join(names)), advice)
-    if len(by_kind) > 1:
+    mechanisms = dict.fromkeys(profile.tier.enforcement for profile in profiles)
+    if len(mechanisms) > 1:
         yield Doubt(
             "unlike disks",
-            f"tiers are held to their limits in different ways ({', '.join(by_kind)}): part of "
+            f"tiers are held to their limits in different ways ({', '.join(mechanisms)}): part of "
             "each difference may be the way",
             "give all profiles the same `enforcement`",
         )

@@ -172,13 +172,13 @@ def _few_transactions(run: RunData, _: Used) -> Iterator[Doubt]:
 
 def _gate(run: RunData, _: Used) -> Iterator[Doubt]:
     gate, tier = run.record.gate, run.record.profile.tier
-    if gate is None or (not gate.checks and tier.enforcement not in ("none", "dry")):
+    if gate is None or (not gate.checks and tier.kind not in ("none", "dry")):
         yield _doubt(
             run,
             "no truth gate",
             f"nothing was measured that says the disk is what {tier.name} declares",
             "run fio on the nodes' own disks: those of a cluster that others run are not measured"
-            if tier.enforcement == "existing"
+            if tier.kind == "existing"
             else f"run `make calibrate PROFILE={run.record.profile.name}`",
         )
         return

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -25,7 +25,6 @@ from orchestrator.databases.existing.adapter import ExistingCluster
 from orchestrator.errors import UsageError
 from orchestrator.model import (
     NODE_EXPORTER,
-    Enforcement,
     Gate,
     Node,
     NodeSize,
@@ -331,7 +330,7 @@ def test_every_way_to_hold_a_tier_has_words_in_the_report(tmp_path: Path) -> Non
     for name in tier_mechanisms():
         finished = build_campaign(profiles=["premium"], workloads=["insert"], repetitions=1)
         (profile,) = finished.plan.profiles
-        tier = replace(profile.tier, enforcement=cast(Enforcement, name))
+        tier = replace(profile.tier, enforcement=name)
         plan = replace(finished.plan, profiles=(replace(profile, tier=tier),))
         finished = replace(finished, plan=plan)
         report.write(finished, judge(finished), tmp_path)
