@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
@@ -171,7 +171,8 @@ def _read(
     file: Path, noun: type[_Noun], upgraded: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> _Noun:
     try:
-        return _form(noun).validate_python(upgraded(json.loads(file.read_bytes())))
+        form: TypeAdapter[_Noun] = _form(cast(Hashable, noun))
+        return form.validate_python(upgraded(json.loads(file.read_bytes())))
     except ValidationError as error:
         first = error.errors()[0]
         why = f"({error.error_count()} mistakes): {first['loc']}: {first['msg']}"
@@ -181,7 +182,7 @@ def _read(
 
 
 @cache
-def _form(noun: type[_Noun]) -> TypeAdapter[_Noun]:
+def _form(noun: Any) -> TypeAdapter[Any]:
     """Made once: it takes longer than reading a record."""
     return TypeAdapter(noun)
 
