@@ -39,9 +39,8 @@ def rates(samples: pd.DataFrame) -> pd.DataFrame:
     """
     counters = samples[samples["metric"].astype(str).str.endswith("_total")]
     ordered = counters.sort_values(["node", "metric", "time_s"], ignore_index=True)
-    groups = ordered.groupby(["node", "metric"], sort=False)
-    step_s = groups["time_s"].diff()
-    growth = groups["value"].diff()
+    steps = ordered.groupby(["node", "metric"], sort=False)[["time_s", "value"]].diff()
+    step_s, growth = steps["time_s"], steps["value"]
     kept = (step_s > 0) & (growth >= 0)
     table = ordered.loc[kept, ["time_s", "node", "metric", "phase"]].assign(
         step_s=step_s[kept], value=growth[kept] / step_s[kept]

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import pandas as pd
-
 from orchestrator.analysis import counters, results
 from orchestrator.analysis.counters import Growth
 from orchestrator.analysis.disk_demand import against_caps
@@ -57,11 +55,10 @@ def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
 
     Empty where nothing was sampled. `cpus`: cores of the machine, for nodes that do not say theirs.
     """
-    window = results.measured_window(run.record)
-    if window is None or run.samples.empty:
+    window, growth, nodes = results.measured_window(run.record), run.growth, run.record.nodes
+    if window is None or growth is None:
         return {}
-    nodes = run.record.nodes
-    growth, machine_cpus = Growth(run.samples, *window), _machine_cpus(nodes, cpus)
+    machine_cpus = _machine_cpus(nodes, cpus)
     shared = {**dict(_machine(nodes, growth, machine_cpus)), **dict(_sessions(run.record))}
     gathered = {
         node.name: {
@@ -116,11 +113,7 @@ def _node(node: Node, growth: Growth, machine_cpus: float | None) -> Iterator[tu
 
 
 def telemetry(
-    nodes: Sequence[Node],
-    samples: pd.DataFrame,
-    start_s: float,
-    end_s: float,
-    cpus: float | None = None,
+    nodes: Sequence[Node], growth: Growth, cpus: float | None = None
 ) -> tuple[Measurement, ...]:
     """The telemetry metrics over a window. What was not sampled is absent, never 0.
 
@@ -128,9 +121,7 @@ def telemetry(
     queue depth, the mean of their CPU, and the wait of all I/Os over the number of all I/Os.
     `cpus`: cores of the machine, for nodes that do not say theirs.
     """
-    if samples.empty or end_s <= start_s:
-        return ()
-    growth, machine_cpus = Growth(samples, start_s, end_s), _machine_cpus(nodes, cpus)
+    machine_cpus = _machine_cpus(nodes, cpus)
     database = [node for node in nodes if node.role == "database"]
     values = {node.name: dict(_node(node, growth, machine_cpus)) for node in database}
     machine = dict(_machine(nodes, growth, machine_cpus))
@@ -168,16 +159,14 @@ def _totals(
 
 def telemetry_of(run: RunData, cpus: float | None = None) -> tuple[Measurement, ...]:
     """`telemetry` over the run's measured window."""
-    window = results.measured_window(run.record)
-    return telemetry(run.record.nodes, run.samples, *window, cpus) if window else ()
+    return telemetry(run.record.nodes, run.growth, cpus) if run.growth else ()
 
 
 def total(run: RunData, cpus: float | None) -> dict[str, float]:
     """What all database nodes together and the machine used while a run was measured."""
-    window = results.measured_window(run.record)
-    if window is None or run.samples.empty:
+    nodes, growth = run.record.nodes, run.growth
+    if growth is None:
         return {}
-    nodes, growth = run.record.nodes, Growth(run.samples, *window)
     together = {m.metric: m.value for m in telemetry_of(run, cpus) if m.scope == "all"}
     return {**together, **dict(_machine(nodes, growth, _machine_cpus(nodes, cpus)))}
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from orchestrator.analysis import stats
+from orchestrator.analysis.counters import Growth
 from orchestrator.facts import DatabaseFacts, GeneratorFacts
 from orchestrator.metrics import PERCENTILES
 from orchestrator.model import (
@@ -44,6 +46,12 @@ class RunData:
     record: Record
     intervals: pd.DataFrame
     samples: pd.DataFrame
+
+    @cached_property
+    def growth(self) -> Growth | None:
+        """What its counters grew by in the measured window; None without window or samples."""
+        window = measured_window(self.record)
+        return None if window is None or self.samples.empty else Growth(self.samples, *window)
 
 
 @dataclass(frozen=True)

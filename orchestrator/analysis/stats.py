@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 CONFIDENCE = 0.95
 NOISE_FLOOR = 0.005  # relative standard deviation between repetitions that we never assume less of
@@ -165,7 +165,13 @@ def adjust_for_many(p_values: Sequence[float]) -> tuple[float, ...]:
     """
     if not p_values:
         return ()
-    return tuple(float(p) for p in stats.false_discovery_control(np.asarray(p_values)))
+    # As scipy.stats.false_discovery_control, which takes a second to import.
+    data = np.asarray(p_values, dtype=float)
+    falling = np.argsort(data)[::-1]
+    adjusted = np.empty_like(data)
+    shares = data.size / np.arange(data.size, 0, -1)
+    adjusted[falling] = np.minimum.accumulate(data[falling] * shares).clip(0, 1)
+    return tuple(adjusted.tolist())
 
 
 def highest_significant(p_values: Sequence[float]) -> float:

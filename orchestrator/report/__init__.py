@@ -16,10 +16,9 @@ from rich.text import Text
 
 from orchestrator.analysis.results import Results
 from orchestrator.model import Gate, Verdict
-from orchestrator.report import disks, markdown, page, summary, terminal
+from orchestrator.report import disks, summary, terminal
 from orchestrator.report.blocks import Document, Figure, Figures
 from orchestrator.report.caveats import stamps
-from orchestrator.report.document import arrange
 from orchestrator.report.findings import Findings
 
 __all__ = ["ReportPaths", "console", "gate_table", "write"]
@@ -36,6 +35,10 @@ class ReportPaths:
 
 def write(campaign: Results, verdict: Verdict, folder: Path) -> ReportPaths:
     """Writes the report into `folder`, over an older one. OSError where that is not possible."""
+    # Here, because what draws charts takes half a second to import: only a report waits for it.
+    from orchestrator.report import markdown, page
+    from orchestrator.report.document import arrange
+
     document = arrange(campaign, verdict)
     paths = ReportPaths(
         markdown=folder / "report.md",

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
@@ -170,13 +171,20 @@ def _read(
     file: Path, noun: type[_Noun], upgraded: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> _Noun:
     try:
-        return TypeAdapter(noun).validate_python(upgraded(json.loads(file.read_bytes())))
+        form: TypeAdapter[_Noun] = _form(cast(Hashable, noun))
+        return form.validate_python(upgraded(json.loads(file.read_bytes())))
     except ValidationError as error:
         first = error.errors()[0]
         why = f"({error.error_count()} mistakes): {first['loc']}: {first['msg']}"
         raise _other_form(file, why) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _other_form(file, f"({type(error).__name__}: {error})") from error
+
+
+@cache
+def _form(noun: Any) -> TypeAdapter[Any]:
+    """Made once: it takes longer than reading a record."""
+    return TypeAdapter(noun)
 
 
 def _other_form(file: Path, why: str) -> UsageError:

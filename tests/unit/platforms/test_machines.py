@@ -99,6 +99,7 @@ def test_a_platform_is_one_class_and_one_line_in_the_registry(
     assert "docker" in platforms()
     monkeypatch.setattr(campaign, "platforms", lambda: {"nowhere": Nowhere})
     monkeypatch.setattr(campaign, "PLATFORM", "nowhere")
+    monkeypatch.setattr(campaign, "SystemClock", FakeClock)  # nobody waits for the made-up load
     parts = fake_parts(Log())
     with campaign.powers(tmp_path, tmp_path, QuietProgress()) as (world, engine):
         assert isinstance(engine, Nowhere)
