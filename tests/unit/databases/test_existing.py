@@ -246,7 +246,7 @@ def test_copies_and_health_are_the_masters_word(monkeypatch: pytest.MonkeyPatch)
     )
     assert found_by_check(Server(), spec(copies=1, masters="http://m:7000")) == {
         "cluster.replication_factor": "the cluster keeps 3 copies, not 1",
-        "cluster.existing.masters": "1 dead node(s), 2 tablet(s) short of copies: mend it before "
+        "cluster.existing.masters": "1 dead node(s), 2 tablet(s) short of copies: repair it before "
         "measuring",
     }
 

@@ -132,7 +132,7 @@ def test_the_banner_tells_the_releases_number_and_never_its_build(
 
 def test_every_difference_between_releases_says_why_and_where() -> None:
     for row in versions.DIFFERENCES:
-        assert row.what and row.so and row.link.startswith("https://"), row.name
+        assert row.change and row.response and row.link.startswith("https://"), row.name
     old, new = versions.parse(versions.STUDY), versions.parse(versions.RECENT)
     assert not any(old.has(row.name) for row in versions.DIFFERENCES)
     assert all(new.has(row.name) for row in versions.DIFFERENCES)
@@ -266,19 +266,23 @@ def test_without_an_image_all_ways_to_get_one_are_said_and_the_exit_code_is_69()
 def test_the_official_image_goes_before_one_made_from_a_tarball(
     here: tuple[str, ...], taken: str
 ) -> None:
-    assert YugabyteDB().image(THREE, fake_world(platform=FakePlatform(images=here))) == taken
+    assert YugabyteDB().image(THREE, fake_world(platform=platform(*here))) == taken
 
 
-def test_an_image_is_pulled_only_where_none_is_here() -> None:
-    assert image.obtain(THREE, FakePlatform(images=[PACKED], registry=[OFFICIAL])) == PACKED
-    assert image.obtain(THREE, FakePlatform(registry=[OFFICIAL])) == OFFICIAL
-    assert image.obtain(THREE, FakePlatform()) is None
+def platform(*images: str, registry: tuple[str, ...] = ()) -> Any:
+    return FakePlatform(images=images, registry=registry)
+
+
+def test_an_image_is_pulled_only_if_none_is_here() -> None:
+    assert image.obtain(THREE, platform(PACKED, registry=(OFFICIAL,))) == PACKED
+    assert image.obtain(THREE, platform(registry=(OFFICIAL,))) == OFFICIAL
+    assert image.obtain(THREE, platform()) is None
 
 
 def test_a_distribution_is_packed_under_its_own_version(tmp_path: Path) -> None:
     tarball = tmp_path / "yugabyte-2.18.1.0-b84-linux-x86_64.tar.gz"
     tarball.write_text("a distribution")
-    engine = FakePlatform()
+    engine = platform()
     assert image.pack(tarball, ROOT, engine, lambda _: None) == PACKED
     assert engine.asked == [("build", PACKED, "Dockerfile", "yugabyte.tar.gz")]
     assert [file.name for file in tmp_path.iterdir()] == [tarball.name]
@@ -288,7 +292,7 @@ def test_a_file_that_is_no_distribution_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "postgresql-17.2.tar.gz"
     other.write_text("")
     with pytest.raises(UsageError, match="not a distribution of YugabyteDB"):
-        image.pack(other, ROOT, FakePlatform(), lambda _: None)
+        image.pack(other, ROOT, platform(), lambda _: None)
 
 
 def test_a_data_set_may_be_loaded_before_every_run_instead() -> None:

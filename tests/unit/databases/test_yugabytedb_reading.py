@@ -19,7 +19,7 @@ from cryptography import x509
 
 from orchestrator.collectors.node_exporter import NodeExporterCollector, readings
 from orchestrator.collectors.yugabytedb import EVERY_S, YugabyteDBCollector
-from orchestrator.databases.common.yugabyte import counters, facts, lsm, pages
+from orchestrator.databases.common.yugabyte import counters, lsm, pages, server_facts
 from orchestrator.databases.existing.machines import device_of, processors
 from orchestrator.databases.yugabytedb import tls
 from orchestrator.errors import RunError
@@ -262,15 +262,17 @@ def test_version_and_flags_are_the_servers_own_words(server: Server) -> None:
 
 def test_durable_means_synced_logs_and_synced_files_on_every_node() -> None:
     synced = {"durable_wal_write": "true", "enable_data_block_fsync": "true"}
-    assert facts.durable({"node-1": synced, "node-2": synced})
-    assert not facts.durable({"node-1": synced, "node-2": {"durable_wal_write": "false"}})
-    assert not facts.durable({"node-1": {**synced, "never_fsync": "true"}})
-    assert not facts.durable({})
+    assert server_facts.durable({"node-1": synced, "node-2": synced})
+    assert not server_facts.durable({"node-1": synced, "node-2": {"durable_wal_write": "false"}})
+    assert not server_facts.durable({"node-1": {**synced, "never_fsync": "true"}})
+    assert not server_facts.durable({})
 
 
 def test_nodes_that_differ_show_all_values() -> None:
     servers = {"node-1": {"durable_wal_write": "true"}, "node-2": {"durable_wal_write": "false"}}
-    assert facts.durability(servers) == {"durable_wal_write": "true, false"}
+    assert server_facts.picked(servers, server_facts.DURABILITY) == {
+        "durable_wal_write": "true, false"
+    }
 
 
 # ------------------------------------------------------------------ quiet
@@ -290,7 +292,7 @@ def test_quiet_is_a_while_without_a_flush_or_a_merge(monkeypatch: pytest.MonkeyP
         return {"node-1": {"flush_written_bytes_total": working_s}}
 
     monkeypatch.setattr(lsm, "read", busy_for_a_minute)
-    lsm.rest((), here)
+    lsm.await_quiet((), here)
     assert 60.0 + lsm.QUIET_S <= here.clock.monotonic() - start_s < 63.0 + lsm.QUIET_S + lsm.POLL_S
 
 
@@ -300,7 +302,7 @@ def test_a_disk_that_never_rests_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
         lsm, "read", lambda _: {"a": {"flush_written_bytes_total": here.clock.now()}}
     )
     with pytest.raises(RunError, match="still flushing or merging files after 10 minutes"):
-        lsm.rest((), here, deadline_s=600)
+        lsm.await_quiet((), here, deadline_s=600)
 
 
 # ------------------------------------------------------------------ collectors
