@@ -24,7 +24,7 @@ from orchestrator.databases.common.yugabyte import counters, lsm, pages, server_
 from orchestrator.databases.existing.machines import device_of, processors
 from orchestrator.databases.yugabytedb import tls
 from orchestrator.errors import RunError
-from orchestrator.model import Node
+from orchestrator.model import Node, Sample
 from orchestrator.system import http_client
 from tests.fakes import fake_world
 
@@ -377,9 +377,14 @@ def test_node_exporter_tells_processors_and_the_device_below_a_path() -> None:
 
 def test_a_machine_is_sampled_under_its_nodes_name(server: Server) -> None:
     server.pages["/metrics"] = (200, EXPORTED)
-    node = watched("db-1", node_exporter=server.url, disk_device="nvme1n1")
-    samples = list(NodeExporterCollector().read([node], 5.0))
-    assert {sample.node for sample in samples} == {"db-1"}
+    nodes = [
+        watched("db-1", node_exporter=server.url, disk_device="sdz"),
+        watched("db-2", node_exporter=server.url, disk_device="nvme1n1"),
+    ]
+    samples: list[Sample] = []
+    with pytest.raises(OSError, match=r"db-1: KeyError.*no device 'sdz'"):
+        samples.extend(NodeExporterCollector().read(nodes, 5.0))
+    assert {sample.node for sample in samples} == {"db-2"}
     assert ("disk_reads_total", 11.0) in {(sample.metric, sample.value) for sample in samples}
 
 
