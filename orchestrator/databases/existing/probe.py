@@ -7,13 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orchestrator.databases.common.yugabyte import (
-    pages,
-    queries,
-    release,
-    server_facts,
-    versions,
-)
+from orchestrator.databases.common.yugabyte import pages, queries, release, server_facts, versions
 from orchestrator.databases.existing import machines
 from orchestrator.databases.existing.declaration import Existing, address, device
 from orchestrator.errors import Mistake

@@ -215,12 +215,7 @@ def test_three_nodes_as_containers() -> None:
     assert plans[0] == ContainerSpec(
         name="net-node-1",
         image="image:1",
-        command=(
-            "primary",
-            *options,
-            "-c",
-            "synchronous_standby_names=ANY 1 (node_2, node_3)",
-        ),
+        command=("primary", *options, "-c", "synchronous_standby_names=ANY 1 (node_2, node_3)"),
         role="database",
         mounts=(Mount("vol-1", "/data"),),
         network="net",

@@ -260,8 +260,7 @@ def test_without_an_image_all_ways_to_get_one_are_said_and_the_exit_code_is_69()
 
 
 @pytest.mark.parametrize(
-    ("here", "taken"),
-    [((OFFICIAL, PACKED), OFFICIAL), ((PACKED,), PACKED), ((), OFFICIAL)],
+    ("here", "taken"), [((OFFICIAL, PACKED), OFFICIAL), ((PACKED,), PACKED), ((), OFFICIAL)]
 )
 def test_the_official_image_goes_before_one_made_from_a_tarball(
     here: tuple[str, ...], taken: str
