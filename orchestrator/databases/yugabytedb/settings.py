@@ -20,14 +20,7 @@ from orchestrator.units import format_bytes
 MIN_MEMORY_BYTES = 2**30
 MAX_NODES = 9
 REPLICATION_FACTORS = (1, 3, 5)
-OWN = {
-    "durability": "default (a write is answered from memory, synced within a second) or durable",
-    "tls": "on or off: between nodes and to clients, with certificates made here",
-    "zones": "cloud.region.zone of each node, separated by spaces",
-    "wal_directory": "shared (with the data) or own: both on the tier's disk",
-    "image": "another image than the release's own",
-    "restore": "copy (a loaded data set) or load (before every run)",
-}
+OWN = ("durability", "tls", "zones", "wal_directory", "image", "restore")  # docs/YUGABYTEDB.md
 
 _NAME = re.compile(r"(?:(master|tserver)\.)?([a-z][a-z0-9_]*)")
 _ZONE = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+){2}")
