@@ -74,19 +74,13 @@ def _machine(declared: Existing, number: int) -> Machine:
         return Machine()
     url = declared.node_exporters[number]
     cpus = machines.processors(http_client.get(f"{url}/metrics?collect[]=cpu"))
-    disk = device(declared, number)
-    path = declared.data_path or _data_path(declared, number)
+    disk, path = device(declared, number), declared.data_path
+    if not path and declared.tservers:
+        path = pages.flags(declared.tservers[number]).get("fs_data_dirs", "").split(",")[0]
     if disk is None and path:
         body = http_client.get(f"{url}/metrics?collect[]=filesystem")
         disk = machines.device_of(body, path)
     return Machine(cpus=float(cpus), device=disk)
-
-
-def _data_path(declared: Existing, number: int) -> str:
-    """The folder of this host's tablet server's data, by its own flags; empty if unknown."""
-    if not declared.tservers:
-        return ""
-    return pages.flags(declared.tservers[number]).get("fs_data_dirs", "").split(",")[0]
 
 
 # ------------------------------------------------------------------ against the profile
@@ -94,12 +88,11 @@ def _data_path(declared: Existing, number: int) -> str:
 
 def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
     """Everything in which the cluster is not as the profile says."""
-    if len(set(observed.banners)) > 1:
-        yield Mistake(
-            "cluster.existing.hosts", f"they run different servers: {set(observed.banners)}"
-        )
-    expected = (spec.version or observed.number).partition("-b")[0]  # no banner has a build
-    if not f"{observed.number}.".startswith(f"{expected}."):
+    banners = set(observed.banners)
+    if len(banners) > 1:
+        yield Mistake("cluster.existing.hosts", f"they run different servers: {banners}")
+    number = (spec.version or "").partition("-b")[0]  # no banner has a build
+    if number and not f"{observed.number}.".startswith(f"{number}."):
         yield Mistake("cluster.version", f"the cluster runs {observed.number}, not {spec.version}")
     if observed.nodes is not None and observed.nodes != spec.nodes:
         text = f"the cluster has {observed.nodes}, not {spec.nodes}"

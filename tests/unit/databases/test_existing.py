@@ -121,9 +121,16 @@ def test_only_our_own_database_is_made_and_it_is_dropped_again() -> None:
     assert server.databases == {"yugabyte": set()}
 
 
-def test_what_an_earlier_run_left_is_ours_to_replace() -> None:
-    server = Server(databases={"yugabyte": set(), "tierbench": {MARK, "stock"}})
-    with running(server, spec()):
+@pytest.mark.parametrize(
+    ("tables", "keys"),
+    [({MARK, "stock"}, {}), ({"payroll"}, {"may_drop": "tierbench"})],
+    ids=["left by an earlier run", "given up by its owner in the profile"],
+)
+def test_a_database_is_replaced_if_it_is_ours_or_given_up(
+    tables: set[str], keys: dict[str, Any]
+) -> None:
+    server = Server(databases={"yugabyte": set(), "tierbench": tables})
+    with running(server, spec(**keys)):
         assert server.databases["tierbench"] == {MARK}
 
 
@@ -135,12 +142,6 @@ def test_a_database_of_our_name_that_others_made_is_not_touched() -> None:
     assert "existing.may_drop: tierbench" in raised.value.advice
     assert server.databases["tierbench"] == {"payroll"}
     assert not [text for text in server.statements if text.startswith(("DROP", "CREATE"))]
-
-
-def test_its_owner_may_give_it_up_in_the_profile() -> None:
-    server = Server(databases={"yugabyte": set(), "tierbench": {"payroll"}})
-    with running(server, spec(may_drop="tierbench")):
-        assert server.databases["tierbench"] == {MARK}
 
 
 def test_its_owner_is_asked_and_may_give_it_up_at_the_terminal() -> None:

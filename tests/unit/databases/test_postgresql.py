@@ -298,16 +298,7 @@ def test_the_cluster_as_others_see_it() -> None:
         database="postgresql",
         version="17.4",
         nodes=tuple(
-            Node(
-                name=f"node-{k}",
-                role="database",
-                container=f"net-node-{k}",
-                process_id=42,
-                device=f"loop{k}",
-                cpus=1.0,
-                memory_bytes=192 * MIB,
-                container_id="id",
-            )
+            Node(f"node-{k}", "database", f"net-node-{k}", 42, f"loop{k}", 1.0, 192 * MIB, {}, "id")
             for k in (1, 2)
         ),
         endpoints=(Endpoint("10.1.2.11", 5432, 15432, "bench", password, "bench"),),

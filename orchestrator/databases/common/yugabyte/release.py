@@ -25,6 +25,6 @@ def read(banner: str, servers: Iterable[str]) -> str:
     return ", ".join(releases) or (versions.dotted(number) if number else "")
 
 
-def differs(asked: str, running: str) -> bool:
-    """Whether the build that runs is known, and is not the one asked for."""
-    return "-b" in asked and "-b" in running and asked != running
+def differs(expected: str, running: str) -> bool:
+    """Whether both have a build, and not the same release and build."""
+    return "-b" in expected and "-b" in running and expected != running
