@@ -1,4 +1,4 @@
-"""Database nodes in containers: what every database says of them and asks of the platform."""
+"""Database nodes in containers: names, passwords, endpoints, commands, and the check for deaths."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NoReturn
 from orchestrator.errors import Mistake, NodeError, RunError, UsageError
 from orchestrator.model import Endpoint, Node, Volume
 from orchestrator.powers import Completed, Container, ContainerSpec, World
+from orchestrator.system.clock import wait_until
 
 USER = DATABASE = "bench"
 
@@ -37,7 +38,7 @@ def container_name(node: Node) -> str:
 
 
 def endpoint(container: Container, port: int, password: str) -> Endpoint:
-    """Where SQL is answered: at the container's own address, and at a published port from here."""
+    """The node's SQL: at the container's own address, and from here at a published port."""
     return Endpoint(
         host=container.address or container.name,
         port=port,
@@ -93,6 +94,37 @@ def raise_cause(
     world.clock.sleep(0.5)  # a connection is lost before the engine notices the death
     raise_if_dead([container_name(node) for node in nodes], world, log)
     raise error
+
+
+def await_ready(
+    failure: str,
+    missing: Callable[[], str],
+    names: Sequence[str],
+    world: World,
+    *,
+    deadline_s: float,
+    every_s: float = 0.5,
+    log: Log = last_lines,
+) -> None:
+    """Waits until nothing is missing. NodeError if a container dies, and, with every container's
+    last lines, past the deadline."""
+    state = "nothing answers yet"
+
+    def ready() -> bool:
+        nonlocal state
+        raise_if_dead(names, world, log)
+        try:
+            state = missing()
+        except (RunError, OSError, KeyError, ValueError) as error:
+            state = error.what if isinstance(error, RunError) else str(error)
+        return not state
+
+    if not wait_until(ready, deadline_s=deadline_s, clock=world.clock, every_s=every_s):
+        raise NodeError(
+            f"{failure} within {deadline_s:g} s: {state}",
+            advice="look at the log below; on a slow disk or with little memory it takes longer",
+            evidence="\n".join(log(name, world) for name in names),
+        )
 
 
 def run(

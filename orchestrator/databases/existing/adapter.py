@@ -17,7 +17,7 @@ from orchestrator.databases.existing.declaration import Existing
 from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, ask_at_terminal
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.facts import DatabaseFacts
-from orchestrator.model import Cluster, ClusterSpec, Endpoint, Volume
+from orchestrator.model import Cluster, ClusterSpec, Volume
 from orchestrator.powers import HOST_NETWORK, Network, World
 from orchestrator.system import sql
 from orchestrator.system.sql import Connect
@@ -98,19 +98,7 @@ class ExistingCluster:
         observed = self._look(declared)
         own = OwnDatabase(declared, self._connect, self._confirm)
         own.require_replaceable()
-        password = declaration.password(declared)
-        endpoints = tuple(
-            Endpoint(
-                host=host,
-                port=declared.port,
-                local_port=declared.port,
-                local_host=host,
-                user=declared.user,
-                password=password,
-                database=declared.database,
-            )
-            for host in declared.hosts
-        )
+        endpoints = tuple(declaration.endpoint(declared, host) for host in declared.hosts)
         handle = _Used(declared, observed, own, spec.version, {})
         nodes = probe.nodes(declared, observed)
         own.make()

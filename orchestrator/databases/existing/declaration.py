@@ -9,12 +9,13 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import Mistake, UnavailableError
-from orchestrator.model import ClusterSpec
+from orchestrator.model import ClusterSpec, Endpoint
+from orchestrator.system import sql
 from orchestrator.system.sql import Address
 
 PREFIX = "existing."
@@ -93,13 +94,20 @@ def _mistakes(declared: Existing) -> Iterator[Mistake]:
 
 def address(declared: Existing, host: str, database: str) -> Address:
     """The address of a session with this host. UnavailableError if the password cannot be read."""
-    return Address(
+    local = sql.local(endpoint(declared, host))
+    return replace(local, database=database, tls_root=declared.tls_root)
+
+
+def endpoint(declared: Existing, host: str) -> Endpoint:
+    """Our database on this host. UnavailableError if the password cannot be read."""
+    return Endpoint(
         host=host,
         port=declared.port,
+        local_port=declared.port,
+        local_host=host,
         user=declared.user,
         password=password(declared),
-        database=database,
-        tls_root=declared.tls_root,
+        database=declared.database,
     )
 
 

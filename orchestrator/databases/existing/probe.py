@@ -101,11 +101,12 @@ def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
         text = f"the cluster keeps {observed.copies} copies, not {spec.replication_factor}"
         yield Mistake("cluster.replication_factor", text)
     if observed.health is not None and not observed.health.well:
-        yield Mistake("cluster.existing.masters", f"{observed.health}: repair it before measuring")
+        text = f"{observed.health}: repair the cluster before measuring"
+        yield Mistake("cluster.existing.masters", text)
 
 
 def notes(spec: ClusterSpec, declared: Existing, observed: Observation) -> Iterator[str]:
-    """Warnings: what is not as the profile says but no mistake, and what cannot be observed."""
+    """Warnings: differences from the profile that are no mistakes, and missing figures."""
     if spec.version is not None and release.differs(spec.version, observed.version):
         yield f"it runs {observed.version}; the profile says {spec.version}"
     if observed.flavour == YUGABYTEDB and observed.copies is None:
@@ -119,7 +120,7 @@ def notes(spec: ClusterSpec, declared: Existing, observed: Observation) -> Itera
 
 
 def nodes_without_leaders(declared: Existing) -> tuple[str, ...]:
-    """The hosts that lead no tablet although there are enough; none if no masters are declared."""
+    """The hosts that lead no tablet although there are enough; empty if no masters are declared."""
     if not declared.masters:
         return ()
     leaders = pages.leaders(declared.masters)
@@ -160,6 +161,7 @@ def _sources(declared: Existing, number: int, machine: Machine) -> Iterator[tupl
 def facts(
     declared: Existing, observed: Observation, watched: Sequence[Node], session: sql.Session
 ) -> DatabaseFacts:
+    """RunError or OSError if a server does not answer."""
     more: dict[str, Any] = {
         "existing": True,
         "hosts": list(declared.hosts),

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.databases.postgresql import nodes, queries, settings
-from orchestrator.errors import NodeError, RunError, UnavailableError
+from orchestrator.errors import RunError, UnavailableError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Volume
 from orchestrator.platforms import own_images
@@ -93,29 +93,24 @@ class PostgreSQL:
 
     def _await_ready(self, endpoint: Endpoint, names: Sequence[str], world: World) -> str:
         """Waits until the primary answers and every standby has caught up; returns its version."""
-        latest = {"version": "", "state": "the primary does not answer"}
+        version, standbys = "", len(names) - 1
 
-        def ready() -> bool:
-            container_nodes.raise_if_dead(names, world)
-            try:
-                with self._connect(sql.local(endpoint), _QUERY_S) as session:
-                    latest["version"] = str(
-                        session.rows("SHOW server_version")[0]["server_version"]
-                    )
-                    caught_up = queries.replicas_caught_up(session)
-            except RunError as error:
-                latest["state"] = error.what
-                return False
-            latest["state"] = f"{caught_up} of {len(names) - 1} standbys have caught up"
-            return caught_up == len(names) - 1
+        def missing() -> str:
+            nonlocal version
+            with self._connect(sql.local(endpoint), _QUERY_S) as session:
+                version = str(session.rows("SHOW server_version")[0]["server_version"])
+                ready = queries.replicas_caught_up(session)
+            return "" if ready == standbys else f"{ready} of {standbys} standbys have caught up"
 
-        if not wait_until(ready, deadline_s=nodes.START_DEADLINE_S, clock=world.clock, every_s=0.2):
-            raise NodeError(
-                f"PostgreSQL was not ready within {nodes.START_DEADLINE_S:g} s: {latest['state']}",
-                advice="look at the log below; on a slow disk recovery takes longer",
-                evidence="\n".join(container_nodes.last_lines(name, world) for name in names),
-            )
-        return latest["version"].split()[0]
+        container_nodes.await_ready(
+            "PostgreSQL was not ready",
+            missing,
+            names,
+            world,
+            deadline_s=nodes.START_DEADLINE_S,
+            every_s=0.2,
+        )
+        return version.split()[0]
 
     # -------------------------------------------------------------- while it runs
 

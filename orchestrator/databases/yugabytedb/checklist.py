@@ -69,7 +69,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Fact:
-    """`claim`: what was inferred. `look` returns whether it is so, and what was seen."""
+    """`claim`: what was inferred. `look` returns whether it is true, and what was seen."""
 
     name: str
     claim: str
@@ -168,8 +168,8 @@ def _remembered(probe: Probe) -> tuple[bool, str]:
     known = {name: str(content.get("current_masters", "")) for name, content in conf.items()}
     first = probe.cluster.endpoints[0].host
     same = str(conf[probe.nodes[0].name].get("advertise_address")) == first
-    whole = all(len(text.split(",")) == len(probe.nodes) for text in known.values())
-    return same and whole, f"{known} (written once a minute)"
+    complete = all(len(text.split(",")) == len(probe.nodes) for text in known.values())
+    return same and complete, f"{known} (written once a minute)"
 
 
 def _leaders(probe: Probe) -> tuple[bool, str]:

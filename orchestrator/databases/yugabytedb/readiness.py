@@ -40,28 +40,10 @@ class Readiness:
         self._connect, self._world = connect, world
 
     def _wait(self, failure: str, missing: Callable[[], str], up: Sequence[Node]) -> None:
-        """Waits until nothing is missing. NodeError if a node dies, and, with every node's last
-        lines, past the deadline."""
-        state = "nothing answers yet"
         names = [container_nodes.container_name(node) for node in up]
-
-        def ready() -> bool:
-            nonlocal state
-            container_nodes.raise_if_dead(names, self._world, nodes.log)
-            try:
-                state = missing()
-            except (RunError, OSError, KeyError, ValueError) as error:
-                state = error.what if isinstance(error, RunError) else str(error)
-            return not state
-
-        deadline_s = NODE_DEADLINE_S
-        if not wait_until(ready, deadline_s=deadline_s, clock=self._world.clock, every_s=0.5):
-            raise NodeError(
-                f"{failure} within {deadline_s:g} s: {state}",
-                advice="look at the log below; on a slow disk or with little memory it takes "
-                "longer",
-                evidence="\n".join(nodes.log(name, self._world) for name in names),
-            )
+        container_nodes.await_ready(
+            failure, missing, names, self._world, deadline_s=NODE_DEADLINE_S, log=nodes.log
+        )
 
     def await_answer(self, node: Node, endpoint: Endpoint, up: Sequence[Node]) -> None:
         """Waits until `node` answers SQL, and the masters count as many nodes as are up."""

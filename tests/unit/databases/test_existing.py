@@ -241,8 +241,8 @@ def test_copies_and_health_are_the_masters_word(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(http_client, "get", page)
     assert mistakes_of(Server(), spec(copies=1, masters="http://m:7000")) == {
         "cluster.replication_factor": "the cluster keeps 3 copies, not 1",
-        "cluster.existing.masters": "1 dead node(s), 2 tablet(s) short of copies: repair it before "
-        "measuring",
+        "cluster.existing.masters": "1 dead node(s), 2 tablet(s) short of copies: repair the "
+        "cluster before measuring",
     }
 
 
