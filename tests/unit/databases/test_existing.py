@@ -202,10 +202,10 @@ def test_the_build_is_the_servers_word_and_another_one_is_said_but_not_refused(
 ) -> None:
     monkeypatch.setattr(http_client, "get", lambda _url, timeout_s=0: version_page("85"))
     progress = QuietProgress()
-    asked = spec(version="2.18.1.0-b84", tservers=TSERVERS)
-    database(Server()).check(asked, world(progress))
+    cluster_spec = spec(version="2.18.1.0-b84", tservers=TSERVERS)
+    database(Server()).check(cluster_spec, world(progress))
     assert "it runs 2.18.1.0-b85; the profile says 2.18.1.0-b84" in progress.said
-    assert probe.look(declaration.read(asked)[0], Server().connect).version == "2.18.1.0-b85"
+    assert probe.look(declaration.read(cluster_spec)[0], Server().connect).version == "2.18.1.0-b85"
 
 
 def test_nodes_of_different_builds_are_all_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,8 +222,8 @@ def test_nodes_of_different_builds_are_all_said(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_major_version_stands_for_its_minor_ones() -> None:
     server = Server(banner=POSTGRESQL, databases={"postgres": set()})
-    asked = spec(version="16", maintenance_database="postgres")
-    database(server).check(asked, world())
+    cluster_spec = spec(version="16", maintenance_database="postgres")
+    database(server).check(cluster_spec, world())
     assert mistakes_of(server, spec(version="1", maintenance_database="postgres")) == {
         "cluster.version": "the cluster runs 16.4, not 1"
     }
@@ -323,10 +323,10 @@ def test_a_password_file_that_others_may_read_is_refused(mode: int, tmp_path: Pa
 
 def test_no_password_is_in_what_is_printed_of_a_cluster(tmp_path: Path) -> None:
     """Neither where one goes nor what runs: both end in tracebacks and messages."""
-    asked = with_password(tmp_path / "pw", "s3cret")
-    address = declaration.address(declaration.read(asked)[0], "10.0.0.11", "bench")
+    cluster_spec = with_password(tmp_path / "pw", "s3cret")
+    address = declaration.address(declaration.read(cluster_spec)[0], "10.0.0.11", "bench")
     assert address.password == "s3cret" and "s3cret" not in repr(address)
-    with running(Server(), asked) as cluster:
+    with running(Server(), cluster_spec) as cluster:
         assert cluster.endpoints[0].password == "s3cret"
         assert "s3cret" not in repr(cluster)
         assert "s3cret" not in repr(sql.local(cluster.endpoints[0]))

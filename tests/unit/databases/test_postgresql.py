@@ -132,13 +132,13 @@ def test_every_node_is_a_full_copy() -> None:
 
 
 def test_all_mistakes_come_at_once() -> None:
-    found = refused(
+    mistakes = refused(
         nodes=10,
         size=replace(SMOKE, memory_bytes=64 * MIB),
         version="16",
         settings={"port": "5433", "a.b": "1", "-x": "1"},
     )
-    assert list(found) == [
+    assert list(mistakes) == [
         "cluster.nodes",
         "cluster.version",
         "cluster.node.memory",
@@ -254,7 +254,7 @@ class Server:
 
     def __init__(self, standbys: int) -> None:
         self.row = {"server_version": "17.4 (Debian)", "replicas_caught_up": standbys}
-        self.asked: list[str] = []
+        self.statements: list[str] = []
         self.failure: RunError | None = None
 
     @contextmanager
@@ -264,7 +264,7 @@ class Server:
         yield self
 
     def rows(self, statement: str) -> list[dict[str, Any]]:
-        self.asked.append(statement.split()[0])
+        self.statements.append(statement.split()[0])
         return [self.row]
 
 
@@ -422,7 +422,7 @@ def test_checkpoints_are_taken_on_all_nodes_before_measuring() -> None:
     bench.run(lambda cluster: bench.database.begin_measuring(cluster, bench.world))
     executed = [entry for entry in bench.engine.asked if entry[0] == "exec"][1:]
     assert [(entry[1], entry[-1]) for entry in executed] == [("net-node-2", "CHECKPOINT")]
-    assert "CHECKPOINT" in bench.server.asked
+    assert "CHECKPOINT" in bench.server.statements
 
 
 # ------------------------------------------------------------------ before anything starts

@@ -132,16 +132,16 @@ def test_what_happened_since_leaves_resets_out() -> None:
 
 
 class Server:
-    """Pages on 127.0.0.1; `asked` remembers the paths."""
+    """Pages on 127.0.0.1; `paths`: those that were requested."""
 
     def __init__(self) -> None:
         self.pages: dict[str, tuple[int, str]] = {}
-        self.asked: list[str] = []
+        self.paths: list[str] = []
         outer = self
 
         class Answer(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                outer.asked.append(self.path)
+                outer.paths.append(self.path)
                 code, text = outer.pages.get(self.path.split("?")[0], (404, "no"))
                 self.send_response(code)
                 if code == 307:
@@ -293,7 +293,7 @@ def test_the_collector_reads_all_three_servers_of_a_node(server: Server) -> None
     assert samples["wal_bytes_total"] == ("node-1", "bytes", 1200.0)
     assert samples["master_wal_syncs_total"] == ("node-1", "", 21.0)
     assert "master_block_cache_hits_total" not in samples
-    assert all("reset_histograms=false" in path for path in server.asked)
+    assert all("reset_histograms=false" in path for path in server.paths)
 
 
 def test_the_collector_reads_every_few_seconds_only(server: Server) -> None:
