@@ -58,7 +58,7 @@ def choose(name: str, proven: Callable[[], str] = lambda: "", failure: str = "")
             advice="name such workloads only (disk-matrix), or leave out --db",
         )
     if name == DRY:
-        raise UsageError("`dry` measures nothing", advice="run `tierbench rehearse`")
+        raise UsageError("`dry` is no database to measure", advice="run `tierbench rehearse`")
     if name in databases():
         return Choice(name)
     raise UsageError(f"unknown database {name!r}; known: {AUTO}, {', '.join(databases())}")
