@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import LoadError, UsageError
-from orchestrator.load_generators.fio import Fio, cell_figures
+from orchestrator.load_generators.fio import Fio, point_figures
 from orchestrator.model import Cluster, ClusterSpec, Dataset, Node, NodeSize, Workload
 from orchestrator.planning.disk_matrix import MatrixCell
 from orchestrator.powers import Completed, World
@@ -56,7 +56,7 @@ def output(read: dict[str, Any], write: dict[str, Any], error: int = 0) -> dict[
 
 
 def figures(cell: MatrixCell, content: dict[str, Any]) -> dict[str, float]:
-    found = cell_figures(cell, content)
+    found = point_figures(cell, content)
     assert {one.scope for one in found} == {cell.name}
     return {one.metric: one.value for one in found}
 
@@ -94,13 +94,13 @@ def test_percentiles_need_enough_ios(count: int, there: set[str]) -> None:
 
 
 def test_an_error_that_fio_counted_is_not_a_figure() -> None:
-    with pytest.raises(LoadError, match="error 5 in cell random-read50-4KiB-8x1"):
-        cell_figures(CELL, output(one_way({"1000": 1}, 4096), one_way({}), error=5))
+    with pytest.raises(LoadError, match="error 5 at point random-read50-4KiB-8x1"):
+        point_figures(CELL, output(one_way({"1000": 1}, 4096), one_way({}), error=5))
 
 
 def test_no_io_is_not_zero() -> None:
     with pytest.raises(LoadError, match="no I/O ended"):
-        cell_figures(CELL, output(one_way({}), one_way({})))
+        point_figures(CELL, output(one_way({}), one_way({})))
 
 
 def write_cell(out: Path, name: str, latency_ns: int, count: int, bytes_per_s: int) -> None:
@@ -212,7 +212,7 @@ def test_the_way_of_a_cell(tmp_path: Path, pattern: str, read_pct: int, rw: str)
 
 def test_a_failing_cell_is_named(tmp_path: Path) -> None:
     world, _ = world_of(exit_code=1)
-    with pytest.raises(LoadError, match="exit code 1 in cell random-read100-4KiB-1x1") as error:
+    with pytest.raises(LoadError, match="exit code 1 at point random-read100-4KiB-1x1") as error:
         Fio().run(WORKLOAD, ALONE, CLIENT, tmp_path, world)
     assert "it broke" in error.value.evidence
 
