@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from docker.errors import APIError, DockerException, ImageNotFound
+from docker.errors import DockerException, ImageNotFound
 
 from docker import DockerClient
 from orchestrator.errors import RunError
@@ -14,7 +14,7 @@ from orchestrator.powers import Clock
 
 
 class Images:
-    """The image half of the engine; `DockerPlatform` is the whole."""
+    """The part of `DockerPlatform` that deals with images."""
 
     _client: DockerClient
     _clock: Clock
@@ -35,7 +35,7 @@ class Images:
                 return None
 
     def engine_id(self) -> str | None:
-        with engine_errors("asking the engine who it is"):
+        with engine_errors("reading the engine's identity"):
             return self._client.info().get("ID") or None
 
     def ways_to_get(self, tag: str) -> str:
@@ -47,8 +47,7 @@ class Images:
     def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
         lines: list[str] = []
         with engine_errors(f"building {tag}"):
-            stream = self._client.api.build(path=folder, tag=tag, rm=True, decode=True)
-            for entry in stream:
+            for entry in self._client.api.build(path=folder, tag=tag, rm=True, decode=True):
                 text = str(entry.get("stream") or entry.get("error") or "").rstrip()
                 if text:
                     lines.append(text)
@@ -63,6 +62,6 @@ class Images:
     def pull(self, tag: str) -> bool:
         try:
             patiently(lambda: self._client.images.pull(tag), self._clock)
-        except (APIError, DockerException, OSError):
+        except (DockerException, OSError):
             return False
         return True
