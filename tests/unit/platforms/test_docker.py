@@ -41,7 +41,7 @@ def refusal(status: int, words: str) -> APIError:
 class Thing:
     """A container, a volume or a network."""
 
-    engine: Stumbling
+    engine: Engine
     kind: str
     name: str
     attrs: dict[str, Any]
@@ -76,7 +76,7 @@ class Thing:
 
 
 class Family:
-    def __init__(self, engine: Stumbling, kind: str) -> None:
+    def __init__(self, engine: Engine, kind: str) -> None:
         self._engine, self._kind = engine, kind
 
     def get(self, which: str) -> Thing:
@@ -101,7 +101,7 @@ class Family:
 
 
 class Api:
-    def __init__(self, engine: Stumbling) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def create_host_config(self, **options: Any) -> Any:
@@ -119,7 +119,7 @@ class Api:
 
 
 @dataclass
-class Stumbling:
+class Engine:
     """The engine. `stumbles`: call → errors that its next calls raise."""
 
     clock: FakeClock
@@ -157,14 +157,14 @@ class Stumbling:
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> Stumbling:
-    made = Stumbling(FakeClock())
+def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
+    made = Engine(FakeClock())
     monkeypatch.setattr(docker, "from_env", lambda **_: made)
     return made
 
 
 @pytest.fixture
-def ours(engine: Stumbling) -> DockerPlatform:
+def ours(engine: Engine) -> DockerPlatform:
     return DockerPlatform(engine.clock)
 
 
@@ -172,9 +172,7 @@ def ours(engine: Stumbling) -> DockerPlatform:
 
 
 @pytest.mark.parametrize("error", [RESET, SILENT, refusal(503, "starting")])
-def test_one_stumble_ends_nothing(
-    engine: Stumbling, ours: DockerPlatform, error: Exception
-) -> None:
+def test_one_stumble_ends_nothing(engine: Engine, ours: DockerPlatform, error: Exception) -> None:
     engine.add("container", "node", {"State": {"Running": True}})
     for call in ("get container node", "logs node", "stop node", "list container"):
         engine.stumbles[call] = [error]
@@ -186,9 +184,7 @@ def test_one_stumble_ends_nothing(
     assert not any(engine.stumbles.values()), "each was met"
 
 
-def test_an_engine_that_is_gone_is_asked_for_a_minute(
-    engine: Stumbling, ours: DockerPlatform
-) -> None:
+def test_an_engine_that_is_gone_is_asked_for_a_minute(engine: Engine, ours: DockerPlatform) -> None:
     engine.stumbles["get container node"] = [RESET] * 1000
     began_s = engine.clock.time_s
     with pytest.raises(UnavailableError, match="does not answer"):
@@ -196,7 +192,7 @@ def test_an_engine_that_is_gone_is_asked_for_a_minute(
     assert 45 < engine.clock.time_s - began_s <= 60
 
 
-def test_what_the_engine_says_is_not_asked_twice(engine: Stumbling, ours: DockerPlatform) -> None:
+def test_what_the_engine_says_is_not_asked_twice(engine: Engine, ours: DockerPlatform) -> None:
     engine.stumbles["get container node"] = [refusal(500, "odd"), refusal(500, "odd")]
     with pytest.raises(RunError, match="odd"):
         ours.state("node")
@@ -205,7 +201,7 @@ def test_what_the_engine_says_is_not_asked_twice(engine: Stumbling, ours: Docker
 
 @pytest.mark.parametrize("call", ["create container tierbench-x", "start tierbench-x"])
 def test_what_may_not_be_done_twice_is_done_once(
-    engine: Stumbling, ours: DockerPlatform, call: str
+    engine: Engine, ours: DockerPlatform, call: str
 ) -> None:
     engine.stumbles[call] = [RESET]
     with pytest.raises(UnavailableError), ours.running(SPEC):
@@ -215,7 +211,7 @@ def test_what_may_not_be_done_twice_is_done_once(
 
 
 def test_a_command_that_takes_too_long_is_no_dead_engine(
-    engine: Stumbling, ours: DockerPlatform
+    engine: Engine, ours: DockerPlatform
 ) -> None:
     engine.lasts_s = 90.0
     with pytest.raises(RunError, match="tierbench-x did not end within 60 s") as late:
@@ -225,7 +221,7 @@ def test_a_command_that_takes_too_long_is_no_dead_engine(
 
 
 def test_a_connection_lost_while_a_command_runs_is_made_again(
-    engine: Stumbling, ours: DockerPlatform
+    engine: Engine, ours: DockerPlatform
 ) -> None:
     engine.lasts_s, engine.stumbles["wait tierbench-x"] = 5.0, [RESET]
     assert ours.once(SPEC, timeout_s=60).exit_code == 0
@@ -247,7 +243,7 @@ BUSY = refusal(409, "volume is in use")
     "call",
     ["remove container tierbench-x", "remove volume tierbench-v", "remove network tierbench-n"],
 )
-def test_what_cannot_be_removed_is_said(engine: Stumbling, ours: DockerPlatform, call: str) -> None:
+def test_what_cannot_be_removed_is_said(engine: Engine, ours: DockerPlatform, call: str) -> None:
     engine.stumbles[call] = [BUSY] * 10_000
     said = "could not be removed within 20 s: volume is in use"
     with pytest.raises(RunError, match=said), measured_in(ours):
@@ -256,7 +252,7 @@ def test_what_cannot_be_removed_is_said(engine: Stumbling, ours: DockerPlatform,
 
 
 def test_what_is_removed_at_the_second_try_is_no_trouble(
-    engine: Stumbling, ours: DockerPlatform
+    engine: Engine, ours: DockerPlatform
 ) -> None:
     engine.stumbles["remove network tierbench-n"] = [refusal(403, "has active endpoints")]
     engine.stumbles["remove container tierbench-x"] = [refusal(500, "no exit event"), RESET]
@@ -265,7 +261,7 @@ def test_what_is_removed_at_the_second_try_is_no_trouble(
     assert engine.things == []
 
 
-def test_trouble_in_taking_down_does_not_hide_why(engine: Stumbling, ours: DockerPlatform) -> None:
+def test_trouble_in_taking_down_does_not_hide_why(engine: Engine, ours: DockerPlatform) -> None:
     engine.stumbles["remove container tierbench-x"] = [BUSY] * 10_000
     with pytest.raises(NodeError, match="node-1 died") as failed, measured_in(ours):
         raise NodeError("node-1 died")
@@ -274,7 +270,7 @@ def test_trouble_in_taking_down_does_not_hide_why(engine: Stumbling, ours: Docke
 
 @pytest.mark.parametrize("kind", ["container", "volume"])
 def test_what_does_not_carry_our_label_is_left_alone(
-    engine: Stumbling, ours: DockerPlatform, kind: str
+    engine: Engine, ours: DockerPlatform, kind: str
 ) -> None:
     name = {"container": "tierbench-x", "volume": "tierbench-v"}[kind]
     theirs = engine.add(kind, name, {"Labels": None, "Config": {"Labels": {"mine": "1"}}})
@@ -286,7 +282,7 @@ def test_what_does_not_carry_our_label_is_left_alone(
     assert ours.sweep() == () and engine.things == [theirs]
 
 
-def test_a_leftover_of_ours_is_replaced(engine: Stumbling, ours: DockerPlatform) -> None:
+def test_a_leftover_of_ours_is_replaced(engine: Engine, ours: DockerPlatform) -> None:
     engine.add("volume", "tierbench-v", {"Labels": {"tierbench": "1"}})
     engine.add("container", "tierbench-x", {"Config": {"Labels": {"tierbench": "1"}}})
     with measured_in(ours):
@@ -294,7 +290,7 @@ def test_a_leftover_of_ours_is_replaced(engine: Stumbling, ours: DockerPlatform)
     assert engine.things == []
 
 
-def test_a_sweep_goes_on_and_names_what_stays(engine: Stumbling, ours: DockerPlatform) -> None:
+def test_a_sweep_goes_on_and_names_what_stays(engine: Engine, ours: DockerPlatform) -> None:
     for name in ("tierbench-a", "tierbench-b"):
         engine.add("volume", name, {"Labels": {"tierbench": "1"}})
     engine.stumbles["remove volume tierbench-a"] = [BUSY] * 10_000
@@ -311,7 +307,7 @@ def test_a_sweep_goes_on_and_names_what_stays(engine: Stumbling, ours: DockerPla
     ],
 )
 def test_a_subnet_that_the_engine_refuses_is_passed_over(
-    engine: Stumbling, ours: DockerPlatform, words: str
+    engine: Engine, ours: DockerPlatform, words: str
 ) -> None:
     engine.stumbles["create network tierbench-n"] = [refusal(403, words)]
     with ours.network("tierbench-n", 2) as network:
@@ -319,7 +315,7 @@ def test_a_subnet_that_the_engine_refuses_is_passed_over(
 
 
 def test_a_leftover_network_does_not_keep_its_addresses(
-    engine: Stumbling, ours: DockerPlatform
+    engine: Engine, ours: DockerPlatform
 ) -> None:
     taken = {"Config": [{"Subnet": "10.207.77.0/24"}]}
     engine.add("network", "tierbench-old", {"Labels": {"tierbench": "1"}, "IPAM": taken})
@@ -328,7 +324,7 @@ def test_a_leftover_network_does_not_keep_its_addresses(
         assert network.addresses == asked
 
 
-def test_addresses_that_are_taken_are_given_anew(engine: Stumbling, ours: DockerPlatform) -> None:
+def test_addresses_that_are_taken_are_given_anew(engine: Engine, ours: DockerPlatform) -> None:
     taken = {"Config": [{"Subnet": "10.207.77.0/24"}]}
     engine.add("network", "somebody's", {"IPAM": taken})
     for asked in (("10.207.77.11",), ("node-1.cluster",)):
@@ -341,7 +337,7 @@ def test_addresses_that_are_taken_are_given_anew(engine: Stumbling, ours: Docker
 
 @pytest.mark.parametrize("other", [{}, {"KernelVersion": "5.15-linuxkit"}, {"MemTotal": 2**33}])
 def test_its_machine_is_this_one_only_where_kernel_and_memory_are(
-    engine: Stumbling, ours: DockerPlatform, other: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    engine: Engine, ours: DockerPlatform, other: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = LocalMachine().facts()
     said = {"KernelVersion": here.kernel, "MemTotal": here.memory_bytes, "Name": "vm", "NCPU": 3}
@@ -361,7 +357,7 @@ def test_its_machine_is_this_one_only_where_kernel_and_memory_are(
 DEAD = "another-boot pid:[1] 4194304 1"
 
 
-def of_another(engine: Stumbling, process: str, beat: str | None = None) -> None:
+def of_another(engine: Engine, process: str, beat: str | None = None) -> None:
     """The guard of a campaign `feed00` with one container."""
     labels = {"tierbench.campaign": "feed00", "tierbench.host": "there"}
     labels["tierbench.process"] = process
@@ -372,9 +368,7 @@ def of_another(engine: Stumbling, process: str, beat: str | None = None) -> None
     engine.add("container", "tierbench-feed00-1-node-1", {"Config": {"Labels": theirs}})
 
 
-def test_a_second_campaign_on_the_engine_is_refused(
-    engine: Stumbling, ours: DockerPlatform
-) -> None:
+def test_a_second_campaign_on_the_engine_is_refused(engine: Engine, ours: DockerPlatform) -> None:
     of_another(engine, host.process_mark())
     said = "another campaign is running on this Docker engine"
     with pytest.raises(UnavailableError, match=said), ours.guard.held():
@@ -384,14 +378,14 @@ def test_a_second_campaign_on_the_engine_is_refused(
     assert engine.names("container") == ["tierbench-feed00-1-node-1"]
 
 
-def test_the_guard_is_given_back(engine: Stumbling, ours: DockerPlatform) -> None:
+def test_the_guard_is_given_back(engine: Engine, ours: DockerPlatform) -> None:
     with ours.guard.held():
         assert ours.guard.other() is None
         assert DockerPlatform(engine.clock).guard.other() == ours.campaign
     assert engine.things == []
 
 
-def test_the_place_of_a_dead_campaign_is_taken(engine: Stumbling, ours: DockerPlatform) -> None:
+def test_the_place_of_a_dead_campaign_is_taken(engine: Engine, ours: DockerPlatform) -> None:
     boot, space, number, started = host.process_mark().split()
     of_another(engine, f"{boot} {space} {number} {int(started) + 1}")
     with ours.guard.held():
@@ -400,7 +394,7 @@ def test_the_place_of_a_dead_campaign_is_taken(engine: Stumbling, ours: DockerPl
 
 
 def test_one_of_another_machine_lives_as_long_as_it_is_heard(
-    engine: Stumbling, ours: DockerPlatform
+    engine: Engine, ours: DockerPlatform
 ) -> None:
     of_another(engine, DEAD)
     engine.ahead_s = 290
@@ -411,9 +405,7 @@ def test_one_of_another_machine_lives_as_long_as_it_is_heard(
         pass
 
 
-def test_one_that_is_heard_again_at_this_moment_lives(
-    engine: Stumbling, ours: DockerPlatform
-) -> None:
+def test_one_that_is_heard_again_at_this_moment_lives(engine: Engine, ours: DockerPlatform) -> None:
     """Its beat is away for a moment, its guard is hours old."""
     of_another(engine, DEAD)
     beat = engine.things.pop(1)
@@ -430,7 +422,7 @@ def test_one_that_is_heard_again_at_this_moment_lives(
 
 
 def test_a_guard_that_another_took_in_the_same_moment_is_theirs(
-    engine: Stumbling, ours: DockerPlatform
+    engine: Engine, ours: DockerPlatform
 ) -> None:
     """Both find a dead campaign; the slower removes what the faster made."""
     of_another(engine, DEAD)
@@ -447,7 +439,7 @@ def test_a_guard_that_another_took_in_the_same_moment_is_theirs(
 
 
 def test_a_volume_of_that_name_that_is_not_ours_is_left_alone(
-    engine: Stumbling, ours: DockerPlatform
+    engine: Engine, ours: DockerPlatform
 ) -> None:
     engine.add("volume", guard.NAME, {"Labels": None, "CreatedAt": engine.now()})
     engine.ahead_s = 900
