@@ -52,7 +52,7 @@ class TierMechanism(Protocol):
     ) -> AbstractContextManager[Disks]:
         """One volume per node, empty or restored from `snapshots`; limits applied and read back.
 
-        `snapshots`: copies of the disks of a loaded data set, given only where `Restorable`."""
+        `snapshots`: copies of the disks of a loaded data set, given only if `Restorable`."""
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Holds the tier's declared limits against fio on a device like those of `attached`."""

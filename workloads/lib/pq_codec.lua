@@ -68,8 +68,7 @@ end
 
 local PUT = {i = put_int, I = put_ints, T = put_texts}
 
--- Makes libpq's parameters of parameters.args, whose types are st[1] to st[st.n]. Text is used
--- where it is.
+-- Encodes parameters.args for libpq; their types are st[1] to st[st.n]. Text is not copied.
 function codec.encode(st, parameters)
    local args, values, lengths = parameters.args, parameters.values, parameters.lengths
    local p = parameters.arena + 0

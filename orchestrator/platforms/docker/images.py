@@ -20,17 +20,12 @@ class Images:
     _clock: Clock
 
     def image_present(self, tag: str) -> bool:
-        with engine_errors(f"looking for image {tag}"):
-            try:
-                patiently(lambda: self._client.images.get(tag), self._clock)
-            except ImageNotFound:
-                return False
-        return True
+        return self.image_id(tag) is not None
 
     def image_id(self, tag: str) -> str | None:
         with engine_errors(f"looking for image {tag}"):
             try:
-                return str(self._client.images.get(tag).id)
+                return str(patiently(lambda: self._client.images.get(tag).id, self._clock))
             except ImageNotFound:
                 return None
 

@@ -196,9 +196,7 @@ def test_an_answer_is_not_asked_for_twice(engine: Engine, ours: DockerPlatform) 
 
 
 @pytest.mark.parametrize("call", ["create container tierbench-x", "start tierbench-x"])
-def test_calls_that_change_things_are_not_repeated(
-    engine: Engine, ours: DockerPlatform, call: str
-) -> None:
+def test_changes_are_not_repeated(engine: Engine, ours: DockerPlatform, call: str) -> None:
     engine.errors[call] = [RESET]
     with pytest.raises(UnavailableError), ours.running(SPEC):
         pass
@@ -235,9 +233,7 @@ BUSY = refusal(409, "volume is in use")
     "call",
     ["remove container tierbench-x", "remove volume tierbench-v", "remove network tierbench-n"],
 )
-def test_what_cannot_be_removed_is_reported(
-    engine: Engine, ours: DockerPlatform, call: str
-) -> None:
+def test_a_failed_removal_is_reported(engine: Engine, ours: DockerPlatform, call: str) -> None:
     engine.errors[call] = [BUSY] * 10_000
     reason = "could not be removed within 20 s: volume is in use"
     with pytest.raises(RunError, match=reason), measured_in(ours):
@@ -301,17 +297,18 @@ def test_a_refused_subnet_is_skipped(engine: Engine, ours: DockerPlatform, words
         assert network.addresses == ("10.202.77.11", "10.202.77.12")
 
 
+USED = {"Config": [{"Subnet": "10.207.77.0/24"}]}
+
+
 def test_a_leftover_network_frees_its_addresses(engine: Engine, ours: DockerPlatform) -> None:
-    taken = {"Config": [{"Subnet": "10.207.77.0/24"}]}
-    engine.add("network", "tierbench-old", {"Labels": {"tierbench": "1"}, "IPAM": taken})
+    engine.add("network", "tierbench-old", {"Labels": {"tierbench": "1"}, "IPAM": USED})
     addresses = ("10.207.77.11", "10.207.77.12")
     with ours.network("tierbench-n", 2, addresses) as network:
         assert network.addresses == addresses
 
 
 def test_used_addresses_are_replaced(engine: Engine, ours: DockerPlatform) -> None:
-    taken = {"Config": [{"Subnet": "10.207.77.0/24"}]}
-    engine.add("network", "somebody's", {"IPAM": taken})
+    engine.add("network", "somebody's", {"IPAM": USED})
     for addresses in (("10.207.77.11",), ("node-1.cluster",)):
         with ours.network("tierbench-n", 1, addresses) as network:
             assert network.addresses == ("10.201.77.11",)

@@ -68,9 +68,7 @@ def test_latest_points_at_the_newest_and_names_never_clash(tmp_path: Path) -> No
     assert (tmp_path / "latest").resolve() == second
 
 
-def test_a_folder_made_in_the_same_moment_is_not_shared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_campaigns_never_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a network file system `exists` may be a moment behind."""
     first = store.create(tmp_path, a_plan(), {}, NOW_S)
     monkeypatch.setattr(Path, "exists", lambda _: False)
