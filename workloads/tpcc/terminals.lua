@@ -1,13 +1,12 @@
 -- Terminals with keying and think times (specification 5.11, clauses 5.2.4 and 5.2.5).
 --
 -- Ten terminals per warehouse, each bound to its warehouse and district. A thread (one
--- database connection) serves its share of them, however many: it always turns to the
--- one that is due next. Where fewer threads than terminals are given, a terminal may find
--- its thread busy, as it may find a connection pool empty; that wait is in the latency
--- and recorded as queueing.
--- Every terminal starts somewhere within its cycle of keying and thinking, so that load
--- and mix are those of the steady state from the first second; starting all with keying
--- would send waves through the first minute (a fifth too much in its second quarter).
+-- database connection) serves its share of them, however many: always the one that is
+-- due next. With fewer threads than terminals, a terminal may find its thread busy, as it
+-- may find a connection pool empty; that wait is in the latency and recorded as queueing.
+-- Every terminal starts at a random point of its cycle of keying and thinking, so that
+-- load and mix are those of the steady state from the first second; if all started with
+-- keying, load would oscillate in the first minute (a fifth too high in its second quarter).
 local clock = require("clock")
 local DISTRICTS = require("schema").DISTRICTS
 
@@ -18,8 +17,8 @@ local function think_s(mean_s)
    return math.min(-math.log(1 - math.random()), LONGEST_THINK) * mean_s
 end
 
--- Where a terminal is when the run begins: keying or thinking, each as likely as the part
--- of the cycle it takes up. Returns the card and the seconds until it is played.
+-- Draws what a terminal does when the run begins: keying or thinking, each as likely as its
+-- share of the cycle. Returns the card and the seconds until it is played.
 local function first_card(types, weights, deal)
    local cycle_s = 0
    for i, t in ipairs(types) do cycle_s = cycle_s + weights[i] * (t.keying_s + t.think_s) end
@@ -49,9 +48,9 @@ local function sift_down(heap, i)
    heap[i] = moved
 end
 
--- new_terminal(w, d): what draws its input; it gets due_us and card here. new_deck():
--- a function that deals from a deck of its own. Returns a schedule as lib/loop.lua wants
--- it; schedule.current is the terminal whose turn it is.
+-- new_terminal(w, d): returns a terminal, which gets due_us and card here. new_deck():
+-- returns a function that deals from a deck of its own. Returns a schedule for
+-- lib/loop.lua; schedule.current is the terminal whose turn it is.
 return function(thread_id, threads, warehouses, types, weights, new_terminal, new_deck)
    local heap, schedule = {}, {}
    local begin_us = clock.now_us()

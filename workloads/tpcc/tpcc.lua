@@ -11,7 +11,7 @@
 --                       stock_level in a terminal's deck, which is shuffled and dealt
 --                       again and again: exact shares, and less noise between runs than
 --                       independent draws (clause 5.2.4.2 allows both)
---   --warehouses (0)    if not 0: the run ends at once unless the data set has so many
+--   --warehouses (0)    if not 0: the run ends at once unless the data set has that many
 --   --db-ps-mode (auto) disable: statements are parsed at every execution
 -- Reads scale and C constants of the data set from its table tpcc_facts. Not TPC-C: not
 -- audited, not compliant, comparable only with itself. Facts: specification 5.11.
@@ -47,7 +47,7 @@ local function parse_weights()
    return weights
 end
 
--- Scale and constants of the loaded data set; C_LAST for running is legal for them and
+-- Reads scale and constants of the loaded data set. C_LAST for running is legal for them and
 -- the same in all threads, as it depends on the data set and --seed only.
 local function read_facts(conn)
    local ok, rows = pcall(conn.exec, conn, "SELECT name, value FROM tpcc_facts")
@@ -62,9 +62,9 @@ local function read_facts(conn)
    if complete ~= facts.warehouses then
       error(string.format("only %d of %d warehouses are loaded", complete, facts.warehouses), 0)
    end
-   local asked = sysbench.opt.warehouses
-   if asked ~= 0 and asked ~= facts.warehouses then
-      error(string.format("the data set has %d warehouses, not %d", facts.warehouses, asked), 0)
+   local expected = sysbench.opt.warehouses
+   if expected ~= 0 and expected ~= facts.warehouses then
+      error(string.format("the data set has %d warehouses, not %d", facts.warehouses, expected), 0)
    end
    facts.c_last_run = random.run_constant(facts.c_last, sysbench.opt.seed)
    return facts
@@ -116,7 +116,7 @@ local function new_deck()
    end
 end
 
--- Draws for terminals: home() is where one works, now.
+-- A terminal; home() returns the warehouse and district for its next transaction.
 local function new_terminal(facts, home)
    return {warehouses = facts.warehouses, c_last = facts.c_last_run, c_customer = facts.c_customer,
            c_item = facts.c_item, home = home}
