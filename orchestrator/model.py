@@ -147,6 +147,11 @@ class Workload:
     options: Mapping[str, int | float | str] = field(default_factory=dict)
     database: str | None = None
 
+    @property
+    def thinks(self) -> bool:
+        """Whether terminals key in and think between transactions."""
+        return self.options.get("think") == "spec"
+
 
 # ------------------------------------------------------------------ what is planned
 

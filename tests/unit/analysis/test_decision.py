@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.analysis import bottlenecks, decision
-from orchestrator.analysis.contests import THROUGHPUT, Candidate, contest
+from orchestrator.analysis import decision
+from orchestrator.analysis.contests import THROUGHPUT, Candidate, make_contest
 from orchestrator.model import Decision, Price
 from tests.campaigns import build_campaign, build_profile
 
@@ -24,7 +24,7 @@ def candidate(
 
 def decide(*candidates: Candidate, tiers: Sequence[str] = ()) -> Decision:
     names = tuple(tiers) or tuple(one.name for one in candidates)
-    return decision.decide(contest("insert", candidates, names, 5.0))
+    return decision.decide(make_contest("insert", candidates, names, 5.0))
 
 
 def test_the_cheapest_of_those_alike_wins() -> None:
@@ -65,8 +65,8 @@ def test_an_open_dearer_tier_leaves_it_undecided_too() -> None:
 
 def test_where_no_disk_is_the_limit_the_cheapest_is_enough() -> None:
     found = decide(
-        candidate("premium", NOISY, bottlenecks.CPU_BOUND),
-        candidate("ultra", FAST, bottlenecks.CPU_BOUND),
+        candidate("premium", NOISY, "cpu_bound"),
+        candidate("ultra", FAST, "cpu_bound"),
     )
     assert found.tier == "premium"
     assert "On no tier does the disk limit throughput" in found.reason
@@ -74,14 +74,14 @@ def test_where_no_disk_is_the_limit_the_cheapest_is_enough() -> None:
 
 def test_a_tier_proven_slower_is_not_taken_even_if_cpu_bound() -> None:
     found = decide(
-        candidate("premium", SLOW, bottlenecks.CPU_BOUND),
-        candidate("ultra", FAST, bottlenecks.CPU_BOUND),
+        candidate("premium", SLOW, "cpu_bound"),
+        candidate("ultra", FAST, "cpu_bound"),
     )
     assert found.tier == "ultra"
     assert "limit throughput" not in found.reason  # it would contradict the figures
 
 
-@pytest.mark.parametrize("limit", [bottlenecks.CLIENT_BOUND, bottlenecks.MACHINE_BOUND])
+@pytest.mark.parametrize("limit", ["client_bound", "machine_bound"])
 def test_where_the_harness_was_the_limit_nothing_is_decided(limit: str) -> None:
     found = decide(candidate("premium", FAST, limit), candidate("ultra", FAST, limit))
     assert found.tier is None
@@ -90,9 +90,9 @@ def test_where_the_harness_was_the_limit_nothing_is_decided(limit: str) -> None:
 
 def test_a_winner_held_back_by_the_machine_says_so() -> None:
     found = decide(
-        candidate("premium", SLOW, bottlenecks.IOPS_CAP),
-        candidate("premium-v2", FAST, bottlenecks.MACHINE_BOUND),
-        candidate("ultra", FAST, bottlenecks.MACHINE_BOUND),
+        candidate("premium", SLOW, "iops_cap"),
+        candidate("premium-v2", FAST, "machine_bound"),
+        candidate("ultra", FAST, "machine_bound"),
     )
     assert found.tier == "premium-v2"
     assert "on a larger one dearer tiers may do more" in found.reason
