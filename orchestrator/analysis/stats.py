@@ -49,7 +49,7 @@ def summarise(values: Sequence[float], confidence: float = CONFIDENCE) -> Summar
 # ------------------------------------------------------------------ percentiles
 
 
-def percentile(values: Sequence[float], percent: float) -> float:
+def percentile(values: Sequence[float] | np.ndarray, percent: float) -> float:
     """The exact nearest-rank percentile: the ⌈p·n/100⌉-th smallest value, one that occurred.
 
     ValueError without values or outside 0 < percent ≤ 100.
@@ -93,15 +93,6 @@ class Ratio:
         return (self.low - 1) * 100, (self.high - 1) * 100
 
 
-@dataclass(frozen=True)
-class _Difference:
-    """Of two means of logarithms: the standard error, and the degrees of freedom to read it by."""
-
-    change: float
-    error: float
-    freedom: float
-
-
 def ratio_of_means(
     baseline: Sequence[float], contender: Sequence[float], confidence: float = CONFIDENCE
 ) -> Ratio:
@@ -109,8 +100,8 @@ def ratio_of_means(
 
     Logarithms, because run-to-run noise of rates and times is proportional, and because the
     interval of a ratio is then exact and the same whichever side is called the baseline (Hedges,
-    Gurevitch and Curtis 1999). Assumes independent repetitions. No interval where a side has one
-    value. ValueError where a value is not positive and finite: such a ratio has no meaning.
+    Gurevitch and Curtis 1999). Assumes independent repetitions. No interval if a side has one
+    value. ValueError if a value is not positive and finite: such a ratio has no meaning.
     """
     if not all(math.isfinite(v) and v > 0 for v in (*baseline, *contender)):
         raise ValueError("a ratio needs values above zero")
@@ -120,17 +111,12 @@ def ratio_of_means(
     change = float(right.mean() - left.mean())
     if min(left.size, right.size) < 2:
         return Ratio(math.exp(change), None, None, None)
-    found = _difference(left, right, change)
-    half = _t(0.5 + confidence / 2, found.freedom) * found.error
-    p_value = 2 * float(special.stdtr(found.freedom, -abs(found.change) / found.error))
-    return Ratio(math.exp(change), math.exp(change - half), math.exp(change + half), p_value)
-
-
-def _difference(left: np.ndarray, right: np.ndarray, change: float) -> _Difference:
     spread_left, spread_right = _spread(left), _spread(right)
     error = math.hypot(spread_left / math.sqrt(left.size), spread_right / math.sqrt(right.size))
     freedom = _freedom(spread_left, left.size, spread_right, right.size)
-    return _Difference(change, error, freedom)
+    half = _t(0.5 + confidence / 2, freedom) * error
+    p_value = 2 * float(special.stdtr(freedom, -abs(change) / error))
+    return Ratio(math.exp(change), math.exp(change - half), math.exp(change + half), p_value)
 
 
 def _spread(logs: np.ndarray) -> float:
