@@ -1,4 +1,4 @@
-"""The nouns: frozen records that every other module speaks in.
+"""The nouns: frozen records that all other modules use.
 
 Units stand last in a name and are base units: `_s` seconds, `_bytes`, `_bytes_per_s`, `_pct`
 percent of 100. Times of day are Unix seconds (float). A field that may be absent is None, never 0.
@@ -102,7 +102,7 @@ class ClusterSpec:
 
     @property
     def size(self) -> NodeSize:
-        """What a node that is started here gets. ValueError where no size was declared."""
+        """What a node that is started here gets. ValueError if no size was declared."""
         if self.node is None:
             raise ValueError(f"the nodes of this cluster ({self.database}) have no declared size")
         return self.node
@@ -216,7 +216,6 @@ class Plan:
 
 # ------------------------------------------------------------------ what runs
 
-
 NODE_EXPORTER, DISK_DEVICE = "node-exporter", "disk-device"  # names in `Node.sources`
 
 
@@ -238,7 +237,7 @@ class Node:
 
 
 def sources(nodes: Iterable[Node], name: str) -> dict[str, str]:
-    """Node → what its `sources` have under `name`, of the nodes that have it."""
+    """Node → the entry `name` of its `sources`, of the nodes that have one."""
     return {node.name: node.sources[name] for node in nodes if name in node.sources}
 
 
@@ -255,9 +254,9 @@ class DeviceCap:
 
 @dataclass(frozen=True)
 class Volume:
-    """One node's disk: its volume (or host path), its block device on the host ("" for none
-    of its own), the container that serves it, if any, limits that a container must carry to be held
-    to the tier, and whether it is `kept` to start from: then its database is stopped cleanly."""
+    """One node's disk: volume or host path, block device on the host ("" if none of its own),
+    the container that serves it, if any, and the limits that its node's container must carry.
+    `kept`: the disk is kept to start from, so its database is stopped cleanly."""
 
     name: str
     device: str
@@ -332,11 +331,8 @@ class Measurement:
 
 @dataclass(frozen=True)
 class GateCheck:
-    """One declared limit held against fio. `declared` None: measured for information only.
-
-    "not reachable": as declared as far as the requests in flight can go, which is not to the limit.
-    "bursting": a real disk above its base rate, within its declared burst.
-    """
+    """One declared limit held against fio; docs/GLOSSARY.md explains the words of `verdict`.
+    `declared` None: measured for information only."""
 
     limit: str
     unit: str
@@ -405,7 +401,7 @@ class Record:
 
 @dataclass(frozen=True)
 class CellSummary:
-    """One metric of one cell over its finished runs. No interval where n < 2."""
+    """One metric of one cell over its finished runs. No interval if n < 2."""
 
     profile: str
     workload: str
@@ -443,7 +439,7 @@ class Delta:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """What limited a cell, on its busiest node; `evidence` holds every resource's figure."""
+    """What limited a cell, on its busiest node; `evidence`: `analysis.resources.VALUES` by name."""
 
     profile: str
     workload: str
@@ -455,7 +451,7 @@ class Bottleneck:
 
 @dataclass(frozen=True)
 class Decision:
-    """Which tier to buy for a workload, or None where the evidence does not carry one."""
+    """Which tier to buy for a workload, or None if the evidence does not carry one."""
 
     workload: str
     tier: str | None

@@ -152,28 +152,26 @@ def build_gate(tier: Tier, *, measured_iops: float | None = None) -> Gate:
 def _measurements(workload: Workload, throughput_per_s: float) -> tuple[Measurement, ...]:
     average_s = workload.threads / throughput_per_s
     count = throughput_per_s * workload.measure_s
-    found = [measured("throughput_per_s", throughput_per_s), measured("transactions", count)]
-    found += [measured("failures", 0.0), measured("retries", 0.0)]
-    found += _latencies(average_s, "all")
+    figures = [measured("throughput_per_s", throughput_per_s), measured("transactions", count)]
+    figures += [measured("failures", 0.0), measured("retries", 0.0)]
+    figures += _latencies(average_s, "all")
     if workload.statements_per_transaction:
         per_statement_s = average_s / workload.statements_per_transaction
-        found.append(measured("statement_latency_avg_s", per_statement_s))
+        figures.append(measured("statement_latency_avg_s", per_statement_s))
     if workload.name == "tpcc":
-        found.append(measured("nopm", throughput_per_s * 0.45 * 60.0))
-        found.append(measured("rollbacks", count * 0.0045))
+        figures.append(measured("nopm", throughput_per_s * 0.45 * 60.0))
+        figures.append(measured("rollbacks", count * 0.0045))
         for scope, (share, weight) in TRANSACTIONS.items():
-            found.append(measured("throughput_per_s", throughput_per_s * share, scope))
-            found.append(measured("transactions", count * share, scope))
-            found += _latencies(average_s * weight, scope)
-    return tuple(found)
+            figures.append(measured("throughput_per_s", throughput_per_s * share, scope))
+            figures.append(measured("transactions", count * share, scope))
+            figures += _latencies(average_s * weight, scope)
+    return tuple(figures)
 
 
 def _latencies(average_s: float, scope: str) -> list[Measurement]:
-    names = ("latency_avg_s", "latency_p50_s", "latency_p95_s", "latency_p99_s", "latency_max_s")
-    factors = (1.0, 0.9, 1.7, 2.4, 8.0)
+    factors = {"avg": 1.0, "p50": 0.9, "p95": 1.7, "p99": 2.4, "max": 8.0}
     return [
-        measured(name, average_s * factor, scope)
-        for name, factor in zip(names, factors, strict=True)
+        measured(f"latency_{name}_s", average_s * factor, scope) for name, factor in factors.items()
     ]
 
 
@@ -268,22 +266,11 @@ def _samples(
             tables.append((node.name, metric, 1_000.0 + np.cumsum(steps)))
         if node.role == "database":
             tables.append((node.name, "memory_used_bytes", np.full(time_s.size, 0.7 * GIB)))
-    return pd.concat(
-        [
-            pd.DataFrame(
-                {
-                    "time_s": time_s,
-                    "node": name,
-                    "metric": metric,
-                    "unit": unit_of(metric),
-                    "value": value,
-                    "phase": phase,
-                }
-            )
-            for name, metric, value in tables
-        ],
-        ignore_index=True,
+    columns = (
+        (time_s, name, metric, unit_of(metric), value, phase) for name, metric, value in tables
     )
+    frames = [pd.DataFrame(dict(zip(SAMPLE_COLUMNS, row, strict=True))) for row in columns]
+    return pd.concat(frames, ignore_index=True)
 
 
 def empty_intervals() -> pd.DataFrame:

@@ -94,9 +94,12 @@ class ReportIndex:
 
     # -------------------------------------------------------------- runs
 
+    @cached_property
+    def _of_cell(self) -> Mapping[tuple[str, str], results.Cell]:
+        return {(c.profile.name, c.workload.name): c for c in results.cells(self.campaign)}
+
     def planned(self, profile: str, workload: str) -> tuple[Run, ...]:
-        runs = self.campaign.plan.runs
-        return tuple(run for run in runs if (run.profile, run.workload) == (profile, workload))
+        return self._of_cell[profile, workload].planned
 
     @cached_property
     def _runs(self) -> Mapping[int, RunData]:
@@ -106,7 +109,7 @@ class ReportIndex:
         return self._runs.get(number)
 
     def finished(self, profile: str, workload: str) -> tuple[RunData, ...]:
-        return results.finished(self.campaign, profile, workload)
+        return self._of_cell[profile, workload].finished
 
     def loss(self, run: Run) -> str | None:
         """What became of a planned run that left no figures; None if it left some."""
