@@ -105,7 +105,7 @@ class _Group:
 
 @dataclass(frozen=True, kw_only=True)
 class DatabaseFacts(_Group):
-    """What a running database says of itself. `data_bytes` and `cache_bytes` are of one node.
+    """A running database's own account. `data_bytes` and `cache_bytes` are of one node.
 
     `version_asked`: the version that the profile asks for. `durable`: whether commits are on the
     disk before they are answered, by the settings in `durability`. `settings`: those given at its
@@ -132,7 +132,7 @@ class DatabaseFacts(_Group):
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratorFacts(_Group):
-    """What a load generator's raw files say of a whole run, beside its figures.
+    """Facts of a whole run from a load generator's raw files, beside its figures.
 
     `recorded_…`: what was kept one by one. `sysbench_transactions`: its own total. `unstarted`:
     transactions that were due and had not begun at the end. `served_of_asked`: the share of

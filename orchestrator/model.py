@@ -77,7 +77,7 @@ class Tier:
 
 @dataclass(frozen=True)
 class NodeSize:
-    """What one database node gets; its disk is `disk_bytes` on the tier."""
+    """Resources of one database node; its disk is `disk_bytes` on the tier."""
 
     cpus: float
     memory_bytes: int
@@ -174,7 +174,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Note:
-    """Where runs differ from what was declared or asked for."""
+    """A difference of the runs from what was declared or asked for."""
 
     kind: NoteKind
     text: str

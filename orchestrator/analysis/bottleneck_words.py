@@ -1,4 +1,4 @@
-"""How the values behind a cause are put into words. Pure."""
+"""The values behind a cause, in words. Pure."""
 
 from __future__ import annotations
 

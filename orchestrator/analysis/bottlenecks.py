@@ -34,7 +34,7 @@ CAP_PCT = 95.0  # median second, of the cap in force
 NEAR_CAP_PCT = 80.0  # below this a cap is not what limits
 OTHER_CAP_PCT = 90.0  # the other of the two caps, for one of them to be the limit
 QUEUEING = 2.0  # times the idle disk's latency: I/Os queue, for more than half of their time
-QUEUE_DEPTH = 2.0  # the same, where the idle latency is not known
+QUEUE_DEPTH = 2.0  # the same, if the idle latency is not known
 # Times the cap: what those in flight would do without it. The gate lets a disk's latency be 15 %
 # off, and the estimate with it; a cap that holds back less than this may hold back nothing.
 BINDING = 1.25
@@ -47,7 +47,7 @@ MEMORY_PRESSURE_PCT = 5.0
 MEMORY_OVER_DISK = 2.0  # times as long as the disk works: then tasks wait for memory, not for it
 CEILING_PCT = 95.0
 WAITING_PCT = 50.0  # of sessions' time in reads and log syncs
-BUSY_PCT = 70.0  # of the time an I/O is under way, where the database does not count waits
+BUSY_PCT = 70.0  # of the time an I/O is under way, if the database does not count waits
 APART_PCT = 5.0  # two limits closer than this cannot be told apart
 
 HARNESS_LIMITS = frozenset({"client_bound", "machine_bound"})
@@ -286,8 +286,8 @@ def _latency_bound(values: Values, node: str) -> str:
 
 
 def _waiting_pct(values: Values) -> float | None:
-    """How much of its time a session waits for the disk, as the database counted it: in reads, and
-    of the rest while a log sync is under way. None where it counts neither."""
+    """Share of its time that a session waits for the disk, by the database's count: in reads, and
+    of the rest while a log sync is under way. None if it counts neither."""
     reading, syncing = values.get("sessions_reading_pct"), values.get("log_syncing_pct")
     if reading is None and syncing is None:
         return None

@@ -21,7 +21,7 @@ _COMPARED = ("version", "image", "stand_in", "durable", "durability")  # of Data
 
 
 def differences(left: Record, right: Record) -> tuple[str, ...]:
-    """What differs besides the tier, one phrase each: `database version 17.2 against 16.4`."""
+    """Differences besides the tier, a phrase each: `database version 17.2 against 16.4`."""
     return (
         *_cluster(left, right),
         *_workload(left.workload, right.workload),
@@ -31,7 +31,7 @@ def differences(left: Record, right: Record) -> tuple[str, ...]:
 
 
 def among(runs: Sequence[RunData]) -> tuple[str, ...]:
-    """What differs among runs that should be alike, each thing once."""
+    """Differences among runs that should be alike, each once."""
     phrases = (phrase for run in runs[1:] for phrase in differences(runs[0].record, run.record))
     return tuple(dict.fromkeys(phrases))
 

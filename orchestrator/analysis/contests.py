@@ -62,7 +62,7 @@ class Candidate:
 
     @property
     def monthly_cost(self) -> float | None:
-        """Of the cluster's disks, one on each node."""
+        """Price of the cluster's disks, one on each node."""
         return self.price.monthly * self.profile.cluster.nodes if self.price else None
 
 
@@ -72,8 +72,8 @@ class Contest:
 
     Without a price for each in one list (`no_prices` says why) the order is by declared limits.
     `aspects` are compared, `left_out` are not, as a run lacks them. `paced`: threads pause on
-    purpose. `chance`: the p-value up to which a difference is none of chance, among all that the
-    campaign's decisions compare. `obstacle`: why nothing may be compared at all.
+    purpose. `chance`: the highest p-value that counts as a difference among all that the campaign's
+    decisions compare. `obstacle`: why nothing may be compared at all.
     """
 
     workload: str
@@ -159,7 +159,7 @@ def standing(candidate: Candidate, contest: Contest) -> Standing:
 
 
 def comparisons(candidate: Candidate, contest: Contest) -> list[Comparison]:
-    """Of one candidate with each other one, throughput first."""
+    """Compares a candidate with each other one, throughput first."""
     return [
         _compared(candidate, other, aspect, contest)
         for aspect in contest.aspects

@@ -1,8 +1,8 @@
 """Which tier to buy for each workload: the cheapest within the margin of the best. Pure.
 
 Tiers are held against each other in throughput and in average and p99 latency. A tier counts as
-within the margin only where intervals prove it in each of these against every other tier, and a
-cheaper one is passed over only where one of them is proven to be outside. Anything else is no
+within the margin only if intervals prove it in each of these against every other tier, and a
+cheaper one is passed over only if one of them is proven to be outside. Anything else is no
 decision: `tier` None, with the reason.
 """
 
@@ -98,10 +98,10 @@ def _no_disk(contest: Contest) -> bool:
 
 
 def _explained(candidate: Candidate, contest: Contest) -> bool:
-    """Whether all that is open is known not to come from the disk.
+    """Whether nothing that is open can come from the disk.
 
-    A CPU or think time at its limit says so of throughput. Of average latency it does only where
-    threads never pause, since that is then threads ÷ throughput. Of the slowest it never does.
+    A CPU or think time at its limit proves that for throughput. For average latency it does only
+    if threads never pause, since that is then threads ÷ throughput; for p99 latency it never does.
     """
     limited = {THROUGHPUT.metric, NOPM.metric}
     if not contest.paced and all(one.limit == "cpu_bound" for one in contest.candidates):
@@ -202,7 +202,7 @@ def _no_disk_remark(contest: Contest) -> list[str]:
 
 
 def _open(candidate: Candidate, contest: Contest) -> str:
-    """What is proven of the candidate, what is not, and by how much it misses."""
+    """Says what is proven of the candidate, what is not, and by how much it misses."""
     open_ = [c for c in comparisons(candidate, contest) if c.standing == "open"]
     unproven = list(dict.fromkeys(comparison.aspect for comparison in open_))
     proven = [aspect for aspect in contest.aspects if aspect not in unproven]

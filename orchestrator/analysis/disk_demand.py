@@ -29,7 +29,7 @@ class Demand:
     """A node's disk second by second from the first sample on: rates, and the caps in force.
 
     `iops` counts an I/O larger than the tier's unit as several, as the tier does; seen from the
-    sums of a second this is a lower bound. Caps are None where the tier declares none.
+    sums of a second this is a lower bound. Caps are None if the tier declares none.
     `credit_pct`: burst credit left after each second, of a full bucket; None without burst.
     """
 
@@ -50,7 +50,7 @@ class Demand:
 
 
 def demand(tier: Tier, samples: pd.DataFrame, node: str) -> Demand | None:
-    """None where the node's disk was not sampled."""
+    """The node's disk second by second; None if it was not sampled."""
     wide = counters.wide_rates(samples, node)
     metrics = [counters.READS, counters.WRITES, counters.READ_BYTES, counters.WRITTEN_BYTES]
     if not set(metrics) <= set(wide.columns):
@@ -135,7 +135,7 @@ def against_caps(
 
 
 def fall_to(rate: Array, base: float) -> tuple[float, float] | None:
-    """Means before and after the point that best splits a series in two levels, where it falls
+    """Means before and after the point that best splits a series in two levels, if it falls
     there by 20 % or more to within 10 % of `base`: burst credit that ran out. None otherwise."""
     n = rate.size
     if n < 2 * MIN_SIDE or base <= 0:

@@ -55,7 +55,7 @@ OPEN_LOOP = ("arrival_rate", "arrival-rate", "rate")  # options that set the loa
 def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
     """Database node → its values and those of the whole machine, by their names in `VALUES`.
 
-    Empty where nothing was sampled. `cpus`: cores of the machine, for nodes that do not say theirs.
+    Empty if nothing was sampled. `cpus`: cores of the machine, for nodes that do not say theirs.
     """
     window = results.measured_window(run.record)
     if window is None or run.samples.empty:
@@ -276,7 +276,7 @@ def paced(record: Record) -> bool:
 
 
 def ceiling_nopm(record: Record) -> float | None:
-    """New-Orders a minute that think time allows at most; None where there is no think time."""
+    """New-Orders a minute that think time allows at most; None without think time."""
     warehouses = record.workload.dataset.parameters.get("warehouses")
     if not record.workload.thinks or not isinstance(warehouses, (int, float)):
         return None

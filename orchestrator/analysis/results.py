@@ -35,7 +35,7 @@ class RunData:
     intervals: time_s (Unix), phase, throughput_per_s, latency_avg_s, latency_p50_s,
         latency_p95_s, latency_p99_s, errors: one row per second.
     samples: time_s (Unix), node, metric, unit, value, phase: counters as read, no rates.
-    Both are empty frames with these columns where a run left none.
+    Both are empty frames with these columns if a run left none.
     """
 
     record: Record

@@ -96,7 +96,7 @@ class Ratio:
 def ratio_of_means(
     baseline: Sequence[float], contender: Sequence[float], confidence: float = CONFIDENCE
 ) -> Ratio:
-    """How many times the baseline the contender is, with an interval by Welch's test on logarithms.
+    """The ratio of contender to baseline, with an interval by Welch's test on logarithms.
 
     Logarithms, because run-to-run noise of rates and times is proportional, and because the
     interval of a ratio is then exact and the same whichever side is called the baseline (Hedges,
@@ -128,8 +128,8 @@ def _freedom(spread_left: float, n_left: int, spread_right: float, n_right: int)
     """Degrees of freedom, more careful than Welch's own.
 
     Welch and Satterthwaite's are too many for two to five values a side of unlike noise: up to 6 %
-    false alarms instead of 5 %, and 10 % where n differs too. n − 1 of the smaller side is the
-    proven lower bound (Mickey and Brown 1966); half-way to it holds the 5 % where n is equal.
+    false alarms instead of 5 %, and 10 % if n differs too. n − 1 of the smaller side is the
+    proven lower bound (Mickey and Brown 1966); half-way to it holds the 5 % if n is equal.
     """
     least = float(min(n_left, n_right) - 1)
     if n_left != n_right:
@@ -155,7 +155,7 @@ def adjust_for_many(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 def highest_significant(p_values: Sequence[float]) -> float:
-    """The p-value up to which those of a family are no chance, adjusted as above. 0 where none."""
+    """The highest p-value of a family that is significant, adjusted as above; 0 if none is."""
     pairs = zip(p_values, adjust_for_many(p_values), strict=True)
     return max((p for p, adjusted in pairs if adjusted <= 1 - CONFIDENCE), default=0.0)
 
@@ -186,7 +186,7 @@ def repetitions_to_reach(
 
 @dataclass(frozen=True)
 class Steadiness:
-    """How a series moved over its window, in % of its mean.
+    """The movement of a series over its window, in % of its mean.
 
     drift_pct: the fitted line's change from start to end; noise_pct: what such a change could be by
     chance (95 %). halves_pct: second half against first.
@@ -199,11 +199,11 @@ class Steadiness:
 
 
 def steadiness(times_s: Sequence[float], values: Sequence[float]) -> Steadiness | None:
-    """Whether a series is steady: it drifts by less than 10 %, or no more than by chance.
+    """Judges a series: it is steady if it drifts by less than 10 %, or no more than by chance.
 
     10 % along the fitted line is SNIA's steady state (Solid State Storage Performance Test
     Specification 2.0). Chance is judged by ten batch means (Conway 1963), since seconds next to
-    each other are not independent: checkpoints and vacuum last for several. None where there are
+    each other are not independent: checkpoints and vacuum last for several. None if there are
     fewer than twenty finite values, or their mean is not above zero.
     """
     pairs = [(t, v) for t, v in zip(times_s, values, strict=True) if math.isfinite(v)]

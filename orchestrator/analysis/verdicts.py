@@ -237,7 +237,7 @@ def _too_few(pair: Pair) -> str:
 
 
 def _more(pair: Pair, margin_pct: float) -> str:
-    """How many repetitions would settle it, at the noise seen so far.
+    """Says how many repetitions would settle it at the noise seen so far.
 
     A change within the margin is settled when the interval fits into the margin; any change is
     settled when the interval no longer reaches no change.

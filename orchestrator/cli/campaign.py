@@ -146,7 +146,7 @@ def carry_out(
 
 
 def fingerprint(host: Mapping[str, Any], engine: object) -> dict[str, Any]:
-    """What a campaign ran on: `engine` is the platform's own facts, or why there is none."""
+    """Where a campaign ran: `engine` is the platform's own facts, or why there is none."""
     command = " ".join(["tierbench", *sys.argv[1:]])
     return {"tierbench": __version__, "host": host, "engine": engine, "command": command}
 

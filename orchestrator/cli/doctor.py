@@ -1,4 +1,4 @@
-"""What this machine offers and lacks, one check a line, each with what to do."""
+"""Checks of what this machine offers and lacks, each with what to do."""
 
 from __future__ import annotations
 

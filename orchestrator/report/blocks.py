@@ -1,4 +1,4 @@
-"""What a report is made of: plain frozen blocks, drawn by `markdown` and by `page` alike.
+"""The blocks of a report: frozen and without markup, drawn by `markdown` and by `page` alike.
 
 Text is plain: no markup inside. Emphasis, verdict words, tier colours, footnote marks and links are
 fields, so that each medium draws them in its own way and escapes everything else.
@@ -64,7 +64,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Items:
-    """A list of short statements, each with a term in front where it has one."""
+    """A list of short statements, each with a term in front if it has one."""
 
     rows: tuple[Paragraph, ...]
 

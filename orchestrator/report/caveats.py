@@ -1,4 +1,4 @@
-"""What every figure must be read with: doubts about the campaign, notes of the plan, scale."""
+"""Stamps that belong to every figure: doubts about the campaign, notes of the plan, scale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which charts a report has: each workload over time, and the changes with their intervals."""
+"""The charts of a report: each workload over time, and the changes with their intervals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DISK = (
 )
 
 _BUSIEST = "Disk figures are those of the busiest database node."
-_CAPS = "Dashed: the declared cap of a tier's disk, where the tier came near it."
+_CAPS = "Dashed: the declared cap of a tier's disk, if the tier came near it."
 
 
 def over_time(index: ReportIndex) -> Section:
@@ -72,7 +72,7 @@ def changes(index: ReportIndex) -> tuple[Charts, ...]:
     if not drawn:
         return ()
     caption = (
-        "Dots: change of the mean; bars: 95 % interval, cut off where it is far wider than the "
+        "Dots: change of the mean; bars: 95 % interval, cut off if it is far wider than the "
         f"changes. Shaded: ±{index.campaign.plan.margin_pct:g} %; an interval that lies within "
         "counts as the same."
     )

@@ -23,7 +23,7 @@ from orchestrator.report.series import Series
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
 _WIDTH, _HEIGHT = 320, 150
 _CAP_IN_VIEW = 2.0
-_FEW_POINTS = 60  # of a whole chart: dots then show where the seconds are
+_FEW_POINTS = 60  # of a whole chart: below that, dots show each second
 _SHADE = "#808080"
 _INK, _QUIET, _GRID = "#444444", "#666666", "#dddddd"
 _Layers = alt.LayerChart | alt.FacetChart

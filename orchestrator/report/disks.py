@@ -92,7 +92,7 @@ def _gates(index: ReportIndex) -> Part:
 
 
 def _age_s(index: ReportIndex, profile: str, gate: Gate) -> float:
-    """How old the gate was when the profile's first run began."""
+    """Age of the gate when the profile's first run began."""
     began = [
         data.record.phases[0].start_s
         for data in index.campaign.runs

@@ -1,4 +1,4 @@
-"""How the figures were made, how to make them again, and where the raw files of each are."""
+"""The method, how to repeat the campaign, and where the raw files of each run are."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def _method(plan: Plan) -> Paragraph:
         f"Every tier ran every workload {times}, round by round in an order that turns about, so "
         "that a slow drift of the machine favours none; the warm-up is recorded and not counted. "
         "A change is the ratio of the contender's mean to the baseline's, with a 95 % interval "
-        "from the spread between repetitions. It is the same where that whole interval lies "
-        f"within ±{margin}, better or worse where it lies on one side of no change and the number "
+        "from the spread between repetitions. It is the same if that whole interval lies "
+        f"within ±{margin}, better or worse if it lies on one side of no change and the number "
         "of comparisons does not make that likely by chance, and inconclusive otherwise. The long "
         "form is docs/METHOD.md."
     )

@@ -21,7 +21,7 @@ _TEXTS_SHOWN = 3
 
 @dataclass(frozen=True)
 class ReportIndex:
-    """What the modules that make sections read."""
+    """Read by the modules that make sections."""
 
     campaign: Results
     verdict: Verdict
@@ -59,7 +59,7 @@ class ReportIndex:
         return {(d.contender, d.workload, d.metric, d.scope): d for d in self.verdict.deltas}
 
     def is_tpcc_derived(self, workload: str) -> bool:
-        """Whether New-Orders were counted, or the data set is such a one."""
+        """Whether New-Orders were counted, or the data set is TPC-C's."""
         named = self.campaign.plan.workload(workload).dataset.family.startswith("tpcc")
         cells = self.verdict.cells
         return named or any(c.workload == workload and c.metric == "nopm" for c in cells)
@@ -112,7 +112,7 @@ class ReportIndex:
         return self._of_cell[profile, workload].finished
 
     def loss(self, run: Run) -> str | None:
-        """What became of a planned run that left no figures; None if it left some."""
+        """Why a planned run left no figures; None if it left some."""
         data = self._runs.get(run.number)
         if data is None:
             return "not carried out"

@@ -1,4 +1,4 @@
-"""The first screen: is there an answer, which, how sure, and what to distrust."""
+"""The first screen: the answer to each workload, how sure it is, and the changes it rests on."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _answer(index: ReportIndex, workload: Workload, decision: Decision | None) -
 
 
 def _lone_profile(index: ReportIndex, workload: str) -> str:
-    """What a profile did that is compared with none."""
+    """The values of a profile that is compared with none, as a sentence."""
     name = index.verdict.baseline
     rate = index.cell(name, workload, index.throughput_metric(workload))
     if rate is None:

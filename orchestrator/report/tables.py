@@ -32,7 +32,7 @@ def _about(index: ReportIndex) -> Iterator[str]:
     if index.campaign.plan.repetitions > 1:
         yield (
             "Means over the repetitions; ± is half the 95 % interval of the mean, relative to it, "
-            "and stands where there are two repetitions or more."
+            "and is given from two repetitions on."
         )
     if _several_nodes(index):
         yield (

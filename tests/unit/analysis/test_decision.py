@@ -64,19 +64,13 @@ def test_an_open_dearer_tier_leaves_it_undecided_too() -> None:
 
 
 def test_where_no_disk_is_the_limit_the_cheapest_is_enough() -> None:
-    found = decide(
-        candidate("premium", NOISY, "cpu_bound"),
-        candidate("ultra", FAST, "cpu_bound"),
-    )
+    found = decide(candidate("premium", NOISY, "cpu_bound"), candidate("ultra", FAST, "cpu_bound"))
     assert found.tier == "premium"
     assert "On no tier does the disk limit throughput" in found.reason
 
 
 def test_a_tier_proven_slower_is_not_taken_even_if_cpu_bound() -> None:
-    found = decide(
-        candidate("premium", SLOW, "cpu_bound"),
-        candidate("ultra", FAST, "cpu_bound"),
-    )
+    found = decide(candidate("premium", SLOW, "cpu_bound"), candidate("ultra", FAST, "cpu_bound"))
     assert found.tier == "ultra"
     assert "limit throughput" not in found.reason  # it would contradict the figures
 
@@ -120,23 +114,20 @@ def test_without_all_prices_performance_alone_decides_and_says_so() -> None:
     assert "Prices are missing" in found.reason
 
 
-def at_price(name: str, region: str, as_of: str, source: str = "a list") -> Candidate:
-    found = candidate(name, FAST)
-    tier = replace(found.profile.tier, price=Price(1.0, "USD", region, as_of, source))
-    return replace(found, profile=replace(found.profile, tier=tier))
+def at_price(
+    name: str, region: str, as_of: str, source: str = "a list", currency: str = "USD"
+) -> Candidate:
+    fast = candidate(name, FAST)
+    tier = replace(fast.profile.tier, price=Price(1.0, currency, region, as_of, source))
+    return replace(fast, profile=replace(fast.profile, tier=tier))
 
 
 def test_prices_in_two_currencies_cannot_be_compared() -> None:
-    other = candidate("premium", FAST)
-    price = Price(1.0, "EUR", "westus2", "2026-01-01", "example")
-    tier = replace(other.profile.tier, price=price)
-    other = replace(other, profile=replace(other.profile, tier=tier))
-    found = decide(other, candidate("ultra", FAST))
+    in_euros = at_price("premium", "westus2", "2026-01-01", currency="EUR")
+    found = decide(in_euros, candidate("ultra", FAST))
     assert found.currency is None
-    assert (
-        "Prices are not of one list (EUR, westus2, 2026-01-01; USD, westus2, 2026-01-01)"
-        in found.reason
-    )
+    lists = "(EUR, westus2, 2026-01-01; USD, westus2, 2026-01-01)"
+    assert f"Prices are not of one list {lists}" in found.reason
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -112,67 +113,53 @@ def test_interval_and_sides() -> None:
 # ------------------------------------------------------------------ series and charts
 
 
+def one_run(tier: str, **more: Any) -> ReportIndex:
+    campaign = build_campaign(profiles=[tier], workloads=["insert"], repetitions=1, **more)
+    return ReportIndex(campaign, report_verdicts.verdict())
+
+
 def test_seconds_count_from_the_start_of_measuring() -> None:
-    campaign = build_campaign(
-        profiles=["ultra"], workloads=["insert"], repetitions=1, warmup_s=5.0, measure_s=20.0
-    )
-    found = series.of_interval(
-        ReportIndex(campaign, report_verdicts.verdict()), "insert", "throughput_per_s"
-    )
-    assert found.bin_s == 1
-    assert found.table["seconds"].tolist() == [second + 0.5 for second in range(-5, 20)]
-    assert campaign.runs[0].intervals["time_s"].iloc[0] == START_S
-    assert found.table["value"].tolist() == campaign.runs[0].intervals["throughput_per_s"].tolist()
+    index = one_run("ultra", warmup_s=5.0, measure_s=20.0)
+    rates = series.of_interval(index, "insert", "throughput_per_s")
+    assert rates.bin_s == 1
+    assert rates.table["seconds"].tolist() == [second + 0.5 for second in range(-5, 20)]
+    intervals = index.campaign.runs[0].intervals
+    assert intervals["time_s"].iloc[0] == START_S
+    assert rates.table["value"].tolist() == intervals["throughput_per_s"].tolist()
 
 
 def test_long_runs_are_thinned_to_means() -> None:
-    campaign = build_campaign(
-        profiles=["ultra"], workloads=["insert"], repetitions=1, warmup_s=20.0, measure_s=400.0
-    )
-    found = series.of_interval(
-        ReportIndex(campaign, report_verdicts.verdict()), "insert", "throughput_per_s"
-    )
-    assert found.bin_s == 3
-    rates = campaign.runs[0].intervals.set_index("time_s")["throughput_per_s"]
+    index = one_run("ultra", warmup_s=20.0, measure_s=400.0)
+    thinned = series.of_interval(index, "insert", "throughput_per_s")
+    assert thinned.bin_s == 3
+    rates = index.campaign.runs[0].intervals.set_index("time_s")["throughput_per_s"]
     start_s = START_S + 20.0
-    first = found.table[found.table["seconds"] == 1.5]["value"].item()
+    first = thinned.table[thinned.table["seconds"] == 1.5]["value"].item()
     assert first == pytest.approx(rates.loc[start_s : start_s + 2.0].mean())
 
 
 def test_disk_series_is_the_busiest_nodes() -> None:
-    campaign = build_campaign(
-        profiles=["premium"], workloads=["insert"], repetitions=1, nodes=2, measure_s=20.0
-    )
-    run = campaign.runs[0]
+    index = one_run("premium", nodes=2, measure_s=20.0)
+    run = index.campaign.runs[0]
     busy = run.samples["node"].eq("node-2") & run.samples["metric"].str.startswith("disk_")
     samples = run.samples.assign(value=run.samples["value"].where(~busy, run.samples["value"] * 3))
-    changed = replace(campaign, runs=(replace(run, samples=samples),))
-    found = series.of_disk(ReportIndex(changed, report_verdicts.verdict()), "insert", "disk_iops")
+    changed = replace(index.campaign, runs=(replace(run, samples=samples),))
+    iops = series.of_disk(replace(index, campaign=changed), "insert", "disk_iops")
     # 20 reads and 690 writes a second, tripled on node-2
-    assert found.table["value"].mean() == pytest.approx(3 * 710, rel=0.02)
-    assert found.highest == {"premium": found.table["value"].max()}
+    assert iops.table["value"].mean() == pytest.approx(3 * 710, rel=0.02)
+    assert iops.highest == {"premium": iops.table["value"].max()}
 
 
 def test_a_run_without_samples_has_no_disk_series() -> None:
-    campaign = build_campaign(
-        profiles=["premium"], workloads=["insert"], repetitions=1, frames=False
-    )
-    found = series.of_disk(ReportIndex(campaign, report_verdicts.verdict()), "insert", "disk_iops")
-    assert found.table.empty
+    assert series.of_disk(one_run("premium", frames=False), "insert", "disk_iops").table.empty
 
 
 def test_caps_stand_where_their_tier_came_near() -> None:
     burst = Burst(iops=3500, bytes_per_s=None, duration_s=1800.0, start_pct=100.0)
-    premium = replace(build_tier("premium"), burst=burst)
-    tiers = {
-        "premium": premium,
-        "premium-v2": build_tier("premium-v2"),
-        "ultra": build_tier("ultra"),
-    }
-    found = charts.caps(
-        tiers, "disk_iops", {"premium": 2500.0, "premium-v2": 5400.0, "ultra": 5100.0}
-    )
-    assert [(cap.label, cap.value) for cap in found] == [
+    tiers = {name: build_tier(name) for name in ("premium", "premium-v2", "ultra")}
+    tiers["premium"] = replace(tiers["premium"], burst=burst)
+    highest = {"premium": 2500.0, "premium-v2": 5400.0, "ultra": 5100.0}
+    assert [(cap.label, cap.value) for cap in charts.caps(tiers, "disk_iops", highest)] == [
         ("cap of premium: 1,100", 1100.0),
         ("cap of premium burst: 3,500", 3500.0),
         ("cap of premium-v2, ultra: 10,000", 10000.0),
