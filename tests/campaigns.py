@@ -45,6 +45,7 @@ TRANSACTIONS = {
     "delivery": (0.04, 1.9),
     "stock_level": (0.04, 0.6),
 }
+FACTORS = {"avg": 1.0, "p50": 0.9, "p95": 1.7, "p99": 2.4, "max": 8.0}  # of average latency
 THREADS = {"point-select": 60, "insert": 24, "tpcc": 24}
 
 Cell = tuple[str, str]  # profile, workload
@@ -169,9 +170,8 @@ def _measurements(workload: Workload, throughput_per_s: float) -> tuple[Measurem
 
 
 def _latencies(average_s: float, scope: str) -> list[Measurement]:
-    factors = {"avg": 1.0, "p50": 0.9, "p95": 1.7, "p99": 2.4, "max": 8.0}
     return [
-        measured(f"latency_{name}_s", average_s * factor, scope) for name, factor in factors.items()
+        measured(f"latency_{name}_s", average_s * factor, scope) for name, factor in FACTORS.items()
     ]
 
 
@@ -185,23 +185,14 @@ def _intervals(
     rate = mean * (1.0 + drift_pct / 100.0 * position) * generator.normal(1.0, 0.02, time_s.size)
     rate = np.where(time_s < measure.start_s, rate * 0.9, rate)
     average_s = workload.threads / rate
-    return pd.DataFrame(
-        {
-            "time_s": time_s,
-            "phase": np.where(time_s < measure.start_s, "warm-up", "measure"),
-            "throughput_per_s": rate,
-            "latency_avg_s": average_s,
-            "latency_p50_s": average_s * 0.9,
-            "latency_p95_s": average_s * 1.7,
-            "latency_p99_s": average_s * 2.4,
-            "errors": 0.0,
-        }
-    )
+    phase = np.where(time_s < measure.start_s, "warm-up", "measure")
+    latencies = (average_s * factor for factor in list(FACTORS.values())[:4])
+    columns = (time_s, phase, rate, *latencies, 0.0)
+    return pd.DataFrame(dict(zip(INTERVAL_COLUMNS, columns, strict=True)))
 
 
 def _nodes(profile: Profile, host_cpus: float) -> tuple[Node, ...]:
-    size = profile.cluster.node
-    assert size is not None, "these clusters are started by us"
+    size = profile.cluster.size
     database = tuple(
         Node(
             name=f"node-{number}",
@@ -274,11 +265,11 @@ def _samples(
 
 
 def empty_intervals() -> pd.DataFrame:
-    return pd.DataFrame({name: pd.Series(dtype="float64") for name in INTERVAL_COLUMNS})
+    return pd.DataFrame(columns=list(INTERVAL_COLUMNS), dtype="float64")
 
 
 def empty_samples() -> pd.DataFrame:
-    return pd.DataFrame({name: pd.Series(dtype="float64") for name in SAMPLE_COLUMNS})
+    return pd.DataFrame(columns=list(SAMPLE_COLUMNS), dtype="float64")
 
 
 def default_facts(profile: Profile) -> dict[str, Any]:

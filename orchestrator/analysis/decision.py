@@ -30,7 +30,7 @@ from orchestrator.analysis.contests import (
 )
 from orchestrator.analysis.results import Results
 from orchestrator.model import Bottleneck, Decision, Record
-from orchestrator.units import format_quantity
+from orchestrator.units import format_quantity, listed
 
 _NOT_THE_DISK = frozenset({"cpu_bound", "load_bound"})
 
@@ -119,7 +119,7 @@ def _no_contest(contest: Contest) -> str:
         return f"only {names[0]} has figures" if names else "no tier has figures"
     single = [one.name for one in contest.candidates if len(one.values[contest.aspects[0]]) < 2]
     if single:
-        return f"one repetition of {_listed(single)} gives no interval: at least 2 are needed"
+        return f"one repetition of {listed(single)} gives no interval: at least 2 are needed"
     if all(one.limit in HARNESS_LIMITS for one in contest.candidates):
         return (
             "the machine or its load generator was the limit on every tier, so what the disks "
@@ -149,13 +149,13 @@ def _why(candidate: Candidate, contest: Contest) -> str:
     alike = [one.name for one in others(candidate, contest) if standing(one, contest) == "within"]
     text = f"{candidate.name} is {best}"
     if alike:
-        text += f", as is {_listed(alike)}, and declares the lowest limits of them"
+        text += f", as is {listed(alike)}, and declares the lowest limits of them"
     return f"{text}: {worse}" if worse else text
 
 
 def _best(contest: Contest, aspects: Sequence[Aspect]) -> str:
     margin = format_quantity(contest.margin_pct, "%")
-    return f"within {margin} of the best {_listed([aspect.title for aspect in aspects])}"
+    return f"within {margin} of the best {listed([aspect.title for aspect in aspects])}"
 
 
 def _proof(loser: Candidate, winner: Candidate | None, contest: Contest) -> Comparison:
@@ -181,10 +181,10 @@ def _remarks(candidate: Candidate, contest: Contest) -> list[str]:
     if contest.no_prices:
         remarks.append(f"{contest.no_prices}, so this is by performance alone")
     if contest.left_out:
-        titles = _listed([aspect.title for aspect in contest.left_out])
+        titles = listed([aspect.title for aspect in contest.left_out])
         remarks.append(f"Not compared, as not every run has it: {titles}")
     if contest.absent:
-        remarks.append(f"Not considered, having no figures: {_listed(contest.absent)}")
+        remarks.append(f"Not considered, having no figures: {listed(contest.absent)}")
     return remarks
 
 
@@ -210,7 +210,7 @@ def _open(candidate: Candidate, contest: Contest) -> str:
     rivals = [comparison for comparison in open_ if comparison.aspect is unproven[0]]
     worst = max(rivals, key=lambda rival: sign * rival.ratio.change_pct)
     if proven:
-        titles = _listed([aspect.title for aspect in unproven])
+        titles = listed([aspect.title for aspect in unproven])
         text = f"{candidate.name} is {_best(contest, proven)}; whether also of the best {titles}"
     else:
         text = f"whether {candidate.name} is {_best(contest, unproven)}"
@@ -220,7 +220,3 @@ def _open(candidate: Candidate, contest: Contest) -> str:
 def _each_worse(contest: Contest) -> str:
     proofs = "; ".join(str(_proof(one, None, contest)) for one in contest.candidates)
     return f"no tier is {_best(contest, contest.aspects)}, each being worse than another: {proofs}"
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -137,18 +137,8 @@ def compare(
     accept_inconclusive: AcceptOption = False,
 ) -> None:
     """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
-    request = campaign.Request(
-        profiles.split(),
-        workloads.split(),
-        db,
-        scale,
-        nodes,
-        repeats,
-        seed,
-        margin,
-        baseline,
-        generator,
-    )
+    options = (db, scale, nodes, repeats, seed, margin, baseline, generator)
+    request = campaign.Request(profiles.split(), workloads.split(), *options)
     _carry_out(request, results, as_json, fail_if_worse, accept_inconclusive)
 
 

@@ -34,12 +34,10 @@ def section(index: ReportIndex) -> Section:
     for workload in index.workloads:
         rows.append((Cell(workload.name, strong=True),))
         for tier in index.tiers:
-            bottleneck = bottlenecks.get((workload.name, tier))
-            rows.append(
-                _row(tier, bottleneck, keys)
-                if bottleneck
-                else _unknown_row(index, tier, workload.name, keys)
-            )
+            if bottleneck := bottlenecks.get((workload.name, tier)):
+                rows.append(_row(tier, bottleneck, keys))
+            else:
+                rows.append(_unknown_row(index, tier, workload.name, keys))
     columns = (*texts("Tier", "Limited by"), *numbers(*(_SHOWN[key][0] for key in keys)))
     table = Table(columns, tuple(rows), remarks=(_REMARK,))
     return Section("limits", "What limited each run", (Part("", (table,)),))

@@ -8,7 +8,7 @@ from orchestrator.analysis import results
 from orchestrator.facts import DoubtKind, NoteKind
 from orchestrator.report.blocks import Stamp
 from orchestrator.report.report_index import ReportIndex, closed, sentence, some
-from orchestrator.report.wording import listing
+from orchestrator.units import listed
 
 STUDY_NODES = 3
 
@@ -73,7 +73,7 @@ def _shared(index: ReportIndex, texts: Iterable[str]) -> str:
         tiers_of.setdefault(rest if known else text, []).extend([name] * known)
     return some(
         [
-            closed(f"{listing(tiers)}: {text}") if tiers else index.opening(text)
+            closed(f"{listed(tiers)}: {text}") if tiers else index.opening(text)
             for text, tiers in tiers_of.items()
         ]
     )

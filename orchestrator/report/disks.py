@@ -53,7 +53,7 @@ def _burst(burst: Burst | None) -> str:
         units.format_number(burst.iops) + " IOPS" if burst.iops is not None else "",
         units.format_bytes_per_s(burst.bytes_per_s) if burst.bytes_per_s is not None else "",
     ]
-    most = wording.listing([rate for rate in rates if rate])
+    most = units.listed([rate for rate in rates if rate])
     start = units.format_quantity(burst.start_pct, "%")
     return f"up to {most} for {units.format_seconds(burst.duration_s)}, credit {start} at the start"
 

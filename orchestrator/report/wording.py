@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from orchestrator import units
@@ -67,13 +66,6 @@ def price(stated: Price | None) -> str:
         f"{money(stated.monthly, stated.currency)} a month "
         f"({stated.region}, as of {stated.as_of}; {stated.source})"
     )
-
-
-def listing(words: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    if len(words) < 2:
-        return "".join(words)
-    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def count(number: int, noun: str) -> str:
