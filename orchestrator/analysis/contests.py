@@ -116,10 +116,10 @@ def make_contest(
 ) -> Contest:
     """Candidates in the order in which one would prefer them; `tiers`: all that were planned."""
     no_prices = prices.unlike([candidate.price for candidate in candidates])
-    by_limits = sorted(candidates, key=lambda one: _limits(one.profile))
-    by_cost = sorted(by_limits, key=lambda one: one.monthly_cost or 0.0)
+    by_limits = sorted(candidates, key=lambda candidate: _limits(candidate.profile))
+    by_cost = sorted(by_limits, key=lambda candidate: candidate.monthly_cost or 0.0)
     present = {candidate.name for candidate in candidates}
-    shared = tuple(a for a in aspects if all(a in one.values for one in candidates))
+    shared = tuple(a for a in aspects if all(a in candidate.values for candidate in candidates))
     return Contest(
         workload,
         tuple(by_limits if no_prices else by_cost),
@@ -187,4 +187,4 @@ def _compared(one: Candidate, other: Candidate, aspect: Aspect, contest: Contest
 
 
 def others(candidate: Candidate, contest: Contest) -> list[Candidate]:
-    return [one for one in contest.candidates if one is not candidate]
+    return [other for other in contest.candidates if other is not candidate]

@@ -94,7 +94,7 @@ def decide(contest: Contest) -> Decision:
 
 
 def _no_disk(contest: Contest) -> bool:
-    return all(one.limit in _NOT_THE_DISK for one in contest.candidates)
+    return all(tier.limit in _NOT_THE_DISK for tier in contest.candidates)
 
 
 def _explained(candidate: Candidate, contest: Contest) -> bool:
@@ -104,10 +104,10 @@ def _explained(candidate: Candidate, contest: Contest) -> bool:
     if threads never pause, since that is then threads ÷ throughput; for p99 latency it never does.
     """
     limited = {THROUGHPUT.metric, NOPM.metric}
-    if not contest.paced and all(one.limit == "cpu_bound" for one in contest.candidates):
+    if not contest.paced and all(tier.limit == "cpu_bound" for tier in contest.candidates):
         limited.add("latency_avg_s")
-    is_open = [one for one in comparisons(candidate, contest) if one.standing == "open"]
-    return _no_disk(contest) and all(one.aspect.metric in limited for one in is_open)
+    open_ = [c for c in comparisons(candidate, contest) if c.standing == "open"]
+    return _no_disk(contest) and all(c.aspect.metric in limited for c in open_)
 
 
 def _no_contest(contest: Contest) -> str:
@@ -117,10 +117,10 @@ def _no_contest(contest: Contest) -> str:
     names = [candidate.name for candidate in contest.candidates]
     if len(names) < 2:
         return f"only {names[0]} has figures" if names else "no tier has figures"
-    single = [one.name for one in contest.candidates if len(one.values[contest.aspects[0]]) < 2]
+    single = [c.name for c in contest.candidates if len(c.values[contest.aspects[0]]) < 2]
     if single:
         return f"one repetition of {listed(single)} gives no interval: at least 2 are needed"
-    if all(one.limit in HARNESS_LIMITS for one in contest.candidates):
+    if all(tier.limit in HARNESS_LIMITS for tier in contest.candidates):
         return (
             "the machine or its load generator was the limit on every tier, so what the disks "
             "could do was not measured"
@@ -142,11 +142,11 @@ def _decided(candidate: Candidate, contest: Contest, reason: str) -> Decision:
 def _why(candidate: Candidate, contest: Contest) -> str:
     best = _best(contest, contest.aspects)
     passed_over = contest.candidates[: contest.candidates.index(candidate)]
-    worse = "; ".join(str(_proof(one, candidate, contest)) for one in passed_over)
+    worse = "; ".join(str(_proof(loser, candidate, contest)) for loser in passed_over)
     if not contest.no_prices:
         text = f"{candidate.name} is the cheapest tier {best}"
         return f"{text}: {worse}" if worse else text
-    alike = [one.name for one in others(candidate, contest) if standing(one, contest) == "within"]
+    alike = [c.name for c in others(candidate, contest) if standing(c, contest) == "within"]
     text = f"{candidate.name} is {best}"
     if alike:
         text += f", as is {listed(alike)}, and declares the lowest limits of them"
@@ -218,5 +218,5 @@ def _open(candidate: Candidate, contest: Contest) -> str:
 
 
 def _each_worse(contest: Contest) -> str:
-    proofs = "; ".join(str(_proof(one, None, contest)) for one in contest.candidates)
+    proofs = "; ".join(str(_proof(loser, None, contest)) for loser in contest.candidates)
     return f"no tier is {_best(contest, contest.aspects)}, each being worse than another: {proofs}"

@@ -118,12 +118,18 @@ def _with_databases(
         choice = choose(database, partial(_proven, cluster, cache), failure)
         node = cluster.node_of.get(choice.name, cluster.node)
         cluster = replace(cluster, database=choice.name, node=node, node_of={})
-        if choice.name == PREFERRED:
-            with contextlib.suppress(UnavailableError):  # then `check` names all ways to get it
-                image.obtain(cluster, platform())
         bound.append(replace(profile, cluster=cluster))
         choices += [choice.note] if choice.note else []
+    for profile in bound:
+        if profile.cluster.database == PREFERRED:
+            _pull(profile.cluster)
     return tuple(bound), (*dict.fromkeys(choices), *notes)
+
+
+def _pull(cluster: ClusterSpec) -> None:
+    """Pulls the image if it is missing. If that fails, `check` names all ways to get it."""
+    with contextlib.suppress(UnavailableError):
+        image.obtain(cluster, platform())
 
 
 def _proven(cluster: ClusterSpec, cache: Path) -> str:
