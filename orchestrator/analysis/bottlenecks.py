@@ -72,27 +72,20 @@ def bottleneck(runs: Sequence[RunData], cpus: float | None) -> Bottleneck | None
     """What limited one cell: judged on its busiest node, by medians over repetitions."""
     if not runs:
         return None
-    record = runs[0].record
-    gathered = [resources.gather(run, cpus) for run in runs]
+    run, tier = runs[0].record.run, runs[0].record.profile.tier
+    gathered = [resources.gather(data, cpus) for data in runs]
     names = dict.fromkeys(name for nodes in gathered for name in nodes)
     by_node = {name: _medians([n[name] for n in gathered if name in n]) for name in names}
     node = max(by_node, key=lambda name: _load(by_node[name]), default="")
     values = by_node.get(node, {})
-    cause = judge(values, record.profile.tier, node)
-    return Bottleneck(
-        profile=record.run.profile,
-        workload=record.run.workload,
-        node=node,
-        verdict=cause.verdict,
-        text=cause.text,
-        evidence=values,
-    )
+    cause = judge(values, tier, node)
+    return Bottleneck(run.profile, run.workload, node, cause.verdict, cause.text, values)
 
 
 def _medians(gathered: Sequence[Values]) -> dict[str, float]:
     """Each value's median over the runs that have it."""
     names = dict.fromkeys(name for values in gathered for name in values)
-    return {name: median(f[name] for f in gathered if name in f) for name in names}
+    return {name: median(v[name] for v in gathered if name in v) for name in names}
 
 
 def _load(values: Values) -> tuple[float, float]:
@@ -113,10 +106,8 @@ def judge(values: Values, tier: Tier, node: str) -> Cause:
     if not caps:
         inside = next(_carried(_INSIDE_RULES, values, node), None)
         return outside or fall or inside or _nothing(values)
-    if rival := _rival(values):
-        return rival
-    if fall:
-        return fall
+    if first := _rival(values) or fall:
+        return first
     if len(caps) > 1:
         return _both_caps(values, node)
     if outside and outside.verdict == "load_bound":

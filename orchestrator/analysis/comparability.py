@@ -75,7 +75,7 @@ def _nodes(one: NodeSize | None, two: NodeSize | None) -> Iterator[str]:
     yield from _unlike("CPUs per node", one.cpus, two.cpus)
     if one.memory_bytes != two.memory_bytes:
         sizes = [format_bytes(node.memory_bytes) for node in (one, two)]
-        yield f"memory per node {sizes[0]} against {sizes[1]}"
+        yield f"memory per node {' against '.join(sizes)}"
 
 
 def _cpus_seen(record: Record) -> list[float]:

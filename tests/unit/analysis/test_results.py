@@ -100,19 +100,18 @@ def two_nodes() -> pd.DataFrame:
 
 def test_telemetry_of_nodes_and_of_all() -> None:
     found = figures(resources.telemetry(NODES, two_nodes(), 0, 10))
-    assert found["cpu_pct", "n1"] == pytest.approx(50.0)
-    assert found["cpu_pct", "n2"] == pytest.approx(25.0)
-    assert found["cpu_pct", "all"] == pytest.approx(37.5)
-    assert found["disk_iops", "n1"] == pytest.approx(400.0)
-    assert found["disk_iops", "all"] == pytest.approx(500.0)
-    assert found["disk_read_bytes_per_s", "all"] == pytest.approx(300 * 8_192)
-    assert found["disk_write_bytes_per_s", "all"] == pytest.approx(200 * 4_096)
-    assert found["disk_await_s", "n1"] == pytest.approx(0.002)
-    assert found["disk_await_s", "n2"] == pytest.approx(0.001)
-    assert found["disk_await_s", "all"] == pytest.approx(0.9 / 500)  # of all I/Os, not of nodes
-    assert found["disk_queue_depth", "all"] == pytest.approx(0.9)
-    assert found["client_cpu_pct", "all"] == pytest.approx(25.0)
-    assert found["host_cpu_pct", "all"] == pytest.approx(75.0)
+    expected: dict[str, dict[str, float]] = {
+        "cpu_pct": {"n1": 50.0, "n2": 25.0, "all": 37.5},
+        "disk_iops": {"n1": 400.0, "all": 500.0},
+        "disk_read_bytes_per_s": {"all": 300 * 8_192},
+        "disk_write_bytes_per_s": {"all": 200 * 4_096},
+        "disk_await_s": {"n1": 0.002, "n2": 0.001, "all": 0.9 / 500},  # of all I/Os, not of nodes
+        "disk_queue_depth": {"all": 0.9},
+        "client_cpu_pct": {"all": 25.0},
+        "host_cpu_pct": {"all": 75.0},
+    }
+    for metric, scopes in expected.items():
+        assert {scope: found[metric, scope] for scope in scopes} == pytest.approx(scopes), metric
 
 
 def test_nodes_on_one_disk_are_counted_once() -> None:
