@@ -12,6 +12,7 @@ from typing import Any
 
 from standin.texts import series
 
+IDS = {"master": "yb.master", "tserver": "yb.tabletserver"}
 TABLES = ("sbtest1", "sbtest2", "transactions")
 PIECE_BYTES = 256 * 1024
 MERGE_S = 2.0
@@ -76,7 +77,7 @@ def entities(server: str, version: str, activity: Activity, reset: bool) -> list
     now = activity.numbers()
     shown = activity.take_percentile(reset)
     found: list[dict[str, Any]] = [
-        {"type": "server", "id": f"yb.{server}", "attributes": {}, "metrics": _server(now)}
+        {"type": "server", "id": IDS[server], "attributes": {}, "metrics": _server(now)}
     ]
     for number, table in enumerate(TABLES):
         about = {"namespace_name": "bench", "table_name": table, "table_id": f"{number:032x}"}

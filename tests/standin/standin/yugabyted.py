@@ -319,7 +319,8 @@ class Node:
             if (RUN / f".s.PGSQL.{PG_PORT}").exists() and self._psql("SELECT 1"):
                 return
             if self.postgres.poll() is not None:
-                fail((self.base / "logs/tserver.err").read_text()[-2000:])
+                told = self.base / "logs/tserver.err"
+                fail(told.read_text()[-2000:])
             time.sleep(0.05)
         fail("the PostgreSQL of the stand-in did not start")
 
