@@ -47,7 +47,7 @@ TEXTS: dict[str, dict[tuple[int, ...], str]] = {
     "started": {(): "YugabyteDB started successfully!"},
     "stopping": {(): "Shutting down..."},
     "placed": {(): "Configuration successful."},
-    "not_placed": {(): "FAILED: Invalid number of placement constraint specified."},
+    "not_placed": {(): "ERROR: not enough nodes to set-up a RF-{copies} cluster"},
     # A master that does not lead and does not reach the one that does
     "no_leader": {(): 'Error retrieving leader master URL: <a href="{url}">{url}</a>'},
     # yb-admin, yb-ts-cli

@@ -76,7 +76,7 @@ def _place_data(copies: str, base: Path) -> None:
     try:
         get(f"http://{first}:7000/standin/place?rf={copies}")
     except OSError:
-        fail(line("not_placed", VERSION))
+        fail(line("not_placed", VERSION, copies=copies))
     say(line("placed", VERSION))
 
 
