@@ -47,12 +47,11 @@ class Price:
 class Tier:
     """A class of disk: its declared limits (per disk), and the mechanism that enforces them.
 
-    Latencies are what one I/O takes at queue depth 1 on an idle disk. None means not limited, or
-    not declared. `io_unit_bytes`: the provider counts an I/O larger than this as several. `burst`
-    is as run: the provider's minutes divided by `burst_time_scale`. `vm_caps`: a sentence for each
-    limit that the virtual machine, and not the disk, sets. `latency_assumed`: the ways of which
-    the provider promises no latency, so that ours is a guess. `paths`: node → where its disk is.
-    `like`: the kind of disk that the mechanism makes; None if it has the name of that kind."""
+    Latencies: one I/O at queue depth 1 on an idle disk. None: not limited, or not declared.
+    `io_unit_bytes`: the provider counts a larger I/O as several. `burst`: as run, the provider's
+    minutes divided by `burst_time_scale`. `vm_caps`: a sentence for each limit that the machine
+    sets, not the disk. `latency_assumed`: directions whose latency nobody promises. `paths`: node →
+    where its disk is. `like`: the kind of disk made, None if the mechanism has that kind's name."""
 
     name: str
     title: str
