@@ -1,7 +1,7 @@
 """The outside powers, as protocols: clock, shell, platform, progress. No implementation here.
 
-`World` is made once, in `cli`, and passed down; tests make it from fakes. Nothing else reads the
-clock, starts a process or a container.
+`World` is made once, in `cli`, and passed down; tests make it from fakes. Only its members read
+the clock, start a process or a container.
 """
 
 from __future__ import annotations
@@ -12,24 +12,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from orchestrator.model import (
-    DeviceCap,
-)
+from orchestrator.model import DeviceCap
 
 
 class Clock(Protocol):
     def now(self) -> float:
-        """Unix seconds: for records, never for durations."""
+        """Returns Unix seconds: for records, never for durations."""
 
     def monotonic(self) -> float:
-        """Seconds since some start: for durations and deadlines."""
+        """Returns seconds since some fixed start: for durations and deadlines."""
 
     def sleep(self, seconds: float) -> None: ...
 
 
 @dataclass(frozen=True)
 class Completed:
-    """What a finished command left."""
+    """A finished command and its output."""
 
     argv: tuple[str, ...]
     exit_code: int
@@ -37,15 +35,22 @@ class Completed:
     err: str
     duration_s: float
 
+    def tail(self) -> str:
+        """Returns the end of both streams, as evidence of an error."""
+        return (self.out + self.err)[-4000:]
+
 
 class Shell(Protocol):
     def run(
         self, argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None
     ) -> Completed:
-        """Runs to the end. A non-zero exit is returned, not raised. RunError past the deadline."""
+        """Runs to the end. A non-zero exit is returned, not raised.
+
+        RunError past the deadline; UnavailableError if the command is not installed.
+        """
 
     def spawn(self, argv: Sequence[str], log: Path) -> None:
-        """Starts a daemon that outlives this program, its output appended to `log`."""
+        """Starts a daemon that outlives this program and appends its output to `log`."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +62,14 @@ class Mount:
     read_only: bool = False
 
 
-HOST_NETWORK = "host"  # not one of ours: that of the machine itself
+HOST_NETWORK = "host"  # the network of the machine itself
 
 
 @dataclass(frozen=True)
 class ContainerSpec:
-    """One container to start. `ports`: container port → port on 127.0.0.1, None: any free one.
+    """One container to start. `ports`: container port → port on 127.0.0.1, None for any free one.
 
-    `io_caps` are read back from its control group once it runs: GateError where they differ.
+    `io_caps` are read back from its control group once it runs; GateError if they differ.
     """
 
     name: str
@@ -100,7 +105,7 @@ class Container:
 
 @dataclass(frozen=True)
 class Network:
-    """One address (IP or DNS name) for each node, given by the platform."""
+    """A network, with one address (IP or DNS name) for each node."""
 
     name: str
     addresses: tuple[str, ...]
@@ -108,7 +113,7 @@ class Network:
 
 @dataclass(frozen=True)
 class MachineFacts:
-    """What a machine is, for whoever reads a campaign. `memory_bytes` is 0 where it is unknown."""
+    """What a machine is, for readers of a campaign. `memory_bytes` is 0 if unknown."""
 
     hostname: str
     kernel: str
@@ -121,7 +126,8 @@ class MachineFacts:
 class Machine(Protocol):
     """A computer that runs containers or has their disks: its /proc, /sys, /dev and folders.
 
-    Paths are absolute. OSError where one is not there, or the machine cannot be reached from here.
+    Paths are absolute. OSError if one does not exist, or if the machine cannot be reached from
+    here.
     """
 
     name: str
@@ -129,75 +135,75 @@ class Machine(Protocol):
     def facts(self) -> MachineFacts: ...
 
     def read(self, path: str) -> str:
-        """The text of a small file."""
+        """Returns the text of a small file."""
 
     def exists(self, path: str) -> bool: ...
 
     def is_folder(self, path: str) -> bool: ...
 
     def listing(self, path: str) -> tuple[str, ...]:
-        """The names in a folder."""
+        """Returns the names in a folder, sorted."""
 
     def real_path(self, path: str) -> str:
-        """The path with all links followed."""
+        """Returns the path with all links followed."""
 
     def free_bytes(self, path: str) -> int:
-        """Free space where `path` is, or where its nearest existing parent is."""
+        """Returns the free space at `path`, or at its nearest existing parent."""
 
 
 class Platform(Protocol):
-    """Where containers run. All that it makes carries our label and is removed by `sweep`."""
+    """Where containers run. Everything it makes carries our label and is removed by `sweep`."""
 
     name: str
-    campaign: str  # on everything that it makes
+    campaign: str  # its name is on everything that the platform makes
 
     def alone(self) -> AbstractContextManager[None]:
-        """No other campaign on it meanwhile. UnavailableError where there is one."""
+        """Keeps other campaigns out during the block. UnavailableError if one is running."""
 
     def other_campaign(self) -> str | None:
-        """Another campaign that runs on it and is alive."""
+        """Returns the other campaign that is running here, if any."""
 
     def facts(self) -> Mapping[str, Any]:
-        """What it says of itself: versions, for the record."""
+        """Returns versions, for the record."""
 
     def machines(self) -> tuple[Machine, ...]:
-        """All machines that run its containers; at least one."""
+        """Returns all machines that run its containers; at least one."""
 
     def machine_of(self, container: str) -> Machine: ...
 
     def image_present(self, tag: str) -> bool: ...
 
     def pull(self, tag: str) -> bool:
-        """True where the image could be pulled."""
+        """Returns whether the image could be pulled."""
 
     def image_id(self, tag: str) -> str | None:
-        """What a tag stands for at this moment; None where it is not here."""
+        """Returns the id of the image that a tag names now; None if it is not here."""
 
     def engine_id(self) -> str | None:
-        """Which engine this is, wherever it runs; None where it does not say."""
+        """Returns the identity of the engine; None if it has none."""
 
     def ways_to_get(self, tag: str) -> str:
-        """What a person can do to bring an image here: part of an advice."""
+        """Returns how a person can bring an image here, as part of an advice."""
 
     def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
-        """Builds the image that `folder` describes; RunError with the last lines where it fails."""
+        """Builds the image that `folder` describes. RunError with the last lines of output."""
 
     def running(self, spec: ContainerSpec) -> AbstractContextManager[Container]:
         """Starts, yields, then stops (politely) and removes with its anonymous volumes.
 
-        RunError where it cannot be removed, unless the block itself raised."""
+        RunError if it cannot be removed, unless the block itself raised."""
 
     def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
-        """Runs a container to its end and removes it; both streams come back as `out`. RunError
-        past the deadline."""
+        """Runs a container to its end and removes it; `out` holds both streams. RunError past
+        the deadline."""
 
     def network(
         self, name: str, nodes: int, addresses: Sequence[str] = ()
     ) -> AbstractContextManager[Network]:
-        """A network of its own for a cluster of so many nodes.
+        """Makes a network for a cluster of so many nodes.
 
-        They get `addresses` where those are given and free: some databases start from copies of
-        their disks only at the addresses where they were loaded."""
+        They get `addresses` if those are given and free: some databases start from copies of
+        their disks only at the addresses at which they were loaded."""
 
     def volume(self, name: str, device: str, fstype: str) -> AbstractContextManager[str]: ...
 
@@ -214,7 +220,7 @@ class Platform(Protocol):
     ) -> Completed:
         """Runs in a container to the end; `on_line` gets each line of standard output as it comes.
 
-        RunError past the deadline; NodeError when a container in `watch` is found not running.
+        RunError past the deadline; NodeError if a container in `watch` is no longer running.
         A non-zero exit is returned, not raised.
         """
 
@@ -222,43 +228,43 @@ class Platform(Protocol):
         """Stops politely (TERM, then KILL past the timeout); the container and its logs stay."""
 
     def state(self, container: str) -> str:
-        """ "running", "exited (137)", "gone", …: for messages and liveness checks."""
+        """Returns "running", "exited (137)", "gone", …: for messages and liveness checks."""
 
     def logs(self, container: str, tail: int | None = None) -> str: ...
 
     def running_as(self, role: str) -> tuple[str, ...]:
-        """Names of our running containers that have this role."""
+        """Returns the names of our running containers that have this role."""
 
     def answers(self) -> bool:
-        """Whether the engine answers at this moment."""
+        """Returns whether the engine answers now."""
 
     def sweep(self) -> tuple[str, ...]:
         """Removes everything that carries our label, except what belongs to another campaign that
-        is alive; returns what was removed, one line each. RunError where something stays."""
+        is alive. Returns what was removed, one line each. RunError if something stays."""
 
 
 class Progress(Protocol):
-    """What the person at the console sees. Never part of a result."""
+    """Messages for the person at the console. Never part of a result."""
 
     def run(self, title: str, number: int, total: int, left_s: float) -> None:
-        """Run `number` of `total` begins; about `left_s` seconds are left for all of them."""
+        """Shows that run `number` of `total` begins, with `left_s` seconds left for all."""
 
     def step(self, text: str, expected_s: float | None = None) -> None:
-        """A new step of the current run begins; replaces the one before."""
+        """Shows a new step of the current run in place of the one before."""
 
     def note(self, text: str) -> None:
-        """A line that stays."""
+        """Prints a line that stays."""
 
     def warn(self, text: str) -> None:
-        """A line that stays and is meant to be seen."""
+        """Prints a line that stays and stands out."""
 
 
 @dataclass(frozen=True)
 class World:
-    """The outside powers. `cache` holds what is expensive to rebuild (loaded data sets);
-    `root` is the project folder, with `workloads/`, `profiles/` and the images' folders. Names of
-    containers, volumes and networks begin with `scope`, which carries campaign and run: what one
-    run could not remove is not in the way of the next."""
+    """The outside powers. `cache` holds what is expensive to rebuild (loaded data sets); `root`
+    is the project folder, with `workloads/`, `profiles/` and the images' folders. Names of
+    containers, volumes and networks begin with `scope`, which names campaign and run: a leftover
+    of one run is not in the way of the next."""
 
     clock: Clock
     shell: Shell
@@ -270,5 +276,5 @@ class World:
 
     @property
     def machine(self) -> Machine:
-        """The machine that runs the containers and has the disks: platforms have one so far."""
+        """The machine that runs the containers and has the disks; so far platforms have one."""
         return self.platform.machines()[0]

@@ -1,4 +1,4 @@
--- Neither has a password yet, so nobody gets in as them: see passwords.sql.
+-- Without a password nobody can log in as one of them; passwords.sql sets it at each start.
 CREATE ROLE standby LOGIN REPLICATION;
 CREATE ROLE bench LOGIN IN ROLE pg_monitor, pg_checkpoint;
 CREATE DATABASE bench OWNER bench;

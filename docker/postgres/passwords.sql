@@ -1,5 +1,5 @@
--- The passwords of this start, from the environment. None of them may reach the server's log,
--- whatever the cluster's settings say, and no standby is there yet to confirm the change.
+-- Sets the passwords of this start, from the environment. They must not reach the server's log,
+-- whatever the cluster's settings are, and no standby is up yet to confirm the change.
 SET log_statement = 'none';
 SET log_min_duration_statement = -1;
 SET log_min_error_statement = 'panic';

@@ -1,4 +1,4 @@
-"""Collectors: one file each, and one line here. Each reads a few small files."""
+"""Collectors: one file each, and one line here."""
 
 from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.collectors.disk import DiskCollector

@@ -22,7 +22,7 @@ class CgroupCollector:
         return local.each(watched, now_s, lambda node: self._readings(self._folders(node)))
 
     def _folders(self, node: Node) -> dict[str, str]:
-        """Controller → folder. Version 2 has one folder for all, under the key ""."""
+        """Controller → folder. Version 2 has one folder for all controllers, under the key ""."""
         unified = self._machine.exists(f"{_MOUNTS}/cgroup.controllers")
         return {
             controller: "/".join(part for part in (_MOUNTS, controller, group) if part)

@@ -3,8 +3,8 @@
 Fields after `major minor name`, as the kernel documents them (Documentation/admin-guide/
 iostats.rst): reads, reads merged, sectors read, ms reading, writes, writes merged, sectors
 written, ms writing, in flight, ms busy, weighted ms, …, flushes (16th), ms flushing. A sector is
-512 bytes here whatever the device's own is. Devices of one name are on every machine, so the node's
-process must be seen here too.
+512 bytes here whatever the device's own is. Every machine has devices of the same names, so the
+node's process must be on this machine too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class DiskCollector:
         fields = {row[2]: [int(number) for number in row[3:]] for row in rows if len(row) >= 14}
 
         def readings(node: Node) -> Iterable[local.Reading]:
-            local.groups(self._machine, node)
+            local.groups(self._machine, node)  # OSError if the process is not the container's
             row = fields.get(node.device or "")
             if row is None:
                 raise OSError(f"{node.device} is not in {_DISKSTATS}: the device is gone")
@@ -43,7 +43,7 @@ class DiskCollector:
         yield from local.each(watched, now_s, readings)
 
 
-def _readings(row: Sequence[int]) -> Iterable[tuple[str, str, float]]:
+def _readings(row: Sequence[int]) -> Iterable[local.Reading]:
     yield "disk_reads_total", "", row[0]
     yield "disk_read_bytes_total", "bytes", row[2] * _SECTOR_BYTES
     yield "disk_read_seconds_total", "s", row[3] * _MS

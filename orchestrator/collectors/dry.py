@@ -1,4 +1,4 @@
-"""The do-nothing collector: counters made up for nodes without a machine (for rehearsals)."""
+"""The do-nothing collector: made-up counters of nodes without a machine, for rehearsals."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class DryCollector:
 def _at(node: Node, model: Model, time_s: float) -> Iterator[Sample]:
     ios = _USED * model.iops * (time_s + 3 * wave(time_s)) / 2
     cpu_s = _CPU * (node.cpus or 1.0) * time_s
-    for way, moved in (("read", "read"), ("write", "written")):
-        yield Sample(time_s, node.name, f"disk_{way}s_total", "", ios)
+    for direction, moved in (("read", "read"), ("write", "written")):
+        yield Sample(time_s, node.name, f"disk_{direction}s_total", "", ios)
         yield Sample(time_s, node.name, f"disk_{moved}_bytes_total", "bytes", ios * _IO_BYTES)
         seconds = ios * model.latency_s
-        yield Sample(time_s, node.name, f"disk_{way}_seconds_total", "s", seconds)
+        yield Sample(time_s, node.name, f"disk_{direction}_seconds_total", "s", seconds)
     yield Sample(time_s, node.name, "cpu_seconds_total", "s", cpu_s)
     yield Sample(time_s, "host", "cpu_busy_seconds_total", "s", 2 * cpu_s)

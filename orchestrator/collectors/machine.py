@@ -1,8 +1,8 @@
 """CPU and pressure of the whole machine, from /proc/stat and /proc/pressure.
 
-On a laptop everything shares these cores, so this tells whether the machine itself was the limit.
+On a laptop everything shares these cores, so this shows whether the machine itself was the limit.
 /proc/stat counts in ticks of 1/100 s (USER_HZ). Pressure "some": time in which at least one task
-waited (Documentation/accounting/psi.rst); kernels without it simply give no such sample.
+waited (Documentation/accounting/psi.rst); a kernel without it gives no such sample.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class MachineCollector:
 
     def _readings(self) -> Iterable[tuple[str, float]]:
         first = self._machine.read("/proc/stat").split("\n", 1)[0].split()[1:]
-        user, nice, system, _idle, _iowait, irq, softirq, steal = (int(n) for n in first[:8])
+        user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, first[:8])
         yield "cpu_busy_seconds_total", (user + nice + system + irq + softirq) * _TICK_S
         yield "cpu_steal_seconds_total", steal * _TICK_S
         for resource in ("cpu", "io", "memory"):

@@ -20,18 +20,9 @@ class NetworkCollector:
         return local.each(watched, now_s, self._readings)
 
     def _readings(self, node: Node) -> Iterable[local.Reading]:
-        local.groups(self._machine, node)
-        received, sent = self._totals(f"/proc/{node.process_id}/net/dev")
-        yield "network_received_bytes_total", "bytes", received
-        yield "network_sent_bytes_total", "bytes", sent
-
-    def _totals(self, file: str) -> tuple[int, int]:
-        received = sent = 0
-        lines = self._machine.read(file).splitlines()[2:]
-        for line in lines:
-            interface, _, numbers = line.partition(":")
-            if interface.strip() != "lo":
-                fields = numbers.split()
-                received += int(fields[0])
-                sent += int(fields[8])
-        return received, sent
+        local.groups(self._machine, node)  # OSError if the process is not the container's
+        lines = self._machine.read(f"/proc/{node.process_id}/net/dev").splitlines()[2:]
+        interfaces = (line.partition(":") for line in lines)
+        fields = [row.split() for name, _, row in interfaces if name.strip() != "lo"]
+        yield "network_received_bytes_total", "bytes", sum(int(row[0]) for row in fields)
+        yield "network_sent_bytes_total", "bytes", sum(int(row[8]) for row in fields)

@@ -1,4 +1,4 @@
-"""Databases: one file each, and one line here; and what `auto` means."""
+"""Databases: one file or folder each, and one line here; and the choice that `auto` makes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ AUTO, PREFERRED, FALLBACK = "auto", "yugabytedb", "postgresql"
 NONE, DRY = "none", "dry"
 _UNPROVEN = (
     "the database is PostgreSQL: DB=auto takes YugabyteDB only where its first-run checklist has "
-    "passed with this image; `make doctor DB=yugabytedb` goes through it"
+    "passed with this image; `make doctor DB=yugabytedb` runs it"
 )
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The database taken, and the warning about it for console and report."""
+    """The chosen database, and the note about the choice for console and report."""
 
     name: str
     note: Note | None = None
@@ -39,12 +39,12 @@ def databases() -> dict[str, Database]:
 
 
 def choose(name: str, proven: Callable[[], str] = lambda: "", failure: str = "") -> Choice:
-    """`auto` is YugabyteDB where it is known to work, else PostgreSQL; either is said.
+    """`auto` is YugabyteDB if its first-run checklist passed here, else PostgreSQL, with a note.
 
-    `proven`, asked only then: where and when its first-run checklist passed, or nothing. `failure`:
-    why it did not start all the same.
+    `proven`, called only for `auto`: where and when the checklist passed, or an empty text.
+    `failure`: why YugabyteDB did not start although it passed. UsageError for a name that is
+    no database to measure.
     """
-    known = databases()
     if name == AUTO and failure:
         text = f"the database is PostgreSQL: YugabyteDB did not start ({failure})"
         return Choice(FALLBACK, Note("fallback database", text))
@@ -59,6 +59,6 @@ def choose(name: str, proven: Callable[[], str] = lambda: "", failure: str = "")
         )
     if name == DRY:
         raise UsageError("`dry` is no database to measure", advice="run `tierbench rehearse`")
-    if name in known:
+    if name in databases():
         return Choice(name)
-    raise UsageError(f"unknown database {name!r}; known: {AUTO}, {', '.join(known)}")
+    raise UsageError(f"unknown database {name!r}; known: {AUTO}, {', '.join(databases())}")

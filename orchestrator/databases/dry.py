@@ -1,4 +1,4 @@
-"""The do-nothing database: nodes that are only names (for rehearsals)."""
+"""The do-nothing database: nodes that are only names, for rehearsals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchestrator.powers import Network, World
 
 
 class DryDatabase:
-    """Its nodes pass on what the made-up disks can do."""
+    """Its nodes name the made-up disks as their `sources`."""
 
     name: str = NAME
 

@@ -1,8 +1,7 @@
-"""No database: one container on the tier's disk, in which fio is run by itself.
+"""No database: one container on the tier's disk, in which fio runs alone.
 
-For workloads that measure the disk alone. It takes one disk, has no endpoint, and its processor
-and memory are not limited: what is measured is the disk, not the node.
-Needs our image `disk`, whose fio it is.
+For workloads that measure only the disk. It takes one disk, has no endpoint, and no limit on
+processors and memory, so that only the disk limits. Needs our image `disk`, which has fio.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ class NoDatabase:
         return own_images.tag(world.root, "disk")
 
     def restores(self, spec: ClusterSpec) -> bool:
-        return True  # the file that was laid out for fio
+        return True  # the copy is of the file that fio laid out
 
     def check(self, spec: ClusterSpec, world: World) -> None:
         own_images.need(world.root, "disk", world.platform)
         if spec.nodes != 1:
             raise UsageError(
                 f"without a database there is one disk to measure, not {spec.nodes}",
-                advice="leave NODES out",
+                advice="leave NODES out, or choose a database",
             )
 
     @contextmanager

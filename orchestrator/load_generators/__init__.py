@@ -1,4 +1,4 @@
-"""Load generators: one file each, and one line here; and who can run another's workload."""
+"""Load generators: a file or folder each, one line here; and which can run another's workload."""
 
 from orchestrator.errors import UsageError
 from orchestrator.load_generators.benchbase import config
@@ -24,9 +24,9 @@ def load_generators() -> dict[str, LoadGenerator]:
 
 
 def bind(workload: Workload, generator: str | None) -> Workload:
-    """`workload` as another generator runs it; unchanged for None or its own generator.
+    """Converts `workload` to another generator; unchanged for None or its own generator.
 
-    UsageError where that generator cannot run it, or not as its file says.
+    UsageError if that generator cannot run it, or not as its file says.
     """
     if generator in (None, workload.generator):
         if workload.generator in _CHECKS:

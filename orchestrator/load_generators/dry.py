@@ -19,14 +19,14 @@ from orchestrator.planning.rehearsal import NAME, WARNING, Model
 from orchestrator.powers import World
 
 _FILE = "made-up.csv"
-_STATEMENTS = 10  # of a transaction, where its workload does not say
-_MISSES = 0.5  # I/Os of a statement: the rest is in the cache
-_SPREAD = 0.3  # of the logarithm of a latency
-_BETWEEN_RUNS = 0.01  # by which whole runs differ
+_STATEMENTS = 10  # per transaction, if the workload does not set it
+_MISSES = 0.5  # I/Os per statement; other reads are served from the cache
+_SPREAD = 0.3  # standard deviation of the logarithm of a latency
+_BETWEEN_RUNS = 0.01  # standard deviation of the mean latency between runs
 
 
 class DryGenerator:
-    """Takes no time on the clock of a rehearsal and leaves one file of made-up transactions."""
+    """Waits on the rehearsal's clock only and leaves one file of made-up transactions."""
 
     name: str = NAME
 
@@ -34,14 +34,14 @@ class DryGenerator:
         return NAME
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
-        """Any workload will do."""
+        """Accepts any workload."""
 
     @contextmanager
     def client(self, network: str, out: Path, world: World) -> Iterator[Node]:
         yield Node("client", "client")
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
-        """Nothing to load."""
+        """Loads nothing."""
 
     def run(
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
@@ -73,11 +73,10 @@ class DryGenerator:
 def _made_up(
     workload: Workload, model: Model, start_s: float, end_s: float, seed: int
 ) -> pd.DataFrame:
-    """Each thread's transactions one after the other, as the table of analysis/transactions.py."""
+    """Draws each thread's transactions in sequence, as the table of analysis/transactions.py."""
     dice = np.random.default_rng(seed)
     ios = _MISSES * (workload.statements_per_transaction or _STATEMENTS)
-    mean_s = model.transaction_s(workload.threads, ios)
-    mean_s *= dice.normal(1.0, _BETWEEN_RUNS)
+    mean_s = model.transaction_s(workload.threads, ios) * dice.normal(1.0, _BETWEEN_RUNS)
     count = int((end_s - start_s) / mean_s * 1.5) + 10
     shape = (workload.threads, count)
     latency_s = mean_s * dice.lognormal(-(_SPREAD**2) / 2, _SPREAD, shape)

@@ -1,16 +1,19 @@
-"""fio on the tier's disk alone: one short job for each cell of a matrix (orchestrator/matrix.py).
+"""fio on the tier's disk alone: one short job for each point of the disk matrix.
 
-A workload names the job file in `script` and the cells in the option `cells`; its warm-up and
-measured time are those of each cell. fio runs inside the one node that `databases/none.py` starts,
-with the disk at /tier and the job files at /fio. Its JSON is kept untouched, a file per cell.
+A workload names the job file in `script` and the points in the option `cells`
+(planning/disk_matrix.py); its warm-up and measured time are those of each point. fio runs inside
+the one node that `databases/none.py` starts, with the disk at /tier and the job files at /fio. Its
+JSON is kept untouched, one file per point.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,14 +29,14 @@ from orchestrator.planning.disk_matrix import MatrixCell
 from orchestrator.powers import World
 from orchestrator.units import format_bytes
 
-FOLDER = "fio"  # of the cells' JSON, below a run's raw files
-_OUTPUT = "/tmp/fio.json"  # not its standard output, where warnings come first
+FOLDER = "fio"  # of the points' JSON, below a run's raw files
+_OUTPUT = "/tmp/fio.json"  # not its standard output, which begins with warnings
 _LOAD_TIMEOUT_S = 3600.0
 _END_GRACE_S = 120.0  # a deep queue of large blocks drains for a while on a slow disk
-_FILE_OF_DISK = 0.8  # the file system's log and metadata need their part
+_FILE_OF_DISK = 0.8  # the file system's log and metadata need the rest
 _PERCENTILES = {"latency_p50_s": 0.50, "latency_p95_s": 0.95, "latency_p99_s": 0.99}
-# A percentile is given only where ten I/Os lie beyond it, as for transactions. Those in flight at
-# the end are not among the ten: fio collects them all at once, so their latency is too long.
+# A percentile is given only if ten I/Os lie beyond it, as for transactions. I/Os in flight at the
+# end do not count: fio collects them all at once, so their latency is too long.
 _BEYOND = 10
 
 
@@ -58,39 +61,39 @@ class Fio:
 
     @contextmanager
     def client(self, network: str, out: Path, world: World) -> Iterator[Node]:
-        """No container of its own: fio runs where the disk is, and its CPU is that node's."""
+        """Starts no container: fio runs in the node with the disk and uses that node's CPU."""
         yield Node(name="client", role="client")
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
-        """Writes the file in full: an extent never written reads without touching the disk."""
+        """Writes the file in full: an extent never written is read without touching the disk."""
         size = disk_matrix.file_bytes(workload)
         container = _container(cluster)
         argv = ("fio", "/fio/prepare.fio")
         env = {"DIR": "/tier", "SIZE": str(size)}
         done = world.platform.exec(container, argv, env=env, timeout_s=_LOAD_TIMEOUT_S)
-        found = world.platform.exec(
-            container, ("stat", "--format=%s", "/tier/tierbench.fio"), timeout_s=30
-        )
-        if done.exit_code != 0 or found.out.strip() != str(size):
+        stat = ("stat", "--format=%s", "/tier/tierbench.fio")
+        status = world.platform.exec(container, stat, timeout_s=30)
+        if done.exit_code != 0 or status.out.strip() != str(size):
             raise LoadError(
                 f"fio did not lay out its file of {format_bytes(size)}",
-                evidence=(done.out + done.err + found.err)[-4000:],
+                evidence=done.tail() + status.err,
             )
 
     def run(
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
     ) -> tuple[Phase, Phase]:
-        """The measured phase begins when the first cell's does and holds all later warm-ups."""
-        cells = disk_matrix.planned(workload.options)
+        """Runs fio for each point. The phase `measure` begins with the first point's and includes
+        the warm-ups of all later points."""
+        points = disk_matrix.planned(workload.options)
         folder = out / FOLDER
         folder.mkdir(parents=True, exist_ok=True)
-        each_s = workload.warmup_s + workload.measure_s
+        point_s = workload.warmup_s + workload.measure_s
         start_s = world.clock.now()
-        for number, cell in enumerate(cells, start=1):
-            left_s = (len(cells) - number + 1) * each_s
-            world.progress.step(f"cell {number} of {len(cells)}: {cell.name}", left_s)
-            content = _measure(workload, cell, _container(cluster), folder, world)
-            (folder / f"{cell.name}.json").write_text(content)
+        for number, point in enumerate(points, start=1):
+            left_s = (len(points) - number + 1) * point_s
+            world.progress.step(f"point {number} of {len(points)}: {point.name}", left_s)
+            content = _measure(workload, point, _container(cluster), folder, world)
+            (folder / f"{point.name}.json").write_text(content)
         middle_s = start_s + workload.warmup_s
         return (
             Phase("warm-up", start_s, middle_s),
@@ -98,21 +101,21 @@ class Fio:
         )
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
-        """Nothing: that the disk keeps what is written is part of the truth gate."""
+        """Checks nothing: the integrity of the disk is part of the truth gate."""
         return {}
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
-        """Figures of every cell, and under the scope `all` what they say together: throughput is
-        the highest plateau of IOPS, latency that of one small I/O alone."""
-        cells = disk_matrix.planned(workload.options)
-        found: list[Measurement] = []
+        """Returns the figures of every point, and with scope `all` those of the whole matrix:
+        throughput is the highest plateau of IOPS, latency that of one small I/O alone."""
+        points = disk_matrix.planned(workload.options)
+        figures: list[Measurement] = []
         versions: set[str] = set()
-        for cell in cells:
-            content = _json(out / FOLDER / f"{cell.name}.json")
+        for point in points:
+            content = _json(out / FOLDER / f"{point.name}.json")
             versions.add(str(content.get("fio version", "")))
-            found += cell_figures(cell, content)
-        facts = GeneratorFacts(version=", ".join(sorted(versions)), more={"cells": len(cells)})
-        return Result((*found, *_together(cells, found)), None, None, facts)
+            figures += point_figures(point, content)
+        facts = GeneratorFacts(version=", ".join(sorted(versions)), more={"cells": len(points)})
+        return Result((*figures, *_together(points, figures)), None, None, facts)
 
 
 # ------------------------------------------------------------------ before and while it runs
@@ -123,7 +126,7 @@ def _mistakes(workload: Workload, spec: ClusterSpec) -> Iterator[Mistake]:
         yield Mistake("database", f"must be `none`: fio measures a disk, not {spec.database}")
     try:
         if not disk_matrix.planned(workload.options):
-            yield Mistake("options.cells", "is missing: which cells shall be measured?")
+            yield Mistake("options.cells", "is missing: name the points to measure")
     except ValueError as error:
         yield Mistake("options.cells", str(error))
     try:
@@ -144,48 +147,43 @@ def _container(cluster: Cluster) -> str:
 
 
 def _measure(
-    workload: Workload, cell: MatrixCell, container: str, folder: Path, world: World
+    workload: Workload, point: MatrixCell, container: str, folder: Path, world: World
 ) -> str:
-    """fio's JSON for one cell. LoadError with what fio said where it fails."""
+    """Returns fio's JSON for one point. LoadError with fio's output if it fails."""
     argv = (
         "fio",
         "--output-format=json+",  # with histograms: percentiles of reads and writes together
         f"--output={_OUTPUT}",
         f"/fio/{Path(workload.script).name}",
     )
-    env = _environment(workload, cell)
+    env = _environment(workload, point)
     with (folder / "commands.txt").open("a") as commands:
         settings = " ".join(f"{key}={shlex.quote(value)}" for key, value in env.items())
         commands.write(f"{settings} {shlex.join(argv)}\n")
-    done = world.platform.exec(
-        container,
-        argv,
-        env=env,
-        timeout_s=workload.warmup_s + workload.measure_s + _END_GRACE_S,
-        watch=(container,),
-    )
+    timeout_s = workload.warmup_s + workload.measure_s + _END_GRACE_S
+    done = world.platform.exec(container, argv, env=env, timeout_s=timeout_s, watch=(container,))
     if done.exit_code != 0:
         raise LoadError(
-            f"fio ended with exit code {done.exit_code} in cell {cell.name}",
-            advice="the output of the cells before it is among the raw files of the run",
-            evidence=(done.out + done.err)[-4000:],
+            f"fio ended with exit code {done.exit_code} at point {point.name}",
+            advice="the output of the points before it is among the raw files of the run",
+            evidence=done.tail(),
         )
     return world.platform.exec(container, ("cat", _OUTPUT), timeout_s=30).out
 
 
-def _environment(workload: Workload, cell: MatrixCell) -> dict[str, str]:
-    """What the job file's variables mean is said there."""
-    one_way = {100: "read", 0: "write"}.get(cell.read_pct, "rw")
+def _environment(workload: Workload, point: MatrixCell) -> dict[str, str]:
+    """The variables of the job file, which explains them."""
+    direction = {100: "read", 0: "write"}.get(point.read_pct, "rw")
     return {
         "DIR": "/tier",
         "SIZE": str(disk_matrix.file_bytes(workload)),
         "RAMP": f"{round(workload.warmup_s * 1000)}ms",
         "RUNTIME": f"{round(workload.measure_s * 1000)}ms",
-        "RW": f"rand{one_way}" if cell.pattern == "random" else one_way,
-        "READ_PCT": str(cell.read_pct),
-        "BS": str(cell.block_bytes),
-        "IODEPTH": str(cell.depth),
-        "NUMJOBS": str(cell.threads),
+        "RW": f"rand{direction}" if point.pattern == "random" else direction,
+        "READ_PCT": str(point.read_pct),
+        "BS": str(point.block_bytes),
+        "IODEPTH": str(point.depth),
+        "NUMJOBS": str(point.threads),
     }
 
 
@@ -196,69 +194,68 @@ def _json(file: Path) -> Mapping[str, Any]:
     try:
         content: Mapping[str, Any] = json.loads(file.read_text())
     except FileNotFoundError as error:
-        raise LoadError(f"{file} is not there: the cell was not measured") from error
+        raise LoadError(f"{file} is not there: the point was not measured") from error
     except ValueError as error:
         raise LoadError(f"{file} is not what fio writes: {error}") from error
     return content
 
 
-def cell_figures(cell: MatrixCell, content: Mapping[str, Any]) -> tuple[Measurement, ...]:
-    """The figures of one cell from fio's JSON, reads and writes together; scope is its name.
+def point_figures(point: MatrixCell, content: Mapping[str, Any]) -> tuple[Measurement, ...]:
+    """Returns the figures of one point from fio's JSON, reads and writes together, with its name
+    as scope.
 
-    Rates are from bytes, as in the truth gate. LoadError where fio counted an error, or no I/O.
+    Rates are from bytes, as in the truth gate. LoadError if fio counted an error, or no I/O.
     """
     (job,) = content["jobs"]
     if job["error"]:
-        raise LoadError(f"fio counted error {job['error']} in cell {cell.name}")
-    both = [job["read"], job["write"]]
-    bytes_per_s = float(sum(one["bw_bytes"] for one in both))
-    counts = [int(one["lat_ns"]["N"]) for one in both]
-    count = sum(counts)
+        raise LoadError(f"fio counted error {job['error']} at point {point.name}")
+    bytes_per_s = float(job["read"]["bw_bytes"] + job["write"]["bw_bytes"])
+    latencies = [job["read"]["lat_ns"], job["write"]["lat_ns"]]
+    count = sum(int(latency["N"]) for latency in latencies)
     if not count or not bytes_per_s:
-        raise LoadError(f"cell {cell.name}: no I/O ended in its time", advice="measure for longer")
-    total_ns = sum(n * one["lat_ns"]["mean"] for n, one in zip(counts, both, strict=True))
+        raise LoadError(f"point {point.name}: no I/O ended in time", advice="measure for longer")
+    total_ns = sum(int(latency["N"]) * latency["mean"] for latency in latencies)
     figures = {
-        "iops": bytes_per_s / cell.block_bytes,
+        "iops": bytes_per_s / point.block_bytes,
         "bytes_per_s": bytes_per_s,
         "transactions": float(count),
         "latency_avg_s": total_ns / count * 1e-9,
-        **_percentiles([one["lat_ns"].get("bins", {}) for one in both], cell.in_flight),
+        **_percentiles([latency.get("bins", {}) for latency in latencies], point.in_flight),
     }
-    return tuple(measured(metric, value, cell.name) for metric, value in figures.items())
+    return tuple(measured(metric, value, point.name) for metric, value in figures.items())
 
 
 def _percentiles(histograms: Sequence[Mapping[str, int]], in_flight: int) -> dict[str, float]:
-    """Of histograms (ns → count) taken together, by the nearest rank."""
-    together: dict[int, int] = {}
+    """Percentiles, by nearest rank, of the sum of histograms (ns → count)."""
+    counts: Counter[int] = Counter()
     for bins in histograms:
-        for value, number in bins.items():
-            together[int(value)] = together.get(int(value), 0) + int(number)
-    count = sum(together.values())
+        counts.update({int(value): int(number) for value, number in bins.items()})
+    total = counts.total()
     return {
-        metric: _ranked(together, math.ceil(share * count)) * 1e-9
+        metric: _ranked(counts, math.ceil(share * total)) * 1e-9
         for metric, share in _PERCENTILES.items()
-        if count - math.ceil(share * count) >= _BEYOND + in_flight
+        if total - math.ceil(share * total) >= _BEYOND + in_flight
     }
 
 
 def _ranked(counts: Mapping[int, int], rank: int) -> int:
-    seen = 0
-    for value in sorted(counts):
-        seen += counts[value]
-        if seen >= rank:
-            return value
-    raise ValueError(f"rank {rank} is beyond the {seen} that were counted")
+    """The smallest value that at least `rank` counted values do not exceed."""
+    values = sorted(counts)
+    ranks = itertools.accumulate(counts[value] for value in values)
+    return next(value for value, last in zip(values, ranks, strict=True) if last >= rank)
 
 
-def _together(cells: Sequence[MatrixCell], found: Sequence[Measurement]) -> Iterator[Measurement]:
-    """Ceilings only where they were reached: a disk that was never busy has shown none."""
-    rows = disk_matrix.table(cells, {(m.metric, m.scope): m.value for m in found})
+def _together(
+    points: Sequence[MatrixCell], figures: Sequence[Measurement]
+) -> Iterator[Measurement]:
+    """Figures of the whole matrix; a ceiling only if it was reached."""
+    rows = disk_matrix.table(points, {(m.metric, m.scope): m.value for m in figures})
     for metric in ("iops", "bytes_per_s"):
-        for way, ceiling in disk_matrix.ceilings(rows, metric).items():
-            if metric == "iops" and way == "all":
+        for direction, ceiling in disk_matrix.ceilings(rows, metric).items():
+            if metric == "iops" and direction == "all":
                 yield measured("throughput_per_s", ceiling.value)
             if ceiling.reached:
-                yield measured(f"{metric}_ceiling", ceiling.value, way)
+                yield measured(f"{metric}_ceiling", ceiling.value, direction)
     alone = disk_matrix.lightest(rows)
     for metric in disk_matrix.FIGURES:
         if metric.startswith("latency_") and not math.isnan(alone[metric]):

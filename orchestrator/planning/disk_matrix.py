@@ -8,6 +8,7 @@ I/O size where they meet, and how latency grows with what is in flight (docs/MET
 from __future__ import annotations
 
 import re
+import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise, product
@@ -15,7 +16,6 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from orchestrator.model import Workload
 from orchestrator.units import parse_bytes
@@ -318,7 +318,7 @@ def depth_laws(measured: pd.DataFrame) -> tuple[DepthLaw, ...]:
 
 
 def _law(rows: pd.DataFrame, beyond: pd.DataFrame) -> DepthLaw:
-    fit = stats.linregress(beyond["in_flight"], beyond["typical_s"])
+    fit = statistics.linear_regression(beyond["in_flight"], beyond["typical_s"])
     line = fit.intercept + fit.slope * beyond["in_flight"]
     alone = rows.loc[rows["in_flight"] == 1, "typical_s"]
     first = rows.iloc[0]

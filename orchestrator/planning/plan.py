@@ -108,7 +108,7 @@ def tier_notes(profiles: Sequence[Profile]) -> tuple[Note, ...]:
     notes: list[Note] = []
     for profile in profiles:
         tier = profile.tier
-        if tier.enforcement == "cgroup":
+        if tier.kind == "cgroup":
             text = (
                 "limits by control group, approximate: no latency, no burst, reads and writes "
                 "capped apart"

@@ -11,8 +11,14 @@ from dataclasses import replace
 
 from orchestrator import tier_catalog, units
 from orchestrator.errors import Mistake
-from orchestrator.model import Dataset, Profile, Tier, Workload
-from orchestrator.planning.schema import ClusterYaml, NamedTierYaml, ProfileYaml, WorkloadYaml
+from orchestrator.model import Dataset, DiskKind, Profile, Tier, Workload
+from orchestrator.planning.schema import (
+    KINDS,
+    ClusterYaml,
+    NamedTierYaml,
+    ProfileYaml,
+    WorkloadYaml,
+)
 from orchestrator.planning.strict_yaml import (
     collecting,
     parse,
@@ -32,9 +38,11 @@ def read_profile(
     scale: str,
     catalog: tier_catalog.Catalog = NO_CATALOG,
     where: str = "",
+    mechanisms: Mapping[str, DiskKind] = KINDS,
 ) -> Profile:
     """`text` is profiles/<name>.yaml, or the file `where`. Its `cluster` is a mapping, or names one
     of `clusters`; its `tier` is a mapping of its own numbers, or names a row of `catalog`.
+    `mechanisms`: those that its tier may name, each with the kind of its disks.
 
     Raises UsageError with every mistake in the file.
     """
@@ -53,9 +61,12 @@ def read_profile(
         title = content.get("title")
         title = title if isinstance(title, str) else ""
         with collecting(mistakes):
-            chosen = tier_catalog.choose(catalog, content["tier"], name, title, f"{where}: tier")
+            chosen = tier_catalog.choose(
+                catalog, content["tier"], name, title, f"{where}: tier", mechanisms
+            )
     with collecting(mistakes):
-        read = validate(NamedTierYaml if named else ProfileYaml, f"{where}: ", content)
+        record = NamedTierYaml if named else ProfileYaml
+        read = validate(record, f"{where}: ", content, mechanisms)
         _check_cluster(where, read.cluster, scale, catalog)
     raise_all(mistakes)
     assert read is not None
@@ -84,7 +95,7 @@ def _check_cluster(
 
 def _check_owner(where: str, cluster: ClusterYaml, tier: Tier) -> None:
     """Checks that `enforcement: existing` is used with a cluster that others run, and only so."""
-    if bool(cluster.existing) != (tier.enforcement == "existing"):
+    if bool(cluster.existing) != (tier.kind == "existing"):
         what = "`enforcement: existing` and `database: existing` belong together"
         raise refused([Mistake(f"{where}: tier.enforcement", what)])
 
@@ -111,7 +122,7 @@ def _check_paths(where: str, tier: Tier, nodes: int) -> None:
         return
     names = [f"node-{number}" for number in range(1, nodes + 1)]
     wrong = ""
-    if tier.enforcement != "mounted":
+    if tier.kind != "mounted":
         wrong = f"real disks have paths; this tier is `enforcement: {tier.enforcement}`"
     elif tier.path:
         wrong = "give `path` for one disk of all nodes, or `paths` for one of each, not both"

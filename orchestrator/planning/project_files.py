@@ -5,14 +5,15 @@ Reads files and hands their texts to `profiles`, which knows what they mean.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from orchestrator import tier_catalog
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.model import Profile, Workload
+from orchestrator.model import DiskKind, Profile, Workload
 from orchestrator.planning import profiles as parse
+from orchestrator.planning.schema import KINDS
 from orchestrator.planning.strict_yaml import collecting, raise_all, refused
 
 
@@ -22,7 +23,11 @@ def names(folder: Path) -> tuple[str, ...]:
 
 
 def read(
-    root: Path, profile_names: Sequence[str], workload_names: Sequence[str], scale: str
+    root: Path,
+    profile_names: Sequence[str],
+    workload_names: Sequence[str],
+    scale: str,
+    mechanisms: Mapping[str, DiskKind] = KINDS,
 ) -> tuple[tuple[Profile, ...], tuple[Workload, ...]]:
     """Profiles (by name, or by the path of a YAML file) and workloads, at one scale.
 
@@ -37,7 +42,8 @@ def read(
 
     def profile(file: Path) -> Profile:
         where = _where(file, root)
-        return parse.read_profile(file.stem, _text(file, root), clusters, scale, rows, where)
+        text = _text(file, root)
+        return parse.read_profile(file.stem, text, clusters, scale, rows, where, mechanisms)
 
     def workload(file: Path) -> Workload:
         return parse.read_workload(file.stem, _text(file, root), scale, _where(file, root))

@@ -34,7 +34,7 @@ def rehearsed(plan: Plan) -> Plan:
     profiles = tuple(
         replace(
             one,
-            tier=replace(one.tier, enforcement=NAME),
+            tier=replace(one.tier, enforcement=NAME, like=None),
             cluster=replace(one.cluster, database=NAME, version=None, settings={}),
         )
         for one in plan.profiles
@@ -45,7 +45,7 @@ def rehearsed(plan: Plan) -> Plan:
 
 def is_rehearsed(profile: Profile, workload: Workload) -> bool:
     """Whether any part of such a run did nothing."""
-    return NAME in (profile.tier.enforcement, profile.cluster.database, workload.generator)
+    return NAME in (profile.tier.kind, profile.cluster.database, workload.generator)
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,21 @@ Unknown keys are refused, because a misspelt limit would silently be no limit.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    model_validator,
+)
 
 from orchestrator import units
-from orchestrator.model import Burst, ClusterSpec, Enforcement, NodeSize, Price, Tier
+from orchestrator.model import Burst, ClusterSpec, DiskKind, NodeSize, Price, Tier
+from orchestrator.planning.rehearsal import NAME
 
 Bytes = Annotated[int, BeforeValidator(units.parse_bytes), Field(gt=0)]
 BytesPerS = Annotated[int, BeforeValidator(units.parse_bytes_per_s), Field(gt=0)]
@@ -29,6 +38,35 @@ def _percentage(value: object) -> object:
     if isinstance(value, str) and value.rstrip().endswith("%"):
         return value.rstrip().rstrip("%").strip()
     return value
+
+
+KINDS: Mapping[str, DiskKind] = {kind: kind for kind in get_args(DiskKind)}
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A tier mechanism as a profile names it, and the kind of disk that it makes."""
+
+    name: str
+    kind: DiskKind
+
+    @property
+    def like(self) -> DiskKind | None:
+        return None if self.name == self.kind else self.kind
+
+
+def _mechanism(name: object, info: ValidationInfo) -> Mechanism:
+    """`info.context`: the mechanisms that may be named, each with its kind."""
+    kinds: Mapping[str, DiskKind] = info.context or KINDS
+    if name == NAME:
+        raise ValueError("`dry` is for rehearsals: `tierbench rehearse` needs no change here")
+    if str(name) not in kinds:
+        raise ValueError(f"unknown; known: {', '.join(kind for kind in kinds if kind != NAME)}")
+    return Mechanism(str(name), kinds[str(name)])
+
+
+Enforcement = Annotated[Mechanism, BeforeValidator(_mechanism)]
+EMULATED = Mechanism("emulated", "emulated")
 
 
 class _Strict(BaseModel):
@@ -63,7 +101,7 @@ class PriceYaml(_Strict):
 
 
 class TierYaml(_Strict):
-    enforcement: Enforcement = "emulated"
+    enforcement: Enforcement = EMULATED
     iops: Positive | None = None
     throughput: BytesPerS | None = None
     read_latency: Seconds | None = None
@@ -81,14 +119,13 @@ class TierYaml(_Strict):
 
     @model_validator(mode="after")
     def _whole(self) -> TierYaml:
-        if self.enforcement == "mounted" and not (self.path or self.paths):
+        kind = self.enforcement.kind
+        if kind == "mounted" and not (self.path or self.paths):
             raise ValueError("a mounted tier needs `path`: the directory where the disk is mounted")
-        if self.enforcement == "emulated" and not (self.iops and self.throughput):
+        if kind == "emulated" and not (self.iops and self.throughput):
             raise ValueError("an emulated tier needs `iops` and `throughput`")
-        if self.enforcement == "cgroup" and not (self.iops or self.throughput):
+        if kind == "cgroup" and not (self.iops or self.throughput):
             raise ValueError("a tier held by control groups needs `iops` or `throughput`")
-        if self.enforcement == "dry":
-            raise ValueError("`dry` is for rehearsals: `tierbench rehearse` needs no change here")
         burst = self.burst
         if burst and burst.iops and self.iops and burst.iops < self.iops:
             raise ValueError("`burst.iops` is below `iops`: a burst is the higher of the two")
@@ -100,7 +137,8 @@ class TierYaml(_Strict):
         return Tier(
             name=name,
             title=title,
-            enforcement=self.enforcement,
+            enforcement=self.enforcement.name,
+            like=self.enforcement.like,
             iops=self.iops,
             bytes_per_s=self.throughput,
             read_latency_s=self.read_latency,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import yaml
@@ -55,6 +57,12 @@ def _at(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:
 
 def parse(where: str, text: str) -> dict[str, Any]:
     """Parses `text` (of the file `where`) into a mapping. Raises UsageError."""
+    return deepcopy(_parsed(where, text))
+
+
+@lru_cache(maxsize=64)
+def _parsed(where: str, text: str) -> dict[str, Any]:
+    """Once for each text: all profiles of a campaign read the same clusters."""
     try:
         loader = _Loader(text)
     except yaml.YAMLError as error:  # a character that no YAML may hold has no mark

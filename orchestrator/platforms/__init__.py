@@ -7,5 +7,5 @@ from orchestrator.powers import Clock, Platform
 
 
 def platforms() -> dict[str, Callable[[Clock], Platform]]:
-    """By name, what connects to each. UnavailableError where it does not answer."""
+    """Returns name → function that connects. That raises UnavailableError if nothing answers."""
     return {"docker": DockerPlatform}

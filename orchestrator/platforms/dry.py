@@ -1,4 +1,4 @@
-"""The do-nothing platform: nothing is ever started on it (for rehearsals)."""
+"""The do-nothing platform for rehearsals: it never starts anything."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orchestrator.powers import Machine, Network
 
 
 class DryPlatform:
-    """As much of a platform as parts ask for that start no container."""
+    """The part of a platform that is needed if no container is started."""
 
     name: str = "dry"
 
@@ -19,7 +19,7 @@ class DryPlatform:
 
     @contextmanager
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
-        """Names that are reserved for documentation."""
+        """Yields host names that are reserved for documentation."""
         names = tuple(f"node-{number}.example" for number in range(1, nodes + 1))
         yield Network(name, tuple(addresses) or names)
 

@@ -1,4 +1,4 @@
-"""Our container images: named by the content of their folder, so that "present" means "up to date".
+"""Our container images. Tags name the content, so an image that is present is up to date.
 
 `<FOLDER>/<name>/` is built as `tierbench/<name>:<hash of its files>`, FROM debian:trixie-slim.
 """
@@ -18,7 +18,7 @@ OURS = ("disk", "client", "postgres")
 
 
 def content_hash(folder: Path) -> str:
-    """Twelve hexadecimal digits over names and contents of all files below `folder`."""
+    """Returns twelve hexadecimal digits over names and contents of all files below `folder`."""
     digest = hashlib.sha256()
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes() + b"\0")
@@ -26,20 +26,20 @@ def content_hash(folder: Path) -> str:
 
 
 def folder(root: Path, name: str) -> Path:
-    """What an image of ours is built from, in the project folder `root`."""
+    """Returns the folder that an image of ours is built from, in the project folder `root`."""
     return root / FOLDER / name
 
 
 def tag(root: Path, name: str) -> str:
-    """An image of ours as its folder is now."""
+    """Returns the tag of an image of ours for the present content of its folder."""
     return f"tierbench/{name}:{content_hash(folder(root, name))}"
 
 
 def need(root: Path, name: str, platform: Platform) -> str:
-    """The tag of an image of ours that must be there. UnavailableError says how to get it."""
-    wanted = tag(root, name)
-    if not platform.image_present(wanted):
+    """Returns the tag of an image of ours. UnavailableError if it has not been built."""
+    image = tag(root, name)
+    if not platform.image_present(image):
         raise UnavailableError(
-            f"the image {wanted} is not here", advice="run `make setup`: it builds our images"
+            f"the image {image} is not here", advice="run `make setup`: it builds our images"
         )
-    return wanted
+    return image

@@ -1,4 +1,4 @@
-"""What is checked before a campaign starts anything: all that could fail late."""
+"""Checks of everything that could fail late, made before a campaign starts anything."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orchestrator.run import datasets
 
 
 def check(plan: Plan, parts: Parts, world: World) -> None:
-    """UsageError or UnavailableError where a tier, a database or a generator cannot do what is
+    """UsageError or UnavailableError if a tier, a database or a generator cannot do what is
     planned, or its data have no room."""
     for profile in plan.profiles:
         parts.tiers[profile.tier.enforcement].check(profile.tier, world)

@@ -33,9 +33,9 @@ T = TypeVar("T")
 
 @dataclass
 class Draft:
-    """What is known of a run so far; becomes its Record whatever happens.
+    """What is known of a run so far; it becomes the run's Record whatever happens.
 
-    `trouble`: what was raised, also where the run is done and only its taking down failed.
+    `trouble`: the exception raised, even if the run was done and only taking it down failed.
     """
 
     outcome: Outcome = "interrupted"
@@ -102,7 +102,7 @@ class RunContext:
 
     @contextmanager
     def preparing(self, bracket: AbstractContextManager[T]) -> Iterator[T]:
-        """`bracket`, the time of entering it counted to the phase "prepare"."""
+        """Enters `bracket`; the time that takes is part of the phase "prepare"."""
         with ExitStack() as up:
             with self.phase("prepare"):
                 entered = up.enter_context(bracket)

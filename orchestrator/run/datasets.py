@@ -11,7 +11,6 @@ import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,7 @@ def ensure(
 ) -> tuple[Path, ...] | None:
     """Snapshots of the loaded data set, one per node; loaded now if they are not kept yet.
 
-    None where the tier or the database cannot start from a copy: then the run loads by itself.
+    None if the tier or the database cannot start from a copy: then the run loads by itself.
     """
     mechanism = parts.tiers[profile.tier.enforcement]
     database = parts.databases[profile.cluster.database]
@@ -56,12 +55,12 @@ def _snapshots(folder: Path, nodes: int) -> tuple[Path, ...]:
 
 
 def addresses_of(snapshots: Sequence[Path] | None) -> tuple[str, ...]:
-    """Those of the nodes when a kept data set was loaded: some databases start on no others."""
+    """The nodes' addresses while a kept data set was loaded: some databases start on no others."""
     return tuple(_kept(snapshots[0].parent)["addresses"]) if snapshots else ()
 
 
 def _kept(folder: Path) -> dict[str, Any]:
-    """What was written last of a data set. Empty where it is not whole; one without `addresses`
+    """The content of `dataset.json`. Empty if the data set is not complete; one without `addresses`
     (tierbench once kept the network's prefix) is loaded anew."""
     file = folder / "dataset.json"
     return dict(json.loads(file.read_text())) if file.is_file() else {}
@@ -96,21 +95,19 @@ def _load(
 ) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    database = parts.databases[spec.database]
+    database, family = parts.databases[spec.database], workload.dataset.family
     generator = parts.load_generators[workload.generator]
-    snapshots = _snapshots(folder, spec.nodes)
+    snapshots, sizes = _snapshots(folder, spec.nodes), [spec.size.disk_bytes] * spec.nodes
     started_s = world.clock.monotonic()
+    world.progress.step(f"loading {family}: starting {database.name}")
     try:
-        with ExitStack() as up:
-            sizes = [spec.size.disk_bytes] * spec.nodes
-            volumes = up.enter_context(mechanism.loading(sizes, snapshots, world))
-            network = up.enter_context(world.platform.network(f"{world.scope}-load", spec.nodes))
-            world.progress.step(f"loading {workload.dataset.family}: starting {database.name}")
-            cluster = up.enter_context(
-                database.running(_roomy(spec, world), volumes, network, world)
-            )
-            client = up.enter_context(generator.client(network.name, folder, world))
-            world.progress.step(f"loading {workload.dataset.family} (once; later runs copy it)")
+        with (
+            mechanism.loading(sizes, snapshots, world) as volumes,
+            world.platform.network(f"{world.scope}-load", spec.nodes) as network,
+            database.running(_roomy(spec, world), volumes, network, world) as cluster,
+            generator.client(network.name, folder, world) as client,
+        ):
+            world.progress.step(f"loading {family} (once; later runs copy it)")
             generator.load(workload, cluster, client, world)
             database.settle(cluster, world)
             facts = database.facts(cluster, world).recorded()
@@ -126,14 +123,12 @@ def _load(
         "facts": facts,
     }
     store.write_json(folder / "dataset.json", content)
-    world.progress.note(
-        f"loaded {workload.dataset.family} {dict(workload.dataset.parameters)} "
-        f"in {took_s:.0f} s; kept for later runs"
-    )
+    parameters = dict(workload.dataset.parameters)
+    world.progress.note(f"loaded {family} {parameters} in {took_s:.0f} s; kept for later runs")
 
 
 def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:
-    """Loading is not measured: it may have more memory and CPU than the measured node."""
+    """Nodes for loading, which is not measured: they may have more memory and CPU."""
     node = NodeSize(
         cpus=max(spec.size.cpus, float(world.machine.facts().cpus)),
         memory_bytes=max(spec.size.memory_bytes, _LOADING_MEMORY_BYTES // spec.nodes),
@@ -143,8 +138,8 @@ def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:
 
 
 def check_space(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) -> None:
-    """UnavailableError where the disks of one run could not even hold the data they are sized for,
-    or this machine has less memory than its nodes are given. Others' clusters need neither here.
+    """UnavailableError if the disks of one run could not even hold the data they are sized for, or
+    this machine has less memory than its nodes are given. Others' clusters need neither here.
 
     A disk's nominal size is an upper bound: a data set uses roughly what its disk is sized for.
     """
@@ -165,15 +160,15 @@ def _check_disks(profile: Profile, workload: Workload, mechanism: TakesSpace, wo
         nodes, each_bytes = 1, disk_matrix.file_bytes(workload) + _FILE_SYSTEM_BYTES
         what = f"the file of {workload.name}"
     for place, copies in mechanism.places(profile.tier, nodes, world).items():
-        wanted = copies * each_bytes
+        needed_bytes = copies * each_bytes
         try:
-            free = world.machine.free_bytes(str(place))
+            free_bytes = world.machine.free_bytes(str(place))
         except OSError:
             continue  # it cannot be seen from here
-        if wanted > free:
+        if needed_bytes > free_bytes:
             raise UnavailableError(
-                f"{profile.name} needs {format_bytes(wanted)} for {what}; {place} has "
-                f"{format_bytes(free)} free",
+                f"{profile.name} needs {format_bytes(needed_bytes)} for {what}; {place} has "
+                f"{format_bytes(free_bytes)} free",
                 advice="take a smaller SCALE or fewer NODES, or put the cache elsewhere "
                 "(TIERBENCH_CACHE)",
             )

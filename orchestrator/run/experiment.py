@@ -1,4 +1,4 @@
-"""The flow: a plan becomes runs, runs leave records. No part's name occurs here.
+"""The flow: a plan becomes runs, runs leave records. No part is named here.
 
 `execute` does, in this order:
  1. remove what an earlier, killed campaign left behind
@@ -9,14 +9,14 @@
     database cluster → the client → warm-up → measured window, sampled all the while
  5. read what was measured and write the run's record, then take everything down
 
-A run that fails, of whatever error, is recorded as failed (`recording`) and the plan goes on
+A run that fails, whatever the error, is recorded as failed (`recording`) and the plan goes on
 (`setbacks` says how far); an interrupt is recorded and passed on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ from orchestrator.tiers.common import host_load
 def execute(
     plan: Plan, parts: Parts, world: World, results: Path, fingerprint: Mapping[str, Any]
 ) -> Path:
-    """Carries out `plan`; returns the campaign's folder. Raises what stops the whole campaign."""
+    """Carries out `plan`; returns the campaign's folder. Raises only what ends the campaign."""
     for line in world.platform.sweep():
         world.progress.note(f"removed a leftover: {line}")
     checks.check(plan, parts, world)
@@ -58,7 +58,7 @@ def execute(
 
 
 def carry_out(here: RunContext) -> None:
-    """One run: steps 4 and 5."""
+    """Does one run: steps 4 and 5."""
     snapshots = _data_set(here)
     _require_honest_disks(here)
     with (
@@ -75,7 +75,7 @@ def carry_out(here: RunContext) -> None:
 
 
 def _data_set(here: RunContext) -> Sequence[Path] | None:
-    """Snapshots of the loaded data set; None where the run must load by itself."""
+    """Snapshots of the loaded data set; None if the run must load by itself."""
     with here.phase("load"):
         return datasets.ensure(here.profile, here.workload, here.plan.seed, here.parts, here.world)
 
@@ -86,24 +86,22 @@ def _require_honest_disks(here: RunContext) -> None:
         require_passed(here.draft.gate)
 
 
-@contextmanager
-def _disks(here: RunContext, snapshots: Sequence[Path] | None) -> Iterator[Disks]:
+def _disks(here: RunContext, snapshots: Sequence[Path] | None) -> AbstractContextManager[Disks]:
     tier, spec = here.profile.tier, here.profile.cluster
     here.world.progress.step(f"attaching {tier.title}")
     sizes = [spec.node.disk_bytes] * spec.nodes if spec.node else []  # others' are not attached
     mechanism = here.parts.tiers[tier.enforcement]
-    with here.preparing(mechanism.attached(tier, sizes, snapshots, here.world)) as disks:
-        yield disks
+    return here.preparing(mechanism.attached(tier, sizes, snapshots, here.world))
 
 
 @contextmanager
 def _cluster(here: RunContext, disks: Disks, snapshots: Sequence[Path] | None) -> Iterator[Cluster]:
     spec, world = here.profile.cluster, here.world
-    wanted = datasets.addresses_of(snapshots)
-    with here.preparing(world.platform.network(world.scope, spec.nodes, wanted)) as network:
-        if wanted and wanted != network.addresses:
+    own = datasets.addresses_of(snapshots)
+    with here.preparing(world.platform.network(world.scope, spec.nodes, own)) as network:
+        if own and own != network.addresses:
             world.progress.warn(
-                f"the data set's own addresses {', '.join(wanted)} are taken; "
+                f"the data set's own addresses {', '.join(own)} are taken; "
                 f"{', '.join(network.addresses)} are used"
             )
         world.progress.step(f"starting {here.database.name}, {spec.nodes} node(s)")

@@ -1,8 +1,8 @@
 """The truth gates of a campaign: taken before a tier's first use, kept, and used again.
 
-A gate that passed is kept under the cache by everything it depends on: the tier's limits, how they
-are enforced, the image of the disk, the fio jobs, kernel and processor. While all of that is
-unchanged, a later campaign believes it for at most seven days. Real disks are always measured.
+A gate that passed is kept in the cache under all that it depends on: the tier's limits, how they
+are enforced, the image of the disk, the fio jobs, kernel and processor. While that is unchanged,
+later campaigns use it again for seven days. Real disks are always measured.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from orchestrator.units import format_quantity, format_seconds
 
 MAX_AGE_S = 7 * 86_400.0
 _RETRIES = 2
-# What a tier is called, costs and says of itself decides nothing on the device.
+# These fields of a tier change nothing on the device.
 _NAMES = (
-    *("name", "title", "price", "source", "as_of", "notes", "burst", "burst_time_scale"),
-    "latency_assumed",
+    *("name", "title", "like", "price", "source", "as_of", "notes"),
+    *("burst", "burst_time_scale", "latency_assumed"),
 )
 
 
 class Gates:
-    """The truth gate of each tier, once a campaign."""
+    """The truth gates, one of each tier, taken at most once a campaign."""
 
     def __init__(self, mechanisms: Mapping[str, TierMechanism], world: World) -> None:
         self._mechanisms, self._world = mechanisms, world
@@ -44,16 +44,13 @@ class Gates:
     def of(self, tier: Tier) -> Gate:
         """The tier's gate, passed or not: kept from before, or taken now."""
         if tier.name not in self._taken:
-            kept = self._kept(tier)
-            self._taken[tier.name] = kept or self.measure(tier)
+            self._taken[tier.name] = self._kept(tier) or self.measure(tier)
         return self._taken[tier.name]
 
     def measure(self, tier: Tier, thorough: bool = False) -> Gate:
         """Takes the gate now; keeps it if it passed."""
-        expected_s = 180 if thorough else 15
-        self._world.progress.step(
-            f"truth gate: is the disk what {tier.title} declares?", expected_s
-        )
+        question = f"truth gate: is the disk what {tier.title} declares?"
+        self._world.progress.step(question, 180 if thorough else 15)
         mechanism = self._mechanisms[tier.enforcement]
         gate = mechanism.gate(tier, self._scoped(), thorough)
         for _ in range(0 if thorough else _RETRIES):
@@ -61,14 +58,13 @@ class Gates:
                 break
             # A busy moment of this machine may fail an honest disk; a dishonest one fails on.
             gate = mechanism.gate(tier, self._scoped())
-        file = self._file(tier)
-        if gate.passed and gate.checks and file is not None:
+        if gate.passed and gate.checks and (file := self._file(tier)):
             file.parent.mkdir(parents=True, exist_ok=True)
             store.write_json(file, asdict(gate))
         return gate
 
     def _scoped(self) -> World:
-        """Names of its own for each attempt: what one could not remove does not hinder the next."""
+        """A world with its own names for each attempt: leftovers of one do not hinder the next."""
         self._attempts += 1
         return replace(self._world, scope=f"{self._world.scope}-g{self._attempts}")
 
@@ -83,10 +79,8 @@ class Gates:
         age_s = self._world.clock.now() - gate.taken_s
         if not gate.passed or not 0 <= age_s <= MAX_AGE_S:
             return None
-        age = format_seconds(age_s)
-        self._world.progress.note(
-            f"truth gate of {tier.name}: passed {age} ago, nothing changed since"
-        )
+        ago = f"{format_seconds(age_s)} ago"
+        self._world.progress.note(f"truth gate of {tier.name}: passed {ago}, nothing changed since")
         return replace(gate, tier=tier.name, reused=True)
 
     def _file(self, tier: Tier) -> Path | None:
@@ -112,20 +106,15 @@ class Gates:
 
 
 def require_passed(gate: Gate) -> None:
-    """GateError where the disk is not what its tier declares, or this machine was too busy to
-    tell."""
+    """GateError if the disk is not what its tier declares, or this machine was too busy to tell."""
     if gate.passed:
         return
     what = f"the disk of {gate.tier} is not what the tier declares: {'; '.join(_misses(gate))}"
-    busy = " and ".join(host_load.reasons(gate))
-    if busy:
-        raise GateError(
-            f"{what}. This machine was busy during the check: {busy}",
-            advice="stop what else runs here and try again; an honest disk fails on a busy machine",
-        )
-    raise GateError(
-        what, advice="figures made on it would say nothing about the tier: see docs/TIERS.md"
-    )
+    advice = "figures made on it would say nothing about the tier: see docs/TIERS.md"
+    if busy := " and ".join(host_load.reasons(gate)):
+        what += f". This machine was busy during the check: {busy}"
+        advice = "stop what else runs here and try again; an honest disk fails on a busy machine"
+    raise GateError(what, advice=advice)
 
 
 def _misses(gate: Gate) -> Iterator[str]:

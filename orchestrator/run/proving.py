@@ -13,19 +13,16 @@ NETWORK = "tierbench-proving"
 
 
 def start(clusters: Iterable[ClusterSpec], parts: Parts, world: World) -> None:
-    """Each different one, on this machine's own disk, and down again. Raises what starting it
-    raises."""
-    seen: list[ClusterSpec] = []
-    for spec in clusters:
-        if spec in seen:
-            continue
-        seen.append(spec)
+    """Starts each different cluster on this machine's own disk, and stops it. Raises what starting
+    it raises."""
+    specs = list(clusters)
+    for spec in (spec for number, spec in enumerate(specs) if spec not in specs[:number]):
         database = parts.databases[spec.database]
         world.progress.step(f"seeing that {database.name} starts here, {spec.nodes} node(s)")
         with ExitStack() as up:
             names = [f"{NETWORK}-{number}" for number in range(1, spec.nodes + 1)]
+            volumes = [Volume(name, "", restored=False) for name in names]
             for name in names:
                 up.enter_context(world.platform.volume(name, "", ""))
             network = up.enter_context(world.platform.network(NETWORK, spec.nodes))
-            volumes = [Volume(name, "", restored=False) for name in names]
             up.enter_context(database.running(spec, volumes, network, world))

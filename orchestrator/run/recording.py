@@ -20,10 +20,10 @@ from orchestrator.system import store
 
 @contextmanager
 def recorded(here: RunContext) -> Iterator[None]:
-    """The block carries out the run. Its error fails the run, or is a doubt where the run was
-    done; it stays in the draft as `trouble`. An interrupt is recorded and passed on.
+    """The block carries out the run. Its error fails the run, or is a doubt if the run was done;
+    it stays in the draft as `trouble`. An interrupt is recorded and passed on.
 
-    UnavailableError where the record cannot be written: then no further run makes sense.
+    UnavailableError if the record cannot be written: then no further run makes sense.
     """
     with _writing(here):
         _ = here.folder  # made now
@@ -63,13 +63,13 @@ def logs_kept(cluster: Cluster, here: RunContext) -> Iterator[None]:
 
 
 def _fail(here: RunContext, error: Exception) -> None:
-    here.draft.outcome, here.draft.failure = "failed", _words(error)
+    here.draft.outcome, here.draft.failure = "failed", _message(error)
     here.world.progress.warn(f"{here.run.slug} failed: {here.draft.failure}")
     try:
         _save(here)
     except OSError:
         raise
-    except Exception:  # a table that cannot be written may be what failed
+    except Exception:  # a table that cannot be made may be the failure
         store.save_record(here.folder, _record(here))
     notes = "\n".join(getattr(error, "__notes__", ()))
     if isinstance(error, TierbenchError):
@@ -80,17 +80,17 @@ def _fail(here: RunContext, error: Exception) -> None:
 
 
 def _doubt_teardown(here: RunContext, error: Exception) -> None:
-    """The measurement stands: it was read and saved before."""
-    words, run = _words(error), here.run
-    here.world.progress.warn(f"{run.slug} was measured, but could not be taken down: {words}")
-    text = f"after the measured window the run could not be taken down: {words}"
+    """Adds a doubt to a run whose measurement stands: it was read and saved before."""
+    message, run = _message(error), here.run
+    here.world.progress.warn(f"{run.slug} was measured, but could not be taken down: {message}")
+    text = f"after the measured window the run could not be taken down: {message}"
     advice = "the figures stand; what was left is removed before the next run"
     here.draft.doubts.append(Doubt("teardown", text, advice, run.number))
     store.save_record(here.folder, _record(here))
     (here.raw / "teardown.txt").write_text("".join(traceback.format_exception(error)))
 
 
-def _words(error: Exception) -> str:
+def _message(error: Exception) -> str:
     if isinstance(error, TierbenchError):
         return error.what
     return f"{type(error).__name__}: {error}".rstrip(": ")
@@ -102,7 +102,7 @@ def _writing(here: RunContext) -> Iterator[None]:
         yield
     except OSError as error:
         raise UnavailableError(
-            f"what {here.run.slug} left cannot be written to {here.campaign}: {error}",
+            f"the results of {here.run.slug} cannot be written to {here.campaign}: {error}",
             advice="make room there, or name another folder with --results; finished runs are kept",
         ) from error
 
@@ -110,8 +110,7 @@ def _writing(here: RunContext) -> Iterator[None]:
 def _save(here: RunContext) -> None:
     result, readings = here.draft.result, here.draft.readings
     samples = readings.table(here.draft.phases) if readings is not None else None
-    intervals = result.intervals if result is not None else None
-    latencies = result.latencies if result is not None else None
+    intervals, latencies = (result.intervals, result.latencies) if result else (None, None)
     store.save_run(here.folder, _record(here), intervals, latencies, samples)
 
 

@@ -1,7 +1,7 @@
-"""After a run that failed: whether and when the campaign goes on, and what is then doubted.
+"""After a run that failed: if and when the campaign goes on, and what is doubted then.
 
-A hiccup costs one run. Before the next begins the engine must answer again, and what the last one
-left is removed. The same cause three times in a row is no hiccup: the campaign ends.
+One failure costs one run. Before the next begins the engine must answer again, and leftovers are
+removed. If three runs in a row fail for the same cause, the campaign ends.
 """
 
 from __future__ import annotations
@@ -30,25 +30,24 @@ class Setbacks:
         self._left: RunError | None = None
 
     def doubts(self, run: Run) -> list[Doubt]:
-        """What must be said of a run that begins now."""
+        """Doubts about a run that begins now."""
         if self._left is None:
             return []
         what = "what an earlier run left could not be removed and may have disturbed"
         return [Doubt("leftovers", f"{what}: {self._left.what}", self._left.advice, run.number)]
 
     def after(self, run: Run, failure: str | None, trouble: Exception | None) -> None:
-        """Makes ready for the next run. `failure` is why `run` failed, None where it is done;
-        `trouble` what was raised, also where only the taking down failed.
+        """Prepares for the next run. `failure` is why `run` failed, None if it is done; `trouble`:
+        the exception raised, even if only taking down failed.
 
-        UnavailableError where the engine stays away; that or RunError where there were three runs
-        with one cause.
+        UnavailableError if the engine stays away; that or RunError after three runs with one cause.
         """
         if failure is None:
             self._row.clear()
         else:
             self._count(run, failure)
         if trouble is not None:
-            self._stop_where_it_is_always_the_same(failure, trouble)
+            self._stop_after_three(failure, trouble)
         is_last = run.number == len(self._plan.runs)
         if not is_last and (trouble is not None or self._left is not None):
             self._clean_up()
@@ -59,7 +58,7 @@ class Setbacks:
             self._row.clear()
         self._row.append((run, cause))
 
-    def _stop_where_it_is_always_the_same(self, failure: str | None, trouble: Exception) -> None:
+    def _stop_after_three(self, failure: str | None, trouble: Exception) -> None:
         if len(self._row) < IN_A_ROW:
             return
         last = self._row[-1][0]
@@ -97,28 +96,21 @@ class Setbacks:
 
 
 class ClockWatch:
-    """Whether the time of day passed as time did: a window is cut by the time of day."""
+    """Notices if the clock was set in a run, whose window is cut by the time of day."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._began = clock.now(), clock.monotonic()
 
     def doubts(self, run: Run) -> list[Doubt]:
-        """Of the time since the watch was made."""
-        day_s, passed_s = (
-            self._clock.now() - self._began[0],
-            self._clock.monotonic() - self._began[1],
-        )
-        off_s = day_s - passed_s
+        """Doubts about the time since the watch was made."""
+        began_s, began_monotonic_s = self._began
+        passed_s = self._clock.monotonic() - began_monotonic_s
+        off_s = self._clock.now() - began_s - passed_s
         if abs(off_s) <= CLOCK_STEP_S + CLOCK_SLEW * passed_s:
             return []
-        way = "forward (or this machine slept)" if off_s > 0 else "back"
-        return [
-            Doubt(
-                "clock set",
-                f"while this was measured the clock went {way} by {format_seconds(abs(off_s))}: "
-                "the window and the rates in it may be wrong",
-                "repeat the run, with the clock set before the start and the machine kept awake",
-                run.number,
-            )
-        ]
+        direction = "forward (or this machine slept)" if off_s > 0 else "back"
+        text = f"while this was measured the clock went {direction} by {format_seconds(abs(off_s))}"
+        text += ": the window and the rates in it may be wrong"
+        advice = "repeat the run, with the clock set before the start and the machine kept awake"
+        return [Doubt("clock set", text, advice, run.number)]

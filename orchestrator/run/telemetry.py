@@ -1,7 +1,7 @@
-"""The sampler: every collector once a second, on its own thread, never failing a run.
+"""The sampler reads every collector once a second, on its own thread, and never fails a run.
 
-A collector that fails is remembered with its reason and its misses counted; the run goes on.
-Ticks are due at fixed instants: a late one is not followed by a burst.
+If a collector fails, the reason and the number of misses are kept; the run goes on. Ticks are due
+at fixed instants: a late one is not followed by a burst.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from orchestrator.powers import Clock, Machine
 
 @dataclass
 class Readings:
-    """What the sampler has gathered. `misses`: collector: reason → count."""
+    """What the sampler has gathered. `misses`: "collector: reason" → count."""
 
     samples: list[Sample] = field(default_factory=list)
     misses: Counter[str] = field(default_factory=Counter)
@@ -51,8 +51,7 @@ class Readings:
 
 
 def watched(cluster: Cluster, disks: Disks, client: Node, machine: Machine) -> tuple[Node, ...]:
-    """All that is sampled; `host` is what all of them share on a laptop, and on a cluster of
-    machines the client's."""
+    """All nodes to sample. `host` is the machine that they share, or of several the client's."""
     servers = [volume.server for volume in disks.volumes if volume.server is not None]
     facts = machine.facts()
     host = Node("host", "host", cpus=float(facts.cpus), memory_bytes=facts.memory_bytes or None)
@@ -85,7 +84,7 @@ def sampling(
 def read_once(
     nodes: Sequence[Node], collectors: Sequence[Collector], readings: Readings, clock: Clock
 ) -> None:
-    """One tick of all collectors. What a collector gave before it failed is kept."""
+    """Does one tick of all collectors. What a collector gave before it failed is kept."""
     started = clock.monotonic()
     now_s = clock.now()
     for collector in collectors:

@@ -23,7 +23,7 @@ class SystemClock:
 
 
 class MadeUpClock:
-    """Time that passes only when somebody sleeps: for rehearsals and tests."""
+    """A clock that advances only by `sleep`: for rehearsals and tests."""
 
     def __init__(self, start_s: float) -> None:
         self.time_s = start_s
@@ -41,7 +41,7 @@ class MadeUpClock:
 def wait_until(
     ready: Callable[[], bool], *, deadline_s: float, clock: Clock, every_s: float = 0.1
 ) -> bool:
-    """Polls `ready` until it is true or `deadline_s` seconds have passed; returns which."""
+    """Polls `ready` for at most `deadline_s` seconds; returns whether it became true."""
     end = clock.monotonic() + deadline_s
     while not ready():
         if clock.monotonic() >= end:
@@ -51,5 +51,5 @@ def wait_until(
 
 
 def stamp(unix_s: float) -> str:
-    """`20261121T013005Z`: sorts by time and is a legal folder name anywhere."""
+    """Formats as `20261121T013005Z`, which sorts by time and is a legal folder name anywhere."""
     return datetime.fromtimestamp(unix_s, UTC).strftime("%Y%m%dT%H%M%SZ")

@@ -1,6 +1,6 @@
-"""Campaigns on this computer: the lock that keeps two apart, and marks of processes.
+"""Campaigns on this computer: the lock that keeps two apart, and the identity of processes.
 
-`root` is "/" in production; tests point it at a fixture tree.
+`root` is "/" except in tests, which use a fixture tree.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ def name() -> str:
 
 
 def process_mark(root: Path = Path("/")) -> str:
-    """This process, such that no other is ever taken for it: boot, name space, number, start.
-    "" where there is no /proc."""
+    """Identifies this process uniquely by boot, name space, number and start; "" without /proc."""
     try:
         return f"{_boot_and_space(root)} {os.getpid()} {_started(os.getpid(), root)}"
     except (OSError, IndexError):
@@ -31,8 +30,8 @@ def process_mark(root: Path = Path("/")) -> str:
 
 
 def process_lives(mark: str, root: Path = Path("/")) -> bool | None:
-    """Whether the process of `process_mark` still runs. None where it cannot be seen from here: it
-    is of another machine, boot or process name space."""
+    """Whether the process with that `process_mark` still runs. None if it cannot be seen from here,
+    because its machine, boot or process name space is another."""
     try:
         boot, space, number, started = mark.split()
         if f"{boot} {space}" != _boot_and_space(root):
@@ -48,7 +47,7 @@ def process_lives(mark: str, root: Path = Path("/")) -> bool | None:
 
 
 def _hidden(number: str) -> bool | None:
-    """None where there is such a process, but /proc does not show others' (`hidepid`)."""
+    """None if the process exists but /proc hides those of other users (`hidepid`); else False."""
     try:
         os.kill(int(number), 0)
     except PermissionError:
@@ -64,8 +63,8 @@ def _boot_and_space(root: Path) -> str:
 
 
 def _started(number: int, root: Path) -> str:
-    """In clock ticks since the boot: proc_pid_stat(5), field 22. ProcessLookupError where it has
-    ended and nobody has waited for it yet."""
+    """The start of a process in clock ticks since the boot: proc_pid_stat(5), field 22.
+    ProcessLookupError if it has ended but nobody has waited for it yet."""
     fields = (root / f"proc/{number}/stat").read_text().rpartition(")")[2].split()
     if fields[0] in "ZX":
         raise ProcessLookupError(f"process {number} has ended")
@@ -73,19 +72,20 @@ def _started(number: int, root: Path) -> str:
 
 
 def lock_folder() -> Path:
-    """Where all users of this machine can make and open a file: the same answer for each."""
-    places = (Path("/run/lock"), Path("/tmp"))
-    usable = [place for place in places if place.is_dir() and place.stat().st_mode & 0o002]
-    return usable[0] if usable else Path(tempfile.gettempdir())
+    """Returns a folder, the same for all users, in which each of them can make and open a file."""
+    for folder in (Path("/run/lock"), Path("/tmp")):
+        if folder.is_dir() and folder.stat().st_mode & 0o002:
+            return folder
+    return Path(tempfile.gettempdir())
 
 
 @contextmanager
 def only_one(lock: Path) -> Iterator[None]:
-    """Held while a campaign runs: two would disturb each other's figures.
+    """Holds the lock while a campaign runs: two would disturb each other's figures.
 
-    The kernel frees the lock when the process ends, however it ends. UnavailableError where
-    another holds it, or where the file cannot be used. The folder may be open to everybody: no
-    link is followed, and nothing is written to a file that does not look like a lock.
+    The kernel frees the lock when the process ends, however it ends. UnavailableError if another
+    process holds it, or if the file cannot be used. The folder may be open to all users, so no link
+    is followed, and nothing is written to a file that does not look like a lock.
     """
     import fcntl
 
@@ -104,35 +104,35 @@ def only_one(lock: Path) -> Iterator[None]:
 
 
 def _opened(lock: Path) -> int:
-    """A descriptor of the lock. Without O_CREAT at first: where fs.protected_regular is set, not
-    even root may open another user's file in such a folder with it. A file that may only be read
+    """Returns a descriptor of the lock. Tries without O_CREAT first: with fs.protected_regular set,
+    not even root may use it on another user's file in such a folder. A file that may only be read
     can be locked as well."""
-    never = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    failed: OSError | None = None
+    safe = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    reason: OSError | None = None
     for flags in (os.O_RDWR, os.O_RDWR | os.O_CREAT | os.O_EXCL, os.O_RDWR, os.O_RDONLY):
         try:
-            opened = os.open(lock, flags | never, 0o666)
+            descriptor = os.open(lock, flags | safe, 0o666)
         except OSError as error:
-            failed = error
+            reason = error
             continue
-        if stat.S_ISREG(os.fstat(opened).st_mode):
-            return opened
-        os.close(opened)
-        failed = OSError(f"{lock} is not a file")
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return descriptor
+        os.close(descriptor)
+        reason = OSError(f"{lock} is not a file")
         break
     raise UnavailableError(
-        f"the lock that keeps two campaigns apart cannot be opened: {failed}",
+        f"the lock that keeps two campaigns apart cannot be opened: {reason}",
         advice=f"look at `ls -l {lock}` and remove it, as its owner or root, if no campaign runs",
-    ) from failed
+    ) from reason
 
 
 def _sign(lock: int) -> None:
-    """Our process number in the lock, for whoever is refused; and every user may open it."""
-    about = os.fstat(lock)
-    if about.st_uid == os.geteuid() and about.st_nlink == 1:
+    """Writes our process number into the lock, for the message to others, and opens it to all."""
+    status = os.fstat(lock)
+    if status.st_uid == os.geteuid() and status.st_nlink == 1:
         os.fchmod(lock, 0o666)
-    holds = os.pread(lock, 21, 0)
-    if about.st_nlink == 1 and len(holds) <= 20 and (not holds or holds.strip().isdigit()):
-        with contextlib.suppress(OSError):  # one that may only be read is locked all the same
+    content = os.pread(lock, 21, 0)
+    if status.st_nlink == 1 and len(content) <= 20 and (not content or content.strip().isdigit()):
+        with contextlib.suppress(OSError):  # a lock that may only be read still locks
             os.ftruncate(lock, 0)
             os.pwrite(lock, str(os.getpid()).encode(), 0)

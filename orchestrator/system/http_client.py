@@ -1,7 +1,7 @@
 """Web pages of servers: one GET with a deadline. The only module that speaks HTTP.
 
 For metrics and health of the nodes that are measured, on this machine or at a cluster's own
-addresses. A failed reading is an OSError, as it is of a file.
+addresses. Failures are OSErrors, as they are when a file is read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ TIMEOUT_S = 5.0
 
 
 class _Direct(urllib.request.HTTPRedirectHandler):
-    """A server may redirect to an address that only its own cluster can reach."""
+    """Does not follow redirects: they may lead to addresses that only the cluster can reach."""
 
     def redirect_request(self, *_arguments: Any, **_named: Any) -> None:
         return None
@@ -27,7 +27,7 @@ _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Direct()
 
 
 def get(url: str, timeout_s: float = TIMEOUT_S) -> str:
-    """The body. OSError where there is no answer, or one that is not 200."""
+    """Returns the body. OSError if there is no answer, or if its status is not 200."""
     try:
         with _opener.open(url, timeout=timeout_s) as answer:
             body: bytes = answer.read()
@@ -39,7 +39,7 @@ def get(url: str, timeout_s: float = TIMEOUT_S) -> str:
 
 
 def get_json(url: str, timeout_s: float = TIMEOUT_S) -> Any:
-    """OSError also where the answer is not JSON, or an object that says `error`."""
+    """Returns the body, parsed. OSError also if it is not JSON, or an object with `error`."""
     try:
         content = json.loads(get(url, timeout_s))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Processes on this machine: the only module that starts one."""
+"""Processes on this machine; no other module starts one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchestrator.powers import Completed
 
 
 class SystemShell:
-    """Runs a command to its end, within a deadline."""
+    """The `Shell` protocol on this machine."""
 
     def run(
         self, argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None

@@ -1,7 +1,7 @@
 """SQL over PostgreSQL's protocol: one session and its rows. The only module that imports psycopg.
 
-PostgreSQL and YugabyteDB's YSQL both speak it, so what is asked of either stands with the database;
-here is only how to reach it, and what its errors become.
+PostgreSQL and YugabyteDB's YSQL both use the protocol. Statements are with each database; here are
+the connection and the translation of errors.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Address:
-    """Where a session goes, from this machine. `tls_root`: the authority that must have signed the
-    server's certificate; without one, TLS is used where it is offered."""
+    """The address of a server, from this machine. `tls_root`: file of the authority that must have
+    signed the server's certificate; without one, TLS is used if it is offered."""
 
     host: str
     port: int
@@ -34,22 +34,17 @@ class Address:
 
 
 def local(endpoint: Endpoint) -> Address:
-    """The endpoint as this machine reaches it."""
-    return Address(
-        endpoint.local_host,
-        endpoint.local_port,
-        endpoint.user,
-        endpoint.password,
-        endpoint.database,
-    )
+    """Returns the endpoint's address from this machine."""
+    host, port = endpoint.local_host, endpoint.local_port
+    return Address(host, port, endpoint.user, endpoint.password, endpoint.database)
 
 
 class Session(Protocol):
     def rows(self, sql: str) -> list[Row]:
-        """Runs one statement; its rows by column name. RunError with the server's own words."""
+        """Runs one statement; returns rows by column name. RunError with the server's message."""
 
     def copy(self, sql: str, text: str) -> None:
-        """`COPY … FROM STDIN` of `text`. RunError with the server's own words."""
+        """Runs `COPY … FROM STDIN` with `text`. RunError with the server's message."""
 
 
 Connect = Callable[[Address, float], AbstractContextManager[Session]]
@@ -76,8 +71,8 @@ class _Psycopg:
 
 @contextmanager
 def session(address: Address, statement_timeout_s: float = 60.0) -> Iterator[Session]:
-    """A session in autocommit mode. RunError where the server cannot be reached, refuses a
-    statement, or takes longer for one than `statement_timeout_s`; 0: it may take any time."""
+    """Opens a session in autocommit mode. RunError if the server cannot be reached, refuses a
+    statement, or takes longer for one than `statement_timeout_s` (0: no limit)."""
     with (
         _in_our_words(address),
         psycopg.connect(

@@ -1,17 +1,18 @@
-"""Results on disk: the only module that knows the layout of a campaign folder (docs/RESULTS.md).
+"""Results on disk: the only module that knows the layout of a results folder (docs/RESULTS.md).
 
-Saved in three phases, so that a crash loses one run at most: plan and fingerprint before anything
-starts, each run's record when it ends, verdict and report last. JSON files are written atomically.
+Plan and fingerprint are saved before anything starts, each run's record when it ends, verdict and
+report last, so that a crash loses one run at most. JSON files are written atomically.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
@@ -29,22 +30,22 @@ _Noun = TypeVar("_Noun", Plan, Record)
 
 
 def create(results: Path, plan: Plan, fingerprint: Mapping[str, Any], now_s: float) -> Path:
-    """Phase 0: makes `results/<UTC time>-<name>/` and points `results/latest` at it."""
+    """Makes `results/<UTC time>-<name>/` with the plan and points `results/latest` at it."""
     folder = _fresh_folder(results, f"{stamp(now_s)}-{plan.name}")
     (folder / "runs").mkdir()
     write_json(folder / "plan.json", asdict(plan))
     write_json(folder / "fingerprint.json", fingerprint)
-    # Some file systems have no symbolic links (exFAT, drvfs): `newest` does without.
+    # Some file systems have no symbolic links (exFAT, drvfs): `newest` works without.
     with contextlib.suppress(OSError):
-        fresh = results / f".latest-{folder.name[-40:]}"
-        fresh.unlink(missing_ok=True)
-        fresh.symlink_to(folder.name)
-        fresh.replace(results / "latest")
+        link = results / f".latest-{folder.name[-40:]}"
+        link.unlink(missing_ok=True)
+        link.symlink_to(folder.name)
+        link.replace(results / "latest")
     return folder
 
 
 def _fresh_folder(results: Path, name: str) -> Path:
-    """Made here and now: another program may take the same name in the same second."""
+    """Makes a new folder, although another program may choose the same name in that second."""
     results.mkdir(parents=True, exist_ok=True)
     for attempt in range(1, 1000):
         folder = results / (name if attempt == 1 else f"{name}-{attempt}")
@@ -55,7 +56,7 @@ def _fresh_folder(results: Path, name: str) -> Path:
 
 
 def newest(results: Path) -> Path | None:
-    """The folder of the newest campaign: what `latest` points at, else the last by its time."""
+    """Returns the folder of the newest campaign: `latest`, else the last by its time."""
     if (results / "latest" / "plan.json").is_file():
         return results / "latest"
     folders = sorted(file.parent for file in results.glob("*/plan.json"))
@@ -63,7 +64,7 @@ def newest(results: Path) -> Path | None:
 
 
 def run_folder(campaign: Path, run: Run) -> Path:
-    """The folder of a run, with its `raw/` made."""
+    """Returns the folder of a run, and makes it with its `raw/`."""
     folder = campaign / "runs" / run.slug
     (folder / "raw").mkdir(parents=True, exist_ok=True)
     return folder
@@ -73,24 +74,18 @@ _CHANGES = "limit-changes.jsonl"
 
 
 def unfinished_run(results: Path, name: str) -> Path:
-    """The folder of the newest campaign's run that is going on; `name` is its slug or "latest".
+    """Returns the folder of the newest campaign's run in progress; `name`: its slug or "latest".
 
-    UsageError where it is another one, or none.
+    UsageError if another run is in progress, or none.
     """
     campaign = newest(results) or results / "latest"
-    open_runs = sorted(
-        (
-            folder
-            for folder in (campaign / "runs").glob("*/")
-            if not (folder / "record.json").exists()
-        ),
-        key=lambda folder: folder.name,
-    )
-    if not open_runs:
+    folders = sorted((campaign / "runs").glob("*/"))
+    unfinished = [folder for folder in folders if not (folder / "record.json").exists()]
+    if not unfinished:
         raise UsageError(f"no run is going on in {campaign}")
-    if name not in ("latest", open_runs[-1].name):
-        raise UsageError(f"{name} is not going on; {open_runs[-1].name} is")
-    return open_runs[-1]
+    if name not in ("latest", unfinished[-1].name):
+        raise UsageError(f"{name} is not going on; {unfinished[-1].name} is")
+    return unfinished[-1]
 
 
 def keep_limit_change(run: Path, change: Mapping[str, Any]) -> None:
@@ -100,21 +95,21 @@ def keep_limit_change(run: Path, change: Mapping[str, Any]) -> None:
 
 
 def limit_changes(run: Path) -> list[Any]:
-    """All changes of limits during the run, in order; empty where its tier was left alone. What the
-    disk refused was never in force."""
+    """Returns all changes of limits during the run, in order, without those that the disk refused,
+    which never took effect."""
     file = run / "raw" / _CHANGES
-    found: list[Any] = []
+    changes: list[Any] = []
     for line in file.read_text().splitlines() if file.exists() else ():
         change = json.loads(line)
         if "refused" in change:
-            found.pop()
+            changes.pop()
         else:
-            found.append(change)
-    return found
+            changes.append(change)
+    return changes
 
 
 def save_run(folder: Path, record: Record, intervals: Any, latencies: Any, samples: Any) -> None:
-    """Phase 1: the tables first, the record last: a record present means a run complete."""
+    """Saves tables (pandas frames, or None), then the record: a run with a record is complete."""
     if intervals is not None:
         intervals.to_csv(folder / "intervals.csv", index=False, float_format="%.14g")
     if latencies is not None:
@@ -125,17 +120,16 @@ def save_run(folder: Path, record: Record, intervals: Any, latencies: Any, sampl
 
 
 def save_record(folder: Path, record: Record) -> None:
-    """The record alone, whose tables are there already."""
+    """Saves the record alone; its tables have been saved."""
     write_json(folder / "record.json", asdict(record))
 
 
 def save_verdict(campaign: Path, verdict: Verdict) -> None:
-    """Phase 2."""
     write_json(campaign / "verdict.json", asdict(verdict))
 
 
 def load(campaign: Path) -> Results:
-    """Reads a campaign back from its files alone. UsageError where it is not one."""
+    """Reads a campaign back from its files alone. UsageError if `campaign` is not one."""
     if not (campaign / "plan.json").is_file():
         raise UsageError(
             f"{campaign} is not a results folder: it has no plan.json",
@@ -145,38 +139,41 @@ def load(campaign: Path) -> Results:
     fingerprint_file = campaign / "fingerprint.json"
     fingerprint = json.loads(fingerprint_file.read_text()) if fingerprint_file.is_file() else {}
     records = sorted((campaign / "runs").glob("*/record.json"))
-    return Results(
-        name=campaign.resolve().name,
-        plan=plan,
-        fingerprint=fingerprint,
-        runs=tuple(_load_run(file) for file in records),
-    )
+    runs = tuple(_load_run(file) for file in records)
+    return Results(campaign.resolve().name, plan, fingerprint, runs)
 
 
 def _load_run(file: Path) -> RunData:
     intervals, samples = file.with_name("intervals.csv"), file.with_name("samples.parquet")
     return RunData(
         record=_read(file, Record, version_1.record),
-        intervals=pd.read_csv(intervals)
-        if intervals.is_file()
-        else pd.DataFrame(columns=list(INTERVAL_COLUMNS)),
-        samples=pd.read_parquet(samples)
-        if samples.is_file()
-        else pd.DataFrame(columns=list(SAMPLE_COLUMNS)),
+        intervals=_table(intervals, pd.read_csv, INTERVAL_COLUMNS),
+        samples=_table(samples, pd.read_parquet, SAMPLE_COLUMNS),
     )
 
 
+def _table(file: Path, read: Callable[..., pd.DataFrame], columns: Iterable[str]) -> pd.DataFrame:
+    return read(file) if file.is_file() else pd.DataFrame(columns=list(columns))
+
+
 def _read(
-    file: Path, noun: type[_Noun], upgraded: Callable[[dict[str, Any]], dict[str, Any]]
+    file: Path, noun: type[_Noun], upgrade: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> _Noun:
     try:
-        return TypeAdapter(noun).validate_python(upgraded(json.loads(file.read_bytes())))
+        form: TypeAdapter[_Noun] = _form(cast(Hashable, noun))
+        return form.validate_python(upgrade(json.loads(file.read_bytes())))
     except ValidationError as error:
         first = error.errors()[0]
         why = f"({error.error_count()} mistakes): {first['loc']}: {first['msg']}"
         raise _other_form(file, why) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _other_form(file, f"({type(error).__name__}: {error})") from error
+
+
+@cache
+def _form(noun: Any) -> TypeAdapter[Any]:
+    """Made once: it takes longer than reading a record."""
+    return TypeAdapter(noun)
 
 
 def _other_form(file: Path, why: str) -> UsageError:
@@ -187,7 +184,7 @@ def _other_form(file: Path, why: str) -> UsageError:
 
 
 def write_json(file: Path, content: Any) -> None:
-    """Atomically: a reader sees the old file or the new one, never half of one."""
-    fresh = file.with_name(f".{file.name}.new")
-    fresh.write_text(json.dumps(content, indent=1, ensure_ascii=False, default=str) + "\n")
-    fresh.replace(file)
+    """Writes atomically: a reader sees the old file or the new one, never half of one."""
+    new_file = file.with_name(f".{file.name}.new")
+    new_file.write_text(json.dumps(content, indent=1, ensure_ascii=False, default=str) + "\n")
+    new_file.replace(file)

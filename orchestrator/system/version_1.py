@@ -1,6 +1,6 @@
-"""What version 1 of the result format said in words, as the typed parts of today's records.
+"""Converts version 1 of the result format, with its notes and titles in words, to typed parts.
 
-Then, notes of a plan were sentences, and checks of a truth gate had a title only.
+In version 1, notes of a plan were sentences, and checks of a truth gate had only a title.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from orchestrator.facts import GateQuantity, NoteKind
 
-# The first that a sentence or title contains says what it is.
+# The first phrase that a sentence or title contains decides.
 _NOTES: tuple[tuple[str, NoteKind], ...] = (
     ("the database is PostgreSQL", "fallback database"),
     ("the database is", "preferred database"),
@@ -38,7 +38,7 @@ _CHECKS: tuple[tuple[str, GateQuantity], ...] = (
 
 
 def plan(content: dict[str, Any]) -> dict[str, Any]:
-    """The content of plan.json, as today's version writes it."""
+    """Converts the content of plan.json to today's version."""
     if "schema_version" in content:
         return content
     names = [profile["name"] for profile in content.get("profiles", ())]
@@ -55,7 +55,7 @@ def _note(sentence: str, profiles: Sequence[str]) -> dict[str, Any]:
 
 
 def record(content: dict[str, Any]) -> dict[str, Any]:
-    """The content of record.json, with the quantity of each check of its truth gate."""
+    """Adds the quantity to each check of the truth gate in the content of record.json."""
     gate = content.get("gate")
     if not gate or all("quantity" in check for check in gate["checks"]):
         return content

@@ -15,7 +15,8 @@ from pydantic import BeforeValidator, Field
 
 from orchestrator import units
 from orchestrator.errors import Mistake
-from orchestrator.model import Burst, Enforcement, Price, Tier
+from orchestrator.model import Burst, DiskKind, Price, Tier
+from orchestrator.planning.schema import EMULATED, KINDS, Enforcement
 from orchestrator.planning.strict_yaml import refused, validate
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog import prices, rules
@@ -72,7 +73,7 @@ class Reference(Row):
     performance_plus: bool = False
     read_latency_s: Seconds | None = Field(None, alias="read_latency")
     write_latency_s: Seconds | None = Field(None, alias="write_latency")
-    enforcement: Enforcement = "emulated"
+    enforcement: Enforcement = EMULATED
     path: str | None = None
     paths: Mapping[str, str] = {}
     allow_root_disk: bool = False
@@ -107,12 +108,17 @@ def own(tier: Tier) -> Chosen:
 
 
 def choose(
-    catalog: Catalog, tier: object, name: str, title: str = "", where: str = "tier"
+    catalog: Catalog,
+    tier: object,
+    name: str,
+    title: str = "",
+    where: str = "tier",
+    mechanisms: Mapping[str, DiskKind] = KINDS,
 ) -> Chosen:
     """`tier`: what the profile `name` has under its key `where`. Raises UsageError with every
     mistake: an unknown row or key, a parameter missing, beyond the type's rules or not settable."""
     given = {"type": tier} if isinstance(tier, str) else tier
-    asked = validate(Reference, where, given)
+    asked = validate(Reference, where, given, mechanisms)
     full, kind, size_name = catalog.find(
         asked.type, where if given is not tier else f"{where}.type"
     )
@@ -156,10 +162,10 @@ def _conflicts(asked: Reference, kind: DiskType, size: SizeRow | None) -> Iterat
         yield "performance_plus", f"{asked.type} does not offer it"
     if asked.performance_plus and asked.burst not in (None, "off"):
         yield "performance_plus", "its limits together with burst are not in the catalog"
-    if asked.enforcement == "emulated" and not kind.emulate:
+    if asked.enforcement.kind == "emulated" and not kind.emulate:
         what = "cannot be emulated: use `enforcement: mounted` with a `path`"
         yield "enforcement", f"{asked.type} {what}"
-    if asked.enforcement == "mounted" and not (asked.path or asked.paths):
+    if asked.enforcement.kind == "mounted" and not (asked.path or asked.paths):
         yield "path", "is missing: the directory where the disk is mounted"
 
 
@@ -180,11 +186,12 @@ def _chosen(
     size = (kind.sizes or {}).get(size_name or "")
     size_bytes, limits = _limits(asked, kind, size)
     price, no_price = _price(asked, kind, size, limits)
-    latency = None if asked.enforcement == "existing" else kind.emulated_latency
+    latency = None if asked.enforcement.kind == "existing" else kind.emulated_latency
     tier = Tier(
         name=name,
         title=title or _title(kind, size_name, asked, limits),
-        enforcement=asked.enforcement,
+        enforcement=asked.enforcement.name,
+        like=asked.enforcement.like,
         iops=limits.total_iops,
         bytes_per_s=limits.bytes_per_s,
         read_latency_s=asked.read_latency_s or (latency.read_s if latency else None),
@@ -285,7 +292,9 @@ def _notes(
 ) -> Iterator[str]:
     if kind.latency:
         yield f"Documented latency: {kind.latency.documented}."
-    if asked.enforcement == "emulated" and not (asked.read_latency_s and asked.write_latency_s):
+    if asked.enforcement.kind == "emulated" and not (
+        asked.read_latency_s and asked.write_latency_s
+    ):
         yield "The latency emulated is our assumption."
     if limits.write_iops and limits.write_iops != limits.iops:
         yield f"Reads {limits.iops or 0:,} and writes {limits.write_iops:,} IOPS; one total here."

@@ -1,4 +1,4 @@
-"""Ways to make a disk tier true: one file each, and one line here."""
+"""Tier mechanisms, the ways to make a disk tier true: each is one file, and one line here."""
 
 from orchestrator.parts import TierMechanism
 from orchestrator.tiers.cgroup import CgroupTier

@@ -1,4 +1,4 @@
-"""The control group's limits on a block device, put there by the platform: approximate, as it says.
+"""The control group's limits on a block device, put there by the platform: approximate.
 
 Without `path` the device is a loop device over a file of ours (as the emulated tier's, but
 without its server), so data sets are restored. With `path` it is the real disk mounted there.
@@ -9,24 +9,22 @@ Every container that mounts the volume carries the limits; they are read back wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError, UsageError
-from orchestrator.model import DeviceCap, Gate, Tier, Volume
+from orchestrator.model import DeviceCap, DiskKind, Gate, Tier, Volume
 from orchestrator.parts import Disks
-from orchestrator.platforms import own_images as our_images
+from orchestrator.platforms import own_images
 from orchestrator.powers import Machine, World
-from orchestrator.tiers.common import disk_server, host_load, real_disk
-from orchestrator.tiers.common import truth_gate as truth
+from orchestrator.tiers.common import disk_server, real_disk, truth_gate
 
-_GATE_BYTES = 2 * 2**30
 _LOSETUP_S = 10.0
 _GROUPS = "/sys/fs/cgroup"
 # The kernel hands out requests in slices of 0.1 s: a shorter window is off by up to one of them.
-_QUICK = replace(truth.QUICK, runtime="2500ms")
+_QUICK = replace(truth_gate.QUICK, runtime="2500ms")
 _BLIND = (
     "reads and writes are capped apart: a mix may reach twice the declared total",
     "no latency is added: a request takes as long as this machine's own disk",
@@ -39,9 +37,11 @@ _BLIND_V2 = "version 2: buffered writes are throttled on ext4, XFS, Btrfs and F2
 
 class CgroupTier:
     name = "cgroup"
+    kind: DiskKind = "cgroup"
+    loading = staticmethod(disk_server.loading)
 
     def check(self, tier: Tier, world: World) -> None:
-        our_images.need(world.root, "disk", world.platform)
+        own_images.need(world.root, "disk", world.platform)
         if not tier.iops and not tier.bytes_per_s:
             raise UsageError(
                 f"{tier.name}: `enforcement: cgroup` limits IOPS and bytes/s; none is declared",
@@ -62,86 +62,63 @@ class CgroupTier:
     def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
         if tier.path:
             return None
-        image = our_images.tag(world.root, "disk")
+        image = own_images.tag(world.root, "disk")
         return {"mechanism": self.name, "image": image, "version": version(world.machine)}
 
-    @contextmanager
     def attached(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
-    ) -> Iterator[Disks]:
+    ) -> AbstractContextManager[Disks]:
         if tier.path:
-            with self._on_real_disk(tier, sizes_bytes, world) as disks:
-                yield disks
-            return
-        folder = world.cache / "disks"
-        with (
-            disk_server.copied(folder, sizes_bytes, snapshots, world) as copies,
-            self._on_files(tier, copies, world) as disks,
-        ):
-            yield disk_server.for_one_run(disks, restored=snapshots is not None)
-
-    @contextmanager
-    def loading(
-        self, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
-    ) -> Iterator[tuple[Volume, ...]]:
-        disk_server.create(snapshots, sizes_bytes, world)
-        with disk_server.devices("raw", snapshots, {}, world) as disks:
-            yield disks.volumes
+            return _on_real_disk(tier, sizes_bytes, world)
+        files = disk_server.copied(sizes_bytes, snapshots, world)
+        return _on_files(tier, files, world, restored=snapshots is not None)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
-        """The rates only: what a control group does not do is measured and not judged."""
-        rates = replace(tier, burst=None, read_latency_s=None, write_latency_s=None)
+        """Judges the rates only: what a control group does not hold is just measured."""
         # The block layer counts a request once, however large.
-        rates = replace(rates, io_unit_bytes=2**30)
-        with self._for_gate(tier, world) as disks:
-            (volume,) = disks.volumes
-            before = host_load.read(volume, world)
-            taken = truth.take(
-                rates,
-                volume,
-                disks.facts,
-                world,
-                effort=truth.THOROUGH if thorough else _QUICK,
-                caps_total=False,
+        rates = replace(
+            tier, burst=None, read_latency_s=None, write_latency_s=None, io_unit_bytes=2**30
+        )
+        with (
+            _on_real_disk(tier, [disk_server.GATE_BYTES], world)
+            if tier.path
+            else _on_files(tier, disk_server.gate_file(world), world)
+        ) as disks:
+            return truth_gate.take(
+                rates, disks, world, thorough=thorough, quick=_QUICK, caps_total=False
             )
-            since = host_load.since(before, host_load.read(volume, world))
-            return replace(taken, device={**taken.device, **since})
 
-    @contextmanager
-    def _for_gate(self, tier: Tier, world: World) -> Iterator[Disks]:
-        if tier.path:
-            with self._on_real_disk(tier, [_GATE_BYTES], world) as disks:
-                yield disks
-            return
-        file = world.cache / "disks" / "gate.img"
-        with disk_server.scratch([file]):
-            disk_server.create([file], [_GATE_BYTES], world)
-            with self._on_files(tier, [file], world) as disks:
-                yield disks
 
-    @contextmanager
-    def _on_files(self, tier: Tier, files: Sequence[Path], world: World) -> Iterator[Disks]:
-        with disk_server.devices("raw", files, {}, world) as disks:
-            for volume in disks.volumes:
-                _bypass_cache(volume, world)
-            facts = {
-                **described(world.machine),
-                "device": disks.facts["device"],
-                "direct_io": True,
-                "write_cache": "write through",
-                "kernel": disks.facts["kernel"],
-            }
-            yield Disks(tuple(_capped(tier, one, one.device) for one in disks.volumes), facts)
+@contextmanager
+def _on_files(
+    tier: Tier,
+    files: AbstractContextManager[Sequence[Path]],
+    world: World,
+    restored: bool = False,
+) -> Iterator[Disks]:
+    with (
+        files as opened,
+        disk_server.devices("raw", opened, {}, world, restored=restored) as disks,
+    ):
+        for volume in disks.volumes:
+            _bypass_cache(volume, world)
+        facts = {
+            **described(world.machine),
+            "device": disks.facts["device"],
+            "direct_io": True,
+            "write_cache": "write through",
+            "kernel": disks.facts["kernel"],
+        }
+        yield Disks(tuple(_capped(tier, volume, volume.device) for volume in disks.volumes), facts)
 
-    @contextmanager
-    def _on_real_disk(
-        self, tier: Tier, sizes_bytes: Sequence[int], world: World
-    ) -> Iterator[Disks]:
-        with real_disk.attached(tier, sizes_bytes, world) as disks:
-            # A partition cannot be limited, only the disk that holds it.
-            whole = f"/dev/{disks.facts['disk']}"
-            volumes = tuple(_capped(tier, one, whole) for one in disks.volumes)
-            yield Disks(volumes, {**disks.facts, **described(world.machine)})
+
+@contextmanager
+def _on_real_disk(tier: Tier, sizes_bytes: Sequence[int], world: World) -> Iterator[Disks]:
+    with real_disk.attached(tier, sizes_bytes, world) as disks:
+        # A partition cannot be limited, only the disk that holds it.
+        whole = f"/dev/{disks.facts['disk']}"
+        volumes = tuple(_capped(tier, volume, whole) for volume in disks.volumes)
+        yield Disks(volumes, {**disks.facts, **described(world.machine)})
 
 
 def described(machine: Machine) -> dict[str, Any]:
@@ -160,12 +137,12 @@ def _capped(tier: Tier, volume: Volume, device: str) -> Volume:
 
 
 def cap(tier: Tier, device: str) -> DeviceCap:
-    """The tier's base limits, for each way in full: the total of a mix is not held."""
+    """The tier's base limits, in full for reads and again for writes: no cap holds their total."""
     return DeviceCap(device, tier.iops, tier.iops, tier.bytes_per_s, tier.bytes_per_s)
 
 
 def version(machine: Machine) -> int:
-    """1 or 2: the hierarchy that limits block devices here. UnavailableError where none does."""
+    """1 or 2: the hierarchy that limits block devices here. UnavailableError if none does."""
     if machine.exists(f"{_GROUPS}/blkio/blkio.throttle.read_iops_device"):
         return 1
     controllers = f"{_GROUPS}/cgroup.controllers"
@@ -180,17 +157,17 @@ def version(machine: Machine) -> int:
 def _bypass_cache(volume: Volume, world: World) -> None:
     """Direct I/O from the loop device to its file: the host's page cache is not the disk."""
     container = (volume.server.container if volume.server else None) or ""
-    done = world.platform.exec(
+    switched = world.platform.exec(
         container, ("losetup", "--direct-io=on", volume.device), timeout_s=_LOSETUP_S
     )
     state, machine = f"/sys/block/{Path(volume.device).name}/loop/dio", world.machine
-    if done.exit_code != 0 or (machine.exists(state) and machine.read(state).strip() != "1"):
+    if switched.exit_code != 0 or (machine.exists(state) and machine.read(state).strip() != "1"):
         raise RunError(
-            f"{volume.device} does not bypass the host's page cache: {done.err.strip()}",
+            f"{volume.device} does not bypass the host's page cache: {switched.err.strip()}",
             advice="put the cache (TIERBENCH_CACHE) on a file system with direct I/O",
         )
-    done = world.platform.exec(
+    switched = world.platform.exec(
         container, ("device", "through", volume.device), timeout_s=_LOSETUP_S
     )
-    if done.exit_code != 0:
-        raise RunError(f"flushes of {volume.device} would count as writes: {done.err.strip()}")
+    if switched.exit_code != 0:
+        raise RunError(f"flushes of {volume.device} would count as writes: {switched.err.strip()}")

@@ -6,16 +6,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from orchestrator.model import Gate, Tier, Volume
+from orchestrator.model import DiskKind, Gate, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.planning.rehearsal import NAME, WARNING, Model
 from orchestrator.powers import World
 
 
 class DryTier:
-    """Volumes that are only names: each says what its made-up disk can do."""
+    """Volumes that are only names: each name describes its made-up disk."""
 
     name: str = NAME
+    kind: DiskKind = NAME
 
     def check(self, tier: Tier, world: World) -> None:
         """Nothing can be missing."""

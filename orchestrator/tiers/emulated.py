@@ -1,8 +1,8 @@
 """A block device that behaves like the tier: IOPS, bytes/s, burst credit and latency.
 
 One container of our image `disk` per node serves one file as one loop device (`disk_server`): a
-copy of the file is a copy of the loaded data set.
-Needs FUSE and loop devices in the kernel, and a container that may mount.
+copy of the file is a copy of the loaded data set. This needs FUSE and loop devices in the kernel,
+and a container that may mount.
 """
 
 from __future__ import annotations
@@ -16,14 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import GateError, TierbenchError, UsageError
-from orchestrator.model import Gate, Tier, Volume
+from orchestrator.model import DiskKind, Gate, Tier
 from orchestrator.parts import Disks
-from orchestrator.platforms import own_images as our_images
+from orchestrator.platforms import own_images
 from orchestrator.powers import World
-from orchestrator.tiers.common import disk_server, host_load
-from orchestrator.tiers.common import truth_gate as truth
+from orchestrator.tiers.common import disk_server, truth_gate
 
-GATE_BYTES = 2 * 2**30
 _MICRO = 1e6
 # Limits that can be changed while the device runs, by the server's own names (docs/TIERS.md).
 CHANGEABLE = (
@@ -37,13 +35,16 @@ CHANGEABLE = (
     "read_latency_us",
     "write_latency_us",
 )
+Keep = Callable[[str, str, Mapping[str, float]], None]  # container, what was done, limits
 
 
 class EmulatedTier:
     name = "emulated"
+    kind: DiskKind = "emulated"
+    loading = staticmethod(disk_server.loading)
 
     def check(self, tier: Tier, world: World) -> None:
-        our_images.need(world.root, "disk", world.platform)
+        own_images.need(world.root, "disk", world.platform)
         needed = (("/dev/fuse", "fuse"), ("/dev/loop-control", "loop"))
         disk_server.need_kernel(needed, world.machine)
         _check_limits(tier)
@@ -55,42 +56,30 @@ class EmulatedTier:
         return disk_server.places(nodes, world)
 
     def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
-        return {"mechanism": self.name, "image": our_images.tag(world.root, "disk")}
+        return {"mechanism": self.name, "image": own_images.tag(world.root, "disk")}
 
     @contextmanager
     def attached(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
     ) -> Iterator[Disks]:
-        folder = world.cache / "disks"
+        restored, limits = snapshots is not None, limits_of(tier)
         with (
-            disk_server.copied(folder, sizes_bytes, snapshots, world) as copies,
-            disk_server.devices("serve", copies, limits_of(tier), world) as disks,
+            disk_server.copied(sizes_bytes, snapshots, world) as copies,
+            disk_server.devices("serve", copies, limits, world, restored=restored) as disks,
         ):
-            yield disk_server.for_one_run(disks, restored=snapshots is not None)
-
-    @contextmanager
-    def loading(
-        self, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
-    ) -> Iterator[tuple[Volume, ...]]:
-        disk_server.create(snapshots, sizes_bytes, world)
-        with disk_server.devices("raw", snapshots, {}, world) as disks:
-            yield disks.volumes
+            yield disks
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
-        file = world.cache / "disks" / "gate.img"
-        with disk_server.scratch([file]):
-            disk_server.create([file], [GATE_BYTES], world)
-            base = replace(tier, burst=None)
-            with disk_server.devices("serve", [file], limits_of(base), world) as disks:
-                (volume,) = disks.volumes
-                before = host_load.read(volume, world)
-                taken = truth.take(tier, volume, disks.facts, world, thorough=thorough)
-                since = host_load.since(before, host_load.read(volume, world))
-                return replace(taken, device={**taken.device, **since})
+        limits = limits_of(replace(tier, burst=None))
+        with (
+            disk_server.gate_file(world) as file,
+            disk_server.devices("serve", file, limits, world) as disks,
+        ):
+            return truth_gate.take(tier, disks, world, thorough=thorough)
 
 
 def limits_of(tier: Tier) -> dict[str, int | float]:
-    """The tier as options of `device serve`. Names are the server's own (docs/TIERS.md)."""
+    """The tier as options of `device serve`, by the server's own names (docs/TIERS.md)."""
     limits: dict[str, int | float] = {
         "iops": tier.iops or 0,
         "bytes-per-s": tier.bytes_per_s or 0,
@@ -103,17 +92,15 @@ def limits_of(tier: Tier) -> dict[str, int | float]:
     # short run would then measure credit that a busy disk never has.
     if burst is not None and burst.start_pct > 0:
         limits["burst-start"] = burst.start_pct
-        if burst.iops:
-            limits["iops-burst"] = burst.iops
-            limits["iops-burst-length"] = burst.duration_s
-        if burst.bytes_per_s:
-            limits["bytes-burst"] = burst.bytes_per_s
-            limits["bytes-burst-length"] = burst.duration_s
+        for name, peak in (("iops-burst", burst.iops), ("bytes-burst", burst.bytes_per_s)):
+            if peak:
+                limits |= {name: peak, f"{name}-length": burst.duration_s}
     return limits
 
 
 def _check_limits(tier: Tier) -> None:
-    """UsageError for numbers that no device can have; profiles say it earlier, with the line."""
+    """UsageError for numbers that no device can have; a profile's are refused before, with their
+    place in the file."""
     rates = {"iops": tier.iops, "bytes_per_s": tier.bytes_per_s}
     times = {"read_latency_s": tier.read_latency_s, "write_latency_s": tier.write_latency_s}
     for name, value in {**rates, **times}.items():
@@ -139,22 +126,19 @@ def _check_limits(tier: Tier) -> None:
 
 
 def change_all(
-    platform: Sequence[str],
-    limits: Mapping[str, float],
-    keep: Callable[[str, str, Mapping[str, float]], None],
-    world: World,
+    containers: Sequence[str], limits: Mapping[str, float], keep: Keep, world: World
 ) -> Mapping[str, float]:
     """Changes limits of running devices, of all or of none; returns what each now enforces.
 
-    `keep` is told of each change before it is made ("set"), so that no kill can hide one, and of
-    what is in force again where it was not ("refused", "undone"). Raises as `change` does.
+    `keep` is told of each change before it is made ("set"), so that no kill can hide one, and if it
+    was not made, of what is in force again ("refused", "undone"). Raises as `change` does.
     """
     _check_changes(limits)
-    before = [(one, disk_server.ask(one, ("limits",), world)) for one in platform]
+    running = [(name, disk_server.ask(name, ("limits",), world)) for name in containers]
     enforced: Mapping[str, float] = {}
     changed: list[tuple[str, dict[str, float]]] = []
-    for container, held in before:
-        had = {name: float(held[name]) for name in limits if name in held}
+    for container, before in running:
+        had = {name: float(before[name]) for name in limits if name in before}
         keep(container, "set", limits)
         try:
             enforced = change(container, limits, world)
@@ -169,11 +153,7 @@ def change_all(
     return enforced
 
 
-def _undo(
-    changed: Sequence[tuple[str, dict[str, float]]],
-    keep: Callable[[str, str, Mapping[str, float]], None],
-    world: World,
-) -> None:
+def _undo(changed: Sequence[tuple[str, dict[str, float]]], keep: Keep, world: World) -> None:
     for container, had in changed:
         with contextlib.suppress(TierbenchError):  # it stays "set" in what was kept
             change(container, had, world)
@@ -184,12 +164,12 @@ def change(container: str, limits: Mapping[str, float], world: World) -> Mapping
     """Changes limits of the running device that `container` serves; returns all it now enforces.
 
     Names as in CHANGEABLE, rates in 1/s and bytes/s, latencies in µs, 0 for no limit. All or
-    nothing. UsageError for a name that cannot be changed or a number that is none; RunError where
-    the device refuses them; GateError where it then enforces something else.
+    nothing. UsageError for a name that cannot be changed or a number that is none; RunError if the
+    device refuses them; GateError if it then enforces something else.
     """
     _check_changes(limits)
-    words = [f"{name}={disk_server.plain(float(value))}" for name, value in limits.items()]
-    disk_server.ask(container, ("set", *words), world)
+    settings = [f"{name}={disk_server.plain(float(value))}" for name, value in limits.items()]
+    disk_server.ask(container, ("set", *settings), world)
     running = disk_server.ask(container, ("limits",), world)
     # How full the bucket was set is a moment, not a limit that is kept.
     kept = {name: value for name, value in limits.items() if name != "burst_start"}

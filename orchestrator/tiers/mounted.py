@@ -6,17 +6,16 @@ Each node works in a directory of its own (`real_disk`), on which every run load
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.model import Gate, Tier, Volume
+from orchestrator.model import DiskKind, Gate, Tier, Volume
 from orchestrator.parts import Disks
-from orchestrator.platforms import own_images as our_images
+from orchestrator.platforms import own_images
 from orchestrator.powers import Machine, World
-from orchestrator.tiers.common import host_load, mounts, real_disk
-from orchestrator.tiers.common import truth_gate as truth
+from orchestrator.tiers.common import mounts, real_disk, truth_gate
 
 _GATE_BYTES = 2**30 + 2**28
 _QUICK_GATE_BYTES = 2**28
@@ -24,23 +23,22 @@ _QUICK_GATE_BYTES = 2**28
 
 class MountedTier:
     name = "mounted"
+    kind: DiskKind = "mounted"
 
     def check(self, tier: Tier, world: World) -> None:
-        our_images.need(world.root, "disk", world.platform)
+        own_images.need(world.root, "disk", world.platform)
         self._disks(tier, _QUICK_GATE_BYTES, world.machine)
 
     def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
         return real_disk.places(tier, nodes)
 
-    @contextmanager
     def attached(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
-    ) -> Iterator[Disks]:
-        with real_disk.attached(tier, sizes_bytes, world) as disks:
-            yield disks
+    ) -> AbstractContextManager[Disks]:
+        return real_disk.attached(tier, sizes_bytes, world)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
-        """Of each disk once, however many nodes are on it."""
+        """Measures each disk once, however many nodes are on it."""
         needed = _GATE_BYTES if thorough else _QUICK_GATE_BYTES
         disks = self._disks(tier, needed, world.machine)
         gates = {
@@ -68,13 +66,10 @@ class MountedTier:
             real_disk.folders(disk.path, ["gate"], world) as (place,),
         ):
             volume = Volume(str(place), disk.node, restored=False)
-            before = host_load.read(volume, world)
-            taken = truth.take(tier, volume, facts, world, thorough=thorough)
-            since = host_load.since(before, host_load.read(volume, world))
-            return replace(taken, device={**taken.device, **since})
+            return truth_gate.take(tier, Disks((volume,), facts), world, thorough=thorough)
 
     def _disks(self, tier: Tier, needed_bytes: int, machine: Machine) -> list[mounts.RealDisk]:
-        """Those of all nodes, each to have so much room."""
+        """The disks of all nodes. Raises as `real_disk.believable` does, for each."""
         paths = dict.fromkeys(tier.paths.values()) if tier.paths else [tier.path]
         return [
             real_disk.believable(replace(tier, path=path), needed_bytes, machine) for path in paths

@@ -1,6 +1,6 @@
 """No tier: a plain volume on this machine's own disk, neither limited nor verified.
 
-For looking at a database or a load generator by itself; it says nothing about any disk tier.
+It is for looking at a database or a load generator; its figures say nothing about any disk tier.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from orchestrator.errors import UsageError
-from orchestrator.model import Gate, Tier, Volume
+from orchestrator.model import DiskKind, Gate, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import World
 
 
 class UnlimitedTier:
     name = "none"
+    kind: DiskKind = "none"
 
     def check(self, tier: Tier, world: World) -> None:
         if tier.iops or tier.bytes_per_s or tier.read_latency_s or tier.write_latency_s:
@@ -29,13 +30,14 @@ class UnlimitedTier:
     def attached(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
     ) -> Iterator[Disks]:
+        names = [f"{world.scope}-node-{number}" for number in range(1, len(sizes_bytes) + 1)]
+        volumes = tuple(Volume(name, "", restored=False, kept=False) for name in names)
         with ExitStack() as up:
-            names = [f"{world.scope}-node-{number}" for number in range(1, len(sizes_bytes) + 1)]
             for name in names:
                 up.enter_context(world.platform.volume(name, "", ""))
-            volumes = tuple(Volume(name, "", restored=False, kept=False) for name in names)
-            said = "none: this machine's own disk, its page cache included"
-            yield Disks(volumes, {"mechanism": said})
+            yield Disks(
+                volumes, {"mechanism": "none: this machine's own disk, with its page cache"}
+            )
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         return Gate(tier=tier.name, taken_s=world.clock.now(), checks=())

@@ -6,29 +6,32 @@ registry as it is there, and a whole campaign with it is carried out, judged and
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from orchestrator import collectors, databases, load_generators, report, tiers
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import campaign
 from orchestrator.collectors.dry import DryCollector
 from orchestrator.databases.dry import DryDatabase
+from orchestrator.errors import UsageError
 from orchestrator.load_generators.dry import DryGenerator
-from orchestrator.model import Enforcement, Node, Plan, Sample
+from orchestrator.model import DiskKind, Node, Plan, Sample, Tier
 from orchestrator.parts import Parts
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.report import disks
 from orchestrator.run import experiment
 from orchestrator.system import store
+from orchestrator.tiers.dry import DryTier
 from tests import ROOT
 from tests.fakes import fake_world
-from tests.plans import a_plan
+from tests.plans import a_plan, profile_text
 
 
 class Throwaway:
@@ -48,10 +51,22 @@ class ThrowawayCollector(Throwaway):
         return [Sample(now_s, "host", "throwaway", "", 1.0)]
 
 
-def a_dry_plan(database: str = "dry", generator: str = "dry") -> Plan:
+class ThrowawayTier(Throwaway, DryTier):
+    kind: DiskKind = "none"
+
+
+def planned(tier: str, folder: Path) -> Plan:
+    """The plan of a profile with this tier, made as the command line makes it."""
+    file = folder / "mine.yaml"
+    file.write_text(profile_text(tier, "azure-d8s-v5"))
+    request = campaign.Request([str(file)], ["point-select"], "postgresql", "smoke", nodes=1)
+    return campaign.make_plan(request, ROOT, folder)
+
+
+def a_dry_plan(database: str = "dry", generator: str = "dry", tier: Tier | None = None) -> Plan:
     plan = a_plan()
     (profile,), (workload,) = plan.profiles, plan.workloads
-    tier = replace(profile.tier, enforcement="dry")
+    tier = tier or replace(profile.tier, enforcement="dry")
     cluster = replace(profile.cluster, database=database)
     profiles = (replace(profile, tier=tier, cluster=cluster),)
     return replace(plan, profiles=profiles, workloads=(replace(workload, generator=generator),))
@@ -92,10 +107,32 @@ def test_a_collector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "throwaway" in set(run.samples["metric"])
 
 
-def test_a_tier_mechanism() -> None:
-    """Two words more, which plans, records and reports are read by: both are said to be missing by
-    mypy, and are as many as there are mechanisms."""
-    assert set(get_args(Enforcement)) == set(tiers.tier_mechanisms()) == set(disks._ENFORCEMENT)
+def test_a_tier_mechanism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A profile names it; judging and the report know its disks by their kind alone."""
+    registry = {**tiers.tier_mechanisms(), "throwaway": ThrowawayTier()}
+    monkeypatch.setattr(tiers, "tier_mechanisms", lambda: registry)
+    monkeypatch.setattr(campaign, "tier_mechanisms", lambda: registry)
+    tier = planned("{enforcement: throwaway, iops: 500}", tmp_path).profiles[0].tier
+    results = carried_out(a_dry_plan(tier=tier), tmp_path)
+    verdict = judge(results)
+    assert "none tier" in {doubt.kind for doubt in verdict.doubts}
+    text = report.write(results, verdict, tmp_path).markdown.read_text()
+    assert "| not limited (throwaway) |" in text
+    record = json.loads(next(tmp_path.rglob("record.json")).read_text())
+    recorded = record["profile"]["tier"]
+    assert (recorded["enforcement"], recorded["like"]) == ("throwaway", "none")
+    with pytest.raises(ValueError, match="`like` says no kind of disk"):
+        replace(tier, like=None)
+
+
+@pytest.mark.parametrize("tier", ["{enforcement: magic}", "{type: azure/P15, enforcement: magic}"])
+def test_a_tier_mechanism_that_is_not_there(tmp_path: Path, tier: str) -> None:
+    known = "emulated, cgroup, mounted, existing, none"
+    with pytest.raises(UsageError) as refused:
+        planned(tier, tmp_path)
+    (mistake,) = refused.value.mistakes
+    assert mistake.where.endswith("tier.enforcement")
+    assert mistake.what == f"unknown; known: {known} (given: 'magic')"
 
 
 @pytest.mark.parametrize("family", ["databases", "load_generators", "tiers", "collectors"])

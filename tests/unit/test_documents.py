@@ -32,8 +32,8 @@ from tests import ROOT
 from tests.documented import examples
 from tests.fakes import Log, fake_parts, fake_world
 from tests.plans import a_plan
+from tests.sources import MODULES, PACKAGE, nodes
 
-PACKAGE = ROOT / "orchestrator"
 DOCUMENTS = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]
 MAX_COLUMNS, MAX_README_LINES = 100, 110
 
@@ -177,43 +177,17 @@ def test_every_key_of_a_catalog_reference_and_of_an_existing_cluster_is_document
 # ------------------------------------------------------------------ words
 
 
-def doubt_kinds() -> set[str]:
-    """The kind of every doubt that the package makes, read from its source."""
-    kinds: set[str] = set()
-    for file in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                place = {"Doubt": 0, "_doubt": 1}.get(node.func.id)
-                if place is not None and len(node.args) > place:
-                    kind = node.args[place]
-                    if isinstance(kind, ast.Constant):
-                        kinds.add(str(kind.value))
-    return kinds
-
-
-def causes() -> set[str]:
-    """Every cause of a bottleneck that the package names, read from its source."""
-    form = re.compile(r"[a-z]+_(cap|bound)|burst_exhausted|unattributed")
-    words: set[str] = set()
-    for file in (PACKAGE / "analysis").rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Constant) and form.fullmatch(str(node.value)):
-                words.add(str(node.value))
-    assert len(words) >= 10, "the causes are named in another place now: read them there"
-    return words
-
-
 def test_every_word_of_a_result_is_documented() -> None:
     text = " ".join(text_of("GLOSSARY.md", "METHOD.md", "RESULTS.md").split())
-    kinds = doubt_kinds()
-    assert len(kinds) > 25, "the doubts are made in another way now: read them there"
-    words = kinds | causes()
-    for literal in (
-        model.Enforcement,
+    words: set[str] = set()
+    for literal in (  # closed sets, kept by the type checker
+        model.DiskKind,
         model.Outcome,
         model.PhaseName,
         model.VerdictWord,
         facts.GateWord,
+        facts.BottleneckCause,
+        facts.DoubtKind,
     ):
         words |= set(get_args(literal))
     assert sorted(word for word in words if f"`{word}`" not in text) == []
@@ -245,10 +219,10 @@ def parts_of(name: str) -> list[str]:
 
 def names(modules_only: bool) -> Iterator[tuple[str, str]]:
     """(file, name) of every module and folder, and of every class and function unless not asked."""
-    for file in PACKAGE.rglob("*.py"):
+    for file in MODULES:
         where = file.relative_to(PACKAGE).as_posix()
         yield where, file.parent.name if file.stem == "__init__" else file.stem
-        for node in [] if modules_only else ast.walk(ast.parse(file.read_text())):
+        for node in () if modules_only else nodes(file):
             if isinstance(node, ast.ClassDef | ast.FunctionDef):
                 yield where, node.name
 

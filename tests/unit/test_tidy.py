@@ -18,9 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests import ROOT
-
-PACKAGE = ROOT / "orchestrator"
-MODULES = sorted(PACKAGE.rglob("*.py"))
+from tests.sources import MODULES, PACKAGE, nodes, tree
 
 # Levels follow from folders: a module imports from its own level and from those below it.
 DOMAIN, PURE, OUTSIDE, FAMILY, FLOW, TOP = range(6)
@@ -69,6 +67,9 @@ def place(file: Path) -> str:
     return file.relative_to(PACKAGE).with_suffix("").as_posix()
 
 
+PLACES = {place(module).removesuffix("/__init__") for module in MODULES}
+
+
 def level_of(place: str) -> int:
     """A file at the top of the package is part of the domain, unless it is named in LEVELS."""
     return LEVELS.get(place.split("/")[0], DOMAIN)
@@ -77,7 +78,7 @@ def level_of(place: str) -> int:
 def imports(file: Path) -> list[tuple[str, int]]:
     """Every imported module (dotted) with its line."""
     found: list[tuple[str, int]] = []
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in nodes(file):
         if isinstance(node, ast.Import):
             found += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module == "orchestrator":
@@ -89,9 +90,8 @@ def imports(file: Path) -> list[tuple[str, int]]:
 
 def imported_places(file: Path) -> list[tuple[str, int]]:
     """Every module of the package that `file` imports, as a place, with its line."""
-    modules = {place(module).removesuffix("/__init__") for module in MODULES}
     found: list[tuple[str, int]] = []
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in nodes(file):
         if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith(
             "orchestrator"
         ):
@@ -99,7 +99,7 @@ def imported_places(file: Path) -> list[tuple[str, int]]:
         base = str(node.module).replace(".", "/").removeprefix("orchestrator").removeprefix("/")
         for alias in node.names:
             name = f"{base}/{alias.name}".removeprefix("/")
-            found.append((name if name in modules else base, node.lineno))
+            found.append((name if name in PLACES else base, node.lineno))
     return found
 
 
@@ -138,7 +138,7 @@ STATELESS = [file for file in MODULES if place(file).startswith(("tiers/", "data
 @pytest.mark.parametrize("file", STATELESS, ids=place)
 def test_tiers_and_databases_keep_nothing_between_calls(file: Path) -> None:
     """Only `__init__` sets an attribute: what a call finds out is in what it returns or yields."""
-    for method in ast.walk(ast.parse(file.read_text())):
+    for method in nodes(file):
         if isinstance(method, ast.FunctionDef) and method.name != "__init__":
             for node in ast.walk(method):
                 if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
@@ -181,7 +181,7 @@ def test_only_platforms_look_at_this_machine(file: Path) -> None:
     """A node or a disk may be on another: what its kernel says is asked of its `Machine`."""
     if place(file).split("/")[0] in ("platforms", "cli") or place(file) in OF_THIS_PROGRAM:
         return
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in nodes(file):
         opened: list[ast.AST] = []
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             opened = [node.left, node.right]
@@ -205,13 +205,11 @@ def test_only_platforms_and_the_command_line_know_docker(file: Path) -> None:
 
 @pytest.mark.parametrize("file", MODULES, ids=place)
 def test_sizes_docstrings_and_names(file: Path) -> None:
-    text = file.read_text()
-    tree = ast.parse(text)
-    assert ast.get_docstring(tree), f"{file.name}: say in a docstring what the module is for"
-    lines = len(text.splitlines())
+    assert ast.get_docstring(tree(file)), f"{file.name}: say in a docstring what the module is for"
+    lines = len(file.read_text().splitlines())
     most = LONGER.get(file.name, MAX_MODULE_LINES)
     assert lines <= most, f"{file.name} has {lines} lines: is it still one idea?"
-    for node in ast.walk(tree):
+    for node in nodes(file):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             assert not BANNED_NAMES.search(node.name), f"{file.name}: {node.name}: say what it does"
         if isinstance(node, ast.FunctionDef):
@@ -321,9 +319,8 @@ def test_nothing_is_there_that_only_tests_use() -> None:
     words: Counter[str] = Counter()
     named: dict[str, str] = {}
     for file in MODULES:
-        text = file.read_text()
-        words.update(re.findall(r"\w+", text))
-        for node in ast.parse(text).body:
+        words.update(re.findall(r"\w+", file.read_text()))
+        for node in tree(file).body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.decorator_list:
                 named[node.name] = file.name
     dead = sorted(f"{file}: {name}" for name, file in named.items() if words[name] < 2)

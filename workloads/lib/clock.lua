@@ -1,7 +1,7 @@
 -- Clocks and sleeping for the load generators.
--- now_us(): CLOCK_MONOTONIC in microseconds (a Lua number, sub-microsecond digits
--- kept); every duration comes from it. unix_ns(): CLOCK_REALTIME as int64; only used
--- to place a transaction on the wall clock, next to samples taken by others.
+-- now_us(): CLOCK_MONOTONIC in microseconds (a Lua number with a fraction); every
+-- duration comes from it. unix_ns(): CLOCK_REALTIME as int64; used only for the start
+-- of a transaction, so that it can be compared with samples of collectors.
 local ffi = require("ffi")
 
 ffi.cdef[[
@@ -25,7 +25,7 @@ function clock.unix_ns()
    return ts.tv_sec * 1000000000LL + ts.tv_nsec
 end
 
--- Sleeps until the monotonic instant; a signal may end it early, callers loop.
+-- Sleeps until the monotonic instant. A signal may end the sleep early, so callers loop.
 function clock.sleep_until_us(t_us)
    local wake = ffi.new("tb_timespec")
    wake.tv_sec = math.floor(t_us / 1e6)

@@ -1,10 +1,10 @@
 -- What differs between databases that speak PostgreSQL's protocol.
 --   name
 --   keys_first           keys and indexes come before the data
---   key(columns, range)  a key as CREATE TABLE and CREATE INDEX want it; range: the first column
---                        that is ordered, where the database shards by a hash of those before it
---   split(tablets)       what cuts a table into tablets (0: the database decides)
---   copy_options         how COPY is told to commit
+--   key(columns, range)  a key as CREATE TABLE and CREATE INDEX need it; range: the first column
+--                        that is ordered, if the database shards by a hash of those before it
+--   split(tablets)       clause that splits a table into tablets (0: the database decides)
+--   copy_options         options of COPY that say how it commits
 --   transactional_copy   whether COPY is part of the transaction around it
 --   load_session         statements of a connection that loads
 --   run_session          statements of a terminal's connection
@@ -14,14 +14,14 @@ local postgresql = {name = "postgresql", keys_first = false, transactional_copy 
                     copy_options = ""}
 
 -- Keys and indexes are cheapest after the data. The memory is for one CREATE INDEX of
--- one worker; it is given back at the end of the session.
+-- one worker; it is freed at the end of the session.
 postgresql.load_session = {"SET maintenance_work_mem = '128MB'"}
 postgresql.run_session = {}
 postgresql.batches = true
 function postgresql.key(columns) return "(" .. table.concat(columns, ", ") .. ")" end
 function postgresql.split() return "" end
 
--- It says by SQLSTATE what may be tried again.
+-- Its SQLSTATEs alone say which errors may be tried again.
 postgresql.conflicts = {}
 
 -- YugabyteDB keeps a table in its primary key: it must be there before the data. The
@@ -30,8 +30,8 @@ postgresql.conflicts = {}
 local yugabytedb = {name = "yugabytedb", keys_first = true, transactional_copy = false,
                     load_session = {}, copy_options = " WITH (ROWS_PER_TRANSACTION 20000)"}
 
--- Its planner knows little of table sizes; joins with an order's lines must go through
--- the key, never through a scan of the table.
+-- Its planner has poor estimates of table sizes; joins with an order's lines must use
+-- the key, never a scan of the table.
 yugabytedb.run_session = {"SET enable_hashjoin = off", "SET enable_mergejoin = off"}
 
 -- Inside a batch its servers repeat a statement after a conflict or a read restart wrongly (the
@@ -66,13 +66,13 @@ yugabytedb.conflicts = {
 local SERIALIZATION_FAILURE, DEADLOCK, INTERNAL_ERROR = "40001", "40P01", "XX000"
 local known, dialects = {postgresql = postgresql, yugabytedb = yugabytedb}, {}
 
--- The dialect of that name; any other is the caller's mistake.
+-- Returns the dialect of that name; any other name is an error of the caller.
 function dialects.named(name)
    return known[name] or error("--dialect is postgresql or yugabytedb", 0)
 end
 
--- Whether the same transaction may succeed when it is tried again. A run need not know its dialect
--- for that, as no database says what another one means by a conflict.
+-- Whether the same transaction may succeed when it is tried again. Checks the texts of all
+-- dialects: no database uses another's text of a conflict for anything else.
 function dialects.retryable(failure)
    local sqlstate, message = failure.sqlstate, failure.message:lower()
    if sqlstate == SERIALIZATION_FAILURE or sqlstate == DEADLOCK then return true end

@@ -1,6 +1,6 @@
--- Writes JSON, as much of it as our own output needs: json(value) for strings, numbers,
--- booleans, lists and objects. Keys are sorted, so that files can be compared. An empty
--- table is a list.
+-- Writes the JSON that our own output needs: json(value) for strings, numbers, booleans,
+-- lists and objects. Keys are sorted, so that files can be compared. An empty table is a
+-- list.
 local function text(s)
    s = s:gsub('[%c"\\]', function(c) return string.format("\\u%04x", c:byte()) end)
    return '"' .. s .. '"'

@@ -1,16 +1,16 @@
--- The life of one thread: when to start a transaction, how often to try, what to keep.
+-- The loop of one thread: when it starts a transaction, how often it tries, what it records.
 --
 -- closed loop   the next transaction starts when the last one ended
 -- open loop     --arrival-rate=R transactions/s over all threads: each thread draws
---               Poisson arrivals of R/threads; latency counts from the drawn instant; a
---               thread that is late starts at once, so nothing is left out
+--               Poisson arrivals at R/threads; latency counts from the drawn instant; a
+--               thread that is late starts at once, so no arrival is skipped
 -- own schedule  the workload says when the next one is due (terminals with think times)
 --
--- Attempts: serialization failures, deadlocks and what else lib/dialects.lua calls retryable
--- are tried again, at most --max-attempts times, with a random pause below 1, 2, 4 … 100 ms.
--- Everything else is a failed transaction, kept with its SQLSTATE.
--- A lost connection ends the run: its numbers would describe the outage.
--- So do 100 other failures in a row on one thread: something is wrong that will not pass.
+-- Attempts: serialization failures, deadlocks and other errors that lib/dialects.lua calls
+-- retryable are tried again, up to --max-attempts attempts, with a random pause below 1, 2, 4 …
+-- 100 ms. Every other error is a failed transaction, recorded with its SQLSTATE.
+-- A lost connection ends the run: its figures would describe the outage.
+-- So do 100 other failures in a row on one thread, which do not look temporary.
 local ffi = require("ffi")
 local clock = require("clock")
 local dialects = require("dialects")
@@ -45,9 +45,9 @@ function loop.add_options(options)
    return options
 end
 
--- A connection as all our workloads use it. sysbench's own driver is created beside it,
--- though nothing runs through it: only then does sysbench report transactions, queries
--- and errors (fed by report_queries_as) instead of bare events.
+-- Opens a connection for a workload. sysbench's own driver is created too but not used:
+-- without it sysbench reports bare events instead of transactions, queries and errors
+-- (counted by report_queries_as).
 function loop.connect(thread_id)
    local opt = sysbench.opt
    math.randomseed(opt.seed * 65536 + thread_id)
@@ -59,14 +59,14 @@ function loop.connect(thread_id)
    return conn
 end
 
--- What libpq's and our errors look like to sysbench, which prints only strings.
+-- Calls f and turns its errors into strings, because sysbench prints nothing else.
 function loop.protected(f, ...)
    local ok, result = pcall(f, ...)
    if not ok then error(tostring(result), 0) end
    return result
 end
 
--- The connection is gone: connection exceptions, and the server's shutdown, crash or start.
+-- Whether the connection is gone: connection exceptions, and the server's shutdown, crash or start.
 local SHUTDOWN, CRASH, NOT_YET_UP = "57P01", "57P02", "57P03"
 
 local function lost(failure)
@@ -75,13 +75,13 @@ local function lost(failure)
       or state == SHUTDOWN or state == CRASH or state == NOT_YET_UP
 end
 
--- Why the run cannot go on, in words for the console.
+-- Ends the run with a message for the console.
 local function give_up(self, failure, why)
    self.recorder:close()
    error(string.format("%s [SQLSTATE %s] %s", why, failure.sqlstate, failure.message), 0)
 end
 
--- Leaves the failed transaction, or ends the run where that is impossible.
+-- Rolls back the failed transaction. Returns an error if that is impossible, which ends the run.
 local function leave(self, failure)
    if lost(failure) then return failure end
    if self.conn.queued > 0 or self.conn:in_transaction() then
@@ -95,15 +95,15 @@ local function pause(retries)
    clock.sleep_us(math.random() * math.min(FIRST_PAUSE_US * 2 ^ retries, LONGEST_PAUSE_US))
 end
 
--- Our own mistakes are not the database's failures: they end the run as they are.
+-- Errors of our own code are not failures of the database: they end the run as they are.
 local function failure_in(self, problem)
    if type(problem) == "table" and problem.sqlstate then return problem end
    self.recorder:close()
    error(tostring(problem), 0)
 end
 
--- All attempts at one transaction. Returns its outcome, the retries, the last error as a
--- record holds it (0: none), and that error itself where it ends the run.
+-- Makes all attempts at one transaction. Returns its outcome, the retries, the last error as
+-- a record holds it (0: none), and the error itself if it ends the run.
 local function attempt(self, kind)
    local retries, sqlstate = 0, 0
    while true do
@@ -127,7 +127,7 @@ local function attempt(self, kind)
    end
 end
 
--- One transaction, kept. due_us: the instant it was scheduled for, or nil.
+-- Executes and records one transaction. due_us: the instant it was scheduled for, or nil.
 local function execute(self, kind, due_us)
    local started_us, start_ns, queue_us = clock.now_us(), clock.unix_ns(), 0
    if due_us and due_us < started_us then
@@ -145,7 +145,7 @@ local function execute(self, kind, due_us)
 end
 
 -- Waits in slices so that the end of the run, or another thread's error, is noticed.
--- Asking sysbench uses up an event where their number is limited, so not then.
+-- If the number of events is limited, sysbench is not asked: asking uses one up.
 local function wait_until(self, t_us)
    while true do
       local now = clock.now_us()
@@ -156,10 +156,10 @@ local function wait_until(self, t_us)
    end
 end
 
--- Lets sysbench.rand follow --seed. sysbench's own --rand-seed does not do for threads:
--- all of them take their start from one sequence (random()), in the order in which they
--- happen to start. By now all have, so only this thread's lock-step is left to ensure:
--- stdout's lock is one that the threads' separate Luas have in common.
+-- Makes sysbench.rand follow --seed. sysbench's own --rand-seed does not work for threads:
+-- all of them are seeded from one sequence (random()), in the order in which they happen
+-- to start. All have started by now, so it is enough that only one thread at a time seeds
+-- itself: stdout's lock is one that the threads' separate Lua states share.
 local function seed_keys()
    ffi.C.flockfile(ffi.C.stdout)
    ffi.C.srandom(math.random(0, 2147483647))
@@ -212,7 +212,7 @@ end
 
 -- workload: conn; batches: whether statements travel together; draw() -> kind, and draws the
 -- transaction's input; execute(kind) -> outcome, one attempt with that input; new_schedule():
--- where the workload has its own.
+-- if the workload has its own.
 function loop.new(thread_id, workload, types)
    local opt = sysbench.opt
    local rollback = workload.conn:prepare("ROLLBACK")
@@ -240,7 +240,7 @@ function loop.done(self)
    self.conn:close()
 end
 
--- Once per run, in init(): options that contradict each other, then recorder.json.
+-- Once per run, in init(): refuses contradictory options, then writes recorder.json.
 function loop.describe(types, mode)
    local opt = sysbench.opt
    if opt.rate > 0 then

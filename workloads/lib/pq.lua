@@ -2,18 +2,18 @@
 --
 -- Why not sysbench 1.0.20's own driver: it copies the SQLSTATE of a failed result
 -- without a check, so a lost connection (which has none) ends in a segmentation fault
--- and unwritten records; it keeps the previous value where NULL is bound; a text
--- parameter of 256 bytes overruns its buffer. Here errors arrive whole, and statements
--- that do not depend on each other travel together (libpq's pipeline mode), which
--- saves round trips and most of the client's CPU time.
+-- and unwritten records; it keeps the previous value if NULL is bound; a text
+-- parameter of 256 bytes overruns its buffer. Here errors are complete, and independent
+-- statements are sent together (libpq's pipeline mode), which saves round trips and most
+-- of the client's CPU time.
 --
 -- Use: conn = pq.connect{...}; st = conn:prepare(sql, types); conn:send(st, …) any
 -- number of times; conn:flush() sends them as one batch and waits; conn:rows(i),
 -- conn:int(i, row, col), conn:bytes(i, row, col) read result i (all from 0) until the next
 -- send. With start_pipeline(false) each send is a batch of its own and waits; flush() then only
 -- says where results begin to count from 0 again.
--- Parameter types and the binary form of values: pq_codec.lua. Results come in binary:
--- cast to int4 in SQL what int() is to read; text is bytes.
+-- Parameter types and the binary form of values: pq_codec.lua. Results are binary: values
+-- for int() must be cast to int4 in SQL; text is bytes.
 -- A failure raises {sqlstate=, message=, lost=true|nil}. lost: the connection is gone.
 local ffi = require("ffi")
 local codec = require("pq_codec")
@@ -70,8 +70,8 @@ local function quoted(value)
    return "'" .. tostring(value):gsub("\\", "\\\\"):gsub("'", "\\'") .. "'"
 end
 
--- Keepalives and the user timeout make a vanished server an error within half a
--- minute instead of a wait without end.
+-- With keepalives and the user timeout, a vanished server is an error within half a
+-- minute instead of an endless wait.
 local function conninfo(p)
    local words = {"connect_timeout=10", "keepalives=1 keepalives_idle=10 keepalives_interval=5",
                   "keepalives_count=4 tcp_user_timeout=30000 client_encoding=UTF8"}
@@ -88,9 +88,9 @@ local function conninfo(p)
    return table.concat(words, " ")
 end
 
--- Where sysbench's (or our tools') --pgsql-* options point to. With several hosts
--- separated by commas, connection number i takes host i modulo their count, so that
--- every node of a distributed database serves clients.
+-- Returns the address in the --pgsql-* options. With several hosts separated by commas,
+-- connection number i goes to host i modulo their count, so that every node of a
+-- distributed database serves clients.
 function pq.address(opt, index)
    local hosts = {}
    for host in tostring(opt.pgsql_host or ""):gmatch("[^,]+") do hosts[#hosts + 1] = host end
@@ -118,8 +118,8 @@ function Connection:close()
    self.c = nil
 end
 
--- Counts a statement with sysbench's own report (0 other, 1 read, 2 write), where it
--- runs inside sysbench and offers that.
+-- Lets sysbench's own report count every statement (0 other, 1 read, 2 write), if this
+-- runs inside sysbench.
 function Connection:report_queries_as(thread_id)
    if pcall(ffi.cdef, "void sb_counter_inc(int thread_id, int type);") then
       if pcall(function() return ffi.C.sb_counter_inc end) then self.thread_id = thread_id end
@@ -134,7 +134,7 @@ function Connection:failure(result)
    return new_failure(state ~= nil and ffi.string(state) or "08006", ffi.string(text), lost)
 end
 
--- A statement as far as a message shows it.
+-- The beginning of a statement, for a message.
 local function shortened(sql)
    local text = sql:sub(1, 200):gsub("%s+", " ")
    return text

@@ -1,4 +1,4 @@
--- The binary form of parameters and results, as far as the load generators need it.
+-- The binary form of those parameters and results that the load generators use.
 --
 -- Parameter types, one letter each: i int4, I int4[] ({n=, [0..n-1]}), t text,
 -- T text[] ({n=, ptr=const char*[], len=int[]}). No Lua string is made per value, and nothing is
@@ -20,8 +20,8 @@ function codec.oids(types)
    return oids
 end
 
--- Room for the parameters of one statement. args: the values to encode, from 1; as a string must
--- not be collected while only C points to it, they stay there until the next statement.
+-- Returns buffers for the parameters of one statement. args: the values to encode, from 1; they
+-- stay there until the next statement, so that strings to which only C points are not collected.
 function codec.new_parameters()
    return {values = ffi.new("const char *[?]", MAX_PARAMS), lengths = ffi.new("int[?]", MAX_PARAMS),
            formats = ffi.new("int[?]", MAX_PARAMS), arena = ffi.new("uint8_t[?]", ARENA_BYTES),
@@ -68,8 +68,7 @@ end
 
 local PUT = {i = put_int, I = put_ints, T = put_texts}
 
--- Makes libpq's parameters of parameters.args, whose types are st[1] to st[st.n]. Text is used
--- where it is.
+-- Encodes parameters.args for libpq; their types are st[1] to st[st.n]. Text is not copied.
 function codec.encode(st, parameters)
    local args, values, lengths = parameters.args, parameters.values, parameters.lengths
    local p = parameters.arena + 0

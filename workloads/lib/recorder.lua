@@ -1,4 +1,4 @@
--- Keeps every transaction of a run, cheaply enough to be always on.
+-- Records every transaction of a run, cheaply enough to be always on.
 --
 -- <out>/latency-<thread>.bin: packed little-endian records of 24 bytes, no header, in
 -- the order in which the thread finished its transactions:
@@ -6,8 +6,8 @@
 --                      or, in open loop, was scheduled to start
 --   uint32 latency_us  from start_ns to its end: retries and back-off included, and in open
 --                      loop or with think time queue_us as well (CLOCK_MONOTONIC)
---   uint32 queue_us    open loop: scheduled until really started; think time: until a terminal
---                      whose turn it was had a connection; otherwise 0
+--   uint32 queue_us    open loop: from the scheduled to the actual start; think time: from a
+--                      terminal's turn until it had a connection; otherwise 0
 --   uint32 sqlstate    0, or the five characters of the last error read as a base-36
 --                      number (of the error that ended it, or of the last one retried)
 --   uint8  type        index, from 0, into recorder.json's "types"
@@ -48,7 +48,7 @@ local recorder = {COMMITTED = 0, ROLLED_BACK = 1, FAILED = 2}
 local Recorder = {}
 Recorder.__index = Recorder
 
--- With the system's reason.
+-- Raises an error with the system's reason.
 local function fail(what)
    error(what .. ": " .. ffi.string(C.strerror(ffi.errno())), 0)
 end
@@ -60,14 +60,14 @@ local function write_file(path, content)
    file:close()
 end
 
--- Once per run, before the threads start. mode: what the reader must know to
+-- Once per run, before the threads start. mode: settings that a reader needs to
 -- understand the records (think, arrival_rate_per_s, …).
 function recorder.describe(out, types, mode)
    write_file(out .. "/recorder.json",
               json{version = 1, record_bytes = RECORD_BYTES, types = types, mode = mode})
 end
 
--- on=false: nothing is kept (to measure what keeping costs); errors still are.
+-- on=false: only errors are recorded (to measure what recording costs).
 function recorder.open(out, thread, types, on)
    local self = setmetatable({out = out, thread = thread, types = types, on = on, n = 0,
                               flushed_us = 0, errors = {retried = {}, failed = {}}, unstarted = 0},

@@ -3,8 +3,8 @@
 --
 -- start(chunk) first; then one call per column and end_row() per row; flush() at the end.
 -- chunk(bytes, n, rows) gets whole rows. Draws from math.random: seed it for repeatable
--- rows. Random text is cut from a pool of random characters at random places; the pool
--- is 1 MiB, larger than the blocks databases compress, so that such text does not
+-- rows. Random text is cut from a pool of random characters at random positions; the pool
+-- is 1 MiB, larger than the blocks that databases compress, so that such text does not
 -- compress better than freshly drawn text.
 local ffi = require("ffi")
 
@@ -92,7 +92,7 @@ function rows.letters(shortest, longest)
    return n
 end
 
--- A random number of so many digits, leading zeros included.
+-- A random number with that many digits, leading zeros included.
 function rows.number(length)
    put_digits(rnd(0, 10 ^ length - 1), length)
    tab()
@@ -106,7 +106,7 @@ function rows.digit_groups(groups)
    tab()
 end
 
--- Writes s over the column just written, from so many characters before its end.
+-- Overwrites part of the column just written with s, from_end characters before its end.
 function rows.overwrite(from_end, s)
    ffi.copy(buffer + at - 1 - from_end, s, #s)
 end

@@ -1,5 +1,5 @@
--- Parallel loading: forked processes that share a page of counters with their parent,
--- which prints progress as one JSON object per line and stops all when one fails.
+-- Parallel loading: forked processes share a page of counters with their parent, which
+-- prints progress as one JSON object per line and stops them all if one fails.
 local ffi = require("ffi")
 local clock = require("clock")
 local json = require("json")
@@ -33,8 +33,8 @@ end
 
 local function rounded(x) return math.floor(x * 100) / 100 end
 
--- One line of progress, with the phase's own word for its units; rows and bytes where
--- the phase moves any.
+-- Prints one line of progress, with the phase's own word for its units; rows and bytes
+-- only if the phase moves any.
 local function progress(phase, shares, n, started_us)
    local elapsed_s = (clock.now_us() - started_us) / 1e6
    local rows, bytes = total(shares, n, "rows"), total(shares, n, "bytes")
@@ -67,7 +67,7 @@ local function start(n, shares, work)
    return pids
 end
 
--- Reaps until all have ended; the first failure ends the others.
+-- Waits until all processes have ended; the first failure ends the others.
 local function attend(pids, shares, tick)
    local status, problem = ffi.new("int[1]"), nil
    while next(pids) do
@@ -89,9 +89,9 @@ local function attend(pids, shares, tick)
 end
 
 -- Runs work(index, share) in n processes; work adds to share.rows, .bytes, .units and
--- .effort. phase: name, units (the word), count, already (done before), and effort: what
--- rows and effort add up to at the end, for the time left.
--- Raises the first worker's problem.
+-- .effort. phase: name, units (the word), count, already (done before), and effort: the
+-- sum of rows and effort at the end, from which the time left is estimated.
+-- Raises the first worker's error.
 function workers.run(n, phase, work)
    local page = C.mmap(nil, n * ffi.sizeof("tb_share"), READ_WRITE, SHARED_ANONYMOUS, -1, 0)
    local shares = ffi.cast("tb_share *", page)
@@ -118,7 +118,7 @@ function workers.options(argv, definitions)
       if not name or definitions[name] == nil then error("unknown option: " .. argv[i], 0) end
       if not argv[i]:find("=", 1, true) and type(definitions[name]) ~= "boolean" then
          i = i + 1
-         value = argv[i] or error("a value is missing behind --" .. name, 0)
+         value = argv[i] or error("--" .. name .. " needs a value", 0)
       end
       if type(definitions[name]) == "number" then
          opt[name] = tonumber(value)

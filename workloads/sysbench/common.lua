@@ -1,6 +1,6 @@
 -- What point_select.lua and insert.lua share: sysbench's own oltp_common for options,
--- tables, prepare and cleanup; our loop, connection and recorder for the run. Of the
--- options of oltp_common the run keeps those that it reads, so sysbench refuses the rest.
+-- tables, prepare and cleanup; our loop, connection and recorder for the run. Options of
+-- oltp_common that the run does not read are removed, so that sysbench refuses them.
 require("oltp_common")
 local loop = require("loop")
 

@@ -165,8 +165,8 @@ end
 generate.order = {"warehouse", "district", "customer", "history", "stock", "orders", "new_order",
                   "order_line"}
 
--- The rows of a warehouse: calls begin(table), then chunk(bytes, n, rows) as often as it
--- takes, then finish(). Returns the number of order lines.
+-- Generates the rows of a warehouse: for each table calls begin(table), then
+-- chunk(bytes, n, rows) as often as needed, then finish(). Returns the number of order lines.
 function generate.warehouse(w, seed, constants, begin, chunk, finish)
    math.randomseed(seed * 1048576 + w)
    rows.start(chunk)

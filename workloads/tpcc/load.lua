@@ -14,8 +14,8 @@
 -- elapsed_s, eta_s), "keys" (tables_done, tables) for keys, statistics and counting, and
 -- "done". A failure is {"phase":"failed","message":…}, a line on standard error, status 1.
 --
--- Interrupted, it goes on where it was when called again with the same options: a
--- warehouse is one transaction together with its line in tpcc_loaded.
+-- After an interruption, a call with the same options continues: a warehouse is one
+-- transaction together with its row in tpcc_loaded.
 -- Facts: specification 5.11 clauses 1.2 (tables), 4.3 (initial rows and cardinalities).
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
 package.path = here .. "/../lib/?.lua;" .. here .. "/?.lua;" .. package.path
@@ -52,7 +52,7 @@ local function facts_of(conn)
    return facts
 end
 
-local function wanted_facts()
+local function expected_facts()
    math.randomseed(opt.seed)
    local c = random.constants()
    return {version = schema.VERSION, warehouses = opt.warehouses, seed = opt.seed,
@@ -67,7 +67,7 @@ local function drop(conn)
    conn:exec("DROP TABLE IF EXISTS tpcc_loaded, tpcc_facts")
 end
 
--- The facts come last: where they are, the tables are.
+-- The facts come last: if they exist, the tables do.
 local function create(conn, facts)
    drop(conn)
    for _, t in ipairs(schema.tables) do
@@ -86,25 +86,25 @@ local function create(conn, facts)
    conn:exec("INSERT INTO tpcc_facts VALUES " .. table.concat(rows, ", "))
 end
 
--- Tables that are there belong to this load, or the user must say that they may go.
+-- Existing tables must belong to this load, unless the user allows to drop them (--reset).
 local function ensure_schema(conn)
-   local wanted, found = wanted_facts(), facts_of(conn)
-   if opt.reset or not found then
+   local expected, existing = expected_facts(), facts_of(conn)
+   if opt.reset or not existing then
       if not opt.reset and conn:exec("SELECT to_regclass('warehouse')")[1][1] then
          error("there is a table 'warehouse' that this loader did not finish creating; "
                .. "--reset drops it", 0)
       end
-      create(conn, wanted)
-      return wanted
+      create(conn, expected)
+      return expected
    end
-   for name, value in pairs(wanted) do
-      if found[name] ~= tostring(value) then
-         error(string.format("the database holds another data set (%s is %s, asked for %s); "
-                             .. "--reset drops it", name, tostring(found[name]),
+   for name, value in pairs(expected) do
+      if existing[name] ~= tostring(value) then
+         error(string.format("the database holds another data set (%s is %s, expected %s); "
+                             .. "--reset drops it", name, tostring(existing[name]),
                              tostring(value)), 0)
       end
    end
-   return found
+   return existing
 end
 
 -- Units still to load: 0 is the item table, others are warehouses.
@@ -119,8 +119,8 @@ local function missing(conn)
    return units
 end
 
--- The marker comes first: two loaders cannot both load a unit, and where COPY commits on
--- its own it says that rows of the unit may exist.
+-- The marker comes first: two loaders cannot both load a unit, and if COPY commits on its
+-- own, the marker says that rows of the unit may exist.
 local function begin_unit(conn, unit)
    if dialect.transactional_copy then conn:exec("BEGIN") end
    if not unit.partial then
@@ -179,8 +179,8 @@ local function load(units, facts)
    end)
 end
 
--- Exact: every warehouse has the rows the specification (for order lines: the generator)
--- gives it, and there is no other.
+-- Exact checks: every warehouse has the rows that the specification (for order lines: the
+-- generator) gives it, and there is no other warehouse.
 local function count_items(conn)
    local n = tonumber(conn:exec("SELECT count(*) FROM item")[1][1])
    if n ~= schema.ITEMS then
@@ -212,8 +212,7 @@ local function has_key(conn, name)
    return conn:exec(sql:format(name))[1] ~= nil
 end
 
--- Rough shares of the work after loading: they give the processes equal parts and the
--- time left its meaning.
+-- Rough shares of the work after loading, for equal parts per process and the time left.
 local WEIGHT = {order_line = 30, stock = 12, customer = 12, orders = 7, history = 2, item = 1,
                 new_order = 1, district = 0, warehouse = 0}
 local TOTAL_WEIGHT, KEYS_SHARE = 65, 0.8

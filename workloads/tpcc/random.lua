@@ -32,7 +32,7 @@ function random.constants()
 end
 
 -- A legal C_LAST for running against data loaded with c_load: their distance lies in
--- 65…119 and is neither 96 nor 112 (clause 2.1.6.1). pick: any whole number, chooses.
+-- 65…119 and is neither 96 nor 112 (clause 2.1.6.1). pick: any whole number; selects one.
 function random.run_constant(c_load, pick)
    local legal = {}
    for c = 0, A_LAST do

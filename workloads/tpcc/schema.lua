@@ -1,6 +1,5 @@
--- The nine tables of the TPC-C-derived workload, with the facts of specification 5.11
--- clauses 1.2 to 1.4, and the SQL that makes them in a dialect of lib/dialects.lua. The one
--- home of the cardinalities.
+-- The nine tables of the TPC-C-derived workload with their cardinalities (specification 5.11,
+-- clauses 1.2 to 1.4), and the SQL that makes them in a dialect of lib/dialects.lua.
 local ITEMS, DISTRICTS, CUSTOMERS, FIRST_NEW_ORDER = 100000, 10, 3000, 2101
 
 -- Districts per warehouse, customers (and orders at loading) per district; of these orders, the
@@ -9,7 +8,7 @@ local schema = {VERSION = 1, ITEMS = ITEMS, DISTRICTS = DISTRICTS, CUSTOMERS = C
                 FIRST_NEW_ORDER = FIRST_NEW_ORDER, MAX_LINES = 15}
 
 -- In loading order. key and indexes: the columns; range: the first column that is ordered rather
--- than hashed where a database shards by hash; warehouse: the column of the warehouse that a row
+-- than hashed if a database shards by hash; warehouse: the column of the warehouse that a row
 -- belongs to; rows: how many a warehouse has (order lines: as many as were drawn).
 schema.tables = {
    {name = "item", key = {"i_id"}, range = 2, columns = [[

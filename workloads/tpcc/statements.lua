@@ -1,6 +1,6 @@
 -- The SQL of the five transactions, prepared once per connection. Parameter types as in
--- lib/pq.lua: i int4, I int4[], t text, T text[]. What the terminal would show is
--- selected even where nothing here reads it; what is read is cast to int4 (cents,
+-- lib/pq_codec.lua: i int4, I int4[], t text, T text[]. What the terminal would show is
+-- selected even if nothing here reads it; what is read is cast to int4 (cents,
 -- ten-thousandths), which needs no parsing.
 local statements = {}
 

@@ -7,9 +7,9 @@
 -- A thread takes its terminal before it is due and sleeps until then. Who brings a terminal
 -- back takes the earliest at once; so none in the heap is due before one that a sleeper holds,
 -- and none that is due waits while a thread sleeps.
--- Every terminal starts somewhere within its cycle of keying and thinking, so that load
--- and mix are those of the steady state from the first second; starting all with keying
--- would send waves through the first minute (a fifth too much in its second quarter).
+-- Every terminal starts at a random point of its cycle of keying and thinking, so that
+-- load and mix are those of the steady state from the first second; if all started with
+-- keying, load would oscillate in the first minute (a fifth too high in its second quarter).
 local ffi = require("ffi")
 local clock = require("clock")
 local DISTRICTS = require("schema").DISTRICTS
@@ -76,8 +76,8 @@ local function think_s(mean_s)
    return math.min(-math.log(1 - math.random()), LONGEST_THINK) * mean_s
 end
 
--- Where a terminal is when the run begins: keying or thinking, each as likely as the part
--- of the cycle it takes up. Returns the card and the seconds until it is played.
+-- Draws what a terminal does when the run begins: keying or thinking, each as likely as its
+-- share of the cycle. Returns the card and the seconds until it is played.
 local function first_card(types, weights, pool, number)
    local cycle_s = 0
    for i, t in ipairs(types) do cycle_s = cycle_s + weights[i] * (t.keying_s + t.think_s) end

@@ -14,7 +14,7 @@
 --                       deck of sets of 23 cards (--weights=10,10,1,1,1)
 --   --batches (auto)    on: statements that need no result of each other travel together; off:
 --                       each by itself; auto: as lib/dialects.lua has it for the database
---   --warehouses (0)    if not 0: the run ends at once unless the data set has so many
+--   --warehouses (0)    if not 0: the run ends at once unless the data set has that many
 --   --db-ps-mode (auto) disable: statements are parsed at every execution
 -- Reads scale and C constants of the data set from its table tpcc_facts. Not TPC-C: not
 -- audited, not compliant, comparable only with itself. Facts: specification 5.11.
@@ -52,7 +52,7 @@ local function parse_weights()
    return weights
 end
 
--- Scale and constants of the loaded data set; C_LAST for running is legal for them and
+-- Reads scale and constants of the loaded data set. C_LAST for running is legal for them and
 -- the same in all threads, as it depends on the data set and --seed only.
 local function read_facts(conn)
    local ok, rows = pcall(conn.exec, conn, "SELECT name, value FROM tpcc_facts")
@@ -67,9 +67,9 @@ local function read_facts(conn)
    if complete ~= facts.warehouses then
       error(string.format("only %d of %d warehouses are loaded", complete, facts.warehouses), 0)
    end
-   local asked = sysbench.opt.warehouses
-   if asked ~= 0 and asked ~= facts.warehouses then
-      error(string.format("the data set has %d warehouses, not %d", facts.warehouses, asked), 0)
+   local expected = sysbench.opt.warehouses
+   if expected ~= 0 and expected ~= facts.warehouses then
+      error(string.format("the data set has %d warehouses, not %d", facts.warehouses, expected), 0)
    end
    facts.c_last_run = random.run_constant(facts.c_last, sysbench.opt.seed)
    return facts

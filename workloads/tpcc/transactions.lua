@@ -8,8 +8,8 @@
 --
 -- Read committed keeps all consistency conditions: counters change by UPDATE … SET
 -- x = x + …, whose RETURNING is read instead of an earlier SELECT, and Delivery locks the
--- order it takes. Locks come in one order in all transactions (customer, district,
--- warehouse; stock by warehouse and item), so that none waits in a circle.
+-- order it takes. All transactions lock in one order (customer, district, warehouse; stock
+-- by warehouse and item), so that there are no deadlocks.
 local ffi = require("ffi")
 local random = require("random")
 local schema = require("schema")
@@ -21,7 +21,7 @@ local rnd = math.random
 
 local transactions = {}
 
--- A row that must be there is not: the data set is broken, a retry would not mend it.
+-- Raised if a row that must exist does not: the data set is broken, a retry would not help.
 local function missing(what)
    error({sqlstate = "P0002", message = "no such row: " .. what}, 0)
 end
@@ -86,8 +86,8 @@ local function draw_new_order(terminal, input)
    sort_lines(input)
 end
 
--- The lines the stock update of one round covers. A statement changes a row once, so a
--- repeated (warehouse, item), neighbours after sorting, has to wait for the next round.
+-- Sends the stock update of one round. A statement changes a row once, so a repeated
+-- (warehouse, item), neighbours after sorting, has to wait for the next round.
 local function send_stock(conn, s, input, round)
    local w_ids, items, quantities = input.round_w, input.round_items, input.round_quantities
    local n, seen, later = 0, 0, false
@@ -107,19 +107,19 @@ local function send_stock(conn, s, input, round)
 end
 
 local function read_prices(conn, input, i)
-   local prices, found = input.prices, 0
+   local prices, priced = input.prices, 0
    for k in pairs(prices) do prices[k] = nil end
    for row = 0, conn:rows(i) - 1 do prices[conn:int(i, row, 0)] = conn:int(i, row, 1) end
    for line = 0, input.n - 1 do
-      if prices[input.items[line]] then found = found + 1 end
+      if prices[input.items[line]] then priced = priced + 1 end
    end
-   return found
+   return priced
 end
 
--- District information of every line, taken from the results of the stock updates: they
--- are copied, for results live only until the next send.
+-- Copies every line's district information from the results of the stock updates, which
+-- live only until the next send.
 local function read_stock(conn, input, first, rounds)
-   local found = 0
+   local updated = 0
    for i = first, first + rounds - 1 do
       for row = 0, conn:rows(i) - 1 do
          local w, item = conn:int(i, row, 0), conn:int(i, row, 1)
@@ -130,10 +130,10 @@ local function read_stock(conn, input, first, rounds)
                input.infos.len[line] = n
             end
          end
-         found = found + 1
+         updated = updated + 1
       end
    end
-   if found ~= input.valid then missing("stock") end
+   if updated ~= input.valid then missing("stock") end
 end
 
 local function send_lines(conn, s, input, order)
@@ -224,8 +224,8 @@ local function draw_delivery(terminal, input)
    input.carrier = rnd(10)
 end
 
--- Where the oldest order was taken by another delivery while this one waited for its
--- lock, the statement returns nothing though orders are left: ask again, with a new
+-- If another delivery took the oldest order while this one waited for its lock, the
+-- statement returns nothing although orders are left: it is sent again, with a new
 -- snapshot. In stricter isolation that is a serialization failure instead. queued: how
 -- many statements are in the batch already.
 local function oldest_order(conn, s, w, d, queued)
@@ -240,8 +240,8 @@ local function oldest_order(conn, s, w, d, queued)
    error({sqlstate = "40001", message = "the oldest order was always taken by another delivery"}, 0)
 end
 
--- Locks the oldest order of every district. The first one found is the gate: deliveries
--- of a warehouse wait for each other there, holding nothing, and so never in a circle.
+-- Locks the oldest order of every district. Deliveries of a warehouse wait for each other
+-- at the first one, the gate, at which they hold no lock, so there are no deadlocks.
 local function take_orders(conn, s, input)
    local districts, orders, found, gate = input.districts, input.orders, input.found, 1
    conn:send(s.begin)
@@ -325,7 +325,7 @@ transactions.types = {
     draw = draw_stock_level, execute = execute_stock_level},
 }
 
--- What one terminal reuses for every transaction, so that none allocates.
+-- Buffers that are reused for every transaction, so that none allocates.
 function transactions.new_input()
    local input = {prices = {}, found = {}, customer_of = {}, info = {},
                   infos = {ptr = ffi.new("const char *[?]", MAX_LINES),

@@ -1,1 +1,1 @@
-"""What several collectors share."""
+"""Code that several collectors share."""

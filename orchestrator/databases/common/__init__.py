@@ -1,1 +1,1 @@
-"""What several databases share."""
+"""Code that several databases share."""

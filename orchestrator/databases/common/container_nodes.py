@@ -1,31 +1,48 @@
-"""Database nodes that are containers: what every database says of them and asks of the engine."""
+"""Database nodes in containers: names, passwords, endpoints, commands, and the check for deaths."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from typing import NoReturn
 
-from orchestrator.errors import NodeError
+from orchestrator.errors import Mistake, NodeError, RunError, UsageError
 from orchestrator.model import Endpoint, Node, Volume
-from orchestrator.powers import Container, ContainerSpec, World
+from orchestrator.powers import Completed, Container, ContainerSpec, World
+from orchestrator.system.clock import wait_until
 
 USER = DATABASE = "bench"
 
 Log = Callable[[str, World], str]
 
 
+def require_none(mistakes: Sequence[Mistake], database: str) -> None:
+    """UsageError if the profile has mistakes."""
+    if mistakes:
+        raise UsageError(
+            f"{database} cannot run this cluster",
+            advice="correct the profile",
+            mistakes=tuple(mistakes),
+        )
+
+
 def new_password() -> str:
-    """Of one start of one cluster: every local user reaches its port, and kept disks outlive it, so
-    each start sets its own. It goes through environments and SQL, never through a command line."""
+    """A password for one start of one cluster: any local user can reach its port, and kept disks
+    outlive it. It goes through environments and SQL, never through a command line."""
     return secrets.token_hex(16)
 
 
-def endpoint(started: Container, port: int, password: str) -> Endpoint:
-    """Where SQL is spoken: at the container's own address, and at a published port from here."""
+def container_name(node: Node) -> str:
+    """The name of a node's container."""
+    return node.container or node.name
+
+
+def endpoint(container: Container, port: int, password: str) -> Endpoint:
+    """The node's SQL: at the container's own address, and from here at a published port."""
     return Endpoint(
-        host=started.address or started.name,
+        host=container.address or container.name,
         port=port,
-        local_port=started.ports[port],
+        local_port=container.ports[port],
         user=USER,
         password=password,
         database=DATABASE,
@@ -36,16 +53,16 @@ def described(
     number: int,
     plan: ContainerSpec,
     volume: Volume,
-    started: Container,
+    container: Container,
     sources: Mapping[str, str] | None = None,
 ) -> Node:
-    """Node `number`, counted from 1, as it is watched."""
+    """Node `number`, counted from 1, as collectors and the record need it."""
     return Node(
         name=f"node-{number}",
         role="database",
-        container=started.name,
-        container_id=started.id,
-        process_id=started.process_id,
+        container=container.name,
+        container_id=container.id,
+        process_id=container.process_id,
         device=volume.device.removeprefix("/dev/") or None,
         cpus=plan.cpus,
         memory_bytes=plan.memory_bytes,
@@ -54,7 +71,7 @@ def described(
 
 
 def last_lines(name: str, world: World) -> str:
-    """What the container said last."""
+    """The last lines of a container's log, under its name."""
     return f"{name}:\n{world.platform.logs(name, tail=20)}"
 
 
@@ -68,3 +85,59 @@ def raise_if_dead(names: Sequence[str], world: World, log: Log = last_lines) -> 
                 advice="its last log lines say why; out of memory means: give nodes more of it",
                 evidence=log(name, world),
             )
+
+
+def raise_cause(
+    error: RunError, nodes: Sequence[Node], world: World, log: Log = last_lines
+) -> NoReturn:
+    """Raises NodeError if a node died, else `error`, which a lost connection caused."""
+    world.clock.sleep(0.5)  # a connection is lost before the engine notices the death
+    raise_if_dead([container_name(node) for node in nodes], world, log)
+    raise error
+
+
+def await_ready(
+    failure: str,
+    missing: Callable[[], str],
+    names: Sequence[str],
+    world: World,
+    *,
+    deadline_s: float,
+    every_s: float = 0.5,
+    log: Log = last_lines,
+) -> None:
+    """Waits until nothing is missing. NodeError if a container dies, and, with every container's
+    last lines, past the deadline."""
+    state = "nothing answers yet"
+
+    def ready() -> bool:
+        nonlocal state
+        raise_if_dead(names, world, log)
+        try:
+            state = missing()
+        except (RunError, OSError, KeyError, ValueError) as error:
+            state = error.what if isinstance(error, RunError) else str(error)
+        return not state
+
+    if not wait_until(ready, deadline_s=deadline_s, clock=world.clock, every_s=every_s):
+        raise NodeError(
+            f"{failure} within {deadline_s:g} s: {state}",
+            advice="look at the log below; on a slow disk or with little memory it takes longer",
+            evidence="\n".join(log(name, world) for name in names),
+        )
+
+
+def run(
+    node: Node, argv: Sequence[str], timeout_s: float, world: World, watched: Sequence[Node]
+) -> Completed:
+    """Runs a command in a node. RunError if it fails, NodeError if a node of `watched` dies."""
+    containers = [container_name(each) for each in watched]
+    done = world.platform.exec(container_name(node), argv, timeout_s=timeout_s, watch=containers)
+    if done.exit_code != 0:
+        command = " ".join(word for word in argv if not word.startswith("-"))
+        raise RunError(
+            f"{command} failed on {container_name(node)} (exit {done.exit_code})",
+            advice="look at the database's log among the raw files of the run",
+            evidence=(done.out + done.err)[-2000:],
+        )
+    return done

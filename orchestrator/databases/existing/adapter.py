@@ -1,8 +1,8 @@
 """A cluster that others run: YugabyteDB or PostgreSQL, used as it is, never started, never stopped.
 
-This is how clusters on real disks are compared: the same workloads, CPU and disk figures from
-node_exporter on their machines, the storage engine's from YugabyteDB's own pages. Only one database
-is made, and dropped again. What the owner has set is recorded, not changed.
+This is how clusters on real disks are compared: with the same workloads, CPU and disk figures from
+node_exporter on their machines, and those of the storage engine from YugabyteDB's own pages. Only
+one database is made, and dropped again. The owner's settings are recorded, not changed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from orchestrator.databases.existing.declaration import Existing
 from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, ask_at_terminal
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.facts import DatabaseFacts
-from orchestrator.model import Cluster, ClusterSpec, Endpoint, Volume
+from orchestrator.model import Cluster, ClusterSpec, Volume
 from orchestrator.powers import HOST_NETWORK, Network, World
 from orchestrator.system import sql
 from orchestrator.system.sql import Connect
 
-_REST_S = 3600.0
+_QUIET_S = 3600.0
+_VACUUM_S = 6 * 3600.0
 
 
 @dataclass
@@ -30,7 +31,8 @@ class _Used:
     """The handle of a cluster in use. `begun`: its counters when measuring began."""
 
     declared: Existing
-    seen: probe.Seen
+    observed: probe.Observation
+    own: OwnDatabase
     version_asked: str | None
     begun: lsm.ByNode
 
@@ -42,7 +44,7 @@ class ExistingCluster:
         self._connect, self._confirm = connect, confirm
 
     def image(self, spec: ClusterSpec, world: World) -> str:
-        """None is run; data are never kept either, so this only names the cluster."""
+        """No image is run and no data are kept, so this only names the cluster."""
         declared, _ = declaration.read(spec)
         return f"existing cluster at {','.join(declared.hosts)}:{declared.port}"
 
@@ -52,13 +54,13 @@ class ExistingCluster:
     # -------------------------------------------------------------- before anything is done
 
     def check(self, spec: ClusterSpec, world: World) -> None:
-        """Also looks at the cluster: UnavailableError where it cannot be reached, UsageError where
-        it is not what the profile says, or where our database's name is taken."""
+        """See `Database`. UnavailableError if the cluster cannot be reached; UsageError if it is
+        not as the profile says, or if the name of our database is taken."""
         declared, mistakes = declaration.read(spec)
         if not mistakes:
-            seen = self._look(declared)
-            mistakes = probe.mistakes(spec, seen)
-            for note in probe.notes(spec, declared, seen):
+            observed = self._look(declared)
+            mistakes = tuple(probe.mistakes(spec, observed))
+            for note in probe.notes(spec, declared, observed):
                 world.progress.warn(note)
         if mistakes:
             raise UsageError(
@@ -67,18 +69,18 @@ class ExistingCluster:
                 mistakes=mistakes,
             )
         own = OwnDatabase(declared, self._connect, self._confirm)
-        own.may_be_made()
-        own.may_be_replaced()
+        own.require_creatable()
+        own.require_replaceable()
 
-    def _look(self, declared: Existing) -> probe.Seen:
+    def _look(self, declared: Existing) -> probe.Observation:
         try:
             return probe.look(declared, self._connect)
         except (RunError, OSError) as error:
-            what = error.what if isinstance(error, RunError) else str(error)
+            reason = error.what if isinstance(error, RunError) else str(error)
             raise UnavailableError(
-                f"the existing cluster does not answer: {what}",
-                advice="hosts, port, user, password, maintenance_database and the servers' pages "
-                "stand in the profile under `existing`; can this machine reach them?",
+                f"the existing cluster does not answer: {reason}",
+                advice="check in the profile, under `existing`: hosts, port, user, password, "
+                "maintenance_database, the servers' pages; and that this machine can reach them",
             ) from error
 
     # -------------------------------------------------------------- in use
@@ -89,92 +91,66 @@ class ExistingCluster:
     ) -> Iterator[Cluster]:
         """Makes our database, empty; drops it at the end. The cluster itself is left alone.
 
-        The client goes on this machine's own network: what is reached from here (`localhost`, a
-        container of others, a name, a tunnel) is reached from there, and nothing is translated
-        on the way.
+        The client uses this machine's own network: it reaches whatever is reached from here
+        (`localhost`, a container of others, a name, a tunnel), and no address is translated.
         """
         declared, _ = declaration.read(spec)
-        seen = self._look(declared)
+        observed = self._look(declared)
         own = OwnDatabase(declared, self._connect, self._confirm)
-        own.may_be_replaced()
+        own.require_replaceable()
+        endpoints = tuple(declaration.endpoint(declared, host) for host in declared.hosts)
+        handle = _Used(declared, observed, own, spec.version, {})
+        nodes = probe.nodes(declared, observed)
         own.make()
-        cluster = Cluster(
-            database=seen.flavour,
-            version=seen.version,
-            nodes=probe.nodes(declared, seen),
-            endpoints=tuple(self._endpoint(declared, host) for host in declared.hosts),
-            network=HOST_NETWORK,
-            handle=_Used(declared, seen, spec.version, {}),
-        )
         try:
-            yield cluster
+            yield Cluster(
+                observed.flavour, observed.version, nodes, endpoints, HOST_NETWORK, handle
+            )
         finally:
             try:
                 own.drop()
             except TierbenchError as error:
                 world.progress.warn(f"the database {own.name} is still there: {error.what}")
 
-    def _endpoint(self, declared: Existing, host: str) -> Endpoint:
-        return Endpoint(
-            host=host,
-            port=declared.port,
-            local_port=declared.port,
-            local_host=host,
-            user=declared.user,
-            password=declaration.password(declared),
-            database=declared.database,
-        )
-
     def settle(self, cluster: Cluster, world: World) -> None:
-        """PostgreSQL: rows frozen, as far as our own database goes. YugabyteDB: waits until it
-        rests, where its pages are declared."""
-        here: _Used = cluster.handle
-        if here.seen.flavour == probe.POSTGRESQL:
-            with self._inside(here.declared, 6 * 3600.0) as asked:
-                asked.rows("VACUUM (FREEZE, ANALYZE)")
-        self._rest(cluster, world)
+        """PostgreSQL: freezes the rows of our own database. YugabyteDB: waits until it is quiet, if
+        its pages are declared."""
+        handle: _Used = cluster.handle
+        if handle.observed.flavour == probe.POSTGRESQL:
+            with handle.own.session(_VACUUM_S) as session:
+                session.rows("VACUUM (FREEZE, ANALYZE)")
+        _await_quiet(cluster, world)
 
     def warm(self, cluster: Cluster, world: World) -> None:
-        here: _Used = cluster.handle
-        declared = here.declared
-        hosts = [
-            declaration.address(declared, endpoint.host, declared.database)
-            for endpoint in cluster.endpoints
+        declared: Existing = cluster.handle.declared
+        addresses = [
+            declaration.address(declared, host, declared.database) for host in declared.hosts
         ]
-        cache.fill(self._connect, hosts, world)
+        cache.fill(self._connect, addresses, world)
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
-        here: _Used = cluster.handle
-        self._rest(cluster, world)
-        idle = probe.nodes_without_leaders(here.declared)
+        handle: _Used = cluster.handle
+        _await_quiet(cluster, world)
+        idle = probe.nodes_without_leaders(handle.declared)
         if idle:
-            world.progress.warn(
-                f"{', '.join(idle)} lead no tablet: the load is on the others alone"
-            )
-        here.begun = _counters(cluster)
+            world.progress.warn(f"{', '.join(idle)} lead no tablet: the other nodes take all load")
+        handle.begun = lsm.read(cluster.nodes)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
-        """RunError where the cluster no longer answers."""
-        here: _Used = cluster.handle
+        """RunError if the cluster no longer answers."""
+        handle: _Used = cluster.handle
         try:
-            with self._inside(here.declared, 60.0) as asked:
-                found = probe.facts(here.declared, here.seen, cluster.nodes, asked)
-            since = lsm.since(here.begun, _counters(cluster))
+            with handle.own.session(60.0) as session:
+                facts = probe.facts(handle.declared, handle.observed, cluster.nodes, session)
+            since = lsm.since(handle.begun, lsm.read(cluster.nodes))
         except (OSError, KeyError, ValueError) as error:
-            raise RunError(f"the existing cluster could not be read: {error}") from error
-        return replace(found, version_asked=here.version_asked, since_reset=since)
-
-    def _rest(self, cluster: Cluster, world: World) -> None:
-        if _counters(cluster):
-            lsm.rest(cluster.nodes, world, deadline_s=_REST_S)
-
-    @contextmanager
-    def _inside(self, declared: Existing, timeout_s: float) -> Iterator[sql.Session]:
-        inside = declaration.address(declared, declared.hosts[0], declared.database)
-        with self._connect(inside, timeout_s) as asked:
-            yield asked
+            raise RunError(
+                f"the existing cluster could not be read: {error}",
+                advice="check that its servers' pages still answer this machine",
+            ) from error
+        return replace(facts, version_asked=handle.version_asked, since_reset=since)
 
 
-def _counters(cluster: Cluster) -> dict[str, dict[str, float]]:
-    """Empty where the profile declares no tablet servers' pages."""
-    return lsm.read(cluster.nodes)
+def _await_quiet(cluster: Cluster, world: World) -> None:
+    if lsm.read(cluster.nodes):  # empty if the profile declares no tablet servers' pages
+        lsm.await_quiet(cluster.nodes, world, deadline_s=_QUIET_S)

@@ -1,6 +1,6 @@
-"""An existing cluster as a profile declares it: where it is, how to get in, where its counters are.
+"""An existing cluster as a profile declares it: its addresses, its user, its servers' pages.
 
-Pure, except that the password is read where it is needed, never kept and never stored.
+Pure, except that the password is read each time it is needed, and never stored.
 """
 
 from __future__ import annotations
@@ -8,24 +8,28 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from orchestrator.errors import Mistake, UnavailableError
-from orchestrator.model import ClusterSpec
+from orchestrator.model import ClusterSpec, Endpoint
+from orchestrator.system import sql
 from orchestrator.system.sql import Address
 
 PREFIX = "existing."
 OWN_DATABASE = "tierbench"
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_PAGES = ("masters", "tservers", "ysql", "node_exporters")
+_LISTS = ("hosts", *_PAGES, "devices")
 
 
 @dataclass(frozen=True)
 class Existing:
     """Host k belongs to entry k of every list that is not empty. Lists of URLs have no path."""
 
-    hosts: tuple[str, ...]
+    hosts: tuple[str, ...] = ()
     port: int = 5433
     user: str = "yugabyte"
     password_env: str | None = None
@@ -43,108 +47,100 @@ class Existing:
 
 
 def read(spec: ClusterSpec) -> tuple[Existing, tuple[Mistake, ...]]:
-    """What the profile declares, and all that is wrong with it."""
-    given = {
-        key.removeprefix(PREFIX): value
-        for key, value in spec.settings.items()
-        if key.startswith(PREFIX)
-    }
-    mistakes = [
-        _mistake(key, "only the cluster itself is declared here: its settings are its owner's")
-        for key in spec.settings
-        if not key.startswith(PREFIX)
-    ]
-    declared = Existing(
-        hosts=_words(given.pop("hosts", "")),
-        port=_port(given.pop("port", "5433"), mistakes),
-        masters=_words(given.pop("masters", "")),
-        tservers=_words(given.pop("tservers", "")),
-        ysql=_words(given.pop("ysql", "")),
-        node_exporters=_words(given.pop("node_exporters", "")),
-        devices=_words(given.pop("devices", "")),
-        **_texts(given, mistakes),
-    )
-    return declared, (*mistakes, *check(declared))
+    """The profile's declaration, and all mistakes in it."""
+    values: dict[str, Any] = {}
+    mistakes: list[Mistake] = []
+    for key, text in spec.settings.items():
+        name = key.removeprefix(PREFIX)
+        if not key.startswith(PREFIX):
+            reason = "settings belong to the cluster's owner: keys of `existing` alone are read"
+            mistakes.append(_mistake(key, reason))
+        elif name not in {field.name for field in fields(Existing)}:
+            mistakes.append(_mistake(name, "unknown key"))
+        elif name == "port" and not (text.isdigit() and 0 < int(text) < 65536):
+            mistakes.append(_mistake(name, f"{text!r} is not a port"))
+        elif name == "port":
+            values[name] = int(text)
+        else:
+            values[name] = _words(text) if name in _LISTS else text
+    declared = Existing(**values)
+    return declared, (*mistakes, *_mistakes(declared))
 
 
-_TEXTS = ("user", "password_env", "password_file", "tls_root", "maintenance_database", "database",
-          "data_path", "may_drop")  # fmt: skip
-
-
-def _texts(given: Mapping[str, str], mistakes: list[Mistake]) -> dict[str, str]:
-    for key in given:
-        if key not in _TEXTS:
-            mistakes.append(_mistake(key, "unknown key"))
-    return {key: value for key, value in given.items() if key in _TEXTS}
-
-
-def check(declared: Existing) -> tuple[Mistake, ...]:
-    """What is wrong with a declaration by itself."""
-    found: list[Mistake] = []
-    if not declared.hosts:
-        found.append(_mistake("hosts", "name at least one host that takes SQL"))
+def _mistakes(declared: Existing) -> Iterator[Mistake]:
+    """Mistakes that need no look at the cluster."""
+    hosts = len(declared.hosts)
+    if not hosts:
+        yield _mistake("hosts", "name at least one host that takes SQL")
     if declared.password_env and declared.password_file:
-        found.append(_mistake("password_file", "`password_env` is there too: only one of them"))
+        yield _mistake("password_file", "`password_env` is declared too: keep one of them")
     for key in ("database", "maintenance_database", "user"):
         if not _NAME.fullmatch(getattr(declared, key)):
-            found.append(_mistake(key, "letters, digits and underscores, not beginning with one"))
+            yield _mistake(key, "write lower-case letters, digits and underscores, no digit first")
     if declared.database == declared.maintenance_database:
-        found.append(_mistake("database", "must not be the one through which it is created"))
-    for key in ("masters", "tservers", "ysql", "node_exporters"):
+        yield _mistake("database", "must not be the one through which it is created")
+    for key in _PAGES:
         urls: tuple[str, ...] = getattr(declared, key)
         wrong = [url for url in urls if not re.fullmatch(r"https?://[^/\s]+", url)]
         if wrong:
-            found.append(_mistake(key, f"{', '.join(wrong)}: write http://host:port"))
-        if key != "masters" and urls and len(urls) != len(declared.hosts):
-            what = f"{len(urls)} for {len(declared.hosts)} hosts: one for each, in their order"
-            found.append(_mistake(key, what))
-    if declared.devices and len(declared.devices) not in (1, len(declared.hosts)):
-        found.append(_mistake("devices", "one for all hosts, or one for each"))
+            yield _mistake(key, f"{', '.join(wrong)}: write http://host:port")
+        if key != "masters" and urls and len(urls) != hosts:
+            yield _mistake(key, f"{len(urls)} for {hosts} hosts: write one for each, in order")
+    if declared.devices and len(declared.devices) not in (1, hosts):
+        yield _mistake("devices", "write one for all hosts, or one for each")
     if declared.may_drop not in (None, declared.database):
-        found.append(_mistake("may_drop", f"must repeat the name {declared.database}, or be left"))
-    return tuple(found)
+        yield _mistake("may_drop", f"must repeat the name {declared.database}, or be left out")
 
 
 def address(declared: Existing, host: str, database: str) -> Address:
-    """A session with this host. UnavailableError where the password cannot be read."""
-    return Address(
+    """The address of a session with this host. UnavailableError if the password cannot be read."""
+    local = sql.local(endpoint(declared, host))
+    return replace(local, database=database, tls_root=declared.tls_root)
+
+
+def endpoint(declared: Existing, host: str) -> Endpoint:
+    """Our database on this host. UnavailableError if the password cannot be read."""
+    return Endpoint(
         host=host,
         port=declared.port,
+        local_port=declared.port,
+        local_host=host,
         user=declared.user,
         password=password(declared),
-        database=database,
-        tls_root=declared.tls_root,
+        database=declared.database,
     )
 
 
 def password(declared: Existing, environment: Callable[[str], str | None] = os.environ.get) -> str:
-    """Empty where none is declared: the server may trust, or ~/.pgpass may know."""
+    """Empty if none is declared: the server may need none, or ~/.pgpass may have it."""
     if declared.password_env:
-        found = environment(declared.password_env)
-        if found is None:
+        value = environment(declared.password_env)
+        if value is None:
             raise UnavailableError(
                 f"the environment variable {declared.password_env} is not set",
-                advice="the profile says that it holds the cluster's password: export it",
+                advice="export it with the cluster's password, as the profile declares",
             )
-        return found
-    if declared.password_file:
-        file = Path(declared.password_file).expanduser()
-        try:
-            with file.open() as opened:
-                mode = os.fstat(opened.fileno()).st_mode
-                found = opened.read().strip()
-        except OSError as error:
-            raise UnavailableError(
-                f"the password file {declared.password_file} cannot be read: {error.strerror}",
-                advice="correct `existing.password_file` in the profile",
-            ) from error
-        if mode & (stat.S_IRWXG | stat.S_IRWXO):  # libpq's rule for ~/.pgpass
-            raise UnavailableError(
-                f"the password file {file} may be read by others (mode {stat.S_IMODE(mode):04o})",
-                advice=f"chmod 600 {file}",
-            )
-        return found
-    return ""
+        return value
+    return _from_file(declared.password_file) if declared.password_file else ""
+
+
+def _from_file(path: str) -> str:
+    file = Path(path).expanduser()
+    try:
+        with file.open() as opened:
+            mode = os.fstat(opened.fileno()).st_mode
+            text = opened.read().strip()
+    except OSError as error:
+        raise UnavailableError(
+            f"the password file {path} cannot be read: {error.strerror}",
+            advice="correct `existing.password_file` in the profile",
+        ) from error
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):  # libpq's rule for ~/.pgpass
+        raise UnavailableError(
+            f"the password file {file} may be read by others (mode {stat.S_IMODE(mode):04o})",
+            advice=f"chmod 600 {file}",
+        )
+    return text
 
 
 def device(declared: Existing, number: int) -> str | None:
@@ -158,12 +154,5 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(part.rstrip("/") for part in re.split(r"[\s,]+", text.strip()) if part)
 
 
-def _port(text: str, mistakes: list[Mistake]) -> int:
-    if text.isdigit() and 0 < int(text) < 65536:
-        return int(text)
-    mistakes.append(_mistake("port", f"{text!r} is not a port"))
-    return 5433
-
-
-def _mistake(key: str, what: str) -> Mistake:
-    return Mistake(f"cluster.existing.{key.removeprefix(PREFIX)}", what)
+def _mistake(key: str, text: str) -> Mistake:
+    return Mistake(f"cluster.existing.{key}", text)

@@ -1,4 +1,4 @@
-"""Looking at an existing cluster: what it is, whether it is what the profile says, what it does."""
+"""An existing cluster as its servers describe it: held against the profile, as nodes, as facts."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orchestrator.databases.common.yugabyte import facts as said
-from orchestrator.databases.common.yugabyte import pages, queries, release, versions
+from orchestrator.databases.common.yugabyte import pages, queries, release, server_facts, versions
 from orchestrator.databases.existing import machines
 from orchestrator.databases.existing.declaration import Existing, address, device
 from orchestrator.errors import Mistake
@@ -19,24 +18,24 @@ from orchestrator.system.sql import Connect
 
 YUGABYTEDB, POSTGRESQL = "yugabytedb", "postgresql"
 _POSTGRESQL_VERSION = re.compile(r"PostgreSQL (\d+(?:\.\d+)*)")
-# PostgreSQL's settings that decide what survives a power cut.
+# The settings of PostgreSQL that decide what survives a power cut.
 _DURABILITY = ("fsync", "full_page_writes", "synchronous_commit", "synchronous_standby_names")
 
 
 @dataclass(frozen=True)
 class Machine:
-    """One host as its node_exporter tells it; None where none is declared."""
+    """One host by its node_exporter; None: unknown, because none is declared."""
 
     cpus: float | None = None
     device: str | None = None
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What the cluster says of itself. None: it could not be asked."""
+class Observation:
+    """What the servers say of their cluster. None: no server that knows it is declared."""
 
     flavour: str
-    version: str  # with its build, where a server's page says it
+    version: str  # with its build, if a server's page has it
     number: str
     banners: tuple[str, ...]
     nodes: int | None
@@ -45,37 +44,29 @@ class Seen:
     machines: tuple[Machine, ...]
 
 
-def look(declared: Existing, connect: Connect) -> Seen:
-    """RunError or OSError where a declared address does not answer."""
+def look(declared: Existing, connect: Connect) -> Observation:
+    """RunError or OSError if a declared address does not answer."""
     banners = []
-    known: int | None = None
+    nodes: int | None = None
     for host in declared.hosts:
-        with connect(address(declared, host, declared.maintenance_database), 30.0) as asked:
-            banners.append(queries.banner(asked))
+        with connect(address(declared, host, declared.maintenance_database), 30.0) as session:
+            banners.append(queries.banner(session))
             if versions.banner_number(banners[-1]) is not None:
-                known = len(queries.servers(asked))
-    copies, health = None, None
-    if declared.masters:
-        copies = pages.replication_factor(declared.masters)
-        health = pages.health(declared.masters)
-    number = versions.banner_number(banners[0])
-    return Seen(
-        flavour=YUGABYTEDB if number else POSTGRESQL,
-        version=release.told(banners[0], declared.tservers)
-        if number
-        else _postgresql_version(banners[0]),
-        number=versions.dotted(number) if number else _postgresql_version(banners[0]),
+                nodes = len(queries.servers(session))
+    masters = declared.masters
+    parts = versions.banner_number(banners[0])
+    match = _POSTGRESQL_VERSION.search(banners[0])
+    number = versions.dotted(parts) if parts else match[1] if match else banners[0]
+    return Observation(
+        flavour=YUGABYTEDB if parts else POSTGRESQL,
+        version=release.read(banners[0], declared.tservers) if parts else number,
+        number=number,
         banners=tuple(banners),
-        nodes=known,
-        copies=copies,
-        health=health,
-        machines=tuple(_machine(declared, number) for number in range(len(declared.hosts))),
+        nodes=nodes,
+        copies=pages.replication_factor(masters) if masters else None,
+        health=pages.health(masters) if masters else None,
+        machines=tuple(_machine(declared, host) for host in range(len(declared.hosts))),
     )
-
-
-def _postgresql_version(banner: str) -> str:
-    found = _POSTGRESQL_VERSION.search(banner)
-    return found[1] if found else banner
 
 
 def _machine(declared: Existing, number: int) -> Machine:
@@ -83,82 +74,65 @@ def _machine(declared: Existing, number: int) -> Machine:
         return Machine()
     url = declared.node_exporters[number]
     cpus = machines.processors(http_client.get(f"{url}/metrics?collect[]=cpu"))
-    found = device(declared, number)
-    path = declared.data_path or _data_path(declared, number)
-    if found is None and path is not None:
+    disk, path = device(declared, number), declared.data_path
+    if not path and declared.tservers:
+        path = pages.flags(declared.tservers[number]).get("fs_data_dirs", "").split(",")[0]
+    if disk is None and path:
         body = http_client.get(f"{url}/metrics?collect[]=filesystem")
-        found = machines.device_of(body, path)
-    return Machine(cpus=float(cpus), device=found)
+        disk = machines.device_of(body, path)
+    return Machine(cpus=float(cpus), device=disk)
 
 
-def _data_path(declared: Existing, number: int) -> str | None:
-    """Where this host's tablet server keeps its data, as it says itself."""
-    if not declared.tservers:
-        return None
-    found = pages.flags(declared.tservers[number]).get("fs_data_dirs", "")
-    return found.split(",")[0] or None
+# ------------------------------------------------------------------ against the profile
 
 
-# ------------------------------------------------------------------ is it what the profile says?
+def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
+    """Everything in which the cluster is not as the profile says."""
+    banners = set(observed.banners)
+    if len(banners) > 1:
+        yield Mistake("cluster.existing.hosts", f"they run different servers: {banners}")
+    number = (spec.version or "").partition("-b")[0]  # no banner has a build
+    if number and not f"{observed.number}.".startswith(f"{number}."):
+        yield Mistake("cluster.version", f"the cluster runs {observed.number}, not {spec.version}")
+    if observed.nodes is not None and observed.nodes != spec.nodes:
+        text = f"the cluster has {observed.nodes}, not {spec.nodes}"
+        yield Mistake("cluster.nodes", f"{text}: name each in existing.hosts, or give `nodes`")
+    if observed.copies is not None and observed.copies != spec.replication_factor:
+        text = f"the cluster keeps {observed.copies} copies, not {spec.replication_factor}"
+        yield Mistake("cluster.replication_factor", text)
+    if observed.health is not None and not observed.health.well:
+        text = f"{observed.health}: repair the cluster before measuring"
+        yield Mistake("cluster.existing.masters", text)
 
 
-def mistakes(spec: ClusterSpec, seen: Seen) -> tuple[Mistake, ...]:
-    return tuple(_mistakes(spec, seen))
-
-
-def _mistakes(spec: ClusterSpec, seen: Seen) -> Iterator[Mistake]:
-    if len(set(seen.banners)) > 1:
-        yield Mistake("cluster.existing.hosts", f"they run unlike servers: {set(seen.banners)}")
-    if spec.version is not None and not f"{seen.number}.".startswith(_number(spec.version)):
-        yield Mistake("cluster.version", f"the cluster runs {seen.number}, not {spec.version}")
-    if seen.nodes is not None and seen.nodes != spec.nodes:
-        what = f"the cluster has {seen.nodes}, not {spec.nodes}"
-        yield Mistake("cluster.nodes", f"{what}: name each in existing.hosts, or give `nodes`")
-    if seen.copies is not None and seen.copies != spec.replication_factor:
-        what = f"the cluster keeps {seen.copies} copies, not {spec.replication_factor}"
-        yield Mistake("cluster.replication_factor", what)
-    if seen.health is not None and not seen.health.well:
-        what = (
-            f"{seen.health.dead_nodes} dead node(s), {seen.health.under_replicated_tablets} "
-            "tablet(s) short of copies: mend it before measuring"
-        )
-        yield Mistake("cluster.existing.masters", what)
-
-
-def _number(version: str) -> str:
-    """`2.18.1.0-b84` → `2.18.1.0.`: no banner says a build."""
-    return f"{version.partition('-b')[0]}."
-
-
-def notes(spec: ClusterSpec, declared: Existing, seen: Seen) -> Iterator[str]:
-    """What a reader must know that is no mistake."""
-    if spec.version is not None and release.differs(spec.version, seen.version):
-        yield f"it runs {seen.version}; the profile says {spec.version}"
-    if seen.flavour == YUGABYTEDB and seen.copies is None:
+def notes(spec: ClusterSpec, declared: Existing, observed: Observation) -> Iterator[str]:
+    """Warnings: differences from the profile that are no mistakes, and missing figures."""
+    if spec.version is not None and release.differs(spec.version, observed.version):
+        yield f"it runs {observed.version}; the profile says {spec.version}"
+    if observed.flavour == YUGABYTEDB and observed.copies is None:
         yield "copies and tablets were not checked: declare `existing.masters`"
-    if seen.flavour == YUGABYTEDB and not declared.tservers:
+    if observed.flavour == YUGABYTEDB and not declared.tservers:
         yield "durability and compactions are not seen: declare `existing.tservers`"
     if not declared.node_exporters:
         yield "CPU and disk of the nodes are not seen: declare `existing.node_exporters`"
-    elif any(machine.device is None for machine in seen.machines):
+    elif any(machine.device is None for machine in observed.machines):
         yield "the disks of the nodes are not seen: declare `existing.devices`"
 
 
 def nodes_without_leaders(declared: Existing) -> tuple[str, ...]:
-    """Of a YugabyteDB whose masters are declared: who leads no tablet although there are some."""
+    """The hosts that lead no tablet although there are enough; empty if no masters are declared."""
     if not declared.masters:
         return ()
-    listed = pages.tablet_servers(declared.masters)
-    if sum(server.user_leaders for server in listed) < len(listed):
-        return ()
-    return tuple(server.at for server in listed if server.user_leaders == 0)
+    leaders = pages.leaders(declared.masters)
+    enough = sum(leaders.values()) >= len(leaders)
+    return tuple(host for host, tablets in leaders.items() if enough and tablets == 0)
 
 
 # ------------------------------------------------------------------ nodes and facts
 
 
-def nodes(declared: Existing, seen: Seen) -> tuple[Node, ...]:
-    """One per host. Nothing of them is on this machine, so only `sources` tell of them."""
+def nodes(declared: Existing, observed: Observation) -> tuple[Node, ...]:
+    """One node for each host. Nothing of them is on this machine: only `sources` have counters."""
     return tuple(
         Node(
             name=f"node-{number + 1}",
@@ -166,7 +140,7 @@ def nodes(declared: Existing, seen: Seen) -> tuple[Node, ...]:
             cpus=machine.cpus,
             sources=dict(_sources(declared, number, machine)),
         )
-        for number, machine in enumerate(seen.machines)
+        for number, machine in enumerate(observed.machines)
     )
 
 
@@ -178,43 +152,44 @@ def _sources(declared: Existing, number: int, machine: Machine) -> Iterator[tupl
     ):
         if urls:
             yield name, urls[number]
-    if number < len(declared.masters):
+    if number < len(declared.masters):  # there may be fewer masters than hosts
         yield pages.MASTER, declared.masters[number]
     if machine.device:
         yield DISK_DEVICE, machine.device
 
 
 def facts(
-    declared: Existing, seen: Seen, watched: Sequence[Node], asked: sql.Session
+    declared: Existing, observed: Observation, watched: Sequence[Node], session: sql.Session
 ) -> DatabaseFacts:
+    """RunError or OSError if a server does not answer."""
     more: dict[str, Any] = {
         "existing": True,
         "hosts": list(declared.hosts),
-        "banner": seen.banners[0],
-        "flavour": seen.flavour,
+        "banner": observed.banners[0],
+        "flavour": observed.flavour,
     }
-    stand_in = said.STAND_IN in seen.banners[0] or None
-    known = DatabaseFacts(version=seen.version, stand_in=stand_in)
-    if seen.flavour == POSTGRESQL:
-        return replace(_postgresql(known, asked), more=more)
-    more["isolation"] = queries.effective_isolation(asked)
+    stand_in = server_facts.STAND_IN in observed.banners[0] or None
+    known = DatabaseFacts(version=observed.version, stand_in=stand_in)
+    if observed.flavour == POSTGRESQL:
+        return replace(_postgresql(known, session), more=more)
+    more["isolation"] = queries.effective_isolation(session)
     if declared.tservers:
         servers = {name: pages.flags(url) for name, url in sources(watched, pages.TSERVER).items()}
-        durability, durable = said.durability(servers), said.durable(servers)
+        durability = server_facts.picked(servers, server_facts.DURABILITY)
+        durable = server_facts.durable(servers)
         known = replace(known, durability=durability, durable=durable)
-        more["flags"] = said.telling(servers)
+        more["flags"] = server_facts.picked(servers, server_facts.EXPLANATORY)
     if declared.masters:
-        placement = said.placement(watched)
+        placement = server_facts.placement(watched)
         known = replace(known, data_bytes=placement.pop("data_bytes"))
         more |= placement
     return replace(known, more=more)
 
 
-def _postgresql(known: DatabaseFacts, asked: sql.Session) -> DatabaseFacts:
-    names = ", ".join(f"'{name}'" for name in _DURABILITY)
-    rows = asked.rows(f"SELECT name, setting FROM pg_settings WHERE name IN ({names})")
+def _postgresql(known: DatabaseFacts, session: sql.Session) -> DatabaseFacts:
+    rows = session.rows(f"SELECT name, setting FROM pg_settings WHERE name IN {_DURABILITY}")
     durability: Mapping[str, str] = {str(row["name"]): str(row["setting"]) for row in rows}
-    size = asked.rows("SELECT pg_database_size(current_database()) AS bytes")[0]["bytes"]
+    size = session.rows("SELECT pg_database_size(current_database()) AS bytes")[0]["bytes"]
     durable = (
         durability.get("fsync") == "on"
         and durability.get("full_page_writes") == "on"

@@ -2,7 +2,7 @@
 
 Shape: `nodes` = `replication_factor` = n. A commit is answered when a majority of the n copies,
 the primary among them, has flushed it (`ANY n/2` of the standbys). Only the primary takes SQL
-from clients. Node k keeps its role for good; nothing fails over, a node that dies ends the run.
+from clients. Node k never changes its role; nothing fails over, and a node that dies ends the run.
 Needs our image `postgres`.
 """
 
@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.databases.postgresql import nodes, queries, settings
-from orchestrator.errors import Mistake, NodeError, RunError, UnavailableError, UsageError
+from orchestrator.errors import RunError, UnavailableError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Volume
 from orchestrator.platforms import own_images
@@ -47,12 +47,14 @@ class PostgreSQL:
     # -------------------------------------------------------------- before anything starts
 
     def check(self, spec: ClusterSpec, world: World) -> None:
-        """Also asks the server in the image about each of the profile's own settings."""
-        _raise_mistakes(settings.mistakes(spec, MAJOR_VERSION, MIN_MEMORY_BYTES))
+        """See `Database`. The server in the image, too, judges the profile's own settings."""
+        mistakes = settings.mistakes(spec, MAJOR_VERSION, MIN_MEMORY_BYTES)
+        container_nodes.require_none(mistakes, "PostgreSQL")
         image = own_images.need(world.root, "postgres", world.platform)
         own = settings.own(spec)
         if own:
-            _raise_mistakes(settings.refused_by_server(nodes.verified(image, own, world)))
+            refused = settings.refused_by_server(nodes.verified(image, own, world))
+            container_nodes.require_none(refused, "PostgreSQL")
         if spec.port is not None:
             _raise_if_taken(spec.port)
 
@@ -62,9 +64,9 @@ class PostgreSQL:
     def running(
         self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
     ) -> Iterator[Cluster]:
-        """Servers on disks that nobody keeps are killed at the end, as are all servers on the way
-        out of an error. Others are stopped cleanly, the primary first, so that their images are
-        one consistent state; NodeError where that fails."""
+        """Stops servers on kept disks cleanly at the end, the primary first, so that the disks are
+        one consistent state; NodeError if that fails. Kills servers on other disks, and all servers
+        after an error."""
         if spec.port is not None:
             _raise_if_taken(spec.port)
         password, standby_password = container_nodes.new_password(), container_nodes.new_password()
@@ -75,14 +77,11 @@ class PostgreSQL:
             started = [up.enter_context(world.platform.running(plans[0]))]
             endpoint = container_nodes.endpoint(started[0], settings.PORT, password)
             try:
-                nodes.let_in(names[0], password, standby_password, world)
-                started += [up.enter_context(world.platform.running(one)) for one in plans[1:]]
+                nodes.set_passwords(names[0], password, standby_password, world)
+                started += [up.enter_context(world.platform.running(plan)) for plan in plans[1:]]
                 version = self._await_ready(endpoint, names, world)
-                described = tuple(
-                    map(
-                        container_nodes.described, range(1, spec.nodes + 1), plans, volumes, started
-                    )
-                )
+                numbers = range(1, spec.nodes + 1)
+                described = tuple(map(container_nodes.described, numbers, plans, volumes, started))
                 yield Cluster(self.name, version, described, (endpoint,), network.name)
             except BaseException:
                 nodes.kill(names, world)
@@ -93,28 +92,25 @@ class PostgreSQL:
                 nodes.kill(names, world)
 
     def _await_ready(self, endpoint: Endpoint, names: Sequence[str], world: World) -> str:
-        """The server's version, once it answers and every standby has caught up."""
-        seen = {"version": "", "state": "the primary does not answer"}
+        """Waits until the primary answers and every standby has caught up; returns its version."""
+        version, standbys = "", len(names) - 1
 
-        def ready() -> bool:
-            container_nodes.raise_if_dead(names, world)
-            try:
-                with self._connect(sql.local(endpoint), _QUERY_S) as asked:
-                    seen["version"] = str(asked.rows("SHOW server_version")[0]["server_version"])
-                    caught_up = queries.replicas_caught_up(asked)
-            except RunError as error:
-                seen["state"] = error.what
-                return False
-            seen["state"] = f"{caught_up} of {len(names) - 1} standbys have caught up"
-            return caught_up == len(names) - 1
+        def missing() -> str:
+            nonlocal version
+            with self._connect(sql.local(endpoint), _QUERY_S) as session:
+                version = str(session.rows("SHOW server_version")[0]["server_version"])
+                ready = queries.replicas_caught_up(session)
+            return "" if ready == standbys else f"{ready} of {standbys} standbys have caught up"
 
-        if not wait_until(ready, deadline_s=nodes.START_DEADLINE_S, clock=world.clock, every_s=0.2):
-            raise NodeError(
-                f"PostgreSQL was not ready within {nodes.START_DEADLINE_S:g} s: {seen['state']}",
-                advice="look at the log below; a slow disk needs a longer time to recover",
-                evidence="\n".join(container_nodes.last_lines(name, world) for name in names),
-            )
-        return seen["version"].split()[0]
+        container_nodes.await_ready(
+            "PostgreSQL was not ready",
+            missing,
+            names,
+            world,
+            deadline_s=nodes.START_DEADLINE_S,
+            every_s=0.2,
+        )
+        return version.split()[0]
 
     # -------------------------------------------------------------- while it runs
 
@@ -122,19 +118,19 @@ class PostgreSQL:
         """Freezes all rows, so that neither their first reader nor a later vacuum rewrites them."""
         primary = cluster.nodes[0]
         sessions = max(2, round(primary.cpus or 2))
-        # Without a limit on buffers, or each session would wait for its own few to be written.
+        # No limit on buffers: each session would wait until its own few are written.
         command = (*nodes.VACUUM, "--buffer-usage-limit=0", f"--jobs={sessions}")
         nodes.run(cluster, primary, command, _VACUUM_S, world)
         self._checkpoint(cluster, world)
 
     def warm(self, cluster: Cluster, world: World) -> None:
-        """Reads indexes, then tables, on all nodes, up to their memory. A disk too slow for that
-        within ten minutes is left with a cache half full, and a warning."""
+        """Reads indexes, then tables, on all nodes, up to their memory. Stops with a warning after
+        ten minutes, even if the caches are not full."""
         memory_bytes = cluster.nodes[0].memory_bytes
         if memory_bytes is None:
             return
-        with self._asking(cluster, world) as asked:
-            extents = queries.cache_plan(asked, memory_bytes)
+        with self._session(cluster, world) as session:
+            extents = queries.cache_plan(session, memory_bytes)
         streams = [extents[offset::_STREAMS] for offset in range(_STREAMS)]
         pool = ThreadPoolExecutor(max_workers=_STREAMS * len(cluster.nodes))
         try:
@@ -152,52 +148,43 @@ class PostgreSQL:
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         self._checkpoint(cluster, world)
-        with self._asking(cluster, world) as asked:
-            queries.reset_counters(asked)
+        with self._session(cluster, world) as session:
+            queries.reset_counters(session)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         image = own_images.tag(world.root, "postgres")
-        with self._asking(cluster, world) as asked:
-            return queries.facts(asked, cluster.nodes[0].memory_bytes, image)
+        with self._session(cluster, world) as session:
+            return queries.facts(session, cluster.nodes[0].memory_bytes, image)
 
     def _checkpoint(self, cluster: Cluster, world: World) -> None:
-        """On the primary, then, when they have replayed it, on the standbys: all start equal."""
-        with self._asking(cluster, world, _CHECKPOINT_S) as asked:
-            asked.rows("CHECKPOINT")
+        """Writes a checkpoint on the primary, then on the standbys when they have replayed it, so
+        that all nodes start alike."""
+        with self._session(cluster, world, _CHECKPOINT_S) as session:
+            session.rows("CHECKPOINT")
             standbys = len(cluster.nodes) - 1
             if not wait_until(
-                lambda: queries.replicas_caught_up(asked) == standbys,
+                lambda: queries.replicas_caught_up(session) == standbys,
                 deadline_s=_CHECKPOINT_S,
                 clock=world.clock,
             ):
-                raise RunError(f"the standbys did not catch up within {_CHECKPOINT_S:g} s")
+                raise RunError(
+                    f"the standbys did not catch up within {_CHECKPOINT_S:g} s",
+                    advice="look at their logs among the raw files of the run",
+                )
         for standby in cluster.nodes[1:]:
             command = (*nodes.PSQL, "--command", "CHECKPOINT")
             nodes.run(cluster, standby, command, _CHECKPOINT_S, world)
 
     @contextmanager
-    def _asking(
+    def _session(
         self, cluster: Cluster, world: World, timeout_s: float = _QUERY_S
     ) -> Iterator[sql.Session]:
-        """A session with the primary; NodeError where a failure in it is really a node's death."""
+        """A session with the primary; NodeError if it fails because a node died."""
         try:
-            with self._connect(sql.local(cluster.endpoints[0]), timeout_s) as asked:
-                yield asked
-        except RunError:
-            world.clock.sleep(0.5)  # a connection is lost before the engine notices the death
-            container_nodes.raise_if_dead(
-                [node.container or node.name for node in cluster.nodes], world
-            )
-            raise
-
-
-def _raise_mistakes(mistakes: Sequence[Mistake]) -> None:
-    if mistakes:
-        raise UsageError(
-            "PostgreSQL cannot run this cluster",
-            advice="correct the profile",
-            mistakes=tuple(mistakes),
-        )
+            with self._connect(sql.local(cluster.endpoints[0]), timeout_s) as session:
+                yield session
+        except RunError as error:
+            container_nodes.raise_cause(error, cluster.nodes, world)
 
 
 def _raise_if_taken(port: int) -> None:
@@ -208,6 +195,6 @@ def _raise_if_taken(port: int) -> None:
         except OSError as error:
             raise UnavailableError(
                 f"port {port} on 127.0.0.1 is taken ({error.strerror})",
-                advice="free it, choose another `port` in the profile, or leave it out: then any "
-                "free one is used; `make clean` removes what an earlier campaign left",
+                advice="free it, choose another `port` in the profile, or leave it out: "
+                "then any free one is used; `make clean` removes what an earlier campaign left",
             ) from error

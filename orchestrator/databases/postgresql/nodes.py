@@ -1,11 +1,12 @@
-"""The nodes as containers: how each is started, stopped, watched, and what is run inside it."""
+"""PostgreSQL's nodes as containers: how they are started and stopped, and what is run in them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from orchestrator.databases.common.container_nodes import DATABASE, USER, last_lines, raise_if_dead
+from orchestrator.databases.common import container_nodes
+from orchestrator.databases.common.container_nodes import DATABASE, USER
 from orchestrator.databases.postgresql import settings
 from orchestrator.databases.postgresql.queries import Extent
 from orchestrator.errors import NodeError, RunError, TierbenchError
@@ -25,7 +26,7 @@ def container_specs(
     image: str,
     standby_password: str,
 ) -> tuple[ContainerSpec, ...]:
-    """The nodes of a cluster: node 1 is the primary, the others stream from it."""
+    """The containers of a cluster: node 1 is the primary, the others stream from it."""
     options = settings.options(settings.applied(spec))
     quorum = settings.options(
         {"synchronous_standby_names": settings.synchronous_standby_names(spec.replication_factor)}
@@ -54,15 +55,15 @@ def container_specs(
     )
 
 
-def let_in(primary: str, password: str, standby_password: str, world: World) -> None:
-    """Waits until the primary can be told who may come in, and tells it. NodeError if it dies."""
+def set_passwords(primary: str, password: str, standby_password: str, world: World) -> None:
+    """Sets the passwords of client and standbys once the primary can. NodeError if it dies."""
     env = {"BENCH_PASSWORD": password, "STANDBY_PASSWORD": standby_password}
     try:
         done = world.platform.exec(
             primary, ("node", "passwords"), timeout_s=START_DEADLINE_S, env=env, watch=(primary,)
         )
     except RunError:
-        raise_if_dead((primary,), world)
+        container_nodes.raise_if_dead((primary,), world)
         raise
     if done.exit_code != 0:
         raise NodeError(f"{primary} could not set its passwords", evidence=done.err[-2000:])
@@ -70,20 +71,20 @@ def let_in(primary: str, password: str, standby_password: str, world: World) -> 
 
 def kill(names: Sequence[str], world: World) -> None:
     for name in names:
-        with suppress(TierbenchError):  # what cannot be stopped is reported where it is removed
+        with suppress(TierbenchError):  # the removal of the container reports it
             world.platform.stop(name, 0)
 
 
 def stop_cleanly(names: Sequence[str], world: World) -> None:
-    """The primary first: it ends only when its standbys have received its last checkpoint."""
+    """Stops the primary first: it ends only when its standbys have received its last checkpoint."""
     for name in names:
         world.platform.stop(name, STOP_DEADLINE_S)
-        said = last_lines(name, world)
-        if _SHUT_DOWN not in said:
+        log = container_nodes.last_lines(name, world)
+        if _SHUT_DOWN not in log:
             raise NodeError(
                 f"{name} did not stop cleanly ({world.platform.state(name)})",
                 advice=f"its disk cannot be kept; it had {STOP_DEADLINE_S:g} s to write it",
-                evidence=said,
+                evidence=log,
             )
 
 
@@ -95,26 +96,18 @@ VACUUM = ("vacuumdb", *_AS_BENCH, "--quiet", "--freeze", "--analyze")
 
 
 def run(cluster: Cluster, node: Node, argv: Sequence[str], timeout_s: float, world: World) -> None:
-    """RunError where the command fails; NodeError where any node dies, for a commit would wait
+    """RunError if the command fails; NodeError if any node dies, because a commit would then wait
     for a standby that never comes back."""
-    container = node.container or node.name
-    watched = [each.container or each.name for each in cluster.nodes]
-    done = world.platform.exec(container, argv, timeout_s=timeout_s, watch=watched)
-    if done.exit_code != 0:
-        raise RunError(
-            f"{argv[0]} failed on {container} (exit {done.exit_code})",
-            advice="look at the database's log among the raw files of the run",
-            evidence=done.err[-2000:],
-        )
+    container_nodes.run(node, argv, timeout_s, world, cluster.nodes)
 
 
 def read(node: Node, extents: Sequence[Extent], world: World) -> bool:
-    """Whether all was read within the time allowed."""
-    container = node.container or node.name
-    text = "; ".join(extent.sql() for extent in extents)
+    """Reads extents into the caches of a node. False if the time was too short for all of them."""
+    container = container_nodes.container_name(node)
+    statements = "; ".join(extent.sql() for extent in extents)
     done = world.platform.exec(
         container,
-        (*PSQL, "--command", text),
+        (*PSQL, "--command", statements),
         timeout_s=WARM_S + 30,
         env={"PGOPTIONS": f"-c transaction_timeout={WARM_S:g}s"},
         watch=(container,),
@@ -125,7 +118,7 @@ def read(node: Node, extents: Sequence[Extent], world: World) -> bool:
 
 
 def verified(image: str, own: Mapping[str, str], world: World) -> str:
-    """What the server in the image says against settings: one line for each that it refuses."""
+    """Asks the server in the image about settings: a line of output for each that it refuses."""
     plan = ContainerSpec(
         name=f"{world.scope}-verify-settings",
         image=image,

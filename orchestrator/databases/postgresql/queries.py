@@ -1,4 +1,4 @@
-"""What is asked of a PostgreSQL server in SQL: its facts, and what its cache should hold."""
+"""SQL for a PostgreSQL server: replication, facts, and what its cache should hold."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ WHERE state = 'streaming' AND sync_state = 'quorum' AND replay_lsn >= pg_current
 """
 
 
-def replicas_caught_up(asked: Session) -> int:
+def replicas_caught_up(session: Session) -> int:
     """Standbys that stream, are in the quorum and have replayed all that the primary has flushed.
 
-    True of a moment: the server's own background work writes to the log as well.
+    The number may change at once: the server's own background work writes to the log as well.
     """
-    return int(asked.rows(_CAUGHT_UP)[0]["replicas_caught_up"])
+    return int(session.rows(_CAUGHT_UP)[0]["replicas_caught_up"])
 
 
 # ------------------------------------------------------------------ facts
@@ -65,24 +65,24 @@ WHERE d.datname = current_database()
 """
 
 
-def facts(asked: Session, memory_bytes: int | None, image: str | None = None) -> DatabaseFacts:
-    """What the server says of itself; `since_reset` counts since `reset_counters`."""
-    now = dict(asked.rows(_NOW)[0])
-    counters = asked.rows(_COUNTERS)[0]
-    durability = _named(asked, "name IN ({})".format(", ".join(f"'{n}'" for n in DURABILITY)))
-    touched = counters["blks_hit"] + counters["blks_read"]
+def facts(session: Session, memory_bytes: int | None, image: str | None = None) -> DatabaseFacts:
+    """The server's own facts; `since_reset` counts since `reset_counters`."""
+    now = dict(session.rows(_NOW)[0])
+    counters = session.rows(_COUNTERS)[0]
+    durability = _named(session, f"name IN {DURABILITY}")
+    blocks = counters["blks_hit"] + counters["blks_read"]
     syncs = counters[WAL_SYNCS]
     return DatabaseFacts(
         version=now.pop("version"),
         image=image,
         durable=all(durable(name, value) for name, value in durability.items()),
         durability=durability,
-        settings=_named(asked, "source = 'command line'"),
+        settings=_named(session, "source = 'command line'"),
         data_bytes=now.pop("data_bytes"),
         cache_bytes=memory_bytes,
         since_reset={
             **counters,
-            "buffer_hit_ratio": counters["blks_hit"] / touched if touched else None,
+            "buffer_hit_ratio": counters["blks_hit"] / blocks if blocks else None,
             WAL_SYNC_AVG_S: counters[WAL_SYNC_S] / syncs if syncs else None,
             WAL_NODES: 1,  # the primary's log; standbys count their own
         },
@@ -90,12 +90,12 @@ def facts(asked: Session, memory_bytes: int | None, image: str | None = None) ->
     )
 
 
-def _named(asked: Session, condition: str) -> dict[str, str]:
-    return {row["name"]: row["value"] for row in asked.rows(_SETTINGS.format(condition))}
+def _named(session: Session, condition: str) -> dict[str, str]:
+    return {row["name"]: row["value"] for row in session.rows(_SETTINGS.format(condition))}
 
 
-def reset_counters(asked: Session) -> None:
-    asked.rows("SELECT pg_stat_reset(), pg_stat_reset_shared()")
+def reset_counters(session: Session) -> None:
+    session.rows("SELECT pg_stat_reset(), pg_stat_reset_shared()")
 
 
 # ------------------------------------------------------------------ filling the cache
@@ -133,7 +133,7 @@ class Extent:
     last: int
 
     def sql(self) -> str:
-        """Clipped to what is there: a standby's files may end a few empty blocks earlier."""
+        """Reads no further than the file: a standby's may end a few empty blocks earlier."""
         end = f"pg_relation_size({self.oid}) / {BLOCK_BYTES}"
         return (
             f"SELECT pg_prewarm({self.oid}, '{self.mode}', 'main', {self.first}, "
@@ -141,10 +141,10 @@ class Extent:
         )
 
 
-def cache_plan(asked: Session, memory_bytes: int) -> tuple[Extent, ...]:
-    """What a cache of `memory_bytes` should hold of this server's data, in reading order."""
-    relations = [Relation(**row) for row in asked.rows(_RELATIONS)]
-    shared_bytes = int(asked.rows(_NOW)[0]["shared_buffers_bytes"])
+def cache_plan(session: Session, memory_bytes: int) -> tuple[Extent, ...]:
+    """The extents that a cache of `memory_bytes` should hold, in reading order."""
+    relations = [Relation(**row) for row in session.rows(_RELATIONS)]
+    shared_bytes = int(session.rows(_NOW)[0]["shared_buffers_bytes"])
     return fill(
         relations,
         shared_blocks=int(_SHARED_SHARE * shared_bytes) // BLOCK_BYTES,
@@ -155,20 +155,19 @@ def cache_plan(asked: Session, memory_bytes: int) -> tuple[Extent, ...]:
 def fill(relations: Sequence[Relation], shared_blocks: int, file_blocks: int) -> tuple[Extent, ...]:
     """Indexes before tables, shared buffers before the page cache, each relation in proportion.
 
-    A block of an index is touched more often than a block of its table, so that is what a cache
-    that has long been in use holds; of the tables any part is as good as another where keys are
-    drawn uniformly.
+    A cache that has long been in use holds indexes, because their blocks are touched more often
+    than those of tables. Of a table any part is as good as another if keys are drawn uniformly.
     """
     extents: list[Extent] = []
-    for wanted in (True, False):
-        group = [relation for relation in relations if relation.is_index is wanted]
+    for is_index in (True, False):
+        group = [relation for relation in relations if relation.is_index is is_index]
         total = sum(relation.blocks for relation in group)
         shared = min(total, shared_blocks)
-        filed = min(total - shared, file_blocks)
-        shared_blocks, file_blocks = shared_blocks - shared, file_blocks - filed
+        paged = min(total - shared, file_blocks)
+        shared_blocks, file_blocks = shared_blocks - shared, file_blocks - paged
         for relation in group:
             split = relation.blocks * shared // total
-            end = min(relation.blocks, split + -(-relation.blocks * filed // total))
+            end = min(relation.blocks, split + -(-relation.blocks * paged // total))
             extents += _pieces(relation.oid, "buffer", 0, split)
             extents += _pieces(relation.oid, "read", split, end)
     return tuple(extents)

@@ -1,15 +1,15 @@
 """PostgreSQL's settings for a node of a given size: derived, overridden, refused. Pure.
 
 All of them go on the server's command line, so a data directory carries none and can be started
-on a node of another size. What must be equal on all nodes and between loading and measuring
-(a standby refuses to start with less than its primary had) therefore never follows from memory.
+on a node of another size. Settings that must be equal on all nodes and between loading and
+measuring (a standby refuses to start with less than its primary had) never follow from memory.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from orchestrator.errors import Mistake
 from orchestrator.model import ClusterSpec
@@ -23,9 +23,9 @@ _MANY_CONNECTIONS_FROM_DISK_BYTES = 64 * _GIB
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _MAX_NODES = 9
 
-# Ours, because the cluster would not come up, or not be seen, with anything else.
+# Set by this program: with other values the cluster would not come up, or could not be watched.
 _RESERVED = {
-    "config_file": "the tool starts the server",
+    "config_file": "tierbench starts the server",
     "data_directory": "the data lie on the tier's disk",
     "hba_file": "it comes with the image",
     "hot_standby": "a standby is warmed and watched through SQL",
@@ -53,7 +53,7 @@ def slot(number: int) -> str:
 
 
 def quorum(replication_factor: int) -> int:
-    """Standbys that must have flushed a commit, so that with the primary a majority has."""
+    """How many standbys must flush a commit, so that a majority has it with the primary."""
     return replication_factor // 2
 
 
@@ -66,15 +66,17 @@ def synchronous_standby_names(replication_factor: int) -> str:
 
 
 def applied(spec: ClusterSpec) -> dict[str, str]:
-    """Every setting that the nodes of `spec` are started with; the profile's own win."""
+    """All settings that nodes are started with; those of the profile override derived ones."""
     return {**_derived(spec), **own(spec)}
 
 
 def own(spec: ClusterSpec) -> dict[str, str]:
-    """The settings that the profile gives itself."""
-    given = {name.lower(): value for name, value in spec.settings.items()}
-    given.pop(ACCEPT_DATA_LOSS, None)
-    return given
+    """The settings in the profile."""
+    return {name: value for name, value in _lower(spec).items() if name != ACCEPT_DATA_LOSS}
+
+
+def _lower(spec: ClusterSpec) -> dict[str, str]:
+    return {name.lower(): value for name, value in spec.settings.items()}
 
 
 def options(settings: Mapping[str, str]) -> tuple[str, ...]:
@@ -85,14 +87,15 @@ def options(settings: Mapping[str, str]) -> tuple[str, ...]:
 def _derived(spec: ClusterSpec) -> dict[str, str]:
     memory, disk = spec.size.memory_bytes, spec.size.disk_bytes
     workers = max(1, math.ceil(spec.size.cpus))
+    maintenance = min(max(memory // 32, 4 * _MIB), 2 * _GIB)
     max_wal = min(max(disk // 4, 128 * _MIB), 64 * _GIB)
     return {
         "listen_addresses": "*",
         # Memory: a quarter for the server's own cache; the page cache has the rest. Huge pages
         # are off because they would not count against the container's memory limit.
-        "shared_buffers": _kib(memory // 4),
-        "effective_cache_size": _kib(memory * 3 // 4),
-        "maintenance_work_mem": _kib(min(max(memory // 32, 4 * _MIB), 2 * _GIB)),
+        "shared_buffers": f"{memory // 4 // _KIB}kB",
+        "effective_cache_size": f"{memory * 3 // 4 // _KIB}kB",
+        "maintenance_work_mem": f"{maintenance // _KIB}kB",
         "huge_pages": "off",
         "max_connections": "1000" if disk >= _MANY_CONNECTIONS_FROM_DISK_BYTES else "200",
         # Durability: a commit is on this disk, and on a majority's disks, before it is answered.
@@ -103,8 +106,8 @@ def _derived(spec: ClusterSpec) -> dict[str, str]:
         # server that has been up for long.
         "wal_level": "replica",
         "wal_compression": "lz4",
-        "max_wal_size": _mib(max_wal),
-        "min_wal_size": _mib(max_wal // 4),
+        "max_wal_size": f"{max_wal // _MIB}MB",
+        "min_wal_size": f"{max_wal // 4 // _MIB}MB",
         "checkpoint_timeout": "5min",
         "checkpoint_completion_target": "0.9",
         "max_wal_senders": str(max(10, 2 * spec.nodes)),
@@ -114,15 +117,15 @@ def _derived(spec: ClusterSpec) -> dict[str, str]:
         "random_page_cost": "1.1",
         "effective_io_concurrency": "200",
         "maintenance_io_concurrency": "64",
-        # Processors. Compiling queries pays for analysis only; here it would be noise.
+        # Processors. Compiling queries helps analysis only; here it would be noise.
         "max_parallel_workers": str(workers),
         "max_parallel_workers_per_gather": str(min(workers // 2, 4)),
         "max_parallel_maintenance_workers": str(min(workers // 2, 4)),
         "jit": "off",
-        # Vacuum stays on: it is part of what writing costs. `settle` leaves it nothing to do, so
-        # a window sees only the vacuum that its own writes cause.
+        # Vacuum stays on: it is part of the cost of writing. `settle` leaves it nothing to do, so
+        # a window has only the vacuum that its own writes cause.
         "autovacuum": "on",
-        # What is needed to judge a run. A crashed backend ends the node: a crash never hides.
+        # To judge a run. A crashed backend ends the node, so that no crash is overlooked.
         "log_checkpoints": "on",
         "log_autovacuum_min_duration": "1s",
         "track_io_timing": "on",
@@ -131,67 +134,56 @@ def _derived(spec: ClusterSpec) -> dict[str, str]:
     }
 
 
-def _kib(size_bytes: int) -> str:
-    return f"{size_bytes // _KIB}kB"
-
-
-def _mib(size_bytes: int) -> str:
-    return f"{size_bytes // _MIB}MB"
-
-
 # ------------------------------------------------------------------ what is refused
 
 
 def mistakes(spec: ClusterSpec, major_version: str, min_memory_bytes: int) -> list[Mistake]:
-    """All that PostgreSQL cannot do, or must not be asked to, as far as words alone can tell."""
-    found = list(_shape_mistakes(spec))
+    """All mistakes in a profile's cluster that can be seen without a server."""
+    mistakes = list(_shape_mistakes(spec))
     if spec.version is not None and spec.version.split(".")[0] != major_version:
-        what = (
+        text = (
             f"the image holds PostgreSQL {major_version}, not {spec.version}: leave `version` out"
         )
-        found.append(Mistake("cluster.version", what))
+        mistakes.append(Mistake("cluster.version", text))
     if spec.size.memory_bytes < min_memory_bytes:
-        what = (
+        text = (
             f"{format_bytes(spec.size.memory_bytes)} is too little for PostgreSQL with a few "
             f"sessions: give it at least {format_bytes(min_memory_bytes)}"
         )
-        found.append(Mistake("cluster.node.memory", what))
-    return [*found, *_setting_mistakes(spec.settings)]
+        mistakes.append(Mistake("cluster.node.memory", text))
+    return [*mistakes, *_setting_mistakes(spec)]
 
 
 def _shape_mistakes(spec: ClusterSpec) -> list[Mistake]:
     if spec.nodes != spec.replication_factor:
-        what = (
+        text = (
             f"{spec.nodes} node(s) with replication factor {spec.replication_factor}: every node "
             "of PostgreSQL holds all data, one primary and its standbys, so the two are equal: "
             f"set `replication_factor: {spec.nodes}`, or take a database that shards"
         )
-        return [Mistake("cluster.replication_factor", what)]
+        return [Mistake("cluster.replication_factor", text)]
     if not 1 <= spec.nodes <= _MAX_NODES:
-        what = f"{spec.nodes} nodes: PostgreSQL is set up here with 1 to {_MAX_NODES}"
-        return [Mistake("cluster.nodes", what)]
+        text = f"{spec.nodes} nodes: PostgreSQL is set up here with 1 to {_MAX_NODES}"
+        return [Mistake("cluster.nodes", text)]
     return []
 
 
-def _setting_mistakes(settings: Mapping[str, str]) -> list[Mistake]:
-    own = {name.lower(): value for name, value in settings.items()}
-    accepted = set(re.split(r"[\s,]+", own.pop(ACCEPT_DATA_LOSS, "").lower())) - {""}
-    found = [
-        Mistake(_where(ACCEPT_DATA_LOSS), f"{name} is none of {', '.join(_DURABLE)}")
-        for name in sorted(accepted - set(_DURABLE))
-    ]
-    for name, value in own.items():
+def _setting_mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
+    accepted = set(re.split(r"[\s,]+", _lower(spec).get(ACCEPT_DATA_LOSS, "").lower())) - {""}
+    for name in sorted(accepted - set(_DURABLE)):
+        yield _mistake(ACCEPT_DATA_LOSS, f"{name} is none of {', '.join(_DURABLE)}")
+    for name, value in own(spec).items():
         if not _NAME.fullmatch(name):
-            found.append(Mistake(_where(name), "not a name of a PostgreSQL setting"))
+            yield _mistake(name, "not a name of a PostgreSQL setting")
         elif name in _RESERVED:
-            found.append(Mistake(_where(name), f"cannot be set here: {_RESERVED[name]}"))
+            yield _mistake(name, f"cannot be set here: {_RESERVED[name]}")
         elif not durable(name, value) and name not in accepted:
-            what = (
-                f"{value!r} gives up durability, so that tiers would be compared by what they "
-                f"need not do; if that is the question, add `{ACCEPT_DATA_LOSS}: {name}`"
+            yield _mistake(
+                name,
+                f"{value!r} gives up durability, so that tiers would be compared without the "
+                f"writes that durability costs; if that is the question, add "
+                f"`{ACCEPT_DATA_LOSS}: {name}`",
             )
-            found.append(Mistake(_where(name), what))
-    return found
 
 
 def durable(name: str, value: str) -> bool:
@@ -200,13 +192,13 @@ def durable(name: str, value: str) -> bool:
 
 
 def refused_by_server(lines: str) -> list[Mistake]:
-    """Mistakes from the output of the image's `node verify`: `name<TAB>what the server said`."""
+    """Mistakes from the output of the image's `node verify`: `name<TAB>the server's message`."""
     pairs = (line.partition("\t") for line in lines.splitlines() if line.strip())
     return [
-        Mistake(_where(name), said.removeprefix("FATAL:").strip().replace(" HINT:", "."))
-        for name, _, said in pairs
+        _mistake(name, message.removeprefix("FATAL:").strip().replace(" HINT:", "."))
+        for name, _, message in pairs
     ]
 
 
-def _where(name: str) -> str:
-    return f"cluster.settings.{name}"
+def _mistake(name: str, text: str) -> Mistake:
+    return Mistake(f"cluster.settings.{name}", text)

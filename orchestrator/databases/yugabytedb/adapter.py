@@ -5,7 +5,7 @@ copies has it. Each node runs a master, a tablet server and PostgreSQL's front e
 spread, so clients spread their connections over all nodes.
 
 A loaded data set is kept as copies of all nodes' disks. They name each other by address, so a copy
-starts only on the addresses it was loaded at; `restore: load` does without copies.
+starts only at the addresses where it was loaded; `restore: load` does without copies.
 Facts, traps and their sources: docs/YUGABYTEDB.md.
 """
 
@@ -14,18 +14,25 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.databases.common import container_nodes
-from orchestrator.databases.common.yugabyte import cache, lsm, pages, queries, release, versions
-from orchestrator.databases.common.yugabyte import facts as said
+from orchestrator.databases.common.yugabyte import (
+    cache,
+    lsm,
+    pages,
+    queries,
+    release,
+    server_facts,
+    versions,
+)
 from orchestrator.databases.yugabytedb import flags, image, nodes, settings, tls
-from orchestrator.databases.yugabytedb.readiness import Waiting, admin_address, check_flags
-from orchestrator.errors import NodeError, RunError, UsageError
+from orchestrator.databases.yugabytedb.readiness import Readiness, admin_address, check_flags
+from orchestrator.errors import NodeError, RunError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume, sources
-from orchestrator.powers import Container, Network, World
+from orchestrator.powers import Network, World
 from orchestrator.system import sql
 from orchestrator.system.sql import Connect
 
@@ -36,9 +43,9 @@ _FLUSH_S = 600.0
 class _Running:
     """The handle of a running cluster. `begun`: its counters when measuring began."""
 
-    asked: settings.Settings
+    settings: settings.Settings
     masters: str
-    waiting: Waiting
+    readiness: Readiness
     begun: lsm.ByNode
 
 
@@ -54,20 +61,15 @@ class YugabyteDB:
         return image.chosen(settings.read(spec)[0], world.platform)
 
     def restores(self, spec: ClusterSpec) -> bool:
-        """Whether a copy of the loaded disks is started from: the profile's `restore`."""
+        """See `Database`: the profile's `restore` decides."""
         return settings.read(spec)[0].restores
 
     # -------------------------------------------------------------- before anything starts
 
     def check(self, spec: ClusterSpec, world: World) -> None:
-        asked, mistakes = settings.read(spec)
-        if mistakes:
-            raise UsageError(
-                "YugabyteDB cannot run this cluster",
-                advice="correct the profile",
-                mistakes=mistakes,
-            )
-        image.need(asked, world.platform)
+        chosen, mistakes = settings.read(spec)
+        container_nodes.require_none(mistakes, "YugabyteDB")
+        image.need(chosen, world.platform)
 
     # -------------------------------------------------------------- up and down
 
@@ -77,154 +79,150 @@ class YugabyteDB:
     ) -> Iterator[Cluster]:
         """New nodes start one after the other, each joining the first; restored ones at once.
 
-        NodeError where the running cluster is not what was asked: release, copies, durability.
+        NodeError if the cluster that runs is not the profile's: release, copies, durability.
         """
-        asked, _ = settings.read(spec)
-        waiting = Waiting(spec, asked, self._connect, world)
-        password = container_nodes.new_password()
+        chosen, _ = settings.read(spec)
+        masters = flags.master_addresses(spec, network.addresses)
+        readiness = Readiness(spec, chosen, self._connect, world)
+        handle = _Running(chosen, masters, readiness, {})
         kept = any(volume.kept and not volume.restored for volume in volumes)
         with ExitStack() as up:
             try:
-                started = self._start(spec, asked, volumes, network, password, waiting, up, world)
-                cluster = self._formed(spec, asked, started, waiting, network.name, world)
-                masters = flags.master_addresses(spec, network.addresses)
-                yield replace(cluster, handle=_Running(asked, masters, waiting, {}))
+                started = self._start(spec, handle, volumes, network, up, world)
+                yield self._await_cluster(spec, handle, started, network.name, world)
             finally:
                 names = [f"{network.name}-node-{number}" for number in range(1, spec.nodes + 1)]
-                nodes.stop(names, world, 60 if kept else 0)
+                nodes.stop(names, 60 if kept else 0, world)
 
     def _start(
         self,
         spec: ClusterSpec,
-        asked: settings.Settings,
+        handle: _Running,
         volumes: Sequence[Volume],
         network: Network,
-        password: str,
-        waiting: Waiting,
         up: ExitStack,
         world: World,
     ) -> list[tuple[Node, Endpoint]]:
-        tag = image.need(asked, world.platform)
+        tag = image.need(handle.settings, world.platform)
+        password = container_nodes.new_password()
         certificates: Sequence[Any] = [None] * spec.nodes
-        if asked.tls:
+        if handle.settings.tls:
             folder = world.cache / "certificates" / network.name
             up.callback(shutil.rmtree, folder, ignore_errors=True)  # private keys are in it
             certificates = tls.make(folder, network.addresses, world.clock.now())
         started: list[tuple[Node, Endpoint]] = []
         for number, volume in enumerate(volumes, start=1):
             plan = nodes.container_spec(
-                spec, asked, number, volume, network, tag, certificates[number - 1]
+                spec, handle.settings, number, volume, network, tag, certificates[number - 1]
             )
-            container: Container = up.enter_context(world.platform.running(plan))
-            node = container_nodes.described(
-                number, plan, volume, container, nodes.sources(container)
-            )
+            container = up.enter_context(world.platform.running(plan))
+            urls = nodes.sources(container)
+            node = container_nodes.described(number, plan, volume, container, urls)
             started.append((node, container_nodes.endpoint(container, flags.YSQL, password)))
             if not volume.restored:
-                waiting.answers(*started[-1], up=[each for each, _ in started])
+                handle.readiness.await_answer(*started[-1], up=[node for node, _ in started])
         return started
 
-    def _formed(
+    def _await_cluster(
         self,
         spec: ClusterSpec,
-        asked: settings.Settings,
+        handle: _Running,
         started: Sequence[tuple[Node, Endpoint]],
-        waiting: Waiting,
         network: str,
         world: World,
     ) -> Cluster:
-        """The cluster, once it is whole, runs what was asked, and has the generator's database."""
+        """The cluster, once it is whole, is the profile's, and has the generator's database."""
         up = tuple(node for node, _ in started)
         endpoints = tuple(endpoint for _, endpoint in started)
         for node, endpoint in started:
-            waiting.answers(node, endpoint, up)
+            handle.readiness.await_answer(node, endpoint, up)
         place = flags.place_data(spec)
         if place is not None:
             nodes.run(up[0], place, 300, world)
-        waiting.whole(up, endpoints[0])
-        check_flags(up, asked)
-        admin = admin_address(endpoints[0], waiting.password(up[0]))
-        with self._connect(admin, 120.0) as asking:
-            running = self._release(asked, queries.banner(asking), up, world)
-            queries.create_own(asking, endpoints[0])
-        return Cluster(self.name, running, up, endpoints, network)
+        handle.readiness.await_copies(up, endpoints[0])
+        check_flags(up, handle.settings)
+        admin = admin_address(endpoints[0], handle.readiness.password(up[0]))
+        with self._connect(admin, 120.0) as session:
+            version = self._release(handle.settings.version, queries.banner(session), up, world)
+            queries.create_own(session, endpoints[0])
+        return Cluster(self.name, version, up, endpoints, network, handle)
 
     def _release(
-        self, asked: settings.Settings, banner: str, up: Sequence[Node], world: World
+        self, expected: versions.Version, banner: str, up: Sequence[Node], world: World
     ) -> str:
-        """What runs. NodeError where SQL names another release than asked; another build, or none
-        that can be read, is said here and doubted in the report."""
-        running = release.told(banner, sources(up, pages.TSERVER).values())
+        """The release that runs. NodeError if SQL names another one than expected. Another build,
+        or none that can be read, gives a warning here and a doubt in the report."""
+        running = release.read(banner, sources(up, pages.TSERVER).values())
         number = versions.banner_number(banner)
-        if number not in (None, asked.version.number) and self._refuse_other_release:
+        if number not in (None, expected.number) and self._refuse_other_release:
             raise NodeError(
-                f"the image runs YugabyteDB {running}, expected {asked.version}",
-                advice="correct `version` in the profile, or bring the image of that release",
+                f"the image runs YugabyteDB {running}, expected {expected}",
+                advice="correct `version` in the profile, or get the image of that release",
             )
-        if running != str(asked.version):
+        if running != str(expected):
             world.progress.warn(
-                f"YugabyteDB {running or 'of unknown version'} runs, not the asked {asked.version}"
+                f"YugabyteDB {running or 'of unknown version'} runs, expected {expected}"
             )
         return running or "unknown"
 
     # -------------------------------------------------------------- while it runs
 
     def settle(self, cluster: Cluster, world: World) -> None:
-        """Memory tables are written out, then all is waited for that this sets off, and until the
-        disks hold what a copy of them needs to start from."""
-        here: _Running = cluster.handle
+        """Writes memory tables out, waits for the merging that this sets off, and until the disks
+        hold all that a copy of them needs to start."""
+        handle: _Running = cluster.handle
+        secured = handle.settings.tls
         world.progress.step("writing memory tables to disk, then waiting until nothing is merged")
         for node, endpoint in zip(cluster.nodes, cluster.endpoints, strict=True):
-            nodes.flush_tablets(node, endpoint.host, here.asked.tls, _FLUSH_S, world)
-        first, secured = cluster.nodes[0], here.asked.tls
-        nodes.admin(first, here.masters, secured, ("flush_sys_catalog",), _FLUSH_S, world)
-        lsm.rest(cluster.nodes, world)
-        here.waiting.remembers_masters(cluster.nodes)
+            nodes.flush_tablets(node, endpoint.host, secured, _FLUSH_S, world)
+        flush = ("flush_sys_catalog",)
+        nodes.admin(cluster.nodes[0], handle.masters, secured, flush, _FLUSH_S, world)
+        lsm.await_quiet(cluster.nodes, world)
+        handle.readiness.await_remembered_masters(cluster.nodes)
 
     def warm(self, cluster: Cluster, world: World) -> None:
-        """Reads all tables over all nodes, as far as ten minutes go."""
+        """Reads all tables over all nodes, for at most ten minutes."""
         cache.fill(self._connect, [sql.local(endpoint) for endpoint in cluster.endpoints], world)
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
-        """Waits until leaders are spread and the disks are quiet; counts from here."""
-        here: _Running = cluster.handle
-        here.waiting.balanced(cluster.nodes, here.masters)
-        lsm.rest(cluster.nodes, world, deadline_s=1800)
-        here.begun = lsm.read(cluster.nodes)
+        """Waits until leaders are spread and the disks are quiet, then reads the counters."""
+        handle: _Running = cluster.handle
+        handle.readiness.await_balance(cluster.nodes, handle.masters)
+        lsm.await_quiet(cluster.nodes, world, deadline_s=1800)
+        handle.begun = lsm.read(cluster.nodes)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
-        """RunError where the cluster cannot say; NodeError where that is because a node died."""
-        here: _Running = cluster.handle
+        """RunError if the cluster does not answer; NodeError if that is because a node died."""
         try:
-            return self._facts(cluster, here, world)
+            return self._facts(cluster, cluster.handle, world)
         except (OSError, KeyError, ValueError, RunError) as error:
-            world.clock.sleep(0.5)  # a connection is lost before the engine notices the death
-            nodes.raise_if_dead([node.container or node.name for node in cluster.nodes], world)
+            failure = RunError(f"YugabyteDB's servers could not be read: {error}")
             if isinstance(error, RunError):
-                raise
-            raise RunError(f"YugabyteDB's servers could not be read: {error}") from error
+                failure = error
+            container_nodes.raise_cause(failure, cluster.nodes, world, nodes.log)
 
-    def _facts(self, cluster: Cluster, here: _Running, world: World) -> DatabaseFacts:
-        servers = check_flags(cluster.nodes, here.asked)
-        with self._connect(sql.local(cluster.endpoints[0]), 60.0) as asked:
-            banner = queries.banner(asked)
-            isolation = queries.effective_isolation(asked)
-        placement = said.placement(cluster.nodes)
+    def _facts(self, cluster: Cluster, handle: _Running, world: World) -> DatabaseFacts:
+        servers = check_flags(cluster.nodes, handle.settings)
+        with self._connect(sql.local(cluster.endpoints[0]), 60.0) as session:
+            banner = queries.banner(session)
+            isolation = queries.effective_isolation(session)
+        placement = server_facts.placement(cluster.nodes)
+        durability = server_facts.picked(servers, server_facts.DURABILITY)
         return DatabaseFacts(
             version=cluster.version,
-            version_asked=str(here.asked.version),
-            image=image.chosen(here.asked, world.platform),
-            stand_in=said.STAND_IN in banner or None,
-            durable=said.durable(servers),
-            durability={"asked": here.asked.durability, **said.durability(servers)},
+            version_asked=str(handle.settings.version),
+            image=image.chosen(handle.settings, world.platform),
+            stand_in=server_facts.STAND_IN in banner or None,
+            durable=server_facts.durable(servers),
+            durability={"asked": handle.settings.durability, **durability},
             data_bytes=placement.pop("data_bytes"),
             cache_bytes=cluster.nodes[0].memory_bytes,
-            since_reset=lsm.since(here.begun, lsm.read(cluster.nodes)),
+            since_reset=lsm.since(handle.begun, lsm.read(cluster.nodes)),
             more={
                 "banner": banner,
-                "tls": here.asked.tls,
+                "tls": handle.settings.tls,
                 "isolation": isolation,
-                "flags": said.telling(servers),
+                "flags": server_facts.picked(servers, server_facts.EXPLANATORY),
                 **placement,
             },
         )

@@ -1,15 +1,15 @@
-"""The first run on a user's machine: each thing that is only inferred, looked at and said.
+"""The first-run checklist: everything that is only inferred about YugabyteDB, checked and reported.
 
-Some of what the adapter relies on follows from documents and source code, not from a running
-server. `tierbench doctor --db yugabytedb` goes through it on three nodes of the real image and
-prints, for each, whether it is so (docs/FIRST-RUN-YUGABYTEDB.md). Nothing here decides anything.
+The adapter relies on facts from documents and source code that no running server has confirmed.
+`tierbench doctor --db yugabytedb` checks each on three nodes of the real image and prints whether
+it is so (docs/FIRST-RUN-YUGABYTEDB.md).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ from orchestrator.databases.yugabytedb import flags, nodes, settings
 from orchestrator.databases.yugabytedb.adapter import YugabyteDB
 from orchestrator.errors import TierbenchError
 from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize, Volume, sources
-from orchestrator.powers import Network, World
+from orchestrator.powers import World
 from orchestrator.system import http_client, sql
 from orchestrator.system.clock import wait_until
 from orchestrator.system.sql import Connect
@@ -27,27 +27,24 @@ State = Literal["confirmed", "not confirmed", "could not be looked at"]
 NETWORK = "tierbench-first-run"
 _GIB = 2**30
 _ROWS = 1000
+_COPIED = "SELECT count(*) AS rows FROM first_copy"
 _SPREAD_S = 120.0
 _METRICS = (
-    "wal_bytes_total",
-    "wal_syncs_total",
-    "wal_sync_seconds_total",
-    "flush_written_bytes_total",
-    "compaction_written_bytes_total",
-    "block_cache_hits_total",
-    "block_cache_misses_total",
+    "wal_bytes_total", "wal_syncs_total", "wal_sync_seconds_total", "flush_written_bytes_total",
+    "compaction_written_bytes_total", "block_cache_hits_total", "block_cache_misses_total",
     "sst_files",
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A running cluster of the image in question, and what is needed to query it."""
+    """A running cluster of the image, and what is needed to query it. `release`: the one that the
+    image's tag names, with its build."""
 
     cluster: Cluster
     connect: Connect
     world: World
-    asked: str  # the release with its build, as the image's tag has it
+    release: str
 
     @property
     def nodes(self) -> Sequence[Node]:
@@ -59,10 +56,11 @@ class Probe:
     def tserver(self) -> str:
         return next(iter(sources(self.nodes, pages.TSERVER).values()))
 
-    def ask(self, *statements: str) -> list[dict[str, Any]]:
-        """Rows of the last statement, through the first node, in the generator's database."""
-        with self.connect(sql.local(self.cluster.endpoints[0]), 120.0) as asked:
-            return [asked.rows(statement) for statement in statements][-1]
+    def value(self, *statements: str) -> Any:
+        """The first value of the last statement, asked of the first node."""
+        with self.connect(sql.local(self.cluster.endpoints[0]), 120.0) as session:
+            rows = [session.rows(statement) for statement in statements][-1]
+        return next(iter(rows[0].values()))
 
     def addresses(self) -> str:
         hosts = [endpoint.host for endpoint in self.cluster.endpoints]
@@ -71,7 +69,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Fact:
-    """`claim` is what was inferred; `look` returns whether it is so, and what was seen."""
+    """`claim`: what was inferred. `look` returns whether it is true, and what was seen."""
 
     name: str
     claim: str
@@ -86,69 +84,68 @@ class Finding:
     seen: str
 
 
-# ------------------------------------------------------------------ looking
+# ------------------------------------------------------------------ the checks
 
 
 def _banner(probe: Probe) -> tuple[bool, str]:
-    banner = str(probe.ask("SELECT version() AS version")[0]["version"])
+    banner = str(probe.value("SELECT version()"))
     page = pages.version(probe.tserver())
-    number = versions.banner_number(banner)
-    so = page == probe.asked and number == versions.parse(page).number
-    return so, f"{banner}; page: {page}; asked: {probe.asked}"
+    same = versions.banner_number(banner) == versions.parse(page).number
+    return page == probe.release and same, f"{banner}; page: {page}; asked: {probe.release}"
 
 
 def _pages(probe: Probe) -> tuple[bool, str]:
-    answers = {}
-    for server in (pages.MASTER, pages.TSERVER, pages.YSQL):
-        for name, url in sources(probe.nodes, server).items():
-            answers[f"{name} {server}"] = len(
-                http_client.get(f"{url}/metrics?reset_histograms=false")
-            )
+    answers = {
+        f"{name} {server}": len(http_client.get(f"{url}/metrics?reset_histograms=false"))
+        for server in (pages.MASTER, pages.TSERVER, pages.YSQL)
+        for name, url in sources(probe.nodes, server).items()
+    }
     return len(answers) == 3 * len(probe.nodes), f"bytes of /metrics: {answers}"
 
 
 def _memory(probe: Probe) -> tuple[bool, str]:
     limit = probe.nodes[0].memory_bytes or 0
     shares = flags.memory(limit)
-    found = pages.flags(probe.tserver())
-    names = ("memory_limit_hard_bytes", "db_block_cache_size_bytes")
-    seen = {name: found.get(name) for name in names}
-    wanted = [str(shares.tserver_bytes), str(shares.block_cache_bytes)]
-    return list(seen.values()) == wanted, f"of {limit}: {seen}"
+    expected = {
+        "memory_limit_hard_bytes": str(shares.tserver_bytes),
+        "db_block_cache_size_bytes": str(shares.block_cache_bytes),
+    }
+    running = pages.flags(probe.tserver())
+    values = {name: running.get(name) for name in expected}
+    return values == expected, f"of {limit}: {values}"
 
 
 def _layout(probe: Probe) -> tuple[bool, str]:
-    rows = probe.ask(
+    tablets = probe.value(
         "CREATE TABLE IF NOT EXISTS first_run (w int, i int, PRIMARY KEY ((w) HASH, i ASC))",
         "SELECT num_tablets FROM yb_table_properties('first_run'::regclass)",
     )
-    tablets = int(rows[0]["num_tablets"])
     return tablets == len(probe.nodes), f"{tablets} tablets on {len(probe.nodes)} nodes"
 
 
 def _copy(probe: Probe) -> tuple[bool, str]:
-    with probe.connect(sql.local(probe.cluster.endpoints[-1]), 120.0) as asked:
-        asked.rows("CREATE TABLE first_copy (a int PRIMARY KEY, b text) SPLIT INTO 3 TABLETS")
+    with probe.connect(sql.local(probe.cluster.endpoints[-1]), 120.0) as session:
+        session.rows("CREATE TABLE first_copy (a int PRIMARY KEY, b text) SPLIT INTO 3 TABLETS")
         lines = "".join(f"{number}\tx\n" for number in range(_ROWS))
-        asked.copy("COPY first_copy FROM STDIN WITH (ROWS_PER_TRANSACTION 200)", lines)
-    rows = int(probe.ask("SELECT count(*) AS rows FROM first_copy")[0]["rows"])
+        session.copy("COPY first_copy FROM STDIN WITH (ROWS_PER_TRANSACTION 200)", lines)
+    rows = probe.value(_COPIED)
     return rows == _ROWS, f"{rows} rows"
 
 
 def _counters(probe: Probe) -> tuple[bool, str]:
-    found = counters.storage(http_client.get(f"{probe.tserver()}{counters.PATH}"))
-    missing = [name for name in _METRICS if name not in found]
+    sampled = counters.storage(http_client.get(f"{probe.tserver()}{counters.PATH}"))
+    missing = [name for name in _METRICS if name not in sampled]
     return not missing, f"missing: {', '.join(missing) or 'none'}"
 
 
 def _statements(probe: Probe) -> tuple[bool, str]:
     url = next(iter(sources(probe.nodes, pages.YSQL).values()))
-    found = counters.statements(http_client.get(f"{url}/metrics?reset_histograms=false"))
-    return bool(found), str(found)
+    counted = counters.statements(http_client.get(f"{url}/metrics?reset_histograms=false"))
+    return bool(counted), str(counted)
 
 
 def _followers(probe: Probe) -> tuple[bool, str]:
-    """What masters that do not lead answer; the adapter copes with any of it."""
+    """Records how masters that do not lead answer; the adapter accepts any answer of theirs."""
     answers = []
     for url in probe.masters():
         try:
@@ -160,38 +157,34 @@ def _followers(probe: Probe) -> tuple[bool, str]:
 
 
 def _commands(probe: Probe) -> tuple[bool, str]:
-    first = probe.nodes[0]
-    said = nodes.admin(
-        first, probe.addresses(), False, ("get_is_load_balancer_idle",), 60, probe.world
-    )
+    first, idle = probe.nodes[0], ("get_is_load_balancer_idle",)
+    answer = nodes.admin(first, probe.addresses(), False, idle, 60, probe.world)
     nodes.flush_tablets(first, probe.cluster.endpoints[0].host, False, 120, probe.world)
-    return re.search(r"Idle = [01]", said) is not None, said.strip()
+    return re.search(r"Idle = [01]", answer) is not None, answer.strip()
 
 
 def _remembered(probe: Probe) -> tuple[bool, str]:
     conf = {node.name: nodes.remembered(node, probe.world) for node in probe.nodes}
-    known = {name: str(found.get("current_masters", "")) for name, found in conf.items()}
+    known = {name: str(content.get("current_masters", "")) for name, content in conf.items()}
     first = probe.cluster.endpoints[0].host
     same = str(conf[probe.nodes[0].name].get("advertise_address")) == first
-    whole = all(len(text.split(",")) == len(probe.nodes) for text in known.values())
-    return same and whole, f"{known} (looked for once a minute)"
+    complete = all(len(text.split(",")) == len(probe.nodes) for text in known.values())
+    return same and complete, f"{known} (written once a minute)"
 
 
 def _leaders(probe: Probe) -> tuple[bool, str]:
     leaders: dict[str, int] = {}
 
     def spread() -> bool:
-        leaders.update((one.at, one.user_leaders) for one in pages.tablet_servers(probe.masters()))
+        leaders.update(pages.leaders(probe.masters()))
         return min(leaders.values(), default=0) > 0
 
-    so = wait_until(spread, deadline_s=_SPREAD_S, clock=probe.world.clock, every_s=1.0)
-    return so, str(leaders)
+    in_time = wait_until(spread, deadline_s=_SPREAD_S, clock=probe.world.clock, every_s=1.0)
+    return in_time, str(leaders)
 
 
 def _isolation(probe: Probe) -> tuple[bool, str]:
-    level = str(
-        probe.ask("SELECT yb_get_effective_transaction_isolation_level() AS level")[0]["level"]
-    )
+    level = str(probe.value("SELECT yb_get_effective_transaction_isolation_level()"))
     return "repeatable" in level.lower(), level
 
 
@@ -199,23 +192,20 @@ FACTS = (
     Fact("banner", "version() names the release asked for, a server's page its build", _banner),
     Fact("pages", "masters, tablet servers and YSQL answer through published ports", _pages),
     Fact("memory", "the servers take the memory they are given, not the machine's", _memory),
-    Fact("layout", "a table without a word about tablets gets one for each node", _layout),
+    Fact("layout", "a table for which no tablets are declared gets one for each node", _layout),
     Fact("copy", "COPY takes ROWS_PER_TRANSACTION, and tables take SPLIT INTO", _copy),
     Fact("counters", "the metrics sampled here are there under their names", _counters),
     Fact("statements", "YSQL counts statements, with a sum of microseconds", _statements),
-    Fact("followers", "some master answers for the cluster, others may redirect", _followers),
+    Fact("followers", "one master answers for the cluster, others may redirect", _followers),
     Fact("commands", "yb-admin and yb-ts-cli are in the image and take these options", _commands),
     Fact("masters", "each node's file names its address and, in time, all masters", _remembered),
     Fact("leaders", "every node leads tablets once nothing moves any more", _leaders),
     Fact("isolation", "READ COMMITTED runs as REPEATABLE READ by default", _isolation),
 )  # fmt: skip
-COLD_COPY = (
-    "cold-copy",
-    "nodes start again, all at once, from what a stopped cluster left on its disks",
-)
+COLD_COPY = ("cold-copy", "nodes start again, all at once, from the disks of a stopped cluster")
 
 
-# ------------------------------------------------------------------ going through it
+# ------------------------------------------------------------------ the run
 
 
 def spec(version: str | None = None, own: Mapping[str, str] | None = None) -> ClusterSpec:
@@ -225,58 +215,47 @@ def spec(version: str | None = None, own: Mapping[str, str] | None = None) -> Cl
 
 
 def first_run(
-    asked: ClusterSpec, world: World, connect: Connect = sql.session
+    cluster_spec: ClusterSpec, world: World, connect: Connect = sql.session
 ) -> Iterator[Finding]:
-    """Each finding as it is made. TierbenchError where the cluster does not come up at all.
+    """Yields each finding as it is made. TierbenchError if the cluster does not come up at all.
 
-    Another release than asked for is a finding here, not the end.
+    A release other than the expected one is a finding here, not an error.
     """
     database = YugabyteDB(connect, refuse_other_release=False)
-    database.check(asked, world)
-    release = str(settings.read(asked)[0].version)
+    database.check(cluster_spec, world)
+    release = str(settings.read(cluster_spec)[0].version)
     with ExitStack() as up:
-        names = [f"{NETWORK}-{number}" for number in range(1, asked.nodes + 1)]
+        names = [f"{NETWORK}-{number}" for number in range(1, cluster_spec.nodes + 1)]
         for name in names:
             up.enter_context(world.platform.volume(name, "", ""))
-        network = up.enter_context(world.platform.network(NETWORK, asked.nodes))
+        network = up.enter_context(world.platform.network(NETWORK, cluster_spec.nodes))
         volumes = [Volume(name, "", restored=False) for name in names]
-        with database.running(asked, volumes, network, world) as cluster:
+        with database.running(cluster_spec, volumes, network, world) as cluster:
             probe = Probe(cluster, connect, world, release)
             for fact in FACTS:
-                world.progress.step(f"looking at: {fact.claim}")
+                world.progress.step(f"checking: {fact.claim}")
                 yield _finding(fact, probe)
             database.settle(cluster, world)
         world.progress.step("starting again from the same disks")
         restored = [replace(volume, restored=True) for volume in volumes]
-        yield _cold_copy(database, asked, restored, network, connect, world)
+        yield _cold_copy(database.running(cluster_spec, restored, network, world), connect)
 
 
 def _finding(fact: Fact, probe: Probe) -> Finding:
     try:
-        so, seen = fact.look(probe)
+        confirmed, seen = fact.look(probe)
     except (TierbenchError, OSError, KeyError, IndexError, ValueError) as error:
-        what = error.what if isinstance(error, TierbenchError) else f"{error}"
-        return Finding(fact.name, fact.claim, "could not be looked at", what)
-    return Finding(fact.name, fact.claim, "confirmed" if so else "not confirmed", seen)
+        reason = error.what if isinstance(error, TierbenchError) else str(error)
+        return Finding(fact.name, fact.claim, "could not be looked at", reason)
+    return Finding(fact.name, fact.claim, "confirmed" if confirmed else "not confirmed", seen)
 
 
-def _cold_copy(
-    database: YugabyteDB,
-    asked: ClusterSpec,
-    volumes: Sequence[Volume],
-    network: Network,
-    connect: Connect,
-    world: World,
-) -> Finding:
+def _cold_copy(running: AbstractContextManager[Cluster], connect: Connect) -> Finding:
     name, claim = COLD_COPY
     try:
-        with (
-            database.running(asked, volumes, network, world) as cluster,
-            connect(sql.local(cluster.endpoints[0]), 120.0) as session,
-        ):
-            found = session.rows("SELECT count(*) AS rows FROM first_copy")
+        with running as cluster, connect(sql.local(cluster.endpoints[0]), 120.0) as session:
+            rows = session.rows(_COPIED)[0]["rows"]
     except TierbenchError as error:
-        advice = "use `restore: load` in profiles until this is understood"
+        advice = "use `restore: load` in profiles until the cause is known"
         return Finding(name, claim, "not confirmed", f"{error.what}\n{error.evidence}\n{advice}")
-    rows = int(found[0]["rows"])
     return Finding(name, claim, "confirmed" if rows == _ROWS else "not confirmed", f"{rows} rows")

@@ -1,7 +1,7 @@
 """Where the first-run checklist has passed: with which image, on which machine's engine.
 
-`DB=auto` takes YugabyteDB only there. Kept in the cache, one file for each image on each machine. A
-checklist that begins takes its file away; only one whose every line was confirmed puts it back.
+`DB=auto` takes YugabyteDB only there. The cache has one file for each image on each machine. A
+checklist that begins removes the file, and writes it again only if every line was confirmed.
 """
 
 from __future__ import annotations
@@ -11,32 +11,23 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Protocol
 
 from orchestrator.databases.yugabytedb import checklist, image, settings
 from orchestrator.databases.yugabytedb.checklist import Finding
 from orchestrator.errors import TierbenchError
 from orchestrator.model import ClusterSpec
-from orchestrator.powers import World
+from orchestrator.powers import Platform, World
 from orchestrator.system import store
 
 
-class Engine(Protocol):
-    """What says which image lies where."""
-
-    def image_present(self, tag: str) -> bool: ...
-    def image_id(self, tag: str) -> str | None: ...
-    def engine_id(self) -> str | None: ...
-
-
-def passed(spec: ClusterSpec, engine: Engine, cache: Path) -> str:
-    """That and when the checklist passed here, as a sentence; empty where it did not."""
+def passed(spec: ClusterSpec, platform: Platform, cache: Path) -> str:
+    """A sentence with the day on which the checklist passed here; empty if it did not."""
     try:
-        tag, file = _place(spec, engine, cache)
+        tag, file = _file(spec, platform, cache)
         content = json.loads(file.read_text()) if file is not None else {}
     except (OSError, ValueError, TierbenchError):
         return ""
-    if not set(_names()) <= set(content.get("confirmed", ())):
+    if not _complete(content.get("confirmed", ())):
         return ""
     day = datetime.datetime.fromtimestamp(content["passed_s"], datetime.UTC).date()
     return (
@@ -46,18 +37,18 @@ def passed(spec: ClusterSpec, engine: Engine, cache: Path) -> str:
 
 
 def kept(
-    found: Iterable[Finding], spec: ClusterSpec, engine: Engine, world: World
+    findings: Iterable[Finding], spec: ClusterSpec, platform: Platform, world: World
 ) -> Iterator[Finding]:
-    """The findings as they are made; what they say in the end is kept, and told."""
-    tag, file = _place(spec, engine, world.cache)
+    """Yields the findings as they are made, then keeps whether all were confirmed."""
+    tag, file = _file(spec, platform, world.cache)
     if file is not None:
         file.unlink(missing_ok=True)
     confirmed: list[str] = []
-    for finding in found:
+    for finding in findings:
         if finding.state == "confirmed":
             confirmed.append(finding.name)
         yield finding
-    if file is None or not set(_names()) <= set(confirmed):
+    if file is None or not _complete(confirmed):
         world.progress.note("DB=auto goes on taking PostgreSQL here: not every line is confirmed")
         return
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -68,16 +59,17 @@ def kept(
     )
 
 
-def _names() -> list[str]:
-    """Every line that a release of this tool looks at: one that is new was not confirmed before."""
-    return [*(fact.name for fact in checklist.FACTS), checklist.COLD_COPY[0]]
+def _complete(confirmed: Iterable[str]) -> bool:
+    """False also if this version of tierbench has a line that an earlier checklist did not."""
+    names = {*(fact.name for fact in checklist.FACTS), checklist.COLD_COPY[0]}
+    return names <= set(confirmed)
 
 
-def _place(spec: ClusterSpec, engine: Engine, cache: Path) -> tuple[str, Path | None]:
-    """The image's tag, and the file that stands for this image on this machine; None where the
-    image is not here or the engine does not say who it is."""
-    tag = image.chosen(settings.read(spec)[0], engine)
-    identity, machine = engine.image_id(tag), engine.engine_id()
+def _file(spec: ClusterSpec, platform: Platform, cache: Path) -> tuple[str, Path | None]:
+    """The image's tag, and the file for this image on this machine; None if the image is not here
+    or the engine has no identity."""
+    tag = image.chosen(settings.read(spec)[0], platform)
+    identity, machine = platform.image_id(tag), platform.engine_id()
     if not identity or not machine:
         return tag, None
     key = hashlib.sha256(f"{machine}\n{identity}".encode()).hexdigest()[:16]

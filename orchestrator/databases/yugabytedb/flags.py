@@ -1,4 +1,4 @@
-"""What a node is started with: a profile's cluster → memory shares, flags and command line. Pure.
+"""How a node is started: a profile's cluster → memory shares, flags and command line. Pure.
 
 Facts and their sources: docs/YUGABYTEDB.md. The servers size themselves from the memory of the
 machine and do not see the container's limit, so every share is set here.
@@ -22,8 +22,8 @@ YSQL, MASTER_WEB, TSERVER_WEB, YSQL_WEB = 5433, 7000, 9000, 13000
 MASTER_RPC, TSERVER_RPC = 7100, 9100
 
 _MIB = 2**20
-# Of a node's memory. yugabyted gives the tablet server 60 % (of the machine) and so do we; what
-# the master may use is bounded, because here it shares the container. The rest is for PostgreSQL's
+# Shares of a node's memory. The tablet server gets 60 %, as yugabyted gives it of the machine; the
+# master's share is bounded, because here it shares the container. The rest is for PostgreSQL's
 # sessions and for the page cache, through which data files are read.
 _TSERVER_PCT, _MASTER_PCT = 60, 10
 _MASTER_BYTES = (192 * _MIB, 2048 * _MIB)
@@ -52,46 +52,46 @@ def memory(node_bytes: int) -> Memory:
 # ------------------------------------------------------------------ flags of the two servers
 
 
-def _common(asked: Settings) -> dict[str, str]:
+def _common(settings: Settings) -> dict[str, str]:
     flags = {
-        # One tablet of every table led by each node, and no split in the middle of a run.
+        # Each node leads one tablet of every table, and no tablet splits during a run.
         "ysql_num_shards_per_tserver": "1",
         "enable_automatic_tablet_splitting": "false",
     }
-    if asked.durability == "durable":
-        # Required: without it, a file system that cannot do it turns it off with one line of log.
+    if settings.durability == "durable":
+        # Required: else a file system that lacks it turns it off with only a line in the log.
         flags |= {"durable_wal_write": "true", "require_durable_wal_write": "true"}
     else:
         flags["durable_wal_write"] = "false"
-    if asked.own_wal_directory:
+    if settings.own_wal_directory:
         flags["fs_wal_dirs"] = WAL_DIR
-    if asked.version.has("memory_defaults_for_ysql"):
+    if settings.version.has("memory_defaults_for_ysql"):
         flags["use_memory_defaults_optimized_for_ysql"] = "false"
     return flags
 
 
-def master_flags(spec: ClusterSpec, asked: Settings) -> dict[str, str]:
-    """The flags of the master, the profile's own last. Masters make their log durable always."""
-    common = _common(asked)
+def master_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
+    """The master's flags, the profile's own last. Masters always make their log durable."""
+    common = _common(settings)
     common.pop("durable_wal_write")
     return {
         "memory_limit_hard_bytes": str(memory(spec.size.memory_bytes).master_bytes),
-        # Its periodic rows in a system table would be writes that nobody asked for.
+        # Else it writes rows to a system table periodically.
         "master_enable_metrics_snapshotter": "false",
         **common,
-        **asked.master_flags,
+        **settings.master_flags,
     }
 
 
-def tserver_flags(spec: ClusterSpec, asked: Settings) -> dict[str, str]:
-    """The flags of the tablet server, the profile's own last."""
+def tserver_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
+    """The tablet server's flags, the profile's own last."""
     shares = memory(spec.size.memory_bytes)
     return {
         "memory_limit_hard_bytes": str(shares.tserver_bytes),
         "db_block_cache_size_bytes": str(shares.block_cache_bytes),
         "tserver_enable_metrics_snapshotter": "false",
-        **_common(asked),
-        **asked.tserver_flags,
+        **_common(settings),
+        **settings.tserver_flags,
     }
 
 
@@ -107,14 +107,14 @@ def joined(flags: Mapping[str, str]) -> str:
 
 
 def start_command(
-    spec: ClusterSpec, asked: Settings, number: int, addresses: Sequence[str], restored: bool
+    spec: ClusterSpec, settings: Settings, number: int, addresses: Sequence[str], restored: bool
 ) -> tuple[str, ...]:
     """The container's command for node `number` (from 1) of those at `addresses`.
 
-    A restored node does not pass `--join`: the option asks a running master for leave, and in a
-    cluster that starts as a whole there is none yet. The node remembers whom it joined.
+    A restored node has no `--join`: the option needs a running master, and a cluster that starts
+    as a whole has none yet. The node remembers which cluster it joined.
     """
-    own = addresses[number - 1]
+    own_address = addresses[number - 1]
     argv = [
         "bin/yugabyted",
         "start",
@@ -122,34 +122,34 @@ def start_command(
         "--ui=false",
         "--callhome=false",
         f"--base_dir={BASE_DIR}",
-        f"--advertise_address={own}",
-        f"--cloud_location={asked.zones[(number - 1) % len(asked.zones)]}",
-        f"--fault_tolerance={asked.fault_tolerance}",
-        f"--master_flags={joined(master_flags(spec, asked))}",
-        f"--tserver_flags={joined(tserver_flags(spec, asked))}",
+        f"--advertise_address={own_address}",
+        f"--cloud_location={settings.zones[(number - 1) % len(settings.zones)]}",
+        f"--fault_tolerance={settings.fault_tolerance}",
+        f"--master_flags={joined(master_flags(spec, settings))}",
+        f"--tserver_flags={joined(tserver_flags(spec, settings))}",
     ]
-    if asked.tls:
+    if settings.tls:
         argv.append("--secure")
     if number > 1 and not restored:
         argv.append(f"--join={addresses[0]}")
-    return _prepared(asked, own, restored, argv)
+    return _prepared(settings, own_address, restored, argv)
 
 
 def _prepared(
-    asked: Settings, node_address: str, restored: bool, argv: list[str]
+    settings: Settings, node_address: str, restored: bool, argv: list[str]
 ) -> tuple[str, ...]:
-    """The command behind what must be done in the container before it."""
+    """The command, after a shell's steps that prepare the container for it."""
     steps = []
-    if asked.tls:
+    if settings.tls:
         # PostgreSQL refuses a key that belongs neither to root nor to itself, and the files belong
-        # to whoever runs this program.
+        # to the user of this program.
         steps.append(f"install -D -m 600 -t {CERTS_DIR} {CERTS_SOURCE}/*")
     if restored:
-        # All peers know each other by address: on another one the node would wait forever.
-        knows = f'grep -q \'"advertise_address": "{node_address}"\' {CONF}'
+        # Nodes know each other by address: at another one the node would wait forever.
+        check = f'grep -q \'"advertise_address": "{node_address}"\' {CONF}'
         complaint = f"this disk was loaded at another address than {node_address}"
-        steps.append(f"{{ {knows} || {{ echo '{complaint}'; exit 78; }}; }}")
-        # A node that was killed leaves these, and would take itself for running already.
+        steps.append(f"{{ {check} || {{ echo '{complaint}'; exit 78; }}; }}")
+        # A killed node leaves these, and would believe that it runs already.
         steps.append(f"rm -f {DATA_DIR}/*.pid")
     if not steps:
         return tuple(argv)
@@ -157,16 +157,14 @@ def _prepared(
 
 
 def master_addresses(spec: ClusterSpec, addresses: Sequence[str]) -> str:
-    """As yb-admin takes them. Nodes beyond the replication factor have no voting master."""
+    """The masters' addresses for yb-admin: only as many nodes as copies have a voting master."""
     voting = addresses[: spec.replication_factor]
     return ",".join(f"{address}:{MASTER_RPC}" for address in voting)
 
 
 def place_data(spec: ClusterSpec) -> tuple[str, ...] | None:
-    """What makes the cluster replicate as asked, once all nodes are up; None where it already does.
-
-    yugabyted starts at one replica and goes to three by itself when the third node joins.
-    """
+    """The command that sets the replication factor once all nodes are up; None if none is needed:
+    yugabyted starts with one copy and goes to three by itself when the third node joins."""
     if spec.replication_factor in (1, 3):
         return None
     return (

@@ -1,7 +1,7 @@
 """The image that nodes run: which tags may hold it, whether one is here, and how to get one.
 
-Looked for in this order: what the profile names, YugabyteDB's own, ours made from a downloaded
-distribution (`make yugabyte-image TARBALL=…`).
+Tags in the order in which they are tried: the profile's `image`; else YugabyteDB's own, then ours,
+built from a downloaded distribution (`make yugabyte-image TARBALL=…`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 from orchestrator.databases.common.yugabyte.versions import Version, dotted, parse
 from orchestrator.databases.yugabytedb.settings import Settings, read
@@ -21,90 +20,75 @@ from orchestrator.platforms import own_images
 from orchestrator.powers import Platform
 
 OFFICIAL, PACKED = "yugabytedb/yugabyte", "tierbench/yugabytedb"
-_TARBALL = re.compile(r"yugabyte-(\d+(?:\.\d+)+)-b(\d+)-(?:linux|el8|centos)-(x86_64|aarch64)\.tar")
+_TARBALL = re.compile(r"yugabyte-(\d+(?:\.\d+)+-b\d+)-(?:linux|el8|centos)-(x86_64|aarch64)\.tar")
 _DOWNLOADS = "https://downloads.yugabyte.com"
 
 
-def tags(asked: Settings) -> tuple[str, ...]:
-    """Where the image may be, the preferred first."""
-    if asked.image:
-        return (asked.image,)
-    return f"{OFFICIAL}:{asked.version}", f"{PACKED}:{asked.version}"
+def tags(settings: Settings) -> tuple[str, ...]:
+    """The tags that may hold the image, the preferred one first."""
+    if settings.image:
+        return (settings.image,)
+    return f"{OFFICIAL}:{settings.version}", f"{PACKED}:{settings.version}"
 
 
-class Present(Protocol):
-    def image_present(self, tag: str) -> bool: ...
+def chosen(settings: Settings, platform: Platform) -> str:
+    """The first tag whose image is here; the preferred one if there is none."""
+    here = (tag for tag in tags(settings) if platform.image_present(tag))
+    return next(here, tags(settings)[0])
 
 
-def chosen(asked: Settings, platform: Present) -> str:
-    """The first tag that is here; the preferred one where none is."""
-    return next((tag for tag in tags(asked) if platform.image_present(tag)), tags(asked)[0])
-
-
-def need(asked: Settings, platform: Platform) -> str:
-    """The tag to run. UnavailableError says all ways to get it."""
-    tag = chosen(asked, platform)
+def need(settings: Settings, platform: Platform) -> str:
+    """The tag to run. UnavailableError, with all ways to get the image, if it is not here."""
+    tag = chosen(settings, platform)
     if not platform.image_present(tag):
-        raise UnavailableError(f"the image {tag} is not here", advice=advice(asked, platform))
+        raise UnavailableError(f"the image {tag} is not here", advice=advice(settings, platform))
     return tag
 
 
-def advice(asked: Settings, platform: Platform) -> str:
-    if asked.image:
-        return f"{platform.ways_to_get(asked.image)}, or take `image` out"
-    number = dotted(asked.version.number)
-    distribution = f"{_DOWNLOADS}/releases/{number}/yugabyte-{asked.version}-linux-x86_64.tar.gz"
+def advice(settings: Settings, platform: Platform) -> str:
+    """All ways to get the image."""
+    ways = platform.ways_to_get(tags(settings)[0])
+    if settings.image:
+        return f"{ways}, or take `image` out of the profile"
+    number = dotted(settings.version.number)
+    file = f"{_DOWNLOADS}/releases/{number}/yugabyte-{settings.version}-linux-x86_64.tar.gz"
     return (
-        f"{platform.ways_to_get(tags(asked)[0])}; or download {distribution} and run "
-        "`make yugabyte-image TARBALL=<the file>`. DB=auto takes PostgreSQL instead and says so in "
-        "the report"
+        f"{ways}; or download {file} and run `make yugabyte-image TARBALL=<the file>`. DB=auto "
+        "takes PostgreSQL instead and says so in the report"
     )
 
 
-class Engine(Protocol):
-    """What is asked of a platform to get the image."""
+def obtain(spec: ClusterSpec, platform: Platform) -> str | None:
+    """The tag, pulled if it was not here; None if it is neither here nor can be pulled.
 
-    def image_present(self, tag: str) -> bool: ...
-    def pull(self, tag: str) -> bool: ...
-    def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None: ...
-
-
-def obtain(spec: ClusterSpec, engine: Engine) -> str | None:
-    """The tag, pulled if it was not here; None where it can neither be found nor pulled.
-
-    Mistakes in the profile are not judged here: a wrong version reads as the default one.
+    Ignores mistakes in the profile: a wrong version reads as the default one.
     """
-    asked, _ = read(spec)
-    for tag in tags(asked):
-        if engine.image_present(tag):
-            return tag
-    preferred = tags(asked)[0]
-    return preferred if engine.pull(preferred) else None
+    tag = chosen(read(spec)[0], platform)
+    return tag if platform.image_present(tag) or platform.pull(tag) else None
 
 
 # ------------------------------------------------------------------ from a distribution
 
 
 def distribution(tarball: Path) -> Version:
-    """The version that a downloaded file's name says. UsageError where it says none."""
-    found = _TARBALL.match(tarball.name)
-    if found is None or not tarball.is_file():
+    """The version in a downloaded file's name. UsageError if it is no distribution."""
+    match = _TARBALL.match(tarball.name)
+    if match is None or not tarball.is_file():
         raise UsageError(
             f"{tarball} is not a distribution of YugabyteDB",
             advice="TARBALL=…/yugabyte-<version>-b<build>-linux-x86_64.tar.gz, as downloaded from "
             f"{_DOWNLOADS}",
         )
-    return parse(f"{found[1]}-b{found[2]}")
+    return parse(match[1])
 
 
-def pack(tarball: Path, root: Path, engine: Engine, on_line: Callable[[str], None]) -> str:
+def pack(tarball: Path, root: Path, platform: Platform, on_line: Callable[[str], None]) -> str:
     """Builds our image `yugabytedb` around the distribution; returns the tag."""
-    version = distribution(tarball)
-    tag = f"{PACKED}:{version}"
-    with tempfile.TemporaryDirectory(dir=tarball.parent, prefix=".tierbench-") as made:
+    tag = f"{PACKED}:{distribution(tarball)}"
+    with tempfile.TemporaryDirectory(dir=tarball.parent, prefix=".tierbench-") as context:
         for file in own_images.folder(root, "yugabytedb").iterdir():
-            shutil.copy2(file, made)
-        # The context needs the file under one name; a link costs no second copy of a gigabyte.
-        (Path(made) / "yugabyte.tar.gz").hardlink_to(tarball)
-        engine.build(made, tag, on_line)
+            shutil.copy2(file, context)
+        # The build names the file so; a link costs no second copy of a gigabyte.
+        (Path(context) / "yugabyte.tar.gz").hardlink_to(tarball)
+        platform.build(context, tag, on_line)
     return tag

@@ -1,6 +1,6 @@
 """When a cluster is ready: every node answers, every master knows every node, copies are complete.
 
-Asked in this order, each within a deadline, because each later answer presumes the earlier ones.
+Each later answer needs the earlier ones, so they are awaited in this order, each up to a deadline.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from orchestrator.databases.common import container_nodes
 from orchestrator.databases.common.yugabyte import pages, queries
 from orchestrator.databases.yugabytedb import nodes
 from orchestrator.databases.yugabytedb.settings import Settings
@@ -25,135 +26,111 @@ _IDLE = ("get_is_load_balancer_idle",)
 
 
 def admin_address(endpoint: Endpoint, password: str) -> sql.Address:
-    at = sql.local(endpoint)
-    return replace(at, user=queries.ADMIN, password=password, database=queries.ADMIN_DATABASE)
+    address = sql.local(endpoint)
+    return replace(address, user=queries.ADMIN, password=password, database=queries.ADMIN_DATABASE)
 
 
-class Waiting:
-    """Waits for a cluster that is being started. `connect` opens a session."""
+class Readiness:
+    """Waits for a cluster that is being started. `up`: the nodes started so far, in order."""
 
-    def __init__(self, spec: ClusterSpec, asked: Settings, connect: Connect, world: World) -> None:
-        self._spec, self._asked, self._connect, self._world = spec, asked, connect, world
-
-    def until(
-        self, what: str, ready: Callable[[], str], up: Sequence[Node], deadline_s: float
+    def __init__(
+        self, spec: ClusterSpec, settings: Settings, connect: Connect, world: World
     ) -> None:
-        """Until `ready` returns an empty text; else it says what is missing.
+        self._factor, self._tls = spec.replication_factor, settings.tls
+        self._connect, self._world = connect, world
 
-        NodeError where a node dies, or past the deadline, with every node's last lines.
-        """
-        seen = {"state": "nothing answers yet"}
-        names = [node.container or node.name for node in up]
+    def _wait(self, failure: str, missing: Callable[[], str], up: Sequence[Node]) -> None:
+        names = [container_nodes.container_name(node) for node in up]
+        container_nodes.await_ready(
+            failure, missing, names, self._world, deadline_s=NODE_DEADLINE_S, log=nodes.log
+        )
 
-        def done() -> bool:
-            nodes.raise_if_dead(names, self._world)
-            try:
-                seen["state"] = ready()
-            except (RunError, OSError, KeyError, ValueError) as error:
-                seen["state"] = error.what if isinstance(error, RunError) else str(error)
-            return not seen["state"]
+    def await_answer(self, node: Node, endpoint: Endpoint, up: Sequence[Node]) -> None:
+        """Waits until `node` answers SQL, and the masters count as many nodes as are up."""
 
-        if not wait_until(done, deadline_s=deadline_s, clock=self._world.clock, every_s=0.5):
-            raise NodeError(
-                f"{what} within {deadline_s:g} s: {seen['state']}",
-                advice="look at the log below; a slow disk or little memory need a longer time",
-                evidence="\n".join(nodes.log(name, self._world) for name in names),
-            )
+        def missing() -> str:
+            with self._connect(admin_address(endpoint, self.password(up[0])), 30.0) as session:
+                session.rows("SELECT 1")
+            servers = pages.tablet_servers(list(sources(up, pages.MASTER).values()))
+            alive = sum(server.alive for server in servers)
+            return "" if alive >= len(up) else f"{alive} of {len(up)} tablet servers are alive"
 
-    def answers(self, node: Node, endpoint: Endpoint, up: Sequence[Node]) -> None:
-        """Until `node` takes SQL, and the masters count it among `up`."""
+        self._wait(f"YugabyteDB's {node.name} was not ready", missing, up)
 
-        def ready() -> str:
-            address = admin_address(endpoint, self.password(up[0]))
-            with self._connect(address, 30.0) as asked:
-                asked.rows("SELECT 1")
-            listed = pages.tablet_servers(list(sources(up, pages.MASTER).values()))
-            alive = sum(server.alive for server in listed)
-            wanted = len(up)
-            return "" if alive >= wanted else f"{alive} of {wanted} tablet servers are alive"
-
-        self.until(f"YugabyteDB's {node.name} was not ready", ready, up, NODE_DEADLINE_S)
-
-    def whole(self, up: Sequence[Node], endpoint: Endpoint) -> None:
-        """Until the cluster replicates as asked and nothing is short of a copy."""
+    def await_copies(self, up: Sequence[Node], endpoint: Endpoint) -> None:
+        """Waits until the replication factor is the profile's and no tablet lacks a copy."""
         masters = list(sources(up, pages.MASTER).values())
-        factor = self._spec.replication_factor
 
-        def ready() -> str:
-            running = pages.replication_factor(masters)
-            if running != factor:
-                return f"it keeps {running} copies, expected {factor}"
+        def missing() -> str:
+            factor = pages.replication_factor(masters)
+            if factor != self._factor:
+                return f"it keeps {factor} copies, expected {self._factor}"
             health = pages.health(masters)
             if not health.well:
-                return (
-                    f"{health.dead_nodes} dead node(s), "
-                    f"{health.under_replicated_tablets} tablet(s) short of copies"
-                )
-            with self._connect(admin_address(endpoint, self.password(up[0])), 30.0) as asked:
-                known = len(queries.servers(asked))
+                return str(health)
+            with self._connect(admin_address(endpoint, self.password(up[0])), 30.0) as session:
+                known = len(queries.servers(session))
             return "" if known == len(up) else f"yb_servers() knows {known} of {len(up)} nodes"
 
-        self.until("the cluster was not whole", ready, up, NODE_DEADLINE_S)
+        self._wait("the cluster was not whole", missing, up)
 
     def password(self, first: Node) -> str:
-        """The administrator's: yugabyted makes one up where TLS is on, and remembers it."""
-        if not self._asked.tls:
+        """The administrator's password: with TLS, yugabyted makes one up and keeps it in a file."""
+        if not self._tls:
             return queries.ADMIN
         return str(nodes.remembered(first, self._world).get("database_password") or queries.ADMIN)
 
-    def remembers_masters(self, up: Sequence[Node]) -> None:
-        """Until every node's own file names all masters: a copy of its disk starts from that file.
+    def await_remembered_masters(self, up: Sequence[Node]) -> None:
+        """Waits until every node's own file, from which a copy of its disk starts, names all
+        masters. yugabyted writes it once a minute."""
 
-        yugabyted looks once a minute.
-        """
-        factor = self._spec.replication_factor
-
-        def ready() -> str:
+        def missing() -> str:
             for node in up:
                 masters = str(nodes.remembered(node, self._world).get("current_masters", ""))
                 known = len([master for master in masters.split(",") if master])
-                if known < factor:
-                    return f"{node.name} remembers {known} of {factor} masters"
+                if known < self._factor:
+                    return f"{node.name} remembers {known} of {self._factor} masters"
             return ""
 
-        self.until("not every node knew all masters", ready, up, NODE_DEADLINE_S)
+        self._wait("not every node knew all masters", missing, up)
 
-    def balanced(self, up: Sequence[Node], masters: str) -> None:
-        """Until leaders are spread and nothing moves any more; a warning where that takes long."""
+    def await_balance(self, up: Sequence[Node], masters: str) -> None:
+        """Waits until leaders are spread and nothing moves any more; only warns past the
+        deadline."""
         urls = list(sources(up, pages.MASTER).values())
         leaders: dict[str, int] = {}
         idle_polls = 0
 
         def ready() -> bool:
             nonlocal idle_polls
-            nodes.raise_if_dead([node.container or node.name for node in up], self._world)
+            names = [container_nodes.container_name(node) for node in up]
+            container_nodes.raise_if_dead(names, self._world, nodes.log)
             try:
-                said = nodes.admin(up[0], masters, self._asked.tls, _IDLE, 30, self._world)
-                leaders.update((one.at, one.user_leaders) for one in pages.tablet_servers(urls))
+                answer = nodes.admin(up[0], masters, self._tls, _IDLE, 30, self._world)
+                leaders.update(pages.leaders(urls))
             except (RunError, OSError):  # an election is under way
-                said = ""
+                answer = ""
             spread = sum(leaders.values()) < len(up) or min(leaders.values(), default=0) > 0
-            idle_polls = idle_polls + 1 if "Idle = 1" in said and spread else 0
+            idle_polls = idle_polls + 1 if "Idle = 1" in answer and spread else 0
             return idle_polls >= _BALANCED_POLLS
 
-        if not wait_until(
-            ready, deadline_s=BALANCE_DEADLINE_S, clock=self._world.clock, every_s=1.0
-        ):
+        deadline_s = BALANCE_DEADLINE_S
+        if not wait_until(ready, deadline_s=deadline_s, clock=self._world.clock, every_s=1.0):
             self._world.progress.warn(
-                f"after {BALANCE_DEADLINE_S:g} s leaders still move or are unevenly spread: "
-                f"{leaders}"
+                f"after {deadline_s:g} s leaders still move or are unevenly spread: {leaders}"
             )
 
 
-def check_flags(up: Sequence[Node], asked: Settings) -> dict[str, dict[str, str]]:
-    """Each tablet server's flags, read back. NodeError where durability is not what was asked."""
-    running = {name: pages.flags(url) for name, url in sources(up, pages.TSERVER).items()}
-    wanted = "true" if asked.durability == "durable" else "false"
-    for name, found in running.items():
-        if found.get("durable_wal_write") != wanted:
+def check_flags(up: Sequence[Node], settings: Settings) -> dict[str, dict[str, str]]:
+    """Node → its tablet server's flags. NodeError if durability is not the profile's."""
+    servers = {name: pages.flags(url) for name, url in sources(up, pages.TSERVER).items()}
+    expected = "true" if settings.durability == "durable" else "false"
+    for name, flags in servers.items():
+        value = flags.get("durable_wal_write")
+        if value != expected:
             raise NodeError(
-                f"{name} runs with durable_wal_write={found.get('durable_wal_write')}; "
-                f"`durability: {asked.durability}` means {wanted}",
+                f"{name} runs with durable_wal_write={value}; "
+                f"`durability: {settings.durability}` means {expected}",
                 advice="a file system without O_DIRECT turns it off; XFS and ext4 have it",
             )
-    return running
+    return servers

@@ -1,7 +1,8 @@
 """A profile's settings for YugabyteDB: read, checked, refused. Pure.
 
-Words of our own (`OWN`), or flags of the servers: `name` for both, `master.name` or `tserver.name`
-for one. What would give durability up, or what the cluster would not come up with, is refused.
+A setting is one of `OWN`, or a flag of the servers: `name` for both, `master.name` or
+`tserver.name` for one. Flags that give durability up, or keep the cluster from coming up, are
+refused.
 """
 
 from __future__ import annotations
@@ -19,14 +20,7 @@ from orchestrator.units import format_bytes
 MIN_MEMORY_BYTES = 2**30
 MAX_NODES = 9
 REPLICATION_FACTORS = (1, 3, 5)
-OWN = {
-    "durability": "default (a write is answered from memory, synced within a second) or durable",
-    "tls": "on or off: between nodes and to clients, with certificates made here",
-    "zones": "cloud.region.zone of each node, separated by spaces",
-    "wal_directory": "shared (with the data) or own: both on the tier's disk",
-    "image": "another image than the release's own",
-    "restore": "copy (a loaded data set) or load (before every run)",
-}
+OWN = ("durability", "tls", "zones", "wal_directory", "image", "restore")  # docs/YUGABYTEDB.md
 
 _NAME = re.compile(r"(?:(master|tserver)\.)?([a-z][a-z0-9_]*)")
 _ZONE = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+){2}")
@@ -58,7 +52,7 @@ _RESERVED = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What a profile asks of YugabyteDB, read."""
+    """The settings of a profile, with its version."""
 
     version: Version
     durability: Literal["default", "durable"] = "default"
@@ -72,39 +66,39 @@ class Settings:
 
     @property
     def fault_tolerance(self) -> str:
-        """What loss the placement is asked to survive: only several zones make it a zone."""
+        """The loss that the placement must survive: of a zone, if there are several."""
         return "zone" if len(set(self.zones)) > 1 else "none"
 
 
 def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
-    """The settings, and all that is wrong with them and with the cluster's shape.
+    """The settings, and all mistakes in them and in the cluster's shape.
 
-    What is wrong reads as its default, so that all mistakes are found at once.
+    A mistaken setting reads as its default, so that all mistakes are found at once.
     """
     mistakes: list[Mistake] = list(_shape_mistakes(spec))
-    given = dict(spec.settings)
+    texts = dict(spec.settings)
 
-    def choice(name: str, *words: str) -> str:
-        value = given.pop(name, words[0]).strip().lower()
+    def second(name: str, *words: str) -> bool:
+        """Whether the second of two words was chosen; the first is the default."""
+        value = texts.pop(name, words[0]).strip().lower()
         if value not in words:
             mistakes.append(_mistake(name, f"{value!r} is none of {', '.join(words)}"))
-            return words[0]
-        return value
+        return value == words[1]
 
-    durability = choice("durability", "default", "durable")
-    tls, wal = choice("tls", "off", "on"), choice("wal_directory", "shared", "own")
-    restore, image = choice("restore", "copy", "load"), given.pop("image", None)
-    zones = _zones(given.pop("zones", None), spec.nodes, mistakes)
+    durable, tls = second("durability", "default", "durable"), second("tls", "off", "on")
+    own_wal, load = second("wal_directory", "shared", "own"), second("restore", "copy", "load")
+    image = texts.pop("image", None)
+    zones = _zones(texts.pop("zones", None), spec.nodes, mistakes)
     version = _version(spec, mistakes)
-    flags = _flags(given, version, mistakes)
+    flags = _flags(texts, version, mistakes)
     settings = Settings(
         version=version,
-        durability="durable" if durability == "durable" else "default",
-        tls=tls == "on",
+        durability="durable" if durable else "default",
+        tls=tls,
         zones=zones,
-        own_wal_directory=wal == "own",
+        own_wal_directory=own_wal,
         image=image,
-        restores=restore == "copy",
+        restores=not load,
         master_flags=flags["master"],
         tserver_flags=flags["tserver"],
     )
@@ -120,7 +114,7 @@ def _version(spec: ClusterSpec, mistakes: list[Mistake]) -> Version:
 
 
 def _zones(text: str | None, nodes: int, mistakes: list[Mistake]) -> tuple[str, ...]:
-    """A zone of its own for each node, unless the profile says otherwise."""
+    """The zone of each node, by default one of its own."""
     if text is None:
         return tuple(f"tierbench.local.zone{number}" for number in range(1, nodes + 1))
     zones = tuple(re.split(r"[\s,]+", text.strip()))
@@ -133,26 +127,26 @@ def _zones(text: str | None, nodes: int, mistakes: list[Mistake]) -> tuple[str, 
 
 
 def _flags(
-    given: Mapping[str, str], version: Version, mistakes: list[Mistake]
+    texts: Mapping[str, str], version: Version, mistakes: list[Mistake]
 ) -> dict[str, dict[str, str]]:
+    """Server → flags."""
     flags: dict[str, dict[str, str]] = {"master": {}, "tserver": {}}
-    for key, value in given.items():
-        found = _NAME.fullmatch(key)
-        if found is None:
-            known = ", ".join(OWN)
-            mistakes.append(_mistake(key, f"neither one of {known} nor the name of a flag"))
-            continue
-        server, name = found[1], found[2]
-        if name in _RESERVED:
+    for key, value in texts.items():
+        match = _NAME.fullmatch(key)
+        server, name = match.groups() if match else (None, "")
+        if match is None:
+            text = f"neither one of {', '.join(OWN)} nor the name of a flag"
+            mistakes.append(_mistake(key, text))
+        elif name in _RESERVED:
             mistakes.append(_mistake(key, f"cannot be set here: {_RESERVED[name]}"))
         elif any(sign in value for sign in "{}\n"):
-            mistakes.append(_mistake(key, "braces and line breaks cannot be passed on"))
+            mistakes.append(_mistake(key, "braces and line breaks cannot be passed to a server"))
         elif "," in value and not version.has("braced_flags"):
-            what = f"{version} splits flags at every comma, so a value cannot hold one"
-            mistakes.append(_mistake(key, what))
+            text = f"{version} splits flags at every comma, so a value cannot hold one"
+            mistakes.append(_mistake(key, text))
         else:
-            for each in (server,) if server else flags:
-                flags[each][name] = value
+            for target in (server,) if server else flags:
+                flags[target][name] = value
     return flags
 
 
@@ -161,24 +155,24 @@ def _shape_mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
     if not 1 <= nodes <= MAX_NODES:
         yield Mistake("cluster.nodes", f"{nodes} nodes: set up here with 1 to {MAX_NODES}")
     if factor not in REPLICATION_FACTORS:
-        what = f"{factor} copies: a majority needs an odd number; 1, 3 or 5 are set up here"
-        yield Mistake("cluster.replication_factor", what)
+        text = f"{factor} copies: a majority needs an odd number; 1, 3 or 5 are set up here"
+        yield Mistake("cluster.replication_factor", text)
     elif factor > nodes:
-        what = f"{factor} copies on {nodes} nodes: every copy needs a node of its own"
-        yield Mistake("cluster.replication_factor", what)
+        text = f"{factor} copies on {nodes} nodes: every copy needs a node of its own"
+        yield Mistake("cluster.replication_factor", text)
     elif factor == 1 and nodes >= 3:
-        what = (
+        text = (
             f"1 copy on {nodes} nodes: `yugabyted` goes to 3 copies by itself when the third node "
             "joins; take 3, or fewer nodes"
         )
-        yield Mistake("cluster.replication_factor", what)
+        yield Mistake("cluster.replication_factor", text)
     if spec.size.memory_bytes < MIN_MEMORY_BYTES:
-        what = (
+        text = (
             f"{format_bytes(spec.size.memory_bytes)} is too little for a master, a tablet server "
             f"and a few sessions: give it at least {format_bytes(MIN_MEMORY_BYTES)}"
         )
-        yield Mistake("cluster.node.memory", what)
+        yield Mistake("cluster.node.memory", text)
 
 
-def _mistake(name: str, what: str) -> Mistake:
-    return Mistake(f"cluster.settings.{name}", what)
+def _mistake(name: str, text: str) -> Mistake:
+    return Mistake(f"cluster.settings.{name}", text)

@@ -1,7 +1,7 @@
 """Certificates of one cluster: an authority made for it, and one pair for each node.
 
-The same pair serves between nodes and to clients. Files are named as yugabyted wants them:
-ca.crt, node.<address>.crt, node.<address>.key. The authority's key is thrown away.
+The same pair is used between nodes and for clients. yugabyted requires the files' names: ca.crt,
+node.<address>.crt, node.<address>.key. The authority's key is not kept.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _VALID = datetime.timedelta(days=3650)  # kept data sets carry them
 
 
 def make(folder: Path, addresses: Sequence[str], now_s: float) -> tuple[Path, ...]:
-    """One folder per address, below `folder`, which is made anew."""
+    """Makes `folder` anew, with one folder for each address; returns these."""
     shutil.rmtree(folder, ignore_errors=True)
     now = datetime.datetime.fromtimestamp(now_s, datetime.UTC)
     authority_key = _key()
@@ -32,24 +32,27 @@ def make(folder: Path, addresses: Sequence[str], now_s: float) -> tuple[Path, ..
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(authority_key, hashes.SHA256())
     )
-    made = []
+    places = []
     for address in addresses:
         key = _key()
+        names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
         certificate = (
             _draft(_name(address), name, key, now)
-            .add_extension(
-                x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))]),
-                critical=False,
-            )
+            .add_extension(names, critical=False)
             .sign(authority_key, hashes.SHA256())
         )
         place = folder / address
         place.mkdir(parents=True)
         _write(place / "ca.crt", authority.public_bytes(serialization.Encoding.PEM))
         _write(place / f"node.{address}.crt", certificate.public_bytes(serialization.Encoding.PEM))
-        _write(place / f"node.{address}.key", _private(key))
-        made.append(place)
-    return tuple(made)
+        private = key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.TraditionalOpenSSL,
+            serialization.NoEncryption(),
+        )
+        _write(place / f"node.{address}.key", private)
+        places.append(place)
+    return tuple(places)
 
 
 def _key() -> rsa.RSAPrivateKey:
@@ -69,17 +72,9 @@ def _draft(
         .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        # Clocks of node and host are one clock here, but a day back costs nothing.
+        # Node and host share a clock here, but a day of margin costs nothing.
         .not_valid_before(now - datetime.timedelta(days=1))
         .not_valid_after(now + _VALID)
-    )
-
-
-def _private(key: rsa.RSAPrivateKey) -> bytes:
-    return key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.TraditionalOpenSSL,
-        serialization.NoEncryption(),
     )
 
 

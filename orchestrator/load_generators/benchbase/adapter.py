@@ -1,8 +1,8 @@
-"""BenchBase as a load generator: the TPC-C-derived workload of its own, on its own schema.
+"""BenchBase as a load generator: its own TPC-C-derived workload, on its own schema.
 
-Creating, loading and executing are separate starts of it. Its configuration is rendered from the
-workload's YAML (benchbase_config), its files are read into the table from which all figures are
-made (benchbase_results). What differs from the built-in workload: docs/METHOD.md.
+Creating, loading and executing are separate starts of BenchBase. Its configuration is rendered
+from the workload's YAML (config.py); its files are read into the table from which all figures
+come (results.py). Differences from the built-in workload: docs/METHOD.md.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,11 @@ from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.benchbase import config, results
 from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE, find, provide
 from orchestrator.load_generators.common import consistency
-from orchestrator.load_generators.common.client import client_container
+from orchestrator.load_generators.common.client import (
+    LOAD_TIMEOUT_S,
+    client_container,
+    run_in_client,
+)
 from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
 from orchestrator.parts import Result
 from orchestrator.platforms import own_images
@@ -36,7 +39,7 @@ _SCRIPTS = "benchbase"  # below workloads/
 _START = (
     'printf %s "$BENCHBASE_XML" > /tmp/benchbase.xml && cd "$BENCHBASE_FOLDER" && exec java "$@"'
 )
-# Numbers and times must not follow the language or the time zone of whoever made the image.
+# Numbers and times must not depend on the image's language or time zone.
 _JAVA_OPTIONS = (
     f"-Dlog4j.configuration=file:/workloads/{_SCRIPTS}/log4j.properties",
     f"-Dattempts=/out/{results.ATTEMPTS}",
@@ -44,16 +47,15 @@ _JAVA_OPTIONS = (
     "-Duser.country=US",
     "-Duser.timezone=UTC",
 )
-_WHAT = ("-b", "tpcc", "-c", "/tmp/benchbase.xml")
-_TELL_PROGRESS = ("-im", "1000", "-mt", "throughput")
+_BENCHMARK = ("-b", "tpcc", "-c", "/tmp/benchbase.xml")
+_PRINT_PROGRESS = ("-im", "1000", "-mt", "throughput")
 _BEGUN, _MEASURING, _ENDED = "PHASE START", "Warmup complete", "TERMINATE"
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})Z ")
 _THROUGHPUT = re.compile(r"Throughput: ([\d.]+) txn/sec")
 _STAMP_S = 0.001  # stamps are cut to whole milliseconds
-_LOAD_TIMEOUT_S = 24 * 3600.0
 _STOP_GRACE_S = 120.0
 _LONGEST_PAUSE_S = 140.0  # a terminal ends only after its keying and thinking
-# Decided per row, so not to be given where rows do not tell.
+# These metrics are left out if the outcome of each row is not known.
 _NEEDS_OUTCOMES = {"nopm", "rollbacks", "failures", "retries"}
 
 
@@ -69,43 +71,42 @@ class BenchBase:
         return cls(Path(home) if home else None)
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
-        asked = config.settings(workload)
+        settings = config.settings(workload)
         provide(self._home, spec.database, world)
-        if asked.warehouses_reached < asked.warehouses:
+        if settings.warehouses_reached < settings.warehouses:
             world.progress.warn(
-                f"BenchBase's {asked.terminals} terminals each stay at one warehouse: "
-                f"{asked.warehouses_reached} of {asked.warehouses} are reached, the rest of the "
-                "data lies idle"
+                f"each of BenchBase's {settings.terminals} terminals stays at one warehouse: only "
+                f"{settings.warehouses_reached} of {settings.warehouses} warehouses are used"
             )
 
     def loader_version(self, workload: Workload, world: World) -> str:
-        """Hash of our scripts, and which BenchBase it is."""
+        """Returns a hash of our scripts, with the identity of BenchBase."""
         ours = own_images.content_hash(world.root / "workloads" / _SCRIPTS)
         return f"{ours}-{find(self._home, '', world).identity}"
 
     def client(self, network: str, out: Path, world: World) -> AbstractContextManager[Node]:
-        found = find(self._home, "", world)
-        return client_container(found.image, network, out, world, found.mounts)
+        distribution = find(self._home, "", world)
+        return client_container(distribution.image, network, out, world, distribution.mounts)
 
     # -------------------------------------------------------------- loading
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
-        asked, xml = self._rendered(workload, cluster, world)
+        settings, xml = self._rendered(workload, cluster, world)
+        family = workload.dataset.family
         for step in ("create", "load"):
-            world.progress.step(f"loading {workload.dataset.family}: BenchBase, {step}")
-            done = self._start([f"--{step}=true"], xml, cluster, client, _LOAD_TIMEOUT_S, world)
+            world.progress.step(f"loading {family}: BenchBase, {step}")
+            done = self._start([f"--{step}=true"], xml, cluster, client, LOAD_TIMEOUT_S, world)
             if done.exit_code != 0:
                 raise LoadError(
-                    f"BenchBase could not {step} {workload.dataset.family}: {_complaint(done)}",
-                    evidence=_tail(done),
+                    f"BenchBase could not {step} {family}: {_complaint(done)}", evidence=_tail(done)
                 )
-        world.progress.step(f"counting what was loaded into {workload.dataset.family}")
-        with self._connect(sql.local(cluster.endpoints[0]), _LOAD_TIMEOUT_S) as asking:
-            wrong = miscounted(asking.rows(COUNT_ROWS)[0], asked.warehouses)
+        world.progress.step(f"counting what was loaded into {family}")
+        with self._connect(sql.local(cluster.endpoints[0]), LOAD_TIMEOUT_S) as session:
+            wrong = miscounted(session.rows(COUNT_ROWS)[0], settings.warehouses)
         if wrong:
-            # BenchBase's loader logs a failed batch and goes on, and ends as if all were well.
+            # BenchBase's loader only logs a failed batch, and exits with code 0.
             raise LoadError(
-                f"BenchBase loaded something else than {asked.warehouses} warehouses: {wrong}",
+                f"BenchBase loaded something else than {settings.warehouses} warehouses: {wrong}",
                 evidence=_tail(done),
             )
 
@@ -114,52 +115,47 @@ class BenchBase:
     def run(
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
     ) -> tuple[Phase, Phase]:
-        asked, xml = self._rendered(workload, cluster, world)
+        settings, xml = self._rendered(workload, cluster, world)
         (out / _CONFIG).write_text(xml)
-        begun: dict[str, float] = {}
+        times_s: dict[str, float] = {}
 
         def on_line(line: str) -> None:
             for mark in (_BEGUN, _MEASURING, _ENDED):
                 if mark in line:
-                    begun.setdefault(mark, _stamp(line) or world.clock.now())
-            said = _THROUGHPUT.search(line)
-            if said:
-                world.progress.step(_progress(begun, float(said[1]), workload, world.clock.now()))
+                    times_s.setdefault(mark, _stamp(line) or world.clock.now())
+            rate = _THROUGHPUT.search(line)
+            if rate:
+                world.progress.step(_progress(times_s, float(rate[1]), workload, world.clock.now()))
 
-        timeout_s = workload.warmup_s + asked.lead_in_s + workload.measure_s + _STOP_GRACE_S
-        done = self._start(
-            ["--execute=true", "-d", "/out", "-jh", f"/out/{results.HISTOGRAMS}", *_TELL_PROGRESS],
-            xml,
-            cluster,
-            client,
-            timeout_s + (_LONGEST_PAUSE_S if asked.thinks else 0.0),
-            world,
-            on_line,
-        )
+        timeout_s = workload.warmup_s + settings.lead_in_s + workload.measure_s + _STOP_GRACE_S
+        timeout_s += _LONGEST_PAUSE_S if settings.thinks else 0.0
+        histograms = f"/out/{results.HISTOGRAMS}"
+        arguments = ["--execute=true", "-d", "/out", "-jh", histograms, *_PRINT_PROGRESS]
+        done = self._start(arguments, xml, cluster, client, timeout_s, world, on_line)
         (out / "command.txt").write_text(shlex.join(done.argv) + "\n")
         (out / "benchbase.out").write_text(results.plain(done.out))
         (out / "benchbase.err").write_text(results.plain(done.err))
         state = results.final_state(out)
-        if done.exit_code != 0 or state not in (None, "EXIT") or len(begun) < 3:
+        if done.exit_code != 0 or state not in (None, "EXIT") or len(times_s) < 3:
             raise LoadError(
                 f"BenchBase ended with exit code {done.exit_code}, state {state or 'unknown'}: "
                 f"{_complaint(done)}",
                 advice="its output is among the raw files of the run",
                 evidence=_tail(done),
             )
-        middle_s = begun[_MEASURING] + asked.lead_in_s
+        middle_s = times_s[_MEASURING] + settings.lead_in_s
         return (
-            Phase("warm-up", begun[_BEGUN], middle_s),
-            Phase("measure", middle_s, begun[_ENDED] + _STAMP_S),
+            Phase("warm-up", times_s[_BEGUN], middle_s),
+            Phase("measure", middle_s, times_s[_ENDED] + _STAMP_S),
         )
 
     def _rendered(
         self, workload: Workload, cluster: Cluster, world: World
     ) -> tuple[config.Settings, str]:
-        asked = config.settings(workload)
+        settings = config.settings(workload)
         template = (world.root / "workloads" / config.TEMPLATE).read_text()
         driver = find(self._home, cluster.database, world).driver
-        return asked, config.render(template, asked, cluster, driver)
+        return settings, config.render(template, settings, cluster, driver)
 
     def _start(
         self,
@@ -171,70 +167,65 @@ class BenchBase:
         world: World,
         on_line: Callable[[str], None] | None = None,
     ) -> Completed:
-        """One start of BenchBase, to its end.
-
-        The password is in the environment alone: it stands in no file and no command line.
-        """
-        return world.platform.exec(
-            client.container or "",
-            ["sh", "-c", _START, "sh", *_JAVA_OPTIONS, "-jar", "benchbase.jar", *_WHAT, *arguments],
-            env={
-                "PGPASSWORD": cluster.endpoints[0].password,
-                "BENCHBASE_FOLDER": find(self._home, cluster.database, world).folder,
-                "BENCHBASE_XML": xml,
-            },
+        """Starts BenchBase and waits for its end."""
+        java = [*_JAVA_OPTIONS, "-jar", "benchbase.jar", *_BENCHMARK, *arguments]
+        folder = find(self._home, cluster.database, world).folder
+        return run_in_client(
+            client,
+            ["sh", "-c", _START, "sh", *java],
+            cluster,
+            world,
             timeout_s=timeout_s,
             on_line=on_line,
-            watch=[node.container for node in cluster.nodes if node.container],
+            env={"BENCHBASE_FOLDER": folder, "BENCHBASE_XML": xml},
             user="0",  # the official image has a user of its own, who may not write to /out
         )
 
     # -------------------------------------------------------------- afterwards
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
-        """The conditions of the built-in workload that BenchBase keeps; a broken one voids a run.
+        """Checks the built-in workload's conditions that BenchBase keeps; a broken one voids a run.
 
-        It does not keep those of customers' balances to the cent: it computes money in binary
-        floating point, and Payment overwrites a balance that it has read before.
+        Those about customers' balances are left out, because BenchBase breaks them by itself: it
+        computes money in binary floating point, and Payment overwrites a balance it read before.
         """
-        world.progress.step("checking that the data are still consistent")
         text = (world.root / "workloads" / _CONDITIONS).read_text()
-        found = consistency.check(conditions_on_its_tables(text), cluster.endpoints[0])
-        consistency.raise_if_broken(found)
-        return {"consistency": [asdict(one) for one in found], "not_checked": list(_NOT_KEPT)}
+        facts = consistency.verify(conditions_on_its_tables(text), cluster, world)
+        return {**facts, "not_checked": list(_NOT_KEPT)}
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
         table, facts = results.read_table(out)
-        found = transactions.measurements(table, start_s, end_s, None)
+        figures = transactions.measurements(table, start_s, end_s, None)
         if not facts["outcomes_known"]:
-            found = tuple(one for one in found if one.metric not in _NEEDS_OUTCOMES)
-        # BenchBase keeps nothing of the warm-up, so there are no intervals of it, not empty ones.
+            figures = tuple(m for m in figures if m.metric not in _NEEDS_OUTCOMES)
+        # BenchBase records nothing of the warm-up, so it has no intervals, rather than empty ones.
         return Result(
-            measurements=found,
+            measurements=figures,
             intervals=transactions.intervals(table, {"measure": (start_s, end_s)}),
             latencies=table,
-            facts=GeneratorFacts.read({**facts, **_facts(workload, found)}),
+            facts=GeneratorFacts.read({**facts, **_facts(workload, figures)}),
         )
 
 
-def _facts(workload: Workload, found: Sequence[Measurement]) -> Mapping[str, Any]:
-    asked = config.settings(workload)
-    served = next((m.value for m in found if (m.metric, m.scope) == ("throughput_per_s", "all")), 0)
+def _facts(workload: Workload, figures: Sequence[Measurement]) -> Mapping[str, Any]:
+    settings = config.settings(workload)
+    throughputs = (m.value for m in figures if (m.metric, m.scope) == ("throughput_per_s", "all"))
+    rate = settings.arrival_rate
     return {
         "generator": config.NAME,
         "queueing_in_latency": False,
         "warmup_recorded": False,
         "seeded": False,
-        "terminals": asked.terminals,
-        "warehouses_reached": asked.warehouses_reached,
-        "arrival_rate_per_s": asked.arrival_rate or None,
-        "served_of_asked": served / asked.arrival_rate if asked.arrival_rate else None,
+        "terminals": settings.terminals,
+        "warehouses_reached": settings.warehouses_reached,
+        "arrival_rate_per_s": rate or None,
+        "served_of_asked": next(throughputs, 0) / rate if rate else None,
     }
 
 
 # ------------------------------------------------------------------ what was loaded
 
-# TPC-C specification 5.11, clause 4.3.3.1; order lines are as many as their orders say.
+# TPC-C specification 5.11, clause 4.3.3.1. The number of order lines follows from the orders.
 _PER_WAREHOUSE = {
     "warehouse": 1,
     "district": 10,
@@ -253,14 +244,14 @@ COUNT_ROWS = "SELECT {}, (SELECT sum(o_ol_cnt) FROM oorder) AS ordered_lines".fo
 )
 
 
-def miscounted(counted: Mapping[str, Any], warehouses: int) -> str:
-    """What is wrong with a row of COUNT_ROWS, in words; "" where all is as it should be."""
-    wanted = {table: count * warehouses for table, count in _PER_WAREHOUSE.items()}
-    wanted |= {"item": _ITEMS, "order_line": int(counted["ordered_lines"] or 0)}
+def miscounted(counts: Mapping[str, Any], warehouses: int) -> str:
+    """Says which tables have a wrong number of rows, given a row of COUNT_ROWS; "" if none."""
+    expected = {table: count * warehouses for table, count in _PER_WAREHOUSE.items()}
+    expected |= {"item": _ITEMS, "order_line": int(counts["ordered_lines"] or 0)}
     return "; ".join(
-        f"{table} has {counted[table]:,} rows, not {count:,}"
-        for table, count in wanted.items()
-        if counted[table] != count
+        f"{table} has {counts[table]:,} rows, not {count:,}"
+        for table, count in expected.items()
+        if counts[table] != count
     )
 
 
@@ -269,7 +260,7 @@ _NOT_KEPT = ("c10", "c12")
 
 
 def conditions_on_its_tables(text: str) -> str:
-    """The built-in workload's conditions for BenchBase's schema: one table has another name."""
+    """Adapts the built-in workload's conditions to BenchBase's schema, which renames one table."""
     header, *blocks = re.split(r"^(?=-- name: )", text, flags=re.MULTILINE)
     kept = [block for block in blocks if block.split(";")[0].split()[-1] not in _NOT_KEPT]
     return header + re.sub(r"\borders\b", "oorder", "".join(kept))
@@ -279,32 +270,30 @@ def conditions_on_its_tables(text: str) -> str:
 
 
 def _stamp(line: str) -> float | None:
-    """Unix seconds of a line's time stamp, which is in UTC."""
-    found = _STAMP.match(line)
-    if found is None:
-        return None
-    return datetime.fromisoformat(found[1]).replace(tzinfo=UTC).timestamp()
+    """Unix seconds of a line's time stamp, which is in UTC; None if it has none."""
+    match = _STAMP.match(line)
+    return datetime.fromisoformat(match[1]).replace(tzinfo=UTC).timestamp() if match else None
 
 
 def _progress(
-    begun: Mapping[str, float], throughput_per_s: float, workload: Workload, now_s: float
+    times_s: Mapping[str, float], throughput_per_s: float, workload: Workload, now_s: float
 ) -> str:
-    if _MEASURING not in begun:
-        elapsed_s = now_s - begun.get(_BEGUN, now_s)
+    if _MEASURING not in times_s:
+        elapsed_s = now_s - times_s.get(_BEGUN, now_s)
         return f"warm-up {elapsed_s:.0f}/{workload.warmup_s:g} s"
-    if _ENDED in begun:
+    if _ENDED in times_s:
         return "waiting until BenchBase's terminals have ended"
-    elapsed_s = now_s - begun[_MEASURING]
+    elapsed_s = now_s - times_s[_MEASURING]
     rate = f"{format_number(throughput_per_s)} transactions/s"
     return f"measuring {elapsed_s:.0f}/{workload.measure_s:g} s: {rate}"
 
 
 def _complaint(done: Completed) -> str:
-    """The first line in which BenchBase, or Java, says what went wrong."""
+    """The first line in which BenchBase, or Java, reports an error."""
     lines = [line for line in results.plain(done.out + done.err).splitlines() if line.strip()]
-    bad = [line for line in lines if "ERROR" in line or "Exception" in line]
-    return next(iter(bad or lines[-1:]), "no output")
+    errors = [line for line in lines if "ERROR" in line or "Exception" in line]
+    return next(iter(errors or lines[-1:]), "no output")
 
 
 def _tail(done: Completed) -> str:
-    return results.plain(done.out + done.err)[-4000:]
+    return results.plain(done.tail())

@@ -1,6 +1,6 @@
-"""A workload in our words → BenchBase's XML configuration. Pure, and without any secret.
+"""Turns a workload into BenchBase's XML configuration. Pure, and without any secret.
 
-The same YAML drives the built-in workload and BenchBase; `bind` says how one becomes the other.
+The same YAML drives the built-in workload and BenchBase; `bind` converts one to the other.
 What BenchBase cannot do is refused here, before anything is started.
 """
 
@@ -33,7 +33,7 @@ _ISOLATION = {
 
 @dataclass(frozen=True)
 class TransactionType:
-    """BenchBase's and our name, and the times of TPC-C specification 5.11, clause 5.2.5.7."""
+    """BenchBase's name, our name, and the times of TPC-C specification 5.11, clause 5.2.5.7."""
 
     name: str
     ours: str
@@ -53,8 +53,8 @@ _WEIGHTS = (45, 43, 4, 4, 4)
 
 @dataclass(frozen=True)
 class Driver:
-    """A JDBC driver: BenchBase's name of the database type, class, URL scheme, and what spreads
-    connections over several nodes."""
+    """A JDBC driver. `type` is BenchBase's name of the database; `spread` is the URL option that
+    spreads connections over several nodes."""
 
     type: str
     class_name: str
@@ -68,8 +68,8 @@ YUGABYTEDB = Driver("YUGABYTE", "com.yugabyte.Driver", "yugabytedb", "load-balan
 
 @dataclass(frozen=True)
 class Settings:
-    """What the XML says of the load. `arrival_rate` 0: closed loop. `thinks`: with keying and
-    think times, ten terminals to a warehouse."""
+    """The load in the XML. `arrival_rate`: transactions per second, 0 for a closed loop. `thinks`:
+    with keying and think times, ten terminals per warehouse."""
 
     warehouses: int
     terminals: int
@@ -84,23 +84,24 @@ class Settings:
 
     @property
     def rate(self) -> str:
-        """Never BenchBase's sample value: 10000/s is a closed loop that drops what it queues."""
+        """The XML's rate. BenchBase's sample value, 10000, would be a closed loop that drops
+        transactions from its queue."""
         return f"{self.arrival_rate:g}" if self.arrival_rate else "unlimited"
 
     @property
     def lead_in_s(self) -> int:
-        """BenchBase leaves out transactions that were being keyed in when measuring began. After
-        the longest keying time there are none of them; our window begins then."""
-        return max(each.keying_ms for each in TYPES) // 1000 if self.thinks else 0
+        """The time from BenchBase's start of measuring to our window: the longest keying time.
+        BenchBase leaves out transactions that were being keyed in when it began to measure."""
+        return max(kind.keying_ms for kind in TYPES) // 1000 if self.thinks else 0
 
     @property
     def warehouses_reached(self) -> int:
-        """BenchBase's terminals each stay at one warehouse, so few of them leave some alone."""
+        """How many warehouses are used: each of BenchBase's terminals stays at one warehouse."""
         return min(self.terminals, self.warehouses)
 
 
 def bind(workload: Workload) -> Workload:
-    """The built-in TPC-C-derived workload as BenchBase runs it, on BenchBase's own data set.
+    """Converts the built-in TPC-C-derived workload to BenchBase, with a data set of its own.
 
     UsageError for any other workload.
     """
@@ -118,7 +119,7 @@ def bind(workload: Workload) -> Workload:
 
 
 def settings(workload: Workload) -> Settings:
-    """What `workload` asks of BenchBase. UsageError with everything it cannot do."""
+    """Reads BenchBase's settings from `workload`. UsageError lists everything it cannot do."""
     mistakes: list[Mistake] = []
     where = f"workloads/{workload.name}.yaml"
 
@@ -130,7 +131,7 @@ def settings(workload: Workload) -> Settings:
             return parse(default)
 
     options, parameters = workload.options, workload.dataset.parameters
-    # `seed` is given to every workload. BenchBase's would start all terminals with the same
+    # `seed` is given to every workload. BenchBase would start all terminals with the same random
     # numbers, so it is left out: data and keys differ from run to run.
     known = {"think", "isolation", "weights", "arrival_rate", "max_attempts", "seed"}
     for key in sorted(set(options) - known):
@@ -140,36 +141,36 @@ def settings(workload: Workload) -> Settings:
     if "warehouses" not in parameters:
         mistakes.append(Mistake(f"{where}: dataset.warehouses", "this key is missing"))
     warehouses = read("warehouses", parameters, 1, _positive)
-    thinks = read("think", options, "none", _thinks)
-    made = Settings(
+    read("think", options, "none", _think)
+    result = Settings(
         warehouses=warehouses,
-        terminals=TERMINALS_PER_WAREHOUSE * warehouses if thinks else workload.threads,
+        terminals=TERMINALS_PER_WAREHOUSE * warehouses if workload.thinks else workload.threads,
         loader_threads=workload.loader_threads,
         isolation=read("isolation", options, "read committed", _isolation),
         max_attempts=read("max_attempts", options, _MAX_ATTEMPTS, _positive),
         arrival_rate=read("arrival_rate", options, 0, _rate),
         weights=read("weights", options, ",".join(map(str, _WEIGHTS)), _weights),
-        thinks=thinks,
+        thinks=workload.thinks,
         warmup_s=read("warmup", {"warmup": workload.warmup_s}, 0, _whole_seconds),
         measure_s=read("measure", {"measure": workload.measure_s}, 1, _whole_seconds),
     )
-    mistakes += [Mistake(f"{where}: {key}", what) for key, what in _contradictions(made)]
+    mistakes += [Mistake(f"{where}: {key}", what) for key, what in _contradictions(result)]
     if mistakes:
         raise UsageError(
             f"BenchBase cannot run {workload.name} as its file asks",
             advice="correct the file, or leave GENERATOR out",
             mistakes=tuple(mistakes),
         )
-    return made
+    return result
 
 
-def render(template: str, asked: Settings, cluster: Cluster, driver: Driver) -> str:
-    """The XML for `cluster`, whose password BenchBase reads from PGPASSWORD in its environment."""
+def render(template: str, settings: Settings, cluster: Cluster, driver: Driver) -> str:
+    """Returns the XML for `cluster`. BenchBase reads the password from PGPASSWORD."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
     return environment.from_string(template).render(
-        settings=asked,
+        settings=settings,
         types=TYPES,
         driver=driver,
         url=_url(cluster, driver),
@@ -189,15 +190,14 @@ def _url(cluster: Cluster, driver: Driver) -> str:
 # ------------------------------------------------------------------ single values
 
 
-def _contradictions(made: Settings) -> Iterator[tuple[str, str]]:
-    if made.thinks and made.arrival_rate:
+def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
+    if settings.thinks and settings.arrival_rate:
         yield "options", "`think: spec` and `arrival_rate` exclude each other"
-    if made.terminals > MAX_TERMINALS:
+    if settings.terminals > MAX_TERMINALS:
         yield (
             "threads",
-            f"{made.terminals:,} terminals: BenchBase gives each a thread and a connection of its "
-            f"own, and more than {MAX_TERMINALS:,} are refused here; the built-in workload shares "
-            "connections",
+            f"{settings.terminals:,} terminals are more than {MAX_TERMINALS:,}: BenchBase gives "
+            "each a thread and a connection; the built-in workload shares connections",
         )
 
 
@@ -214,10 +214,10 @@ def _whole_seconds(value: Any) -> int:
     return int(value)
 
 
-def _thinks(value: Any) -> bool:
+def _think(value: Any) -> str:
     if value not in ("none", "spec"):
         raise ValueError(f"none or spec (given: {value!r})")
-    return bool(value == "spec")
+    return str(value)
 
 
 def _isolation(value: Any) -> str:

@@ -1,8 +1,8 @@
-"""Where BenchBase comes from: a directory of the user's, or its official image.
+"""Finds BenchBase: in a directory of the user's, or in its official image.
 
-BENCHBASE_HOME names a directory that holds an unpacked distribution; it is mounted, read-only, in
-a container of ours that has a Java runtime (our image `benchbase`), and never becomes part of an
-image. Without it the official image is used, pulled where it is not present.
+BENCHBASE_HOME names a directory with an unpacked distribution. It is mounted read-only in a
+container with a Java runtime (our image `benchbase`) and never becomes part of an image. Without
+BENCHBASE_HOME the official image is used, and pulled if it is not present.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ OFFICIAL_IMAGE = "benchbase.azurecr.io/benchbase-postgres:latest"
 HOME_VARIABLE = "BENCHBASE_HOME"
 _RUNTIME = "benchbase"  # our image
 _JAR = "benchbase.jar"
-# What BenchBase itself reads from its working directory, and what it is started from.
+# BenchBase is started from the first of these and reads the others from its working directory.
 _PARTS = (_JAR, "lib", "config/plugin.xml")
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """`folder` is BenchBase's directory in a container of `image` with `mounts`; `identity` names
-    its content: the hash of its program, or the image."""
+    """BenchBase is in `folder` of a container of `image` with `mounts`. `identity` changes with
+    its content: the hash of its program, or the name of the image."""
 
     image: str
     folder: str
@@ -37,11 +37,11 @@ class Distribution:
 
 
 def find(home: Path | None, database: str, world: World) -> Distribution:
-    """The distribution as it is now; nothing is fetched. UnavailableError says how to get one."""
+    """Returns the distribution that is here. UnavailableError, with advice how to get one."""
     if home is None:
         if not world.platform.image_present(OFFICIAL_IMAGE):
             raise _unavailable(f"the image {OFFICIAL_IMAGE} is not here", world)
-        # It is made for PostgreSQL, whose driver YugabyteDB understands as well.
+        # The image has PostgreSQL's driver only, which works with YugabyteDB as well.
         return Distribution(
             OFFICIAL_IMAGE, "/benchbase/profiles/postgres", (), OFFICIAL_IMAGE, POSTGRESQL
         )
@@ -58,27 +58,27 @@ def find(home: Path | None, database: str, world: World) -> Distribution:
 
 
 def provide(home: Path | None, database: str, world: World) -> Distribution:
-    """As `find`, after pulling the official image, or building the Java runtime, where missing."""
+    """Pulls the official image or builds the Java runtime if missing; then does as `find`."""
     platform = world.platform
     if home is None and not platform.image_present(OFFICIAL_IMAGE):
         world.progress.step(f"pulling {OFFICIAL_IMAGE}", 60)
         if not platform.pull(OFFICIAL_IMAGE):
-            what = f"the image {OFFICIAL_IMAGE} is not here and cannot be pulled"
-            raise _unavailable(what, world)
-    found = find(home, database, world)
-    if not platform.image_present(found.image):
-        world.progress.step(f"building the image {found.image}", 60)
-        platform.build(
-            str(own_images.folder(world.root, _RUNTIME)), found.image, lambda _line: None
-        )
-        world.progress.note(f"built {found.image}")
-    return found
+            raise _unavailable(
+                f"the image {OFFICIAL_IMAGE} is not here and cannot be pulled", world
+            )
+    distribution = find(home, database, world)
+    image = distribution.image
+    if not platform.image_present(image):
+        world.progress.step(f"building the image {image}", 60)
+        platform.build(str(own_images.folder(world.root, _RUNTIME)), image, lambda _line: None)
+        world.progress.note(f"built {image}")
+    return distribution
 
 
 def _driver(home: Path, database: str) -> Driver:
-    """YugabyteDB's own driver where the distribution has it: it knows all nodes from one."""
-    smart = database == "yugabytedb" and any((home / "lib").glob("jdbc-yugabytedb-*.jar"))
-    return YUGABYTEDB if smart else POSTGRESQL
+    """YugabyteDB's own driver finds all nodes from one; used if the distribution has it."""
+    has_own = database == "yugabytedb" and any((home / "lib").glob("jdbc-yugabytedb-*.jar"))
+    return YUGABYTEDB if has_own else POSTGRESQL
 
 
 def _unavailable(what: str, world: World) -> UnavailableError:

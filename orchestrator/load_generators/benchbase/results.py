@@ -1,20 +1,18 @@
-"""BenchBase's files → the table of transactions.py. Pure.
-
-What is read, and what each file can and cannot tell:
+"""Reads BenchBase's files into the table of transactions.py. Pure.
 
 raw.csv          every transaction that began and ended in the measured window, warm-up excluded:
-                 type, start (its header says microseconds; it is Unix seconds), latency over all
-                 attempts, terminal. Not how it ended: intended rollbacks and transactions that
-                 were given up after their last attempt have rows like any other.
+                 type, start (Unix seconds, though its header says microseconds), latency over all
+                 attempts, terminal. It does not say how a transaction ended: intended rollbacks
+                 and transactions given up after their last attempt have rows like any other.
 attempts.tsv     one line per attempt that did not commit, of all phases, from BenchBase's own
                  logger (workloads/benchbase/log4j.properties). A line belongs to the row of its
-                 terminal and type that covers its instant; that tells how each row ended.
-histograms.json  commits, rollbacks, refused attempts and errors per type, over all phases. It
-                 only has to agree with attempts.tsv; where it does not, outcomes are unknown.
+                 terminal and type that covers its time; from that follows how each row ended.
+histograms.json  commits, rollbacks, refused attempts and errors per type, over all phases. Only
+                 compared with attempts.tsv; if they disagree, outcomes are unknown.
 summary.json     final state, number of requests, elapsed time: for cross-checks.
 
-Ignored on purpose: "goodput" (all phases), `tp (req/s) scaled` (no throughput at all), windows
-and percentiles of the other files (made again here, from single transactions).
+Ignored on purpose: "goodput" (all phases), `tp (req/s) scaled` (not a throughput), windows and
+percentiles of the other files (computed here, from single transactions).
 """
 
 from __future__ import annotations
@@ -36,38 +34,38 @@ from orchestrator.load_generators.benchbase.config import TYPES
 ATTEMPTS, HISTOGRAMS = "attempts.tsv", "histograms.json"
 
 # How far the clocks of raw.csv and attempts.tsv may be apart. Both are cut to whole milliseconds:
-# attempts one by one, raw.csv by one offset, which its last attempts at transactions tell.
+# attempts one by one, raw.csv by one offset, which can be computed from its last attempts.
 _CLOCKS_APART_S, _STAMPS_APART_S = 0.005, 0.001
-# More attempts without a row than this, and a clock was set during the run.
+# If more attempts than this have no row, a clock was set during the run.
 _MAX_UNPLACED_SHARE = 0.01
 _KINDS = {"Aborted": "rolled back", "Retryable": "refused", "not be retried": "error"}
-_OURS = {each.name: each.ours for each in TYPES}
+_OURS = {kind.name: kind.ours for kind in TYPES}
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _LOST_CONNECTION = re.compile(r"08...|57P0[123]")
 
 
 def plain(text: str) -> str:
-    """`text` without the escape sequences that make a terminal's letters bold."""
+    """Removes the escape sequences that make a terminal's letters bold."""
     return _ESCAPES.sub("", text)
 
 
 def final_state(out: Path) -> str | None:
-    """ "EXIT" where the run ended well; None where nothing says."""
-    return _json(_only(out, "summary.json", needed=False)).get("Final State")
+    """Returns "EXIT" if the run ended well; None if there is no summary."""
+    return _summary(out).get("Final State")
 
 
 def read_table(out: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """The table of transactions.py in order of start, and facts about how it was read.
+    """Returns the table of transactions.py in order of start, and facts about how it was read.
 
-    Where outcomes cannot be known, the fact `outcomes_known` is False, all rows are taken as
-    committed, and `new_orders_committed` holds what is certain instead. LoadError where there is
-    nothing to read, or where a connection was lost.
+    If outcomes cannot be known, the fact `outcomes_known` is False, all rows count as committed,
+    and `new_orders_committed` holds the certain range. LoadError if there is nothing to read, or
+    if a connection was lost.
     """
     rows = _read_raw(_only(out, "raw.csv"))
     attempts = _read_attempts(out / ATTEMPTS)
     histograms = _json(out / HISTOGRAMS)
     table, facts = _with_outcomes(rows, attempts, histograms)
-    summary = _json(_only(out, "summary.json", needed=False))
+    summary = _summary(out)
     facts |= {
         "recorded_transactions": len(table),
         "recorded_failures": int((table["outcome"] == FAILED).sum()),
@@ -94,23 +92,27 @@ def _with_outcomes(
         "attempts_outside_window": int(outside.sum()) - unplaced,
         "attempts_unplaced": unplaced,
     }
-    told = placed[~outside] if facts["outcomes_known"] else placed[:0]
-    return _settle(rows, told), facts
+    certain = placed[~outside] if facts["outcomes_known"] else placed[:0]
+    return _settle(rows, certain), facts
 
 
 # ------------------------------------------------------------------ files
 
 
 def _only(out: Path, ending: str, needed: bool = True) -> Path:
-    found = sorted(out.glob(f"*.{ending}"))
-    if len(found) == 1 or not (found or needed):
-        return found[0] if found else out / f"no.{ending}"
+    files = sorted(out.glob(f"*.{ending}"))
+    if len(files) == 1 or not (files or needed):
+        return files[0] if files else out / f"no.{ending}"
     raise LoadError(
-        f"{out} holds {len(found)} files *.{ending}, not one",
-        advice="look at benchbase.out there: it says why BenchBase wrote none"
-        if not found
-        else "the folder holds the results of several executions: read them one by one",
+        f"{out} holds {len(files)} files *.{ending}, not one",
+        advice="the folder holds the results of several executions: read them one by one"
+        if files
+        else "look at benchbase.out there: it says why BenchBase wrote none",
     )
+
+
+def _summary(out: Path) -> dict[str, Any]:
+    return _json(_only(out, "summary.json", needed=False))
 
 
 def _json(file: Path) -> dict[str, Any]:
@@ -133,7 +135,7 @@ def _read_raw(file: Path) -> pd.DataFrame:
         {
             "start_s": raw["start_s"].astype(np.float64),
             "latency_s": raw["latency_us"].to_numpy() * 1e-6,
-            # How long a transaction waited for a free terminal is not written down anywhere.
+            # BenchBase does not record how long a transaction waited for a free terminal.
             "queue_s": np.full(len(raw), np.nan),
             "type": pd.Categorical(raw["type"].map(_OURS), categories=list(_OURS.values())),
             "terminal": raw["terminal"].astype(np.int64),
@@ -151,13 +153,12 @@ _DETAILS = re.compile(r"(?:attempt \[(\d+)\], max retry attempts \[(\d+)\], )?sq
 def _read_attempts(file: Path) -> pd.DataFrame:
     """Attempts that did not commit: time_s, terminal, type, kind, number, last, sqlstate.
 
-    `number`: of a refused attempt, counted from 0 in its transaction; −1 for others, where nothing
-    says. `last`: no further attempt was made. LoadError where a connection was lost.
+    `number`: of a refused attempt, counted from 0 in its transaction; −1 for others, for which it
+    is unknown. `last`: no further attempt was made. LoadError if a connection was lost.
     """
     lines = file.read_text().splitlines() if file.is_file() else []
-    found = list(_attempts(lines))
     columns = ["time", "terminal", "type", "kind", "number", "last", "sqlstate"]
-    table = pd.DataFrame(found, columns=columns, dtype=object)
+    table = pd.DataFrame(list(_attempts(lines)), columns=columns, dtype=object)
     times = pd.to_datetime(table.pop("time"), format="%Y-%m-%dT%H:%M:%S.%f")
     table.insert(0, "time_s", times.to_numpy(dtype="datetime64[ms]").astype(np.int64) / 1e3)
     return table.astype({"terminal": np.int64, "number": np.int64, "last": bool})
@@ -176,15 +177,8 @@ def _attempts(lines: list[str]) -> Iterator[tuple[str, int, str, str, int, bool,
         number = int(attempt) if kind == "refused" and attempt and most else -1
         last = number < 0 or number + 1 >= int(most or 0)
         name = match["name"].rpartition(".")[2]
-        yield (
-            match["time"],
-            int(match["terminal"]),
-            _OURS.get(name, name),
-            kind,
-            number,
-            last,
-            str(sqlstate),
-        )
+        name, terminal = _OURS.get(name, name), int(match["terminal"])
+        yield match["time"], terminal, name, kind, number, last, str(sqlstate)
 
 
 def _lost_connection(line: str) -> LoadError:
@@ -199,16 +193,16 @@ def _lost_connection(line: str) -> LoadError:
 
 
 def _place(rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
-    """The row of each attempt, −1 where it was of a transaction outside the measured window.
+    """Returns the row of each attempt; −1 if its transaction was outside the measured window.
 
-    Placed twice: a transaction ends just after its last attempt, so the first placing tells how
-    far the clocks are apart, and the second is the more certain for it.
+    Places twice: a transaction ends just after its last attempt, so the first pass measures how
+    far the clocks are apart, which the second pass corrects.
     """
     placed = _place_within(_CLOCKS_APART_S, rows, attempts)
     ends = attempts["last"].to_numpy() & (placed >= 0)
     end_s = (rows["start_s"] + rows["latency_s"]).to_numpy()[placed[ends]]
     apart_s = end_s - attempts["time_s"].to_numpy()[ends]
-    near = np.abs(apart_s) <= _CLOCKS_APART_S  # the others were held up in between
+    near = np.abs(apart_s) <= _CLOCKS_APART_S  # the others were delayed in between
     if not near.any():
         return placed
     moved = attempts.assign(time_s=attempts["time_s"] + np.median(apart_s[near]))
@@ -216,50 +210,50 @@ def _place(rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
 
 
 def _place_within(tolerance_s: float, rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
-    terminals, of = rows["terminal"].to_numpy(), attempts["terminal"].to_numpy()
+    row_terminals, terminals = rows["terminal"].to_numpy(), attempts["terminal"].to_numpy()
     placed = np.full(len(attempts), -1)
-    for terminal in np.intersect1d(of, terminals):
-        own, which = np.flatnonzero(terminals == terminal), np.flatnonzero(of == terminal)
-        found = _place_in_order(tolerance_s, rows.iloc[own], attempts.iloc[which])
-        placed[which] = np.where(found < 0, -1, own[found])
+    for terminal in np.intersect1d(terminals, row_terminals):
+        own_rows = np.flatnonzero(row_terminals == terminal)
+        own = np.flatnonzero(terminals == terminal)
+        places = _place_in_order(tolerance_s, rows.iloc[own_rows], attempts.iloc[own])
+        placed[own] = np.where(places < 0, -1, own_rows[places])
     return placed
 
 
 def _place_in_order(tolerance_s: float, rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
-    """The places of one terminal, whose transactions, like its attempts, follow each other.
+    """Places the attempts of one terminal, whose transactions do not overlap.
 
-    A transaction has one row and a row one transaction. So an attempt that begins a transaction
-    belongs to the first row of its type, after the one taken last, that covers its instant; the
-    following attempts belong to the same row. Clocks alone would not tell at a row's boundary.
+    Each transaction has one row. So an attempt that begins a transaction belongs to the first row
+    of its type, after the row used last, that covers its time; the following attempts belong to
+    the same row. Times alone would be ambiguous at a row's boundary.
     """
     start_s = rows["start_s"].to_numpy()
     end_s = start_s + rows["latency_s"].to_numpy()
     kinds = rows["type"].astype(str).to_numpy()
     placed: list[int] = []
-    taken, repeats = -1, ""
+    latest, repeats = -1, ""
     columns = (attempts[name] for name in ("time_s", "type", "number", "last"))
     for time_s, kind, number, last in zip(*columns, strict=True):
-        covered = bool(placed) and placed[-1] >= 0 and time_s <= end_s[taken] + tolerance_s
+        covered = bool(placed) and placed[-1] >= 0 and time_s <= end_s[latest] + tolerance_s
         if number > 0 or (number < 0 and kind == repeats and covered):
             row = placed[-1] if placed else -1
         else:
-            row = max(taken + 1, int(np.searchsorted(end_s, time_s - tolerance_s)))
+            first = max(latest + 1, int(np.searchsorted(end_s, time_s - tolerance_s)))
             begun = int(np.searchsorted(start_s, time_s + tolerance_s, side="right"))
-            row = next((at for at in range(row, begun) if kinds[at] == kind), -1)
-            taken = max(taken, row)
+            row = next((at for at in range(first, begun) if kinds[at] == kind), -1)
+            latest = max(latest, row)
         placed.append(row)
         repeats = "" if last else kind
     return np.array(placed)
 
 
 def _settle(rows: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
-    """`rows` with outcome, retries and the last error's SQLSTATE."""
+    """Adds outcome, retries and the last error's SQLSTATE to `rows`."""
     outcome = np.full(len(rows), COMMITTED, dtype=np.uint8)
     row, kind = attempts["row"].to_numpy(), attempts["kind"].to_numpy()
     refused, final = kind == "refused", attempts["last"].to_numpy()
     outcome[row[kind == "rolled back"]] = ROLLED_BACK
     outcome[row[final & (kind != "rolled back")]] = FAILED
-    # An attempt that is refused is repeated, unless it was the last.
     retries = np.bincount(row[refused & ~final], minlength=len(rows))
     failed = attempts[kind != "rolled back"]
     sqlstate = np.full(len(rows), "", dtype=object)
@@ -269,8 +263,8 @@ def _settle(rows: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
 
 
 def _during(attempts: pd.DataFrame, rows: pd.DataFrame) -> pd.Series:
-    """Whether an attempt lies between the first and the last row of its terminal, so that it needs
-    a row. A transaction that spans the window's begin or end has none."""
+    """Whether an attempt lies between the first and the last row of its terminal, so that it must
+    have a row. A transaction that spans the window's begin or end has none."""
     ended_s = rows["start_s"] + rows["latency_s"]
     begin_s = rows.groupby("terminal")["start_s"].min() + _CLOCKS_APART_S
     end_s = ended_s.groupby(rows["terminal"]).max() - _CLOCKS_APART_S
@@ -296,14 +290,14 @@ def _tally_of(histograms: Mapping[str, Any]) -> dict[tuple[str, str], int]:
 
 
 def _histogram(histograms: Mapping[str, Any], key: str) -> dict[str, int]:
-    """Our type → count of one of BenchBase's histograms."""
+    """One of BenchBase's histograms: our type → count."""
     entries = histograms.get(key, {}).get("HISTOGRAM", {})
     names = {name: name.rpartition("/")[0].rpartition(".")[2] for name in entries}
     return {_OURS.get(names[name], names[name]): int(count) for name, count in entries.items()}
 
 
 def _count_errors(attempts: pd.DataFrame) -> list[dict[str, Any]]:
-    """All attempts of all phases that ended in an error, by type and SQLSTATE."""
+    """Counts the attempts of all phases that ended in an error, by type and SQLSTATE."""
     bad = attempts[attempts["kind"] != "rolled back"]
     kinds = np.where(bad["last"], "failed", "retried")
     counted = Counter(zip(kinds.tolist(), bad["type"], bad["sqlstate"], strict=True))
@@ -314,8 +308,8 @@ def _count_errors(attempts: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _new_orders_between(rows: pd.DataFrame, histograms: Mapping[str, Any]) -> list[int | None]:
-    """Fewest and most New-Orders that can have committed in the window, where only counts over all
-    phases are known; None for what nothing tells."""
+    """The fewest and most New-Orders that can have committed in the window, from counts over all
+    phases; None if not known."""
     name = "new_order"
     count = int((rows["type"] == name).sum())
     if not histograms:

@@ -1,8 +1,8 @@
 """sysbench with our workloads under `workloads/` (sysbench tables, TPC-C-derived).
 
-sysbench runs the threads; our Lua keeps every transaction (workloads/lib/recorder.lua holds the
-format). Figures come from those records; sysbench's own totals only cross-check them.
-Needs our image `client`. Cost to the client: see `make bench-tpcc`.
+sysbench runs the threads; our Lua records every transaction (format: workloads/lib/recorder.lua).
+Figures come from those records; sysbench's own totals only cross-check them. Needs our image
+`client`. What recording costs the client: `make bench-tpcc`.
 """
 
 from __future__ import annotations
@@ -12,23 +12,26 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis import resources, transactions
+from orchestrator.analysis import transactions
 from orchestrator.errors import LoadError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.common import consistency
-from orchestrator.load_generators.common.client import client_container
+from orchestrator.load_generators.common.client import (
+    LOAD_TIMEOUT_S,
+    client_container,
+    run_in_client,
+)
 from orchestrator.load_generators.sysbench import run_options
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
 from orchestrator.parts import Result
 from orchestrator.platforms import own_images
-from orchestrator.powers import World
+from orchestrator.powers import Completed, World
 from orchestrator.units import format_number
 
 _RECORD = np.dtype(
@@ -45,7 +48,6 @@ _RECORD = np.dtype(
 _BASE36 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _STARTED = "Threads started!"
 _TOTAL = re.compile(r"^\s+transactions:\s+(\d+)", re.MULTILINE)
-_LOAD_TIMEOUT_S = 24 * 3600.0
 _STOP_GRACE_S = 60.0
 
 
@@ -59,7 +61,7 @@ class Sysbench:
             raise UsageError(f"workload {workload.name}: there is no script {script}")
 
     def loader_version(self, workload: Workload, world: World) -> str:
-        """Hash of the loader's scripts and image."""
+        """Returns a hash of the loader's scripts and image."""
         scripts = world.root / "workloads"
         client = own_images.folder(world.root, "client")
         parts = (scripts / workload.script).parent, scripts / "lib", client
@@ -80,78 +82,56 @@ class Sysbench:
         ]
         if cluster.database != "postgresql":
             argv.append(f"--dialect={cluster.database}")
-        done = world.platform.exec(
-            client.container or "",
-            argv,
-            env=_password(cluster),
-            timeout_s=_LOAD_TIMEOUT_S,
-            on_line=_load_progress(workload.dataset.family, world),
-            watch=[node.container for node in cluster.nodes if node.container],
+        family = workload.dataset.family
+        on_line = _load_progress(family, world)
+        done = run_in_client(
+            client, argv, cluster, world, timeout_s=LOAD_TIMEOUT_S, on_line=on_line
         )
         if done.exit_code != 0:
-            raise LoadError(
-                f"loading {workload.dataset.family} failed: {_last_line(done.err or done.out)}",
-                evidence=(done.out + done.err)[-4000:],
-            )
+            raise LoadError(f"loading {family} failed: {_last_line(done)}", evidence=done.tail())
 
     def run(
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
     ) -> tuple[Phase, Phase]:
         argv = _run_command(workload, cluster)
         (out / "command.txt").write_text(shlex.join(argv) + "\n")
-        begun: list[float] = []
+        starts_s: list[float] = []
 
         def on_line(line: str) -> None:
             if line.startswith(_STARTED):
-                begun.append(world.clock.now())
+                starts_s.append(world.clock.now())
             elif line.startswith("[ "):
-                world.progress.step(f"{_where(line, workload)}: {_tps(line)}")
+                world.progress.step(_progress(line, workload))
 
-        done = world.platform.exec(
-            client.container or "",
-            argv,
-            env=_password(cluster),
-            timeout_s=workload.warmup_s + workload.measure_s + _STOP_GRACE_S,
-            on_line=on_line,
-            watch=[node.container for node in cluster.nodes if node.container],
-        )
+        timeout_s = workload.warmup_s + workload.measure_s + _STOP_GRACE_S
+        done = run_in_client(client, argv, cluster, world, timeout_s=timeout_s, on_line=on_line)
         (out / "sysbench.out").write_text(done.out)
         (out / "sysbench.err").write_text(done.err)
-        if done.exit_code != 0 or not begun:
+        if done.exit_code != 0 or not starts_s:
             raise LoadError(
-                f"sysbench ended with exit code {done.exit_code}: "
-                f"{_last_line(done.err or done.out)}",
+                f"sysbench ended with exit code {done.exit_code}: {_last_line(done)}",
                 advice="its output is among the raw files of the run",
-                evidence=(done.out + done.err)[-4000:],
+                evidence=done.tail(),
             )
-        start_s = begun[0]
-        middle_s = start_s + workload.warmup_s
+        middle_s = starts_s[0] + workload.warmup_s
         return (
-            Phase("warm-up", start_s, middle_s),
+            Phase("warm-up", starts_s[0], middle_s),
             Phase("measure", middle_s, middle_s + workload.measure_s),
         )
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
-        """The conditions beside the script, if it has any; a broken one voids the run."""
+        """Checks the conditions beside the script, if any; a broken one voids the run."""
         conditions = (world.root / "workloads" / workload.script).with_name("consistency.sql")
         if not conditions.is_file():
             return {}
-        world.progress.step("checking that the data are still consistent")
-        found = consistency.check(conditions.read_text(), cluster.endpoints[0])
-        consistency.raise_if_broken(found)
-        return {"consistency": [asdict(one) for one in found]}
+        return consistency.verify(conditions.read_text(), cluster, world)
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
         table = read_records(out)
-        pooled = resources.thinks(workload)
-        phases = {
-            "warm-up": (start_s - workload.warmup_s, start_s),
-            "measure": (start_s, end_s),
-        }
+        statements, pooled = workload.statements_per_transaction, workload.thinks
+        phases = {"warm-up": (start_s - workload.warmup_s, start_s), "measure": (start_s, end_s)}
         return Result(
-            measurements=transactions.measurements(
-                table, start_s, end_s, workload.statements_per_transaction, pooled
-            ),
+            measurements=transactions.measurements(table, start_s, end_s, statements, pooled),
             intervals=transactions.intervals(table, phases, pooled),
             latencies=table,
             facts=_facts(table, out),
@@ -159,18 +139,17 @@ class Sysbench:
 
 
 def read_records(out: Path) -> pd.DataFrame:
-    """The table of transactions.py from a folder of recorder files, in order of their start.
+    """Reads the table of transactions.py from a folder of recorder files, in order of start.
 
-    Bytes beyond the last whole record (a killed client) are dropped. LoadError where there is
+    Bytes beyond the last whole record (of a killed client) are dropped. LoadError if there is
     nothing to read.
     """
-    described = out / "recorder.json"
+    description = out / "recorder.json"
     files = sorted(out.glob("latency-*.bin"))
-    if not described.is_file() or not files:
+    if not description.is_file() or not files:
         raise LoadError(f"{out} holds no transaction records: the generator left none")
-    types = json.loads(described.read_text())["types"]
-    whole = (_whole_records(file) for file in files)
-    rows = np.concatenate([np.frombuffer(content, dtype=_RECORD) for content in whole])
+    types = json.loads(description.read_text())["types"]
+    rows = np.concatenate([_records(file.read_bytes()) for file in files])
     rows = rows[np.argsort(rows["start_ns"], kind="stable")]
     return pd.DataFrame(
         {
@@ -185,52 +164,45 @@ def read_records(out: Path) -> pd.DataFrame:
     )
 
 
-def _whole_records(file: Path) -> bytes:
-    content = file.read_bytes()
-    return content[: len(content) - len(content) % _RECORD.itemsize]
+def _records(content: bytes) -> Any:
+    return np.frombuffer(content, dtype=_RECORD, count=len(content) // _RECORD.itemsize)
 
 
 def _sqlstates(codes: Any) -> Any:
-    """Base-36 numbers back to five characters; 0 is none. A categorical column."""
-    known, places = np.unique(codes, return_inverse=True)
-    names = pd.Index([_sqlstate(int(code)) for code in known], dtype=str)
+    """Turns base-36 numbers into a categorical column of five characters; 0 is none."""
+    distinct, places = np.unique(codes, return_inverse=True)
+    names = pd.Index([_sqlstate(int(code)) for code in distinct], dtype=str)
     return pd.Categorical.from_codes(places, names)
 
 
 def _sqlstate(code: int) -> str:
-    if code == 0:
-        return ""
-    digits = ""
-    for _ in range(5):
-        code, digit = divmod(code, 36)
-        digits = _BASE36[digit] + digits
-    return digits
+    return "".join(_BASE36[code // 36**place % 36] for place in range(4, -1, -1)) if code else ""
 
 
 def _facts(table: pd.DataFrame, out: Path) -> GeneratorFacts:
     """Cross-checks and counted errors of the whole run, warm-up included."""
-    counted = _TOTAL.findall((out / "sysbench.out").read_text())
-    errors = [json.loads(file.read_text()) for file in sorted(out.glob("errors-*.json"))]
+    totals = _TOTAL.findall((out / "sysbench.out").read_text())
+    threads = [json.loads(file.read_text()) for file in sorted(out.glob("errors-*.json"))]
     mode = json.loads((out / "recorder.json").read_text()).get("mode", {})
     return GeneratorFacts(
         recorded_transactions=len(table),
         recorded_failures=int((table["outcome"] == transactions.FAILED).sum()),
-        sysbench_transactions=int(counted[-1]) if counted else None,
-        unstarted=sum(int(one.get("unstarted", 0)) for one in errors),
+        sysbench_transactions=int(totals[-1]) if totals else None,
+        unstarted=sum(int(thread.get("unstarted", 0)) for thread in threads),
         statements_batched=mode.get("batches"),
-        more={"errors": _sum_errors(errors)},
+        more={"errors": _sum_errors(threads)},
     )
 
 
 def _sum_errors(threads: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    total: dict[tuple[str, str, str], dict[str, Any]] = {}
+    totals: dict[tuple[str, str, str], dict[str, Any]] = {}
     for thread in threads:
         for kind in ("retried", "failed"):
             for entry in thread.get(kind, ()):
                 key = (kind, entry["type"], entry["sqlstate"])
-                sum_ = total.setdefault(key, {"kind": kind, **entry, "count": 0})
-                sum_["count"] += entry["count"]
-    return list(total.values())
+                total = totals.setdefault(key, {"kind": kind, **entry, "count": 0})
+                total["count"] += entry["count"]
+    return list(totals.values())
 
 
 # ------------------------------------------------------------------ command lines and progress
@@ -244,11 +216,6 @@ def _connection(cluster: Cluster) -> list[str]:
         f"--pgsql-user={first.user}",
         f"--pgsql-db={first.database}",
     ]
-
-
-def _password(cluster: Cluster) -> dict[str, str]:
-    """Through the environment, so that it stands in no stored command line."""
-    return {"PGPASSWORD": cluster.endpoints[0].password}
 
 
 def _flags(parameters: Mapping[str, Any]) -> list[str]:
@@ -288,19 +255,15 @@ def _load_progress(family: str, world: World) -> Callable[[str], None]:
     return on_line
 
 
-def _where(line: str, workload: Workload) -> str:
-    second = re.match(r"\[ (\d+)s \]", line)
+def _progress(line: str, workload: Workload) -> str:
+    second, tps = re.match(r"\[ (\d+)s \]", line), re.search(r"tps: ([\d.]+)", line)
+    rate = f"{format_number(float(tps[1]))} transactions/s" if tps else line
     elapsed_s = int(second[1]) if second else 0
     if elapsed_s <= workload.warmup_s:
-        return f"warm-up {elapsed_s}/{workload.warmup_s:g} s"
-    return f"measuring {elapsed_s - workload.warmup_s:g}/{workload.measure_s:g} s"
+        return f"warm-up {elapsed_s}/{workload.warmup_s:g} s: {rate}"
+    return f"measuring {elapsed_s - workload.warmup_s:g}/{workload.measure_s:g} s: {rate}"
 
 
-def _tps(line: str) -> str:
-    found = re.search(r"tps: ([\d.]+)", line)
-    return f"{format_number(float(found[1]))} transactions/s" if found else line
-
-
-def _last_line(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()]
+def _last_line(done: Completed) -> str:
+    lines = [line for line in (done.err or done.out).splitlines() if line.strip()]
     return lines[-1] if lines else "no output"

@@ -1,8 +1,8 @@
-"""What a workload's file may set of sysbench and of our scripts: an option is in force, or refused.
+"""The options that a workload's file may set: each takes effect, or is refused.
 
-sysbench takes the last of two equal options without a word, and cannot know which of its options a
-script never asks for. So what tierbench sets itself, and what a script of ours does not do, is
-refused before anything starts. A script of somebody else's may have any further option.
+Of two equal options sysbench silently uses the last, and it cannot know which of its options a
+script ignores. So options that tierbench sets itself, or that a script of ours ignores, are refused
+before anything starts. A user's own script may have any other option.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from orchestrator.units import short
 
 DISTRIBUTIONS = ("uniform", "gaussian", "special", "pareto")  # of sysbench 1.0.20
 
-# Options of sysbench itself that our scripts obey.
+# Options of sysbench itself that our scripts use.
 PREPARED = "db_ps_mode"
 RANDOM = ("rand_type", "rand_spec_iter", "rand_spec_pct", "rand_spec_res", "rand_pareto_h")
 
@@ -29,43 +29,43 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "sysbench/insert.lua": _TABLES,
     "tpcc/tpcc.lua": (*_LOOP, "batches", "think", "weights"),
 }
-# Script's folder → parameters of its load.lua. Those of the first row are given to the run too.
+# Parameters of a data set that the run gets too, and those of the loader alone.
 _OF_RUN = ("tables", "table_size", "warehouses")
 _OF_LOADER = ("create_secondary", "foreign_keys", "tablets")
+# Script's folder → parameters of its load.lua.
 _PARAMETERS = {
     "sysbench": ("tables", "table_size", "create_secondary"),
     "tpcc": ("warehouses", "foreign_keys", "tablets"),
 }
 
-_STATEMENTS = "`statements_per_transaction` says it"
+_STATEMENTS = "`statements_per_transaction` sets it"
 SET_HERE: Mapping[str, str] = {
     **dict.fromkeys(("statements", "point_selects"), _STATEMENTS),
     **dict.fromkeys(("seed", "rand_seed"), "the campaign's SEED (--seed) sets it"),
-    **dict.fromkeys(("threads", "num_threads"), "`threads` of the scale says it"),
-    **dict.fromkeys(("time", "max_time"), "`warmup` and `measure` of the scale say it"),
+    **dict.fromkeys(("threads", "num_threads"), "`threads` of the scale sets it"),
+    **dict.fromkeys(("time", "max_time"), "`warmup` and `measure` of the scale set it"),
     **dict.fromkeys(("events", "max_requests"), "a run is as long as its scale says"),
     **dict.fromkeys(("rate", "tx_rate"), "sysbench gives up when it is late: use `arrival_rate`"),
-    **dict.fromkeys(("out", "record", "report_interval"), "the figures are made from what it sets"),
-    **dict.fromkeys(_OF_RUN, "it belongs under `dataset`"),
-    **dict.fromkeys(_OF_LOADER, "it belongs under `dataset`"),
+    **dict.fromkeys(("out", "record", "report_interval"), "the figures depend on it"),
+    **dict.fromkeys((*_OF_RUN, *_OF_LOADER), "it belongs under `dataset`"),
 }
 
 
 def check(workload: Workload) -> None:
-    """UsageError with everything in the file that would not be done."""
+    """UsageError listing everything in the file that would have no effect."""
     where = f"workloads/{workload.name}.yaml"
     raise_all([Mistake(f"{where}: {key}", what) for key, what in _mistakes(workload)])
 
 
 def run_parameters(workload: Workload) -> dict[str, Any]:
-    """What the run is told of the data set: the rest is its loader's alone."""
+    """Returns the parameters of the data set that the run gets."""
     parameters = workload.dataset.parameters
     return {key: value for key, value in parameters.items() if key not in _OF_LOADER}
 
 
 def run_options(workload: Workload) -> dict[str, Any]:
-    """The workload's options. Keys are drawn uniformly unless it says otherwise: sysbench's default
-    reads a hot percent of the rows and hardly ever the disk."""
+    """Returns the workload's options. Keys are drawn uniformly by default: sysbench's own default
+    reads one hot percent of the rows, and hardly ever the disk."""
     return {"rand_type": "uniform", **workload.options}
 
 
@@ -77,7 +77,7 @@ def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
         elif key.startswith(("pgsql_", "mysql_", "db_")) and key != PREPARED:
             yield f"options.{key}", "the cluster and its database set it"
         elif known is not None and key not in known:
-            yield f"options.{key}", f"{workload.script} does no such thing; it has {_list(known)}"
+            yield f"options.{key}", f"{workload.script} has no such option; it has {_list(known)}"
         elif key == "rand_type" and value not in DISTRIBUTIONS:
             yield f"options.{key}", f"sysbench draws {_list(DISTRIBUTIONS)}, not {short(value)}"
     loader = _PARAMETERS.get(str(PurePosixPath(workload.script).parent))

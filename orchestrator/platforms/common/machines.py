@@ -11,12 +11,12 @@ from typing import NoReturn
 
 from orchestrator.powers import MachineFacts
 
-_KERNELS = ("proc", "sys", "dev", "etc")
+_FOLDERS_BELOW_ROOT = ("proc", "sys", "dev", "etc")
 
 
 class LocalMachine:
-    """This computer. `root` holds its /proc, /sys, /dev and /etc: tests give a fixture tree; all
-    other paths are taken as they are."""
+    """This computer. `root` holds its /proc, /sys, /dev and /etc, so that tests can give a fixture
+    tree; all other paths are used as they are."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
@@ -35,7 +35,7 @@ class LocalMachine:
         )
 
     def _value(self, path: str, key: str) -> str:
-        """What stands behind `key` in the first line that begins with it; "" where none does."""
+        """The rest of the first line that begins with `key`; "" if none does."""
         with contextlib.suppress(OSError):
             for line in self.read(path).splitlines():
                 if line.startswith(key):
@@ -52,25 +52,25 @@ class LocalMachine:
         return self._at(path).is_dir()
 
     def listing(self, path: str) -> tuple[str, ...]:
-        return tuple(sorted(one.name for one in self._at(path).iterdir()))
+        return tuple(sorted(entry.name for entry in self._at(path).iterdir()))
 
     def real_path(self, path: str) -> str:
         return os.path.realpath(self._at(path))
 
     def free_bytes(self, path: str) -> int:
-        place = self._at(path)
-        while not place.exists():
-            place = place.parent
-        stats = os.statvfs(place)
+        existing = self._at(path)
+        while not existing.exists():
+            existing = existing.parent
+        stats = os.statvfs(existing)
         return stats.f_bavail * stats.f_frsize
 
     def _at(self, path: str) -> Path:
         inside = path.lstrip("/")
-        return self._root / inside if inside.split("/")[0] in _KERNELS else Path(path)
+        return self._root / inside if inside.split("/")[0] in _FOLDERS_BELOW_ROOT else Path(path)
 
 
 class FarMachine:
-    """A machine of which only `facts` are known: every look at it is an OSError."""
+    """A machine of which only `facts` are known: reading anything else is an OSError."""
 
     def __init__(self, facts: MachineFacts) -> None:
         self._facts = facts
@@ -79,23 +79,7 @@ class FarMachine:
     def facts(self) -> MachineFacts:
         return self._facts
 
-    def read(self, path: str) -> str:
-        self._refuse()
-
-    def exists(self, path: str) -> bool:
-        self._refuse()
-
-    def is_folder(self, path: str) -> bool:
-        self._refuse()
-
-    def listing(self, path: str) -> tuple[str, ...]:
-        self._refuse()
-
-    def real_path(self, path: str) -> str:
-        self._refuse()
-
-    def free_bytes(self, path: str) -> int:
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
+    def read(self, path: str) -> NoReturn:
         raise OSError(f"the machine {self.name} is not reachable from here")
+
+    exists = is_folder = listing = real_path = free_bytes = read

@@ -1,8 +1,8 @@
-"""Block devices of containers: the rights to make one, and limits on one, read back.
+"""Block devices of containers: the rights to make them, and limits on them, read back.
 
-An engine drops limits with no more than a warning where a controller is missing, so they are
-always read back: `blkio.throttle.*_device` (version 1) or `io.max` (version 2) of the container's
-control group. Formats: Documentation/admin-guide/cgroup-v1/blkio-controller.rst, cgroup-v2.rst.
+If a controller is missing, an engine drops limits with only a warning. So they are always read
+back: `blkio.throttle.*_device` (version 1) or `io.max` (version 2) of the container's control
+group. Formats: Documentation/admin-guide/cgroup-v1/blkio-controller.rst, cgroup-v2.rst.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from orchestrator.errors import GateError, UnavailableError
 from orchestrator.model import DeviceCap
 from orchestrator.powers import Machine
 
-# What a container needs to make a block device where `--privileged` is refused, and nothing else:
-# mounting and loop set-up (SYS_ADMIN), device nodes (MKNOD), images that belong to another user
-# (DAC_OVERRIDE); loop devices (major 7), FUSE (10:229) and loop-control (10:237).
-_MAKING: dict[str, Any] = {
+# The least that a container needs to make a block device without `--privileged`: mounting and loop
+# set-up (SYS_ADMIN), device nodes (MKNOD), disk files that belong to another user (DAC_OVERRIDE);
+# loop devices (major 7), FUSE (10:229) and loop-control (10:237).
+_DEVICE_RIGHTS: dict[str, Any] = {
     "cap_drop": ["ALL"],
     "cap_add": ["SYS_ADMIN", "MKNOD", "DAC_OVERRIDE"],
     "security_opt": ["seccomp=unconfined", "apparmor=unconfined", "no-new-privileges"],
@@ -31,41 +31,42 @@ _MAKING: dict[str, Any] = {
 }
 _DEVICES = "/dev:/dev"
 _GROUPS = "/sys/fs/cgroup"
-# To serve dirty pages without waiting for them, and to be spared by the OOM killer. A host whose
-# capability bounding set is cut cannot start a container with it.
-_WISHED = "SYS_RESOURCE"
+# To serve dirty pages without waiting for them, and to be spared by the OOM killer. A host with a
+# reduced capability bounding set cannot start a container with it.
+_OPTIONAL = "SYS_RESOURCE"
 
 
 class Rights:
-    """What containers that make block devices are given: all that is wished for, until the engine
-    is found to refuse it."""
+    """The rights of containers that make block devices: with the optional one until the engine
+    has refused it."""
 
     def __init__(self) -> None:
-        self._wished = True
+        self._with_optional = True
 
     def add_to(self, host: dict[str, Any]) -> None:
-        """`host`: keywords of docker-py's `create_host_config`."""
-        host.update(_MAKING)
-        if self._wished:
-            host["cap_add"] = [*_MAKING["cap_add"], _WISHED]
+        """Adds them to `host`, keywords of docker-py's `create_host_config`."""
+        host.update(_DEVICE_RIGHTS)
+        if self._with_optional:
+            host["cap_add"] = [*_DEVICE_RIGHTS["cap_add"], _OPTIONAL]
         host["binds"].append(_DEVICES)
 
-    def started(self, made: Any, anew: Callable[[], Any]) -> Any:
-        """The container started; made `anew`, without the wish, where that is why it cannot."""
+    def started(self, container: Any, recreate: Callable[[], Any]) -> Any:
+        """Starts the container and returns it. If the optional right may be why it does not start,
+        a container without it is made by `recreate` and started instead."""
         try:
-            made.start()
+            container.start()
         except APIError:
-            given = made.attrs["HostConfig"].get("CapAdd") or ()
-            if not any(_WISHED in capability for capability in given):
+            capabilities = container.attrs["HostConfig"].get("CapAdd") or ()
+            if not any(_OPTIONAL in capability for capability in capabilities):
                 raise
-            self._wished = False
-            made.remove(force=True)
-            made = anew()
-            made.start()
-        return made
+            self._with_optional = False
+            container.remove(force=True)
+            container = recreate()
+            container.start()
+        return container
 
 
-# Name of ours: docker-py's keyword, file of version 1, key of version 2.
+# Our name: docker-py's keyword, file of version 1, key of version 2.
 _NAMES = {
     "read_iops": ("device_read_iops", "blkio.throttle.read_iops_device", "riops"),
     "write_iops": ("device_write_iops", "blkio.throttle.write_iops_device", "wiops"),
@@ -75,27 +76,27 @@ _NAMES = {
 
 
 def limits(caps: Sequence[DeviceCap]) -> dict[str, list[dict[str, Any]]]:
-    """Keywords of docker-py's `create_host_config`."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    """Returns keywords of docker-py's `create_host_config`."""
+    keywords: dict[str, list[dict[str, Any]]] = {}
     for cap in caps:
         for name, (keyword, _, _) in _NAMES.items():
-            value = getattr(cap, name)
-            if value is not None:
-                found.setdefault(keyword, []).append({"Path": cap.device, "Rate": value})
-    return found
+            rate = getattr(cap, name)
+            if rate is not None:
+                keywords.setdefault(keyword, []).append({"Path": cap.device, "Rate": rate})
+    return keywords
 
 
 def read_back(caps: Sequence[DeviceCap], process_id: int, container: str, machine: Machine) -> None:
-    """GateError where the kernel does not hold what was asked."""
+    """Raises GateError if the limits in the kernel are not `caps`."""
     for cap in caps:
         number = _number(cap.device, machine)
-        running = _running(number, process_id, container, machine)
+        limits_in_force = _limits_in_force(number, process_id, container, machine)
         for name in _NAMES:
-            asked, found = getattr(cap, name), running.get(name)
-            if asked is not None and asked != found:
+            expected, limit = getattr(cap, name), limits_in_force.get(name)
+            if expected is not None and expected != limit:
                 raise GateError(
                     f"the control group of {container} limits {name} of {cap.device} "
-                    f"to {found or 'nothing'}, expected {asked}",
+                    f"to {limit or 'nothing'}, expected {expected}",
                     advice="does the engine support block I/O limits (`docker info`)?",
                 )
 
@@ -108,7 +109,10 @@ def _number(device: str, machine: Machine) -> str:
         raise UnavailableError(f"{device} is not there any more: {error}") from error
 
 
-def _running(number: str, process_id: int, container: str, machine: Machine) -> Mapping[str, int]:
+def _limits_in_force(
+    number: str, process_id: int, container: str, machine: Machine
+) -> Mapping[str, int]:
+    """Our name → limit of the device with that number, as the kernel has it."""
     try:
         lines = machine.read(f"/proc/{process_id}/cgroup").splitlines()
         for line in lines:
@@ -125,13 +129,13 @@ def _running(number: str, process_id: int, container: str, machine: Machine) -> 
 
 
 def _version_1(group: str, number: str, machine: Machine) -> dict[str, int]:
-    found: dict[str, int] = {}
+    limits: dict[str, int] = {}
     for name, (_, file, _) in _NAMES.items():
         for line in machine.read(f"{group}/{file}").splitlines():
             device, value = line.split()
             if device == number:
-                found[name] = int(value)
-    return found
+                limits[name] = int(value)
+    return limits
 
 
 def _version_2(group: str, number: str, machine: Machine) -> dict[str, int]:

@@ -1,8 +1,8 @@
-"""Docker, through docker-py: the only module that imports it.
+"""The Docker platform, through docker-py, which only this folder imports.
 
-Everything made here carries the label `tierbench=1` and its campaign's, so that `sweep` can remove
-what a killed program left behind. docker-py's and the engine's errors stop here and become ours.
-Calls that may be made twice are repeated where the engine does not answer (`patience`).
+Everything made here carries the labels `tierbench=1` and its campaign's, so that `sweep` can remove
+the leftovers of a killed program. Errors of docker-py and the engine become ours (`errors`).
+Idempotent calls are repeated if the engine does not answer (`patience`).
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from orchestrator.powers import (
 
 
 class DockerPlatform(Images, Networks):
-    """The `Platform` protocol on a Docker engine. UnavailableError where none answers.
+    """The `Platform` protocol on a Docker engine. UnavailableError if none answers.
 
-    `campaign` is on everything that it makes; `guard` is what keeps a second campaign out.
+    `campaign` is on everything that it makes; `guard` keeps a second campaign out.
     """
 
     name = "docker"
@@ -78,11 +78,11 @@ class DockerPlatform(Images, Networks):
             return dict(patiently(self._client.info, self._clock))
 
     def machines(self) -> tuple[Machine, ...]:
-        """This computer where the engine names the same kernel and memory, to the byte. Readers of
-        a container also see that its process is here, so two that are alike do no harm."""
+        """Returns this computer if the engine reports its kernel and its memory, to the byte.
+        Readers of a container also check that its process is here, in case of a machine alike."""
         if self._machine is None:
             here, info = LocalMachine(), self._info()
-            said = MachineFacts(
+            facts = MachineFacts(
                 hostname=str(info.get("Name", "")),
                 kernel=str(info.get("KernelVersion", "")),
                 system=str(info.get("OperatingSystem", "")),
@@ -91,8 +91,8 @@ class DockerPlatform(Images, Networks):
                 memory_bytes=int(info.get("MemTotal", 0)),
             )
             own = here.facts()
-            same = (own.kernel, own.memory_bytes) == (said.kernel, said.memory_bytes)
-            self._machine = here if same else FarMachine(said)
+            same = (own.kernel, own.memory_bytes) == (facts.kernel, facts.memory_bytes)
+            self._machine = here if same else FarMachine(facts)
         return (self._machine,)
 
     def machine_of(self, container: str) -> Machine:
@@ -102,46 +102,46 @@ class DockerPlatform(Images, Networks):
 
     @contextmanager
     def running(self, spec: ContainerSpec) -> Iterator[Container]:
-        made = self._made(spec)
-        with taken_down(lambda: self._take_down(spec, made)):
+        container = self._made(spec)
+        with taken_down(lambda: self._take_down(spec, container)):
             with engine_errors(f"starting {spec.name}"):
-                made = self._rights.started(made, lambda: self._create(spec))
-                patiently(made.reload, self._clock)
-            yield self._describe(spec, made)
+                container = self._rights.started(container, lambda: self._create(spec))
+                patiently(container.reload, self._clock)
+            yield self._describe(spec, container)
 
     def _made(self, spec: ContainerSpec) -> Any:
+        """Creates the container, after removing a leftover of the same name."""
         with engine_errors(f"starting {spec.name}"):
-            left = self._make_room("container", spec.name, self._client.containers.get)
-            if left is not None:
-                self._remove(spec.name, left.id)
+            leftover = self._make_room("container", spec.name, self._client.containers.get)
+            if leftover is not None:
+                self._remove(spec.name, leftover.id)
             return self._create(spec)
 
-    def _take_down(self, spec: ContainerSpec, made: Any) -> None:
+    def _take_down(self, spec: ContainerSpec, container: Any) -> None:
         with contextlib.suppress(DockerException, OSError):
-            made.stop(timeout=spec.stop_timeout_s)
-        self._remove(spec.name, made.id)
+            container.stop(timeout=spec.stop_timeout_s)
+        self._remove(spec.name, container.id)
 
     def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
         started = self._clock.monotonic()
-        made = self._made(spec)
+        container = self._made(spec)
         with (
-            taken_down(lambda: self._remove(spec.name, made.id)),
+            taken_down(lambda: self._remove(spec.name, container.id)),
             engine_errors(f"running {spec.name}"),
         ):
-            made = self._rights.started(made, lambda: self._create(spec))
-            exit_code = self._end_of(spec, made, started + timeout_s, timeout_s)
-            raw = patiently(made.logs, self._clock)
-        took_s = self._clock.monotonic() - started
-        out = bytes(raw).decode(errors="replace")
-        return Completed(spec.command, exit_code, out, "", took_s)
+            container = self._rights.started(container, lambda: self._create(spec))
+            exit_code = self._exit_code_of(spec, container, started + timeout_s, timeout_s)
+            out = bytes(patiently(container.logs, self._clock)).decode(errors="replace")
+        return Completed(spec.command, exit_code, out, "", self._clock.monotonic() - started)
 
-    def _end_of(self, spec: ContainerSpec, made: Any, end: float, timeout_s: float) -> int:
-        """The exit code. RunError past `end`: docker-py reports that as it does a dead engine."""
+    def _exit_code_of(self, spec: ContainerSpec, container: Any, end: float, limit_s: float) -> int:
+        """Waits for the container's end. RunError past the instant `end`, which docker-py reports
+        with the same exception as a dead engine."""
 
         def ended() -> int | None:
             left_s = end - self._clock.monotonic()
             try:
-                return int(made.wait(timeout=max(0.1, left_s))["StatusCode"])
+                return int(container.wait(timeout=max(0.1, left_s))["StatusCode"])
             except (DockerException, OSError) as error:
                 if isinstance(error, APIError) or self._clock.monotonic() < end:
                     raise
@@ -150,9 +150,9 @@ class DockerPlatform(Images, Networks):
         exit_code = patiently(ended, self._clock)
         if exit_code is None:
             raise RunError(
-                f"{spec.name} did not end within {timeout_s:g} s",
+                f"{spec.name} did not end within {limit_s:g} s",
                 advice="is the disk under the cache, or the tier's path, very busy?",
-                evidence=self.logs(made.id, tail=20),
+                evidence=self.logs(container.id, tail=20),
             )
         return exit_code
 
@@ -164,17 +164,13 @@ class DockerPlatform(Images, Networks):
             ],
             "port_bindings": {port: ("127.0.0.1", local) for port, local in spec.ports.items()},
             "init": spec.init,
+            "cpu_period": 100_000 if spec.cpus else None,
+            "cpu_quota": round(spec.cpus * 100_000) if spec.cpus else None,
+            "cpu_shares": spec.cpu_shares,
+            "mem_limit": spec.memory_bytes,
+            "memswap_limit": spec.memory_bytes,
+            "shm_size": spec.shared_memory_bytes,
         }
-        if spec.cpus:
-            host["cpu_period"] = 100_000
-            host["cpu_quota"] = round(spec.cpus * 100_000)
-        if spec.cpu_shares:
-            host["cpu_shares"] = spec.cpu_shares
-        if spec.memory_bytes:
-            host["mem_limit"] = spec.memory_bytes
-            host["memswap_limit"] = spec.memory_bytes
-        if spec.shared_memory_bytes:
-            host["shm_size"] = spec.shared_memory_bytes
         if spec.host_devices:
             self._rights.add_to(host)
         host.update(devices.limits(spec.io_caps))
@@ -186,7 +182,7 @@ class DockerPlatform(Images, Networks):
             endpoint = api.create_endpoint_config(ipv4_address=spec.address, aliases=[spec.name])
             networks: Any = {spec.network: endpoint}
             networking = api.create_networking_config(networks)
-        made = api.create_container(
+        created = api.create_container(
             image=spec.image,
             command=list(spec.command) or None,
             entrypoint=list(spec.entrypoint) if spec.entrypoint else None,
@@ -198,10 +194,10 @@ class DockerPlatform(Images, Networks):
             host_config=api.create_host_config(**host),
             networking_config=networking,
         )
-        return patiently(lambda: self._client.containers.get(made["Id"]), self._clock)
+        return patiently(lambda: self._client.containers.get(created["Id"]), self._clock)
 
-    def _describe(self, spec: ContainerSpec, made: Any) -> Container:
-        state = made.attrs["State"]
+    def _describe(self, spec: ContainerSpec, container: Any) -> Container:
+        state = container.attrs["State"]
         if not state.get("Running"):
             raise NodeError(
                 f"{spec.name} stopped as soon as it was started (exit {state.get('ExitCode')})",
@@ -210,19 +206,13 @@ class DockerPlatform(Images, Networks):
         if spec.io_caps:
             machine = self.machine_of(spec.name)
             devices.read_back(spec.io_caps, int(state["Pid"]), spec.name, machine)
-        bound = made.attrs["NetworkSettings"]["Ports"] or {}
+        bindings = container.attrs["NetworkSettings"]["Ports"] or {}
         ports = {
             int(key.split("/")[0]): int(value[0]["HostPort"])
-            for key, value in bound.items()
+            for key, value in bindings.items()
             if value
         }
-        return Container(
-            name=spec.name,
-            id=made.id,
-            process_id=int(state["Pid"]),
-            address=spec.address,
-            ports=ports,
-        )
+        return Container(spec.name, container.id, int(state["Pid"]), spec.address, ports)
 
     def stop(self, container: str, timeout_s: float) -> None:
         def stop() -> None:
@@ -232,23 +222,21 @@ class DockerPlatform(Images, Networks):
             patiently(stop, self._clock)
 
     def running_as(self, role: str) -> tuple[str, ...]:
-        labels = [MARK, f"{ROLE}={role}"]
+        filters: dict[str, Any] = {"label": [MARK, f"{ROLE}={role}"]}
         with engine_errors("looking for containers of ours"):
-            found = patiently(
-                lambda: self._client.containers.list(
-                    filters={"label": labels}, ignore_removed=True
-                ),
+            containers = patiently(
+                lambda: self._client.containers.list(filters=filters, ignore_removed=True),
                 self._clock,
             )
-        return tuple(str(made.name) for made in found)
+        return tuple(str(container.name) for container in containers)
 
     def state(self, container: str) -> str:
         with engine_errors(f"looking at {container}"):
             try:
-                found = patiently(lambda: self._client.containers.get(container), self._clock)
+                attrs = patiently(lambda: self._client.containers.get(container).attrs, self._clock)
             except NotFound:
                 return "gone"
-        state = found.attrs["State"]
+        state = attrs["State"]
         if state.get("Running"):
             return "running"
         reason = ", out of memory" if state.get("OOMKilled") else ""
@@ -281,13 +269,13 @@ class DockerPlatform(Images, Networks):
         doing = f"running {argv[0]} in {container}"
         started = self._clock.monotonic()
         with engine_errors(doing):
-            made = self._client.api.exec_create(
+            execution = self._client.api.exec_create(
                 container, list(argv), environment=dict(env or {}), user=user
-            )
-            output = Output(self._client.api.exec_start(made["Id"], socket=True))
+            )["Id"]
+            output = Output(self._client.api.exec_start(execution, socket=True))
         deadline = started + timeout_s
         next_look = started + 1.0
-        while output.follow(on_line or _ignore):
+        while output.follow(on_line or (lambda _line: None)):
             now = self._clock.monotonic()
             if now >= deadline:
                 raise RunError(
@@ -297,23 +285,19 @@ class DockerPlatform(Images, Networks):
                 self._raise_if_dead(watch, output)
                 next_look = now + 1.0
         with engine_errors(doing):
-            exit_code = self._exit_code(made["Id"])
+            state = patiently(lambda: self._client.api.exec_inspect(execution), self._clock)
+        exit_code = -1 if state["ExitCode"] is None else int(state["ExitCode"])
         if exit_code != 0 and watch:
             # A generator that lost its database often ends before the engine notices the death.
             self._clock.sleep(0.5)
             self._raise_if_dead(watch, output)
         return Completed(
             argv=tuple(argv),
-            exit_code=-1 if exit_code is None else exit_code,
+            exit_code=exit_code,
             out="".join(output.out),
             err="".join(output.err),
             duration_s=self._clock.monotonic() - started,
         )
-
-    def _exit_code(self, made: str) -> int | None:
-        answer = patiently(lambda: self._client.api.exec_inspect(made), self._clock)
-        code = answer["ExitCode"]
-        return None if code is None else int(code)
 
     def _raise_if_dead(self, watch: Sequence[str], output: Output) -> None:
         for name in watch:
@@ -324,7 +308,3 @@ class DockerPlatform(Images, Networks):
                     advice="look at its log among the raw files of the run",
                     evidence=self.logs(name, tail=20) + "\n" + output.tail(),
                 )
-
-
-def _ignore(_line: str) -> None:
-    pass

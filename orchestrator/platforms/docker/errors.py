@@ -1,4 +1,4 @@
-"""What docker-py raises becomes our own errors here, saying what was being done."""
+"""Translates docker-py's exceptions into our own errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchestrator.errors import NodeError, RunError, UnavailableError
 
 @contextmanager
 def engine_errors(doing: str) -> Iterator[None]:
-    """`doing` begins the message: "starting node-1"."""
+    """Translates exceptions of the block. `doing` begins the message, as in "starting node-1"."""
     try:
         yield
     except ImageNotFound as error:

@@ -1,10 +1,11 @@
-"""One campaign on an engine: two would disturb each other's figures and remove each other's
+"""Allows one campaign on an engine: two would disturb each other's figures and remove each other's
 containers.
 
-The guard is a volume with a fixed name, because making a volume that exists gives back the one that
-is there: whoever finds its own labels on it has it. They name campaign, host and process. It is
-alive while that process is; where the process cannot be seen from here (another host, another
-container), while its second volume, made anew every half minute, is young by the engine's clock.
+The guard is a volume with a fixed name, because making a volume that exists returns the existing
+one: the campaign that finds its own labels on it holds it. They name campaign, host and process.
+The holder is alive while that process is. If the process cannot be seen from here (another host or
+container), it is alive while its second volume, renewed every half minute, is young by the engine's
+clock.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ _TAKING_OVER_S = 1.0
 
 
 class Guard:
-    """The engine's guard, as `campaign` sees it."""
+    """The engine's guard, as seen by `campaign`."""
 
     def __init__(self, client: DockerClient, clock: Clock, campaign: str) -> None:
         self._client, self._clock, self._campaign = client, clock, campaign
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """UnavailableError where another campaign that is alive holds it."""
-        with engine_errors("looking whether another campaign runs"):
+        """Holds the guard during the block. UnavailableError if a live campaign holds it."""
+        with engine_errors("looking for another campaign"):
             self._take()
             self._beat()
         stop = threading.Event()
@@ -52,31 +53,32 @@ class Guard:
         finally:
             stop.set()
             beating.join(timeout=5)
-            # What stays is taken over by the next campaign: this process is dead by then.
+            # The next campaign takes over what stays: this process is dead by then.
             with contextlib.suppress(DockerException, OSError):
                 self._drop(_beat_name(self._campaign))
-                if (holder := self._holder()) and _of(holder, CAMPAIGN) == self._campaign:
+                if (holder := self._holder()) and self._is_own(holder):
                     self._drop(NAME)
 
     def other(self) -> str | None:
-        """The campaign that runs on this engine and is alive, unless it is this one."""
-        with engine_errors("looking whether another campaign runs"):
+        """Returns the live campaign on this engine, unless it is this one."""
+        with engine_errors("looking for another campaign"):
             holder = self._holder()
-            if holder is None or _of(holder, CAMPAIGN) == self._campaign:
+            if holder is None or self._is_own(holder) or not self._lives(holder):
                 return None
-            return _of(holder, CAMPAIGN) if self._lives(holder) else None
+            return _of(holder, CAMPAIGN)
+
+    def _is_own(self, holder: Any) -> bool:
+        return _of(holder, CAMPAIGN) == self._campaign
 
     def _take(self) -> None:
         for attempt in range(3):
             holder = self._make(NAME)
-            if _of(holder, CAMPAIGN) == self._campaign:
-                if attempt == 0:
-                    return
-                # Another may have taken the dead one's place in the same moment, and lost ours.
+            if attempt and self._is_own(holder):
+                # Another campaign may be replacing the dead one too, and have removed our guard.
                 self._clock.sleep(_TAKING_OVER_S)
                 holder = self._make(NAME)
-                if _of(holder, CAMPAIGN) == self._campaign:
-                    return
+            if self._is_own(holder):
+                return
             if self._lives(holder):
                 break
             self._drop(NAME)
@@ -90,12 +92,12 @@ class Guard:
 
     def _lives(self, holder: Any) -> bool:
         if not _of(holder, CAMPAIGN):
-            return True  # not of our making: it is not ours to remove
+            return True  # tierbench did not make it, so it must not be removed
         alive = host.process_lives(_of(holder, _PROCESS))
         return self._is_young(holder) if alive is None else alive
 
     def _is_young(self, holder: Any) -> bool:
-        """By the engine's own clock. Young where that cannot be told."""
+        """Whether the holder's last beat is recent by the engine's clock; True if unknown."""
         beat = self._last_beat(holder)
         try:
             now = patiently(self._client.info, self._clock)["SystemTime"]
@@ -105,7 +107,8 @@ class Guard:
         return age.total_seconds() < DEAD_S
 
     def _last_beat(self, holder: Any) -> Any:
-        """The guard itself where there is none; it is away for a moment while it is made anew."""
+        """The volume of the last beat, which is missing for a moment while it is renewed; if it
+        stays missing, the guard itself."""
         name = _beat_name(_of(holder, CAMPAIGN))
         for _ in range(3):
             try:
@@ -131,11 +134,7 @@ class Guard:
             return None
 
     def _make(self, name: str) -> Any:
-        labels = {
-            CAMPAIGN: self._campaign,
-            _HOST: host.name(),
-            _PROCESS: host.process_mark(),
-        }
+        labels = {CAMPAIGN: self._campaign, _HOST: host.name(), _PROCESS: host.process_mark()}
         patiently(lambda: self._client.volumes.create(name, labels=labels), self._clock)
         return patiently(lambda: self._client.volumes.get(name), self._clock)
 

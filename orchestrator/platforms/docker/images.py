@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from docker.errors import APIError, DockerException, ImageNotFound
+from docker.errors import DockerException, ImageNotFound
 
 from docker import DockerClient
 from orchestrator.errors import RunError
@@ -14,28 +14,23 @@ from orchestrator.powers import Clock
 
 
 class Images:
-    """The image half of the engine; `DockerPlatform` is the whole."""
+    """The part of `DockerPlatform` that deals with images."""
 
     _client: DockerClient
     _clock: Clock
 
     def image_present(self, tag: str) -> bool:
-        with engine_errors(f"looking for image {tag}"):
-            try:
-                patiently(lambda: self._client.images.get(tag), self._clock)
-            except ImageNotFound:
-                return False
-        return True
+        return self.image_id(tag) is not None
 
     def image_id(self, tag: str) -> str | None:
         with engine_errors(f"looking for image {tag}"):
             try:
-                return str(self._client.images.get(tag).id)
+                return str(patiently(lambda: self._client.images.get(tag).id, self._clock))
             except ImageNotFound:
                 return None
 
     def engine_id(self) -> str | None:
-        with engine_errors("asking the engine who it is"):
+        with engine_errors("reading the engine's identity"):
             return self._client.info().get("ID") or None
 
     def ways_to_get(self, tag: str) -> str:
@@ -47,8 +42,7 @@ class Images:
     def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
         lines: list[str] = []
         with engine_errors(f"building {tag}"):
-            stream = self._client.api.build(path=folder, tag=tag, rm=True, decode=True)
-            for entry in stream:
+            for entry in self._client.api.build(path=folder, tag=tag, rm=True, decode=True):
                 text = str(entry.get("stream") or entry.get("error") or "").rstrip()
                 if text:
                     lines.append(text)
@@ -63,6 +57,6 @@ class Images:
     def pull(self, tag: str) -> bool:
         try:
             patiently(lambda: self._client.images.pull(tag), self._clock)
-        except (APIError, DockerException, OSError):
+        except (DockerException, OSError):
             return False
         return True

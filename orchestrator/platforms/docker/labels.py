@@ -1,4 +1,4 @@
-"""Labels of all that we make on an engine: found by them later, whoever made it."""
+"""Labels of everything that tierbench makes on an engine, by which it is found later."""
 
 from __future__ import annotations
 

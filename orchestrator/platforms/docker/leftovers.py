@@ -1,7 +1,7 @@
-"""Removing: what a block of ours made, and what a killed program left behind.
+"""Removes what a block of ours made, and the leftovers of a killed program.
 
-Only what carries our label is ever removed; a thing of the same name that does not is refused. What
-cannot be removed is said, with the engine's reason.
+Only things with our label are ever removed; without it, a thing whose name is needed is an error.
+What cannot be removed is reported with the engine's reason.
 """
 
 from __future__ import annotations
@@ -29,88 +29,87 @@ _REMOVAL_S = 20.0
 
 @dataclass
 class _Swept:
-    """What a sweep removed, and what it could not; `other` is a living campaign, left alone."""
+    """What a sweep removed, and what it could not. It leaves `other`, a live campaign, alone."""
 
     other: str | None
     removed: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
 
-    def ours(self, found: Iterable[Any]) -> list[Any]:
-        return [one for one in found if labels_of(one).get(CAMPAIGN, "") != self.other]
+    def ours(self, things: Iterable[Any]) -> list[Any]:
+        return [thing for thing in things if labels_of(thing).get(CAMPAIGN, "") != self.other]
 
-    def take(self, kind: str, made: Any, action: Callable[[], None]) -> None:
+    def take(self, kind: str, thing: Any, remove: Callable[[], None]) -> None:
         try:
-            action()
-            self.removed.append(f"{kind} {made.name}")
+            remove()
+            self.removed.append(f"{kind} {thing.name}")
         except TierbenchError as error:
             self.kept.append(error.what)
 
 
 class Leftovers:
-    """The removing half of the engine; `DockerPlatform` is the whole."""
+    """The part of `DockerPlatform` that removes things."""
 
     _client: DockerClient
     _clock: Clock
     guard: Guard
 
     def sweep(self) -> tuple[str, ...]:
-        done = _Swept(self.guard.other())
+        swept = _Swept(self.guard.other())
         with engine_errors("removing leftovers"):
             containers = patiently(
                 lambda: self._client.containers.list(all=True, filters=OURS, ignore_removed=True),
                 self._clock,
             )
-            # Databases and clients before disks: a device goes only when nothing is mounted on it.
-            for made in sorted(done.ours(containers), key=_is_disk):
-                if _is_disk(made):
-                    self._sweep_volumes(done)
+            # Databases and clients before disks: a mounted device cannot be removed.
+            for container in sorted(swept.ours(containers), key=_is_disk):
+                if _is_disk(container):
+                    self._sweep_volumes(swept)
                     with contextlib.suppress(DockerException, OSError):
-                        made.stop(timeout=15)
-                done.take("container", made, partial(self._remove, made.name, made.id))
-            self._sweep_volumes(done, patient=True)
-            for network in done.ours(patiently(self._networks, self._clock)):
-                done.take("network", network, partial(self._remove_network, network))
-        if done.kept:
+                        container.stop(timeout=15)
+                remove = partial(self._remove, container.name, container.id)
+                swept.take("container", container, remove)
+            self._sweep_volumes(swept, patient=True)
+            networks = patiently(lambda: self._client.networks.list(filters=OURS), self._clock)
+            for network in swept.ours(networks):
+                swept.take("network", network, partial(self._remove_network, network))
+        if swept.kept:
             raise RunError(
-                f"what an earlier run left could not be removed: {'; '.join(done.kept)}",
-                advice="look with `docker ps -a` at what holds it, then `make clean`",
+                f"leftovers of an earlier run could not be removed: {'; '.join(swept.kept)}",
+                advice="look with `docker ps -a` at what holds them, then `make clean`",
             )
-        return tuple(done.removed)
+        return tuple(swept.removed)
 
-    def _networks(self) -> list[Any]:
-        return list(self._client.networks.list(filters=OURS))
-
-    def _sweep_volumes(self, done: _Swept, patient: bool = False) -> None:
-        """Those that nothing holds any more; where `patient`, waits for the others."""
-        found = patiently(lambda: self._client.volumes.list(filters=OURS), self._clock)
-        for volume in done.ours(found):
+    def _sweep_volumes(self, swept: _Swept, patient: bool = False) -> None:
+        """Removes the volumes that nothing holds; if `patient`, waits for the others."""
+        volumes = patiently(lambda: self._client.volumes.list(filters=OURS), self._clock)
+        for volume in swept.ours(volumes):
             if patient:
-                done.take("volume", volume, partial(self._remove_volume, volume))
+                swept.take("volume", volume, partial(self._remove_volume, volume))
                 continue
             with contextlib.suppress(APIError):
                 patiently(partial(volume.remove, force=True), self._clock)
-                done.removed.append(f"volume {volume.name}")
+                swept.removed.append(f"volume {volume.name}")
 
     # -------------------------------------------------------------- one thing
 
     def _make_room(self, kind: str, name: str, get: Callable[[str], Any]) -> Any | None:
-        """What of ours has that name, if anything has. UnavailableError where it is another's."""
+        """Returns our leftover of that name, if any. UnavailableError if it is not ours."""
         try:
-            found = patiently(lambda: get(name), self._clock)
+            leftover = patiently(lambda: get(name), self._clock)
         except NotFound:
             return None
-        if LABEL not in labels_of(found):
+        if LABEL not in labels_of(leftover):
             raise UnavailableError(
-                f"a {kind} named {name} is there that tierbench did not make: it is left alone",
+                f"there is a {kind} named {name} that tierbench did not make: it is left alone",
                 advice=f"rename or remove it (`docker {kind} rm {name}`), then run again",
             )
-        return found
+        return leftover
 
-    def _remove(self, name: str, which: str) -> None:
-        """A container, by its name or id; gone when this returns."""
+    def _remove(self, name: str, container: str) -> None:
+        """Removes a container, given its name or id; it is gone when this returns."""
         self._until_gone(
             f"container {name}",
-            lambda: self._client.containers.get(which).remove(force=True, v=True),
+            lambda: self._client.containers.get(container).remove(force=True, v=True),
         )
 
     def _remove_volume(self, volume: Any) -> None:
@@ -119,51 +118,51 @@ class Leftovers:
     def _remove_network(self, network: Any) -> None:
         self._until_gone(f"network {network.name}", network.remove)
 
-    def _until_gone(self, what: str, remove: Callable[[], None]) -> None:
+    def _until_gone(self, thing: str, remove: Callable[[], None]) -> None:
         """Tries for a while: others may hold it, or be removing it, at this moment."""
-        said = ""
+        reason = ""
 
         def gone() -> bool:
-            nonlocal said
+            nonlocal reason
             try:
                 patiently(remove, self._clock)
             except NotFound:
                 return True
             except APIError as error:
-                said = str(error.explanation or error)
+                reason = str(error.explanation or error)
                 return False
             return True
 
-        with engine_errors(f"removing {what}"):
+        with engine_errors(f"removing {thing}"):
             if not wait_until(gone, deadline_s=_REMOVAL_S, clock=self._clock, every_s=0.2):
                 raise RunError(
-                    f"{what} could not be removed within {_REMOVAL_S:g} s: {said}",
+                    f"{thing} could not be removed within {_REMOVAL_S:g} s: {reason}",
                     advice="look with `docker ps -a` at what holds it",
                 )
 
 
-def labels_of(made: Any) -> dict[str, str]:
-    """Containers have them as a property, volumes and networks among their attributes."""
-    found = made.attrs.get("Labels")
-    if found is None:
-        found = made.attrs.get("Config", {}).get("Labels")
-    return dict(found or {})
+def labels_of(thing: Any) -> dict[str, str]:
+    """Returns the labels: volumes and networks have them elsewhere than containers."""
+    labels = thing.attrs.get("Labels")
+    if labels is None:
+        labels = thing.attrs.get("Config", {}).get("Labels")
+    return dict(labels or {})
 
 
-def _is_disk(made: Any) -> bool:
-    return labels_of(made).get(ROLE) == "disk"
+def _is_disk(container: Any) -> bool:
+    return labels_of(container).get(ROLE) == "disk"
 
 
 @contextmanager
-def taken_down(action: Callable[[], None]) -> Iterator[None]:
-    """`action` at the end of the block. Where the block raised, that is what is told: trouble in
-    `action` is added to it as a note."""
+def taken_down(remove: Callable[[], None]) -> Iterator[None]:
+    """Calls `remove` at the end of the block. If the block raised, that error is raised, and one
+    of `remove` becomes a note of it."""
     try:
         yield
     except BaseException as error:
         try:
-            action()
+            remove()
         except TierbenchError as trouble:
             error.add_note(trouble.what)
         raise
-    action()
+    remove()

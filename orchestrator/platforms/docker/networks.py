@@ -1,4 +1,4 @@
-"""Networks and volumes of the engine, each for the time of a block."""
+"""Networks and volumes of the engine, each for the duration of a block."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from orchestrator.powers import Network
 
 _SUBNETS = tuple(f"10.{second}.77.0/24" for second in range(201, 250))
 _FIRST = 11  # the first node's number in its subnet
-# Docker's words, and podman's, where a subnet overlaps another or a route of the host.
+# Docker's and podman's messages if a subnet overlaps another, or a route of the host.
 _OVERLAPS = ("overlap", "already used", "already being used")
 
 
 class Networks(Leftovers):
-    """Networks and volumes; `DockerPlatform` is the whole."""
+    """The part of `DockerPlatform` that makes networks and volumes."""
 
     campaign: str
 
@@ -35,73 +35,74 @@ class Networks(Leftovers):
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
         preferred = _subnet_of(addresses)
         with engine_errors(f"making network {name}"):
-            made, got = self._create_network(name, preferred)
-        given = addresses
-        if str(got) not in preferred:
-            given = [str(got[_FIRST + number]) for number in range(nodes)]
-        with taken_down(lambda: self._remove_network(made)):
-            yield Network(name, tuple(given))
+            network, subnet = self._create_network(name, preferred)
+        if str(subnet) not in preferred:
+            addresses = [str(subnet[_FIRST + number]) for number in range(nodes)]
+        with taken_down(lambda: self._remove_network(network)):
+            yield Network(name, tuple(addresses))
 
     def _create_network(
         self, name: str, preferred: Sequence[str]
     ) -> tuple[Any, ipaddress.IPv4Network]:
-        """A network on the first of these subnets, or else of ours, that overlaps no other of the
-        engine; and that subnet."""
-        taken = self._taken(preferred)
-        for subnet in (*preferred, *_SUBNETS):
-            wanted = ipaddress.IPv4Network(subnet)
-            if any(wanted.version == net.version and wanted.overlaps(net) for net in taken):
+        """Makes a network on the first of `preferred` and our own subnets that overlaps no other
+        of the engine. Returns it with its subnet."""
+        used_subnets = self._used_subnets(preferred)
+        for text in (*preferred, *_SUBNETS):
+            subnet = ipaddress.IPv4Network(text)
+            if any(
+                subnet.version == used.version and subnet.overlaps(used) for used in used_subnets
+            ):
                 continue
             try:
-                made = self._client.networks.create(
+                network = self._client.networks.create(
                     name,
                     driver="bridge",
                     labels=self._labels(),
-                    ipam=IPAMConfig(pool_configs=[IPAMPool(subnet=subnet)]),
+                    ipam=IPAMConfig(pool_configs=[IPAMPool(subnet=text)]),
                 )
             except APIError as error:
-                # The engine also refuses what overlaps a route of the host; try the next one.
+                # The engine also refuses subnets that overlap a route of the host; try the next.
                 if any(words in str(error.explanation).lower() for words in _OVERLAPS):
                     continue
                 raise
-            return made, wanted
+            return network, subnet
         raise UnavailableError("no free subnet for the cluster's network", advice="make clean")
 
-    def _taken(self, preferred: Sequence[str]) -> list[Any]:
-        """The subnets of the engine. What a dead campaign left on `preferred` goes: some data sets
-        start on no other addresses."""
+    def _used_subnets(self, preferred: Sequence[str]) -> list[Any]:
+        """The subnets of the engine. Removes leftovers of a dead campaign on `preferred`: some
+        data sets start on no other addresses."""
         other = self.guard.other()
-        taken: list[Any] = []
+        used: list[Any] = []
         for network in patiently(self._client.networks.list, self._clock):
             pools = network.attrs.get("IPAM", {}).get("Config") or []
             subnets = [pool["Subnet"] for pool in pools if pool.get("Subnet")]
             labels = labels_of(network)
-            left = LABEL in labels and labels.get(CAMPAIGN, "") not in (self.campaign, other)
-            if left and set(subnets) & set(preferred):
+            leftover = LABEL in labels and labels.get(CAMPAIGN, "") not in (self.campaign, other)
+            if leftover and set(subnets) & set(preferred):
                 with suppress(TierbenchError):
                     self._remove_network(network)
                     continue
-            taken += map(ipaddress.ip_network, subnets)
-        return taken
+            used += map(ipaddress.ip_network, subnets)
+        return used
 
     @contextmanager
     def volume(self, name: str, device: str, fstype: str) -> Iterator[str]:
-        # Disks are copies of each other, so they share the identity that XFS writes into them.
+        # nouuid: disks are copies of each other, with the same XFS identity.
         options = {"type": fstype, "device": device, "o": "noatime,nouuid"} if device else {}
         with engine_errors(f"making volume {name}"):
-            left = self._make_room("volume", name, self._client.volumes.get)
-            if left is not None:
-                self._remove_volume(left)
-            made = self._client.volumes.create(
+            leftover = self._make_room("volume", name, self._client.volumes.get)
+            if leftover is not None:
+                self._remove_volume(leftover)
+            volume = self._client.volumes.create(
                 name, driver="local", driver_opts=options, labels=self._labels()
             )
-        with taken_down(lambda: self._remove_volume(made)):
+        with taken_down(lambda: self._remove_volume(volume)):
             yield name
 
 
 def _subnet_of(addresses: Sequence[str]) -> tuple[str, ...]:
-    """The subnet that a cluster had these addresses in; none where they are names."""
+    """The subnet of these addresses; empty if there are none, or if they are names."""
     try:
-        return tuple(str(ipaddress.IPv4Interface(f"{one}/24").network) for one in addresses[:1])
+        return tuple(str(ipaddress.IPv4Interface(f"{ip}/24").network) for ip in addresses[:1])
     except ValueError:
         return ()

@@ -15,10 +15,10 @@ from orchestrator.errors import TierbenchError
 
 
 class Output:
-    """The two streams of an exec, read by a thread so that the caller can look up meanwhile."""
+    """The two streams of an exec, read by a thread so that the caller is never blocked."""
 
     def __init__(self, socket: Any) -> None:
-        """`socket` is what `exec_start(…, socket=True)` gives; it is closed at the end."""
+        """`socket` comes from `exec_start(…, socket=True)`; it is closed at the end."""
         self.out: list[str] = []
         self.err: list[str] = []
         self._pending = ""
@@ -34,13 +34,13 @@ class Output:
                 self._queue.put(demux_adaptor(*frame))
         except (DockerException, OSError, ValueError) as error:
             self._queue.put(TierbenchError(f"the output stream broke: {error}"))
-        # docker-py's own stream would leave the response, and so the socket, open.
+        # docker-py's own stream would leave the response, and with it the socket, open.
         with contextlib.suppress(OSError):
             socket._response.close()
         self._queue.put(None)
 
     def follow(self, on_line: Callable[[str], None]) -> bool:
-        """Takes what has come within a quarter of a second; False when the stream has ended."""
+        """Reads what arrives within a quarter of a second; False when the stream has ended."""
         try:
             chunk = self._queue.get(timeout=0.25)
         except queue.Empty:

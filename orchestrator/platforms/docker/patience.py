@@ -1,7 +1,7 @@
-"""Calls of the engine that may be made twice are made again where it did not answer.
+"""Repeats calls of the engine that it did not answer.
 
-A reset connection, a read that timed out, an engine that is being restarted: none of them says
-anything about what was asked. Only for idempotent calls (state, logs, list, inspect, remove …).
+A reset connection, a read that timed out, an engine that is being restarted: none of them is an
+answer. Only for idempotent calls (state, logs, list, inspect, remove …).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _Answer = TypeVar("_Answer")
 
 
 def patiently(call: Callable[[], _Answer], clock: Clock) -> _Answer:
-    """At least twice, and until a minute has passed; then the last error is raised as it is."""
+    """Calls at least twice, and until a minute has passed; then raises the last error as it is."""
     end = clock.monotonic() + PATIENCE_S
     pause_s, again = _FIRST_PAUSE_S, False
     while True:
@@ -35,5 +35,5 @@ def patiently(call: Callable[[], _Answer], clock: Clock) -> _Answer:
 
 
 def _may_pass(error: Exception) -> bool:
-    """An answer, even a refusal, is the engine's word and stands."""
+    """A refusal is an answer too, so it is not asked again."""
     return not isinstance(error, APIError) or error.status_code in _PASSING

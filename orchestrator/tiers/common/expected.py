@@ -22,27 +22,29 @@ _UNHURRIED = 0.5  # of the cap's rate: a lone request then never waits for the c
 
 
 def latency_s(tier: Tier, way: Way) -> float | None:
-    """What is judged. On a real disk not what we only assume: its provider does not promise it."""
-    if tier.enforcement == "mounted" and way in tier.latency_assumed:
+    """The latency to judge by; None for a real disk whose provider promises none."""
+    if tier.kind == "mounted" and way in tier.latency_assumed:
         return None
     return tier.read_latency_s if way == "read" else tier.write_latency_s
 
 
 def cap_per_s(tier: Tier, block_bytes: int) -> float | None:
-    """Requests of this size that the caps let through; None: there is no cap. An I/O beyond the
-    tier's unit counts as several."""
+    """Requests of this size a second that the caps let through; None without a cap. An I/O beyond
+    the tier's unit counts as several."""
     per_io = -(-block_bytes // tier.io_unit_bytes)
-    known = [tier.iops / per_io] if tier.iops else []
-    known += [tier.bytes_per_s / block_bytes] if tier.bytes_per_s else []
-    return min(known, default=None)
+    caps = [tier.iops / per_io] if tier.iops else []
+    caps += [tier.bytes_per_s / block_bytes] if tier.bytes_per_s else []
+    return min(caps, default=None)
 
 
 def reach_per_s(tier: Tier, depth: int, read_share: float) -> float | None:
-    """Requests a second that `depth` in flight can make by Little's law; None: not known."""
+    """Requests a second that `depth` in flight can make by Little's law; None if not known."""
     shares: dict[Way, float] = {"read": read_share, "write": 1 - read_share}
-    used = [(share, latency_s(tier, way)) for way, share in shares.items() if share]
-    mean_s = sum(share * (one or 0.0) for share, one in used)
-    return depth / mean_s if mean_s and all(one is not None for _, one in used) else None
+    latencies_s = [(share, latency_s(tier, way)) for way, share in shares.items() if share]
+    if any(latency is None for _, latency in latencies_s):
+        return None
+    mean_s = sum(share * (latency or 0.0) for share, latency in latencies_s)
+    return depth / mean_s if mean_s else None
 
 
 def at_peak(tier: Tier) -> Tier | None:
@@ -64,7 +66,7 @@ def depth(tier: Tier, block_bytes: int = 4096, least: int = 32) -> int:
 
 
 def pause_s(tier: Tier, block_bytes: int = 4096) -> float:
-    """Between single requests, so that the cap holds none of them up; 0 where the latency does."""
+    """The pause between single requests in which no cap holds them up; 0 if latency is enough."""
     cap = cap_per_s(tier, block_bytes)
     if cap is None:
         return 0.0
@@ -74,13 +76,13 @@ def pause_s(tier: Tier, block_bytes: int = 4096) -> float:
 
 
 def bound_by_depth(tier: Tier, depth: int, read_share: float) -> str:
-    """In a few words: `128 in flight at 25 ms`."""
+    """The limit in a few words: `128 in flight at 25 ms`."""
     mean_s = depth / (reach_per_s(tier, depth, read_share) or 1.0)
     return f"{depth} in flight at {format_seconds(mean_s)}"
 
 
 def bound_by_bytes(tier: Tier, block_bytes: int) -> str:
-    """In a few words, where bytes/s and not IOPS are the cap at this size; else an empty text."""
+    """The limit in a few words if bytes/s and not IOPS are the cap at this size; else ""."""
     rate = tier.bytes_per_s
     binds = tier.iops and rate and rate / block_bytes < (1 - _ALIKE) * tier.iops
     return f"{format_bytes_per_s(rate)} bind" if rate and binds else ""

@@ -1,6 +1,6 @@
 """Which real disk is behind a path: mount, device, file system, caches, space.
 
-From /proc/self/mountinfo and /sys/dev/block (Documentation/filesystems/proc.rst §3.5,
+It is read from /proc/self/mountinfo and /sys/dev/block (Documentation/filesystems/proc.rst §3.5,
 Documentation/ABI/stable/sysfs-block) of the machine that has the disk.
 """
 
@@ -22,7 +22,7 @@ _SECTOR_BYTES = 512
 
 @dataclass(frozen=True)
 class MountPoint:
-    """One line of mountinfo. `device` is major:minor; `subtree` what of the file system shows."""
+    """One line of mountinfo. `device`: major:minor; `subtree`: the mounted part of the system."""
 
     path: str
     device: str
@@ -35,7 +35,7 @@ class MountPoint:
 
 @dataclass(frozen=True)
 class RealDisk:
-    """The disk under a path. `device` as in /proc/diskstats (may be a partition); `whole` the disk
+    """The disk under a path. `device`: as in /proc/diskstats, maybe a partition; `whole`: the disk
     that holds it, which is what a control group limits."""
 
     path: Path
@@ -50,18 +50,18 @@ class RealDisk:
 
 
 def find(path: Path, machine: Machine) -> RealDisk:
-    """UsageError where `path` is no directory, or is on no block device of the machine;
-    UnavailableError where that cannot be seen from here."""
+    """The disk that `path` is on. UsageError if it is no directory, or on no block device of the
+    machine; UnavailableError if that cannot be seen from here."""
     if not path.is_absolute():
         raise UsageError(f"`path` is {path}: give it in full, from /")
     try:
-        found, mounts = machine.is_folder(str(path)), mount_points(machine)
+        is_folder, mounts = machine.is_folder(str(path)), mount_points(machine)
     except OSError as error:
         raise UnavailableError(
             f"which disk is behind {path} cannot be seen: {error}",
             advice="start this program on the machine that has the disk",
         ) from error
-    if not found:
+    if not is_folder:
         raise UsageError(
             f"{path} is not a directory",
             advice="mount the disk there first, or correct `path` in the profile",
@@ -78,7 +78,7 @@ def find(path: Path, machine: Machine) -> RealDisk:
 
 
 def mount_points(machine: Machine) -> tuple[MountPoint, ...]:
-    """All that is mounted in our name space, in the order in which it was mounted."""
+    """All mounts in our name space, in the order in which they were mounted."""
     text = machine.read("/proc/self/mountinfo")
     return tuple(_mount_point(line) for line in text.splitlines())
 
@@ -100,23 +100,24 @@ def _mount_point(line: str) -> MountPoint:
 
 def _unescaped(text: str) -> str:
     """The kernel writes space, tab, newline and backslash as three octal digits."""
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
 
 
 def holding(path: Path, mounts: tuple[MountPoint, ...], machine: Machine) -> MountPoint:
-    """The mount that `path` is on: the deepest above it; of several at one place, the last."""
+    """The mount that `path` is on: the deepest above it; of several at one place, the last.
+
+    UsageError if none of `mounts` is above it."""
     real = Path(machine.real_path(str(path)))
-    above = {str(real), *(str(parent) for parent in real.parents)}
-    found = [mount for mount in mounts if mount.path in above]
-    if not found:
-        raise UsageError(f"{path} is on nothing that is mounted here")
-    deepest = max(len(mount.path) for mount in found)
-    return [mount for mount in found if len(mount.path) == deepest][-1]
+    for folder in (real, *real.parents):
+        for mount in reversed(mounts):
+            if mount.path == str(folder):
+                return mount
+    raise UsageError(f"{path} is on nothing that is mounted here")
 
 
 def _device_name(mount: MountPoint, machine: Machine) -> str | None:
-    """By major:minor; file systems with several devices (btrfs) have none of their own there, but
-    name one as their source."""
+    """The device by major:minor; a file system with several devices (btrfs) has none of its own
+    there, but names one as its source."""
     link = f"/sys/dev/block/{mount.device}"
     if machine.exists(link):
         return Path(machine.real_path(link)).name
@@ -134,27 +135,28 @@ def _whole(device: str, machine: Machine) -> str:
 
 
 def on_root_disk(disk: RealDisk, machine: Machine) -> bool:
-    """Whether the system itself is on the same disk, be it on another partition."""
+    """Tells if the system itself is on the same disk, on whatever partition."""
     system = holding(Path("/"), mount_points(machine), machine)
     device = _device_name(system, machine)
     return device is not None and _whole(device, machine) == disk.whole
 
 
 def is_there(disk: RealDisk, machine: Machine) -> bool:
-    """Whether the same disk is still mounted at the same place."""
+    """Tells if the same disk is still mounted at the same place."""
     if not machine.exists(f"{_BLOCK}/{disk.device}"):
         return False
+    mount = disk.mount
     return any(
-        (one.id, one.path, one.device) == (disk.mount.id, disk.mount.path, disk.mount.device)
-        for one in mount_points(machine)
+        (other.id, other.path, other.device) == (mount.id, mount.path, mount.device)
+        for other in mount_points(machine)
     )
 
 
 def _facts(
     mount: MountPoint, device: str, whole: str, machine: Machine
 ) -> Iterator[tuple[str, Any]]:
-    """What a reader must know of the disk. The cache is the one that the kernel knows of: a host
-    cache of the provider is below what a guest can see."""
+    """What a reader must know of the disk. `write_cache` is the one that the kernel knows of: a
+    guest cannot see its provider's host cache."""
     yield "device", device
     yield "disk", whole
     yield "mount_point", mount.path

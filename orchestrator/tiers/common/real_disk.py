@@ -1,7 +1,7 @@
-"""Directories on real disks: which disk is meant, whether it can be it, whether it is still there.
+"""Directories on real disks: which disk is meant, if it can be that one, if it is still there.
 
-Each node gets a directory of its own below `<path>/tierbench-data`, which only we use; it is made
-before and removed after, by a container, so that files of the database's user can be removed too.
+Each node gets a directory of its own below `<path>/tierbench-data`, which only we use. A container
+makes and removes it, so that files of the database's user can be removed too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError, VoidError
 from orchestrator.model import Tier, Volume
 from orchestrator.parts import Disks
-from orchestrator.platforms import own_images as our_images
+from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Machine, Mount, World
 from orchestrator.tiers.common import mounts
 from orchestrator.units import format_bytes
@@ -30,19 +30,19 @@ _REMOVAL_S = 600.0
 def attached(tier: Tier, sizes_bytes: Sequence[int], world: World) -> Iterator[Disks]:
     """A directory for each node, on the disk at the tier's `path` or at the node's of `paths`."""
     sizes = dict(zip(_names(len(sizes_bytes)), sizes_bytes, strict=True))
-    made: dict[str, Volume] = {}
-    found: dict[str, dict[str, Any]] = {}
+    volumes: dict[str, Volume] = {}
+    disks: dict[str, dict[str, Any]] = {}  # path → facts
     with ExitStack() as up:
         for path, nodes in _nodes_at(tier, list(sizes)).items():
             needed_bytes = sum(sizes[node] for node in nodes)
             disk = believable(replace(tier, path=path), needed_bytes, world.machine)
-            found[str(disk.path)] = facts(disk, world.machine)
+            disks[str(disk.path)] = facts(disk, world.machine)
             up.enter_context(watched(disk, world.machine))
             places = up.enter_context(folders(disk.path, nodes, world))
             for node, place in zip(nodes, places, strict=True):
-                made[node] = Volume(str(place), disk.node, restored=False, kept=False)
-        disks = next(iter(found.values())) if len(found) == 1 else {"disks": found}
-        yield Disks(tuple(made[node] for node in sizes), {**MECHANISM, **disks})
+                volumes[node] = Volume(str(place), disk.node, restored=False, kept=False)
+        shown = next(iter(disks.values())) if len(disks) == 1 else {"disks": disks}
+        yield Disks(tuple(volumes[node] for node in sizes), {**MECHANISM, **shown})
 
 
 def facts(disk: mounts.RealDisk, machine: Machine) -> dict[str, Any]:
@@ -52,29 +52,26 @@ def facts(disk: mounts.RealDisk, machine: Machine) -> dict[str, Any]:
 
 @contextmanager
 def watched(disk: mounts.RealDisk, machine: Machine) -> Iterator[None]:
-    """VoidError where the disk is not there any more, whatever else failed because of it."""
+    """VoidError if the disk is gone at the end, whatever else failed because of it."""
+    cause: TierbenchError | None = None
     try:
         yield
     except (RunError, UnavailableError) as error:
-        _raise_if_gone(disk, machine, error)
-        raise
-    _raise_if_gone(disk, machine, None)
-
-
-def _raise_if_gone(disk: mounts.RealDisk, machine: Machine, cause: TierbenchError | None) -> None:
-    if mounts.is_there(disk, machine):
-        return
-    raise VoidError(
-        f"the disk {disk.node} vanished from {disk.mount.path} in mid-run",
-        advice="see the kernel's log (`dmesg`); what was measured on it is void",
-        evidence=cause.what if cause else "",
-    ) from cause
+        if mounts.is_there(disk, machine):
+            raise
+        cause = error
+    if cause or not mounts.is_there(disk, machine):
+        raise VoidError(
+            f"the disk {disk.node} vanished from {disk.mount.path} in mid-run",
+            advice="see the kernel's log (`dmesg`); what was measured on it is void",
+            evidence=cause.what if cause else "",
+        ) from cause
 
 
 def places(tier: Tier, nodes: int) -> dict[Path, int]:
     """Folder → how many nodes have their data there."""
-    found = _nodes_at(tier, _names(nodes))
-    return {Path(path): len(there) for path, there in found.items() if path}
+    nodes_at = _nodes_at(tier, _names(nodes))
+    return {Path(path): len(names) for path, names in nodes_at.items() if path}
 
 
 def _names(nodes: int) -> list[str]:
@@ -82,21 +79,21 @@ def _names(nodes: int) -> list[str]:
 
 
 def _nodes_at(tier: Tier, nodes: Sequence[str]) -> dict[str | None, list[str]]:
-    """The nodes on the disk at each path."""
-    found: dict[str | None, list[str]] = {}
+    """Path → the nodes on its disk. UsageError if a node has none."""
+    nodes_at: dict[str | None, list[str]] = {}
     for node in nodes:
         if tier.paths and node not in tier.paths:
             raise UsageError(
                 f"{tier.name}: `paths` has no disk for {node}",
                 advice=f"add it to `paths`, or take NODES={len(tier.paths)}",
             )
-        found.setdefault(tier.paths.get(node, tier.path), []).append(node)
-    return found
+        nodes_at.setdefault(tier.paths.get(node, tier.path), []).append(node)
+    return nodes_at
 
 
 def believable(tier: Tier, needed_bytes: int, machine: Machine) -> mounts.RealDisk:
-    """The disk at the tier's `path`. UsageError where it cannot be the one that is meant,
-    UnavailableError where it cannot be written or lacks space."""
+    """The disk at the tier's `path`. UsageError if it cannot be the one that is meant,
+    UnavailableError if it cannot be written or lacks space."""
     if not tier.path:
         raise UsageError(f"{tier.name}: give `path`, the directory where the disk is mounted")
     path = Path(tier.path)
@@ -131,10 +128,10 @@ def folders(path: Path, names: Sequence[str], world: World) -> Iterator[tuple[Pa
     """An empty directory for each name below `path`/tierbench-data; removed afterwards, and before
     (a killed run may have left it)."""
     ours, machine = path / FOLDER, world.machine
-    held = machine.listing(str(ours)) if machine.exists(str(ours)) else ()
-    if held and _MARK not in held:
+    content = machine.listing(str(ours)) if machine.exists(str(ours)) else ()
+    if content and _MARK not in content:
         raise UsageError(
-            f"{ours} is there and not of our making, so it is neither used nor removed",
+            f"{ours} exists and was not made by tierbench, so it is neither used nor removed",
             advice="rename it, or give another `path`",
         )
     place = f"/disk/{FOLDER}"
@@ -147,9 +144,10 @@ def folders(path: Path, names: Sequence[str], world: World) -> Iterator[tuple[Pa
 
 
 def making(place: str, names: Sequence[str]) -> str:
-    """The mark comes first and goes last, so that what a killed run leaves is known as ours."""
-    made = " ".join(f'"{place}/{name}"' for name in names)
-    return f'mkdir "{place}" && touch "{place}/{_MARK}" && mkdir {made}'
+    """The script that makes the directories. The mark comes first and goes last, so that what a
+    killed run leaves is known as ours."""
+    folders = " ".join(f'"{place}/{name}"' for name in names)
+    return f'mkdir "{place}" && touch "{place}/{_MARK}" && mkdir {folders}'
 
 
 def removal(place: str) -> str:
@@ -161,7 +159,7 @@ def removal(place: str) -> str:
 def _in_container(path: Path, script: str, world: World) -> None:
     spec = ContainerSpec(
         name=f"{world.scope}-folders",
-        image=our_images.need(world.root, "disk", world.platform),
+        image=own_images.need(world.root, "disk", world.platform),
         entrypoint=("bash", "-c"),
         command=(script,),
         role="client",

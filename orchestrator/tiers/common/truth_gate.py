@@ -5,8 +5,8 @@ A tier is believed only after it: IOPS and bytes/s within 5 %, latency at queue 
 through (`expected`). It measures the base limits: burst credit is left out of an emulated disk,
 because a gate of seconds would measure the credit and not the disk; a real disk may be bursting.
 
-Quick (before a campaign, about 10 s) or thorough (`calibrate`, minutes): longer windows, the
-ladder of queue depths, block sizes between, and a minute of integrity.
+It is quick before a campaign (about 10 s). A thorough one (`calibrate`, minutes) has longer
+windows, a ladder of queue depths, more block sizes, and a minute of integrity.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from typing import Any
 from orchestrator.errors import GateError
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.model import Gate, GateCheck, Tier, Volume
+from orchestrator.parts import Disks
 from orchestrator.powers import World
-from orchestrator.tiers.common import disk_server, expected
+from orchestrator.tiers.common import disk_server, expected, host_load
 from orchestrator.units import parse_seconds
 
 RATE_TOLERANCE_PCT = 5.0
@@ -42,8 +43,8 @@ Jobs = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Effort:
-    """How long the gate looks. `ramp`, `runtime` and `size` as fio writes them; `ladder` and
-    `block_bytes`: steps of 4 KiB random reads, and of block sizes at the cap."""
+    """How long the gate measures. `ramp`, `runtime` and `size` are in fio's notation; `ladder`:
+    queue depths for 4 KiB random reads; `block_bytes`: block sizes to read at the cap."""
 
     size: str
     ramp: str
@@ -68,24 +69,25 @@ THOROUGH = Effort(
 
 def take(
     tier: Tier,
-    volume: Volume,
-    device: Mapping[str, Any],
+    disks: Disks,
     world: World,
     *,
     thorough: bool = False,
-    effort: Effort | None = None,
+    quick: Effort = QUICK,
     caps_total: bool = True,
 ) -> Gate:
-    """Runs fio on `volume`, which must be empty. GateError where fio itself cannot run.
+    """Runs fio on the only one of `disks`, which must be empty. GateError if fio itself cannot run.
 
-    `caps_total`: one cap holds for reads and writes together; False: a mix is only measured.
+    `caps_total`: one cap holds for reads and writes together; False: a mix is only measured. Facts
+    of the disk and how busy the machine was become the gate's `device`.
     """
-    effort = effort or (THOROUGH if thorough else QUICK)
-    if not caps_total:
-        device = {**device, "total_cap": False}
+    (volume,) = disks.volumes
+    before = host_load.read(volume, world)
     with fio_on(volume, world) as fio:
-        checks = tuple(_checks(tier, fio, effort, caps_total, world))
-    return Gate(tier.name, world.clock.now(), checks, dict(device))
+        checks = tuple(_checks(tier, fio, THOROUGH if thorough else quick, caps_total, world))
+    load = host_load.since(before, host_load.read(volume, world))
+    apart = {} if caps_total else {"total_cap": False}
+    return Gate(tier.name, world.clock.now(), checks, {**disks.facts, **apart, **load})
 
 
 def _checks(
@@ -118,7 +120,7 @@ def _checks(
 
 
 def _window_s(tier: Tier, block_bytes: int = IOPS_BLOCK_BYTES) -> float:
-    """How long it takes until a rate of few requests a second can be told from one of 5 % more."""
+    """The shortest window in which a low rate can be told from one of 5 % more."""
     cap = expected.cap_per_s(tier, block_bytes)
     return _FEWEST_IOS / cap if cap else 0.0
 
@@ -135,7 +137,7 @@ def _cell(iodepth: int, block: str) -> dict[str, str]:
 
 
 def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
-    """As many passes as take about `verify_s`: each writes its bytes and reads them back."""
+    """Settings for passes of about `verify_s` in all: each writes its bytes and reads them back."""
     rate = min(
         tier.bytes_per_s or _UNTHROTTLED_BYTES_PER_S,
         (tier.iops or _UNTHROTTLED_BYTES_PER_S) * _VERIFY_BLOCK_BYTES,
@@ -160,7 +162,7 @@ class Fio:
     world: World
 
     def run(self, job: str, settings: Mapping[str, str]) -> Jobs:
-        """Runs a job to its end. `jobs[]` of fio's JSON; GateError where fio cannot run."""
+        """Runs a job to its end; returns `jobs[]` of fio's JSON. GateError if fio cannot run."""
         done = self._run(job, settings)
         if done.exit_code != 0:
             raise GateError(
@@ -170,7 +172,7 @@ class Fio:
         return list(json.loads(written.out)["jobs"])
 
     def verified(self, settings: Mapping[str, str]) -> bool:
-        """Whether every block read back as written."""
+        """Tells if every block read back as written."""
         return bool(self._run("verify", settings).exit_code == 0)
 
     def _run(self, job: str, settings: Mapping[str, str]) -> Any:
@@ -191,13 +193,13 @@ def fio_on(volume: Volume, world: World) -> Iterator[Fio]:
 
 
 def bytes_per_s(job: Mapping[str, Any]) -> float:
-    """Both ways together. From bytes: fio's own "iops" counts the time of the last requests but
-    not the requests."""
+    """The rate of reads and writes together. fio's own "iops" would count the time of the last
+    requests but not the requests."""
     return float(job["read"]["bw_bytes"] + job["write"]["bw_bytes"])
 
 
 def median_s(job: Mapping[str, Any], way: str) -> float:
-    """Latency. The mean also measures how long fio waited for a processor."""
+    """The median latency. A mean would include how long fio waited for a processor."""
     return float(job[way]["lat_ns"]["percentile"]["50.000000"] * 1e-9)
 
 
@@ -310,7 +312,7 @@ def _rate(
         limit = f"{limit} ({why})"
     declared = None if cap is None else cap * each
     check = _check(limit, unit, declared, measured, RATE_TOLERANCE_PCT, more_is_faster=True)
-    peak = expected.at_peak(tier) if tier.enforcement == "mounted" else None
+    peak = expected.at_peak(tier) if tier.kind == "mounted" else None
     most_per_s = expected.cap_per_s(peak, block_bytes) if peak else None
     most = (most_per_s or 0.0) * each * (1 + RATE_TOLERANCE_PCT / 100)
     bursting = check.verdict.startswith("faster") and measured <= most

@@ -99,20 +99,19 @@ def two_nodes() -> pd.DataFrame:
 
 
 def test_telemetry_of_nodes_and_of_all() -> None:
-    found = figures(resources.telemetry(NODES, two_nodes(), 0, 10))
-    assert found["cpu_pct", "n1"] == pytest.approx(50.0)
-    assert found["cpu_pct", "n2"] == pytest.approx(25.0)
-    assert found["cpu_pct", "all"] == pytest.approx(37.5)
-    assert found["disk_iops", "n1"] == pytest.approx(400.0)
-    assert found["disk_iops", "all"] == pytest.approx(500.0)
-    assert found["disk_read_bytes_per_s", "all"] == pytest.approx(300 * 8_192)
-    assert found["disk_write_bytes_per_s", "all"] == pytest.approx(200 * 4_096)
-    assert found["disk_await_s", "n1"] == pytest.approx(0.002)
-    assert found["disk_await_s", "n2"] == pytest.approx(0.001)
-    assert found["disk_await_s", "all"] == pytest.approx(0.9 / 500)  # of all I/Os, not of nodes
-    assert found["disk_queue_depth", "all"] == pytest.approx(0.9)
-    assert found["client_cpu_pct", "all"] == pytest.approx(25.0)
-    assert found["host_cpu_pct", "all"] == pytest.approx(75.0)
+    found = figures(resources.telemetry(NODES, counters.Growth(two_nodes(), 0, 10)))
+    expected: dict[str, dict[str, float]] = {
+        "cpu_pct": {"n1": 50.0, "n2": 25.0, "all": 37.5},
+        "disk_iops": {"n1": 400.0, "all": 500.0},
+        "disk_read_bytes_per_s": {"all": 300 * 8_192},
+        "disk_write_bytes_per_s": {"all": 200 * 4_096},
+        "disk_await_s": {"n1": 0.002, "n2": 0.001, "all": 0.9 / 500},  # of all I/Os, not of nodes
+        "disk_queue_depth": {"all": 0.9},
+        "client_cpu_pct": {"all": 25.0},
+        "host_cpu_pct": {"all": 75.0},
+    }
+    for metric, scopes in expected.items():
+        assert {scope: found[metric, scope] for scope in scopes} == pytest.approx(scopes), metric
 
 
 def test_nodes_on_one_disk_are_counted_once() -> None:
@@ -131,7 +130,7 @@ def test_nodes_on_one_disk_are_counted_once() -> None:
         Node(name, "database", device=device)
         for name, device in (("n1", "sdb"), ("n2", "sdb"), ("n3", "sdc"))
     ]
-    found = figures(resources.telemetry(shared, samples(rows), 0, 10))
+    found = figures(resources.telemetry(shared, counters.Growth(samples(rows), 0, 10)))
     assert (found["disk_iops", "n2"], found["disk_iops", "all"]) == pytest.approx((400.0, 500.0))
     assert found["disk_await_s", "all"] == pytest.approx((400 * 0.002 + 100 * 0.001) / 500)
 
@@ -139,7 +138,7 @@ def test_nodes_on_one_disk_are_counted_once() -> None:
 def test_what_one_node_lacks_has_no_total() -> None:
     table = two_nodes()
     without = table[~((table["node"] == "n2") & (table["metric"] == "disk_reads_total"))]
-    found = figures(resources.telemetry(NODES, without, 0, 10))
+    found = figures(resources.telemetry(NODES, counters.Growth(without, 0, 10)))
     assert ("disk_iops", "n1") in found
     assert ("disk_iops", "n2") not in found and ("disk_iops", "all") not in found
     assert ("disk_write_iops", "all") in found
@@ -147,10 +146,10 @@ def test_what_one_node_lacks_has_no_total() -> None:
 
 def test_cores_of_the_machine_stand_in_for_what_nodes_do_not_say() -> None:
     nodes = tuple(replace(node, cpus=None) for node in NODES)
-    found = figures(resources.telemetry(nodes, two_nodes(), 0, 10, cpus=10.0))
+    found = figures(resources.telemetry(nodes, counters.Growth(two_nodes(), 0, 10), cpus=10.0))
     assert found["cpu_pct", "n1"] == pytest.approx(10.0)
     assert found["host_cpu_pct", "all"] == pytest.approx(60.0)
-    unknown = figures(resources.telemetry(nodes, two_nodes(), 0, 10))
+    unknown = figures(resources.telemetry(nodes, counters.Growth(two_nodes(), 0, 10)))
     assert not {"cpu_pct", "host_cpu_pct", "client_cpu_pct"} & {metric for metric, _ in unknown}
 
 
@@ -158,14 +157,14 @@ def test_an_idle_disk_has_no_latency() -> None:
     rows: Rows = []
     for metric in ("reads", "writes", "read_seconds", "write_seconds"):
         rows += series(f"disk_{metric}_total", "n1", (0, 5), (10, 5))
-    found = figures(resources.telemetry(NODES[:1], samples(rows), 0, 10))
+    found = figures(resources.telemetry(NODES[:1], counters.Growth(samples(rows), 0, 10)))
     assert found["disk_iops", "all"] == 0
     assert ("disk_await_s", "all") not in found
 
 
 def test_no_samples_no_telemetry() -> None:
-    assert resources.telemetry(NODES, empty_samples(), 0, 10) == ()
-    assert resources.telemetry(NODES, two_nodes(), 10, 10) == ()
+    assert resources.telemetry(NODES, counters.Growth(empty_samples(), 0, 10)) == ()
+    assert resources.telemetry(NODES, counters.Growth(two_nodes(), 10, 10)) == ()
     assert counters.rates(empty_samples()).empty
     assert counters.wide_rates(empty_samples(), "n1").empty
 
@@ -185,13 +184,10 @@ def test_finished_runs_only_and_only_planned_ones() -> None:
     campaign = build_campaign(
         profiles=["premium"], workloads=["insert"], repetitions=4, failed=[2], frames=False
     )
-    assert [r.record.run.number for r in results.finished(campaign, "premium", "insert")] == [
-        1,
-        3,
-        4,
-    ]
     shorter = replace(campaign, plan=replace(campaign.plan, runs=campaign.plan.runs[:3]))
-    assert [r.record.run.number for r in results.finished(shorter, "premium", "insert")] == [1, 3]
+    for planned, numbers in ((campaign, [1, 3, 4]), (shorter, [1, 3])):
+        finished = results.finished(planned, "premium", "insert")
+        assert [run.record.run.number for run in finished] == numbers
 
 
 def test_facts_are_read_by_group_and_type() -> None:

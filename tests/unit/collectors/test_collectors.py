@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from orchestrator.collectors.network import NetworkCollector
 from orchestrator.model import Node, Phase, Sample
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.run.telemetry import Readings, read_once, sampling
+from orchestrator.system.clock import SystemClock
 from tests.fakes import FakeClock
 
 ID = "7fc3631a2414fc17e88d21bc82e3c2a096a8d0ee159cfc64d226d0264f6ffead"
@@ -33,9 +34,8 @@ def tree(root: Path, files: dict[str, str]) -> LocalMachine:
     return LocalMachine(root)
 
 
-def values(samples: object) -> dict[str, float]:
-    assert not isinstance(samples, str)
-    return {one.metric: one.value for one in samples}  # type: ignore[attr-defined]
+def values(samples: Iterable[Sample]) -> dict[str, float]:
+    return {sample.metric: sample.value for sample in samples}
 
 
 def test_disk_counters_are_in_base_units(tmp_path: Path) -> None:
@@ -120,8 +120,8 @@ def test_machine_with_and_without_pressure(tmp_path: Path) -> None:
         "cpu_steal_seconds_total": pytest.approx(0.07),
     }
     tree(tmp_path, {"proc/pressure/io": "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\n"})
-    found = values(MachineCollector(here).read([HOST], 1.0))
-    assert found["pressure_io_some_seconds_total"] == pytest.approx(1.5)
+    pressure = values(MachineCollector(here).read([HOST], 1.0))["pressure_io_some_seconds_total"]
+    assert pressure == pytest.approx(1.5)
 
 
 def test_network_leaves_out_loopback(tmp_path: Path) -> None:
@@ -139,62 +139,45 @@ NETWORK = "head\nhead\n  eth0: 100 1 0 0 0 0 0 0 200 1\n"
 
 def machine(root: Path, of_42: str, of_43: str) -> LocalMachine:
     """Two processes with everything that collectors read of them; `of_…`: their groups."""
-    groups = {
-        f"sys/fs/cgroup{path}/{name}": content
-        for path in {of_42, of_43} - {"/"}
-        for name, content in (
-            ("cpu.stat", "usage_usec 2500000\n"),
-            ("memory.current", "4096\n"),
-            ("memory.stat", "file 1024\n"),
-        )
-    }
-    return tree(
-        root,
-        {
-            **groups,
-            "sys/fs/cgroup/cgroup.controllers": "cpu memory\n",
-            "sys/fs/cgroup/cpu.stat": "usage_usec 99000000\n",
-            "sys/fs/cgroup/memory.current": "999999\n",
-            "sys/fs/cgroup/memory.stat": "file 9999\n",
-            "proc/diskstats": STATS,
-            "proc/42/cgroup": f"0::{of_42}\n",
-            "proc/43/cgroup": f"0::{of_43}\n",
-            "proc/42/net/dev": NETWORK,
-            "proc/43/net/dev": NETWORK,
-        },
-    )
+    files = {"sys/fs/cgroup/cgroup.controllers": "cpu memory\n", "proc/diskstats": STATS}
+    for process, group in ((42, of_42), (43, of_43)):
+        files[f"proc/{process}/cgroup"] = f"0::{group}\n"
+        files[f"proc/{process}/net/dev"] = NETWORK
+    for group in {of_42, of_43} - {"/"}:
+        files[f"sys/fs/cgroup{group}/cpu.stat"] = "usage_usec 2500000\n"
+        files[f"sys/fs/cgroup{group}/memory.current"] = "4096\n"
+        files[f"sys/fs/cgroup{group}/memory.stat"] = "file 1024\n"
+    files["sys/fs/cgroup/cpu.stat"] = "usage_usec 99000000\n"
+    files["sys/fs/cgroup/memory.current"] = "999999\n"
+    files["sys/fs/cgroup/memory.stat"] = "file 9999\n"
+    return tree(root, files)
+
+
+STRANGER = "node-1: process 42 is in no group of container 7fc3631a2414"
 
 
 @pytest.mark.parametrize("kind", [CgroupCollector, DiskCollector, NetworkCollector])
 @pytest.mark.parametrize(
-    "group",
+    ("group", "reason"),
     [
-        "/user.slice",  # the number now belongs to a process of somebody
-        f"/docker/{'0' * 64}",  # ... or of another container
-        "/",  # the engine's machine is not this one, or shows no groups
-        f"/../../docker/{ID}",  # this program is in a group of its own and sees from there
+        ("/user.slice", STRANGER),  # the number now belongs to a process of somebody
+        (f"/docker/{'0' * 64}", STRANGER),  # ... or of another container
+        ("/", STRANGER),  # the engine's machine is not this one, or shows no groups
+        (f"/../../docker/{ID}", STRANGER),  # this program sees it from a group of its own
+        (None, "node-1: FileNotFoundError"),  # the process is gone
     ],
 )
 def test_a_process_that_is_not_the_containers_is_a_miss_and_hides_no_other_node(
-    tmp_path: Path, kind: type[Any], group: str
+    tmp_path: Path, kind: type[Any], group: str | None, reason: str
 ) -> None:
-    collector = kind(machine(tmp_path, group, f"/docker/{OTHER_ID}"))
+    collector = kind(machine(tmp_path, group or "/", f"/docker/{OTHER_ID}"))
+    if group is None:
+        (tmp_path / "proc/42/cgroup").unlink()
     readings = Readings()
     read_once([DATABASE, SECOND], [collector], readings, FakeClock())
-    assert {one.node for one in readings.samples} == {"node-2"}
+    assert {sample.node for sample in readings.samples} == {"node-2"}
     (miss,) = readings.facts()["misses"]
-    assert "node-1: process 42 is in no group of container 7fc3631a2414" in miss
-
-
-@pytest.mark.parametrize("kind", [CgroupCollector, DiskCollector, NetworkCollector])
-def test_a_process_that_is_gone_hides_no_other_node(tmp_path: Path, kind: type[Any]) -> None:
-    here = machine(tmp_path, f"/docker/{ID}", f"/docker/{OTHER_ID}")
-    (tmp_path / "proc/42/cgroup").unlink()
-    readings = Readings()
-    read_once([DATABASE, SECOND], [kind(here)], readings, FakeClock())
-    assert {one.node for one in readings.samples} == {"node-2"}
-    (miss,) = readings.facts()["misses"]
-    assert "node-1: FileNotFoundError" in miss
+    assert reason in miss
 
 
 def test_a_number_used_again_by_a_later_container_gives_that_containers_values(
@@ -250,8 +233,6 @@ def test_every_sample_carries_its_phase() -> None:
 
 
 def test_the_sampler_stops_with_its_block() -> None:
-    from orchestrator.system.clock import SystemClock
-
     with sampling([DATABASE], [Steady()], SystemClock(), every_s=0.01) as readings:
         SystemClock().sleep(0.1)
     ticks = readings.ticks

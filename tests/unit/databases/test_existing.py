@@ -1,7 +1,7 @@
-"""A cluster that others run: what is checked before it is touched, and what is never touched.
+"""A cluster that others run: the checks before it is used, and all that must stay untouched.
 
-Goal: nothing is dropped that was not made here, unless its owner says so; a cluster that is not
-what the profile says is refused. Method: a fake server that remembers every statement.
+Goal: nothing is dropped that was not made here, unless its owner agrees; a cluster that is not
+as the profile says is refused. Method: a fake server that remembers every statement.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,33 +19,33 @@ from orchestrator.databases.existing import declaration, probe
 from orchestrator.databases.existing.adapter import ExistingCluster
 from orchestrator.databases.existing.owned_database import MARK
 from orchestrator.errors import RunError, UnavailableError, UsageError
-from orchestrator.model import ClusterSpec, NodeSize
+from orchestrator.model import Cluster, ClusterSpec, NodeSize
 from orchestrator.powers import Network, World
 from orchestrator.system import http_client, sql
-from orchestrator.system.shell import SystemShell
-from tests.fakes import FakeClock, QuietProgress
+from tests.fakes import QuietProgress, fake_world
 
 HOSTS = ("10.0.0.11", "10.0.0.12", "10.0.0.13")
+TSERVERS = " ".join(f"http://{host}:9000" for host in HOSTS)
+EXPORTERS = " ".join(f"http://{host}:9100" for host in HOSTS)
 # Released builds print -b0 whatever their build is (yugabyte/yugabyte-db issues 2447, 12323).
 YUGABYTEDB = "PostgreSQL 11.2-YB-2.18.1.0-b0 on x86_64-pc-linux-gnu"
 POSTGRESQL = "PostgreSQL 16.4 (Debian 16.4-1.pgdg120+1) on x86_64-pc-linux-gnu"
 
 
 def spec(nodes: int = 3, copies: int = 3, version: str | None = None, **keys: str) -> ClusterSpec:
-    settings = {
-        f"existing.{key}": value for key, value in {"hosts": " ".join(HOSTS), **keys}.items()
-    }
+    keys = {"hosts": " ".join(HOSTS), **keys}
+    settings = {f"existing.{key}": value for key, value in keys.items()}
     size = NodeSize(8.0, 2**35, 2**38)
     return ClusterSpec("existing", nodes, copies, size, version=version, settings=settings)
 
 
 @dataclass
 class Server:
-    """A cluster: its databases with their tables, and everything that was said to it."""
+    """A cluster: its databases with their tables, and every statement that it was sent."""
 
     banner: str = YUGABYTEDB
     databases: dict[str, set[str]] = field(default_factory=lambda: {"yugabyte": set()})
-    said: list[str] = field(default_factory=list)
+    statements: list[str] = field(default_factory=list)
     unreachable: tuple[str, ...] = ()
     known: int = 3
 
@@ -65,7 +65,7 @@ class _Session:
         raise AssertionError(sql)
 
     def rows(self, text: str) -> list[dict[str, Any]]:
-        self.server.said.append(text)
+        self.server.statements.append(text)
         databases = self.server.databases
         words = text.split()
         if "version()" in text:
@@ -73,9 +73,9 @@ class _Session:
         if "yb_servers" in text:
             return [{"host": host} for host in HOSTS[: self.server.known]]
         if "FROM pg_database" in text:
-            return [{"found": 1}] if text.split("'")[1] in databases else []
+            return [{}] if text.split("'")[1] in databases else []
         if "to_regclass" in text:
-            return [{"found": 1}] if MARK in databases[self.database] else []
+            return [{}] if MARK in databases[self.database] else []
         if text.startswith("CREATE DATABASE"):
             databases[words[2]] = set()
         elif text.startswith("CREATE TABLE"):
@@ -83,11 +83,8 @@ class _Session:
         elif text.startswith("DROP DATABASE"):
             databases.pop(words[-1], None)
         elif "pg_settings" in text:
-            return [
-                {"name": "fsync", "setting": "on"},
-                {"name": "full_page_writes", "setting": "on"},
-                {"name": "synchronous_commit", "setting": "off"},
-            ]
+            settings = {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "off"}
+            return [{"name": name, "setting": value} for name, value in settings.items()]
         elif "pg_database_size" in text:
             return [{"bytes": 4096}]
         elif "isolation" in text:
@@ -96,19 +93,19 @@ class _Session:
 
 
 def world(progress: Any = None) -> World:
-    nothing: Any = None
-    return World(FakeClock(), SystemShell(), nothing, progress or QuietProgress(), Path(), Path())
+    return replace(fake_world(), progress=progress or QuietProgress())
 
 
-def refuse(_question: str) -> bool:
-    return False
+def database(server: Server) -> ExistingCluster:
+    """Its owner gives up nothing at the terminal."""
+    return ExistingCluster(server.connect, lambda _question: False)
 
 
 @contextmanager
-def running(server: Server, asked: ClusterSpec, progress: Any = None) -> Iterator[Any]:
-    database = ExistingCluster(server.connect, refuse)
-    with database.running(asked, (), Network("net", ()), world(progress)) as cluster:
-        yield cluster, database
+def running(server: Server, spec: ClusterSpec, progress: Any = None) -> Iterator[Cluster]:
+    network = Network("net", ())
+    with database(server).running(spec, (), network, world(progress)) as cluster:
+        yield cluster
 
 
 # ------------------------------------------------------------------ what is made and dropped
@@ -116,7 +113,7 @@ def running(server: Server, asked: ClusterSpec, progress: Any = None) -> Iterato
 
 def test_only_our_own_database_is_made_and_it_is_dropped_again() -> None:
     server = Server()
-    with running(server, spec()) as (cluster, _):
+    with running(server, spec()) as cluster:
         assert server.databases == {"yugabyte": set(), "tierbench": {MARK}}
         assert (cluster.database, cluster.version) == ("yugabytedb", "2.18.1.0")
         assert [endpoint.host for endpoint in cluster.endpoints] == list(HOSTS)
@@ -124,9 +121,16 @@ def test_only_our_own_database_is_made_and_it_is_dropped_again() -> None:
     assert server.databases == {"yugabyte": set()}
 
 
-def test_what_an_earlier_run_left_is_ours_to_replace() -> None:
-    server = Server(databases={"yugabyte": set(), "tierbench": {MARK, "stock"}})
-    with running(server, spec()):
+@pytest.mark.parametrize(
+    ("tables", "keys"),
+    [({MARK, "stock"}, {}), ({"payroll"}, {"may_drop": "tierbench"})],
+    ids=["left by an earlier run", "given up by its owner in the profile"],
+)
+def test_a_database_is_replaced_if_it_is_ours_or_given_up(
+    tables: set[str], keys: dict[str, Any]
+) -> None:
+    server = Server(databases={"yugabyte": set(), "tierbench": tables})
+    with running(server, spec(**keys)):
         assert server.databases["tierbench"] == {MARK}
 
 
@@ -137,13 +141,7 @@ def test_a_database_of_our_name_that_others_made_is_not_touched() -> None:
     assert "has a database tierbench that tierbench did not make" in raised.value.what
     assert "existing.may_drop: tierbench" in raised.value.advice
     assert server.databases["tierbench"] == {"payroll"}
-    assert not [text for text in server.said if text.startswith(("DROP", "CREATE"))]
-
-
-def test_its_owner_may_give_it_up_in_the_profile() -> None:
-    server = Server(databases={"yugabyte": set(), "tierbench": {"payroll"}})
-    with running(server, spec(may_drop="tierbench")):
-        assert server.databases["tierbench"] == {MARK}
+    assert not [text for text in server.statements if text.startswith(("DROP", "CREATE"))]
 
 
 def test_its_owner_is_asked_and_may_give_it_up_at_the_terminal() -> None:
@@ -161,8 +159,8 @@ def test_its_owner_is_asked_and_may_give_it_up_at_the_terminal() -> None:
 
 def test_checking_changes_nothing() -> None:
     server = Server()
-    ExistingCluster(server.connect, refuse).check(spec(), world())
-    assert not [text for text in server.said if text.startswith(("DROP", "CREATE", "ALTER"))]
+    database(server).check(spec(), world())
+    assert not [text for text in server.statements if text.startswith(("DROP", "CREATE", "ALTER"))]
 
 
 def test_a_database_that_cannot_be_dropped_is_said_and_hides_no_failure() -> None:
@@ -176,14 +174,14 @@ def test_a_database_that_cannot_be_dropped_is_said_and_hides_no_failure() -> Non
 # ------------------------------------------------------------------ is it what the profile says?
 
 
-def found_by_check(server: Server, asked: ClusterSpec) -> dict[str, str]:
+def mistakes_of(server: Server, spec: ClusterSpec) -> dict[str, str]:
     with pytest.raises(UsageError) as raised:
-        ExistingCluster(server.connect, refuse).check(asked, world())
+        database(server).check(spec, world())
     return {mistake.where: mistake.what for mistake in raised.value.mistakes}
 
 
 def test_another_version_or_number_of_nodes_is_refused() -> None:
-    assert found_by_check(Server(), spec(nodes=5, version="2025.2.1.0-b141")) == {
+    assert mistakes_of(Server(), spec(nodes=5, version="2025.2.1.0-b141")) == {
         "cluster.version": "the cluster runs 2.18.1.0, not 2025.2.1.0-b141",
         "cluster.nodes": "the cluster has 3, not 5: name each in existing.hosts, or give `nodes`",
     }
@@ -191,10 +189,10 @@ def test_another_version_or_number_of_nodes_is_refused() -> None:
 
 @pytest.mark.parametrize("version", ["2.18.1.0-b84", "2.18.1.0", "2.18", None])
 def test_the_banner_says_no_build_so_only_numbers_are_held_against_it(version: str | None) -> None:
-    ExistingCluster(Server().connect, refuse).check(spec(version=version), world())
+    database(Server()).check(spec(version=version), world())
 
 
-def about(build: str) -> str:
+def version_page(build: str) -> str:
     """The page `/api/v1/version` of a tablet server: texts, as in its version_metadata.json."""
     return json.dumps({"version_number": "2.18.1.0", "build_number": build, "git_hash": "x"})
 
@@ -202,34 +200,31 @@ def about(build: str) -> str:
 def test_the_build_is_the_servers_word_and_another_one_is_said_but_not_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(http_client, "get", lambda _url, timeout_s=0: about("85"))
-    keys: dict[str, Any] = {"tservers": " ".join(f"http://{host}:9000" for host in HOSTS)}
+    monkeypatch.setattr(http_client, "get", lambda _url, timeout_s=0: version_page("85"))
     progress = QuietProgress()
-    ExistingCluster(Server().connect, refuse).check(
-        spec(version="2.18.1.0-b84", **keys), world(progress)
-    )
+    cluster_spec = spec(version="2.18.1.0-b84", tservers=TSERVERS)
+    database(Server()).check(cluster_spec, world(progress))
     assert "it runs 2.18.1.0-b85; the profile says 2.18.1.0-b84" in progress.said
-    seen = probe.look(declaration.read(spec(**keys))[0], Server().connect)
-    assert seen.version == "2.18.1.0-b85"
+    assert probe.look(declaration.read(cluster_spec)[0], Server().connect).version == "2.18.1.0-b85"
 
 
 def test_nodes_of_different_builds_are_all_said(monkeypatch: pytest.MonkeyPatch) -> None:
     def page(url: str, timeout_s: float = 0) -> str:
         if url.startswith("http://10.0.0.12"):
             raise OSError("no answer")
-        return about("85" if url.startswith("http://10.0.0.13") else "84")
+        return version_page("85" if url.startswith("http://10.0.0.13") else "84")
 
     monkeypatch.setattr(http_client, "get", page)
-    keys: dict[str, Any] = {"tservers": " ".join(f"http://{host}:9000" for host in HOSTS)}
-    seen = probe.look(declaration.read(spec(**keys))[0], Server().connect)
-    assert seen.version == "2.18.1.0-b84, 2.18.1.0-b85"
+    declared, _ = declaration.read(spec(tservers=TSERVERS))
+    observed = probe.look(declared, Server().connect)
+    assert observed.version == "2.18.1.0-b84, 2.18.1.0-b85"
 
 
 def test_a_major_version_stands_for_its_minor_ones() -> None:
     server = Server(banner=POSTGRESQL, databases={"postgres": set()})
-    asked = spec(version="16", maintenance_database="postgres")
-    ExistingCluster(server.connect, refuse).check(asked, world())
-    assert found_by_check(server, spec(version="1", maintenance_database="postgres")) == {
+    cluster_spec = spec(version="16", maintenance_database="postgres")
+    database(server).check(cluster_spec, world())
+    assert mistakes_of(server, spec(version="1", maintenance_database="postgres")) == {
         "cluster.version": "the cluster runs 16.4, not 1"
     }
 
@@ -239,26 +234,26 @@ def test_copies_and_health_are_the_masters_word(monkeypatch: pytest.MonkeyPatch)
         "/api/v1/cluster-config": {"replication_info": {"live_replicas": {"num_replicas": 3}}},
         "/api/v1/health-check": {"dead_nodes": ["x"], "under_replicated_tablets": ["1", "2"]},
     }
-    monkeypatch.setattr(
-        http_client,
-        "get",
-        lambda url, timeout_s=0: json.dumps(pages[url.removeprefix("http://m:7000")]),
-    )
-    assert found_by_check(Server(), spec(copies=1, masters="http://m:7000")) == {
+
+    def page(url: str, timeout_s: float = 0) -> str:
+        return json.dumps(pages[url.removeprefix("http://m:7000")])
+
+    monkeypatch.setattr(http_client, "get", page)
+    assert mistakes_of(Server(), spec(copies=1, masters="http://m:7000")) == {
         "cluster.replication_factor": "the cluster keeps 3 copies, not 1",
-        "cluster.existing.masters": "1 dead node(s), 2 tablet(s) short of copies: mend it before "
-        "measuring",
+        "cluster.existing.masters": "1 dead node(s), 2 tablet(s) short of copies: repair the "
+        "cluster before measuring",
     }
 
 
 def test_a_host_that_does_not_answer_is_unavailable() -> None:
     with pytest.raises(UnavailableError, match=r"does not answer: SQL at 10\.0\.0\.12: no"):
-        ExistingCluster(Server(unreachable=("10.0.0.12",)).connect, refuse).check(spec(), world())
+        database(Server(unreachable=("10.0.0.12",))).check(spec(), world())
 
 
 def test_what_cannot_be_seen_is_said() -> None:
     progress = QuietProgress()
-    ExistingCluster(Server().connect, refuse).check(spec(), world(progress))
+    database(Server()).check(spec(), world(progress))
     assert [note.split(":")[0] for note in progress.said] == [
         "copies and tablets were not checked",
         "durability and compactions are not seen",
@@ -284,21 +279,20 @@ def test_what_cannot_be_seen_is_said() -> None:
     ],
 )
 def test_a_mistaken_declaration_is_refused(keys: dict[str, Any], where: str, part: str) -> None:
-    found = {one.where: one.what for one in declaration.read(spec(**keys))[1]}
-    assert part in found[f"cluster.existing.{where}"]
+    mistakes = {mistake.where: mistake.what for mistake in declaration.read(spec(**keys))[1]}
+    assert part in mistakes[f"cluster.existing.{where}"]
 
 
 def test_the_owners_settings_cannot_be_changed() -> None:
-    asked = ClusterSpec(
-        "existing",
-        1,
-        1,
-        NodeSize(1.0, 2**30, 2**30),
-        settings={"existing.hosts": "a", "durability": "durable"},
-    )
-    assert [mistake.where for mistake in declaration.read(asked)[1]] == [
-        "cluster.existing.durability"
-    ]
+    settings = {"existing.hosts": "a", "durability": "durable"}
+    (mistake,) = declaration.read(replace(spec(), settings=settings))[1]
+    assert mistake.where == "cluster.existing.durability"
+
+
+def with_password(file: Path, text: str, mode: int = 0o600) -> ClusterSpec:
+    file.write_text(text)
+    file.chmod(mode)
+    return spec(password_file=str(file))
 
 
 def test_the_password_comes_from_outside_of_the_profile(tmp_path: Path) -> None:
@@ -306,9 +300,7 @@ def test_the_password_comes_from_outside_of_the_profile(tmp_path: Path) -> None:
     assert declaration.password(from_variable, lambda name: {"PW": "secret"}.get(name)) == "secret"
     with pytest.raises(UnavailableError, match="PW is not set"):
         declaration.password(from_variable, lambda _name: None)
-    (tmp_path / "pw").write_text("secret\n")
-    (tmp_path / "pw").chmod(0o600)
-    from_file, _ = declaration.read(spec(password_file=str(tmp_path / "pw")))
+    from_file, _ = declaration.read(with_password(tmp_path / "pw", "secret\n"))
     assert declaration.password(from_file) == "secret"
     gone, _ = declaration.read(spec(password_file=str(tmp_path / "gone")))
     with pytest.raises(UnavailableError, match="cannot be read: No such file"):
@@ -320,26 +312,21 @@ def test_the_password_comes_from_outside_of_the_profile(tmp_path: Path) -> None:
 def test_a_password_file_that_others_may_read_is_refused(mode: int, tmp_path: Path) -> None:
     """As libpq does with ~/.pgpass."""
     file = tmp_path / "pw"
-    file.write_text("secret\n")
-    file.chmod(mode)
-    asked, _ = declaration.read(spec(password_file=str(file)))
+    declared, _ = declaration.read(with_password(file, "secret\n", mode))
     with pytest.raises(UnavailableError, match="may be read by others") as raised:
-        declaration.password(asked)
+        declaration.password(declared)
     assert f"chmod 600 {file}" in raised.value.advice
-    file.chmod(0o600)
-    assert declaration.password(asked) == "secret"
-    file.chmod(0o400)
-    assert declaration.password(asked) == "secret"
+    for private in (0o600, 0o400):
+        file.chmod(private)
+        assert declaration.password(declared) == "secret"
 
 
 def test_no_password_is_in_what_is_printed_of_a_cluster(tmp_path: Path) -> None:
     """Neither where one goes nor what runs: both end in tracebacks and messages."""
-    (tmp_path / "pw").write_text("s3cret")
-    (tmp_path / "pw").chmod(0o600)
-    asked = spec(password_file=str(tmp_path / "pw"))
-    found = declaration.address(declaration.read(asked)[0], "10.0.0.11", "bench")
-    assert found.password == "s3cret" and "s3cret" not in repr(found)
-    with running(Server(), asked) as (cluster, _):
+    cluster_spec = with_password(tmp_path / "pw", "s3cret")
+    address = declaration.address(declaration.read(cluster_spec)[0], "10.0.0.11", "bench")
+    assert address.password == "s3cret" and "s3cret" not in repr(address)
+    with running(Server(), cluster_spec) as cluster:
         assert cluster.endpoints[0].password == "s3cret"
         assert "s3cret" not in repr(cluster)
         assert "s3cret" not in repr(sql.local(cluster.endpoints[0]))
@@ -364,11 +351,7 @@ def test_nodes_are_watched_through_their_own_pages(monkeypatch: pytest.MonkeyPat
         return CPUS if "=cpu" in url else FILESYSTEMS
 
     monkeypatch.setattr(http_client, "get", page)
-    keys: dict[str, Any] = {
-        "tservers": " ".join(f"http://{host}:9000" for host in HOSTS),
-        "node_exporters": " ".join(f"http://{host}:9100" for host in HOSTS),
-    }
-    with running(Server(), spec(**keys)) as (cluster, _):
+    with running(Server(), spec(tservers=TSERVERS, node_exporters=EXPORTERS)) as cluster:
         node = cluster.nodes[1]
     assert (node.name, node.role, node.cpus) == ("node-2", "database", 8.0)
     assert (node.container, node.process_id, node.device) == (None, None, None)
@@ -381,8 +364,8 @@ def test_nodes_are_watched_through_their_own_pages(monkeypatch: pytest.MonkeyPat
 
 def test_facts_of_a_postgresql_say_whether_commits_are_durable() -> None:
     server = Server(banner=POSTGRESQL, databases={"postgres": set()})
-    with running(server, spec(maintenance_database="postgres")) as (cluster, database):
-        facts = database.facts(cluster, world()).recorded()
+    with running(server, spec(maintenance_database="postgres")) as cluster:
+        facts = database(server).facts(cluster, world()).recorded()
     assert cluster.database == probe.POSTGRESQL
     assert facts["version"] == "16.4"
     assert facts["existing"] is True
@@ -393,5 +376,5 @@ def test_facts_of_a_postgresql_say_whether_commits_are_durable() -> None:
 
 def test_facts_of_a_stand_in_are_marked() -> None:
     server = Server(banner=f"{YUGABYTEDB}, a stand-in")
-    with running(server, spec()) as (cluster, database):
-        assert database.facts(cluster, world()).recorded()["stand_in"] is True
+    with running(server, spec()) as cluster:
+        assert database(server).facts(cluster, world()).recorded()["stand_in"] is True

@@ -1,22 +1,22 @@
 """From the profile of a cluster that others run to its report, without any cluster.
 
-Goal: the documented examples are true, nothing of a remote cluster is asked of this machine, and
-the report says what was only declared. Method: the examples are read out of docs/YUGABYTEDB.md.
+Goal: the documented examples are true, a remote cluster needs nothing of this machine, and the
+report says what was only declared. Method: the examples are read from docs/YUGABYTEDB.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from orchestrator import report
 from orchestrator.analysis import comparability, resources
-from orchestrator.analysis.doubts.run_checks import RUN_CHECKS
+from orchestrator.analysis.doubts import run_checks
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import campaign
@@ -25,7 +25,6 @@ from orchestrator.databases.existing.adapter import ExistingCluster
 from orchestrator.errors import UsageError
 from orchestrator.model import (
     NODE_EXPORTER,
-    Enforcement,
     Gate,
     Node,
     NodeSize,
@@ -40,7 +39,7 @@ from orchestrator.run import datasets
 from orchestrator.system import sql, store
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT
-from tests.campaigns import build_campaign
+from tests.campaigns import build_campaign, with_tier
 from tests.documented import existing_profiles
 from tests.fakes import Log, fake_world, this_machine_has
 from tests.plans import a_workload
@@ -55,6 +54,8 @@ cluster:
   replication_factor: 1
   existing: {hosts: db.example}
 """
+TWO_HOSTS = SMALL.replace("db.example", "a.example b.example")
+SIZED = SMALL + "  node: {smoke: {cpus: 8, memory: 32GiB, disk: 250GB}}\n"
 
 
 def read(text: str, folder: Path, scale: str = "smoke", name: str = "theirs") -> Profile:
@@ -72,13 +73,7 @@ def mistakes_of(text: str, folder: Path) -> dict[str, str]:
 
 def plan_of(*profiles: Profile) -> Plan:
     return make_plan(
-        "existing",
-        profiles,
-        [a_workload()],
-        repetitions=1,
-        seed=1,
-        scale="smoke",
-        margin_pct=5.0,
+        "existing", profiles, [a_workload()], repetitions=1, seed=1, scale="smoke", margin_pct=5.0
     )
 
 
@@ -94,10 +89,10 @@ def test_there_is_an_example_for_each_database() -> None:
 @pytest.mark.parametrize("text", existing_profiles())
 def test_the_documented_examples_are_profiles(text: str, scale: str, tmp_path: Path) -> None:
     profile = read(text, tmp_path, scale)
-    found, mistakes = declaration.read(profile.cluster)
+    declared, mistakes = declaration.read(profile.cluster)
     assert mistakes == ()
     assert (profile.cluster.database, profile.tier.enforcement) == ("existing", "existing")
-    assert profile.cluster.nodes == len(found.hosts)
+    assert profile.cluster.nodes == len(declared.hosts)
     assert profile.cluster.node is None
 
 
@@ -108,30 +103,25 @@ def test_the_documented_examples_are_planned_with_any_workload_on_a_database(
     for number, text in enumerate(existing_profiles()):
         file = tmp_path / f"theirs-{number}.yaml"
         file.write_text(text)
-        asked = campaign.Request([str(file)], ["point-select", "insert", "tpcc"], scale="smoke")
-        made = campaign.make_plan(asked, ROOT, NO_CACHE)
-        assert len(made.runs) == 3
-        assert made.notes == ()
+        request = campaign.Request([str(file)], ["point-select", "insert", "tpcc"], scale="smoke")
+        plan = campaign.make_plan(request, ROOT, NO_CACHE)
+        assert (len(plan.runs), plan.notes) == (3, ())
 
 
 # ------------------------------------------------------------------ what a profile may leave out
 
 
 def test_the_number_of_nodes_is_that_of_the_hosts(tmp_path: Path) -> None:
-    text = SMALL.replace("db.example", "a.example b.example")
-    assert read(text, tmp_path).cluster.nodes == 2
+    assert read(TWO_HOSTS, tmp_path).cluster.nodes == 2
 
 
 def test_a_declared_size_of_node_is_kept(tmp_path: Path) -> None:
-    sizes = "  node: {smoke: {cpus: 8, memory: 32GiB, disk: 250GB}}\n"
-    node = read(SMALL + sizes, tmp_path).cluster.node
-    assert node is not None and (node.cpus, node.memory_bytes) == (8.0, 32 * 2**30)
+    node = read(SIZED, tmp_path).cluster.node
+    assert node == NodeSize(8.0, 32 * 2**30, 250 * 10**9)
 
 
 def test_fewer_nodes_than_hosts_is_a_mistake(tmp_path: Path) -> None:
-    text = SMALL.replace("db.example", "a.example b.example").replace(
-        "  replication_factor", "  nodes: 1\n  replication_factor"
-    )
+    text = TWO_HOSTS.replace("  replication_factor", "  nodes: 1\n  replication_factor")
     assert "2 hosts" in mistakes_of(text, tmp_path)["cluster"]
 
 
@@ -148,17 +138,15 @@ def test_disks_of_others_and_a_cluster_of_others_belong_together(
     text = SMALL.replace("tier: {enforcement: existing}", tier)
     if cluster:
         text = f"question: why?\ntitle: ours\n{tier}\n{cluster}\n"
-    found = mistakes_of(text, tmp_path)
-    assert "`database: existing` belong together" in found["tier.enforcement"]
+    mistakes = mistakes_of(text, tmp_path)
+    assert "`database: existing` belong together" in mistakes["tier.enforcement"]
 
 
 def test_a_cluster_that_is_started_needs_nodes_and_their_size(tmp_path: Path) -> None:
     text = "question: why?\ntitle: ours\ntier: {iops: 500, throughput: 60MB/s}\n"
-    found = mistakes_of(f"{text}cluster: {{replication_factor: 1}}\n", tmp_path)
-    assert found == {
-        "cluster.nodes": "this key is missing",
-        "cluster.node": "this key is missing",
-    }
+    mistakes = mistakes_of(f"{text}cluster: {{replication_factor: 1}}\n", tmp_path)
+    missing = "this key is missing"
+    assert mistakes == {"cluster.nodes": missing, "cluster.node": missing}
 
 
 def test_what_is_assumed_of_an_emulated_disk_is_not_assumed_of_theirs(tmp_path: Path) -> None:
@@ -186,19 +174,16 @@ def test_another_database_cannot_be_asked_of_it(tmp_path: Path) -> None:
         )
 
 
-def test_its_disks_cannot_be_measured_by_themselves(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workloads", [["disk-matrix"], ["insert", "disk-matrix"]])
+def test_its_disks_cannot_be_measured_by_themselves(workloads: list[str], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"disk-matrix .*theirs"):
-        campaign.make_plan(request(tmp_path, workloads=["disk-matrix"]), ROOT, NO_CACHE)
-    with pytest.raises(UsageError, match=r"disk-matrix .*theirs"):
-        campaign.make_plan(request(tmp_path, workloads=["insert", "disk-matrix"]), ROOT, NO_CACHE)
+        campaign.make_plan(request(tmp_path, workloads=workloads), ROOT, NO_CACHE)
 
 
 def test_calibrating_it_says_that_nothing_can_be_measured(tmp_path: Path) -> None:
     (name,) = request(tmp_path).profiles
     with pytest.raises(UsageError, match="others run"):
-        campaign.calibrate(
-            name, "smoke", False, ROOT, tmp_path, fake_world(Log(), tmp_path).progress
-        )
+        campaign.calibrate(name, "smoke", False, ROOT, tmp_path, fake_world().progress)
 
 
 # ------------------------------------------------------------------ nothing is asked of us
@@ -208,17 +193,14 @@ def test_a_remote_cluster_needs_no_memory_or_disk_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     this_machine_has(monkeypatch, 0, 1)
-    sizes = "  node: {smoke: {cpus: 8, memory: 32GiB, disk: 250GB}}\n"
     world = fake_world(Log(), tmp_path)
-    datasets.check_space(plan_of(read(SMALL, tmp_path)), tier_mechanisms(), world)
-    datasets.check_space(plan_of(read(SMALL + sizes, tmp_path)), tier_mechanisms(), world)
+    for text in (SMALL, SIZED):
+        datasets.check_space(plan_of(read(text, tmp_path)), tier_mechanisms(), world)
 
 
 class _Session:
     def rows(self, text: str) -> list[dict[str, Any]]:
-        if "version()" in text:
-            return [{"version": "PostgreSQL 17.2 on x86_64"}]
-        return []
+        return [{"version": "PostgreSQL 17.2 on x86_64"}] if "version()" in text else []
 
     def copy(self, sql: str, text: str) -> None: ...
 
@@ -229,19 +211,19 @@ def connect(_address: sql.Address, _timeout_s: float) -> Iterator[sql.Session]:
 
 
 def test_the_client_is_on_this_machines_own_network(tmp_path: Path) -> None:
-    """Else a database on `localhost`, or in another container, is reached from here and not from
-    there, and packets to remote ones are translated on their way."""
-    asked = read(SMALL, tmp_path).cluster
-    world = fake_world(Log(), tmp_path)
-    network = Network("tierbench-1", ())
-    with ExistingCluster(connect).running(asked, (), network, world) as cluster:
+    """Else the client could not reach a database on `localhost`, or in another container, and
+    packets to remote ones would be translated on their way."""
+    spec, network = read(SMALL, tmp_path).cluster, Network("tierbench-1", ())
+    with ExistingCluster(connect).running(spec, (), network, fake_world()) as cluster:
         assert cluster.network == "host"
         assert cluster.endpoints[0].host == cluster.endpoints[0].local_host == "db.example"
 
 
 def test_more_servers_than_the_profile_names_is_said(tmp_path: Path) -> None:
-    seen = probe.Seen(probe.YUGABYTEDB, "2.18.1.0-b84", "2.18.1.0", ("x",), 3, None, None, ())
-    (mistake,) = probe.mistakes(read(SMALL, tmp_path).cluster, seen)
+    observed = probe.Observation(
+        probe.YUGABYTEDB, "2.18.1.0-b84", "2.18.1.0", ("x",), 3, None, None, ()
+    )
+    (mistake,) = probe.mistakes(read(SMALL, tmp_path).cluster, observed)
     assert mistake.what.startswith("the cluster has 3, not 1")
     assert "existing.hosts" in mistake.what
 
@@ -261,9 +243,13 @@ def theirs(**cluster: Any) -> Results:
         shape = replace(profile.cluster, database="existing", node=None, **cluster)
         return replace(profile, tier=tier, cluster=shape)
 
-    made = build_campaign(profiles=["premium"], workloads=["insert"], repetitions=1, change=change)
-    profiles = tuple(attached(profile) for profile in made.plan.profiles)
-    return replace(made, plan=replace(made.plan, profiles=profiles))
+    results = one_cell(change)
+    profiles = tuple(attached(profile) for profile in results.plan.profiles)
+    return replace(results, plan=replace(results.plan, profiles=profiles))
+
+
+def one_cell(change: Callable[[Record], Record] = lambda record: record) -> Results:
+    return build_campaign(profiles=["premium"], workloads=["insert"], repetitions=1, change=change)
 
 
 def test_the_report_says_what_was_only_declared(tmp_path: Path) -> None:
@@ -288,9 +274,10 @@ def test_plan_and_record_without_a_size_of_node_are_read_back(tmp_path: Path) ->
 def test_nodes_of_unknown_size_are_alike_only_as_far_as_they_were_seen() -> None:
     def record(cpus: float | None, size: NodeSize | None = None) -> Record:
         node = Node("node-1", "database", cpus=cpus)
-        found = theirs().runs[0].record
-        shape = replace(found.profile.cluster, node=size)
-        return replace(found, nodes=(node,), profile=replace(found.profile, cluster=shape))
+        theirs_record = theirs().runs[0].record
+        profile = theirs_record.profile
+        profile = replace(profile, cluster=replace(profile.cluster, node=size))
+        return replace(theirs_record, nodes=(node,), profile=profile)
 
     assert comparability.differences(record(8.0), record(8.0)) == ()
     assert comparability.differences(record(None), record(8.0)) == ()
@@ -307,7 +294,7 @@ def test_what_is_doubted_advises_nothing_that_only_the_owner_can_do() -> None:
     facts = {**run.record.facts, "database": {"durable": False}}
     run = replace(run, record=replace(run.record, facts=facts))
     busy = {"host_cpu_pct": 100.0}
-    found = {one.kind: one for check in RUN_CHECKS for one in check(run, busy)}
+    found = {doubt.kind: doubt for doubt in run_checks.doubts(run, busy)}
     assert found["host saturated"].text.endswith("100 % busy, with the load generator on it")
     assert "NODES" not in found["host saturated"].advice
     assert "owner" in found["commits not durable"].advice
@@ -328,10 +315,9 @@ def test_processors_of_nodes_elsewhere_are_not_this_machines() -> None:
 
 
 def test_every_way_to_hold_a_tier_has_words_in_the_report(tmp_path: Path) -> None:
+    """Judged with telemetry, and written without: no chart depends on how a tier is held."""
+    cell: dict[str, Any] = {"profiles": ["premium"], "workloads": ["insert"], "repetitions": 1}
+    sampled, bare = build_campaign(**cell), build_campaign(**cell, frames=False)
     for name in tier_mechanisms():
-        finished = build_campaign(profiles=["premium"], workloads=["insert"], repetitions=1)
-        (profile,) = finished.plan.profiles
-        tier = replace(profile.tier, enforcement=cast(Enforcement, name))
-        plan = replace(finished.plan, profiles=(replace(profile, tier=tier),))
-        finished = replace(finished, plan=plan)
-        report.write(finished, judge(finished), tmp_path)
+        verdict = judge(with_tier(sampled, enforcement=name))
+        report.write(with_tier(bare, enforcement=name), verdict, tmp_path)

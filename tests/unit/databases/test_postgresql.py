@@ -1,15 +1,15 @@
 """PostgreSQL without a server: settings, refusals, command lines, order of stopping, cache plan.
 
-Goal: what is started, refused and stopped is what the module says. Method: literals held against
-the pure parts, and a fake engine that writes down what it was asked to do. The server itself is
-tested in tests/integration/test_postgresql.py.
+Goal: nodes are started and stopped, and profiles refused, as the modules say. Method: literals
+compared with the pure parts, and a fake engine that records its calls. The server itself is tested
+in tests/integration/test_postgresql.py.
 """
 
 from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ import pytest
 from orchestrator.databases.postgresql import nodes, queries, settings
 from orchestrator.databases.postgresql.adapter import PostgreSQL
 from orchestrator.databases.postgresql.queries import Extent, Relation
-from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
+from orchestrator.errors import Mistake, NodeError, RunError, UnavailableError, UsageError
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, NodeSize, Volume
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Mount, Network
@@ -45,38 +45,20 @@ def volumes(count: int, restored: bool = False) -> tuple[Volume, ...]:
 
 def test_settings_of_a_smoke_node() -> None:
     assert settings.applied(spec()) == {
-        "listen_addresses": "*",
-        "shared_buffers": "49152kB",
-        "effective_cache_size": "147456kB",
-        "maintenance_work_mem": "6144kB",
-        "huge_pages": "off",
-        "max_connections": "200",
-        "fsync": "on",
-        "full_page_writes": "on",
-        "synchronous_commit": "on",
-        "wal_level": "replica",
-        "wal_compression": "lz4",
-        "max_wal_size": "512MB",
-        "min_wal_size": "128MB",
-        "checkpoint_timeout": "5min",
-        "checkpoint_completion_target": "0.9",
-        "max_wal_senders": "10",
-        "max_replication_slots": "10",
-        "wal_retrieve_retry_interval": "500ms",
-        "random_page_cost": "1.1",
-        "effective_io_concurrency": "200",
-        "maintenance_io_concurrency": "64",
-        "max_parallel_workers": "1",
-        "max_parallel_workers_per_gather": "0",
-        "max_parallel_maintenance_workers": "0",
-        "jit": "off",
-        "autovacuum": "on",
-        "log_checkpoints": "on",
-        "log_autovacuum_min_duration": "1s",
-        "track_io_timing": "on",
-        "track_wal_io_timing": "on",
+        "listen_addresses": "*", "shared_buffers": "49152kB", "effective_cache_size": "147456kB",
+        "maintenance_work_mem": "6144kB", "huge_pages": "off", "max_connections": "200",
+        "fsync": "on", "full_page_writes": "on", "synchronous_commit": "on",
+        "wal_level": "replica", "wal_compression": "lz4", "max_wal_size": "512MB",
+        "min_wal_size": "128MB", "checkpoint_timeout": "5min",
+        "checkpoint_completion_target": "0.9", "max_wal_senders": "10",
+        "max_replication_slots": "10", "wal_retrieve_retry_interval": "500ms",
+        "random_page_cost": "1.1", "effective_io_concurrency": "200",
+        "maintenance_io_concurrency": "64", "max_parallel_workers": "1",
+        "max_parallel_workers_per_gather": "0", "max_parallel_maintenance_workers": "0",
+        "jit": "off", "autovacuum": "on", "log_checkpoints": "on",
+        "log_autovacuum_min_duration": "1s", "track_io_timing": "on", "track_wal_io_timing": "on",
         "restart_after_crash": "off",
-    }
+    }  # fmt: skip
 
 
 def test_a_larger_node_differs_in_sizes_only() -> None:
@@ -129,7 +111,11 @@ def test_a_majority_with_the_primary_has_flushed(replicas: int, names: str) -> N
 
 
 def refused(**changes: Any) -> dict[str, str]:
-    return {one.where: one.what for one in settings.mistakes(spec(**changes), "17", 128 * MIB)}
+    return by_place(settings.mistakes(spec(**changes), "17", 128 * MIB))
+
+
+def by_place(mistakes: Sequence[Mistake]) -> dict[str, str]:
+    return {mistake.where: mistake.what for mistake in mistakes}
 
 
 def test_a_plain_cluster_has_no_mistakes() -> None:
@@ -139,22 +125,20 @@ def test_a_plain_cluster_has_no_mistakes() -> None:
 
 def test_every_node_is_a_full_copy() -> None:
     assert refused(nodes=3, replication_factor=2) == {
-        "cluster.replication_factor": (
-            "3 node(s) with replication factor 2: every node of PostgreSQL holds all data, one "
-            "primary and its standbys, so the two are equal: set `replication_factor: 3`, or take "
-            "a database that shards"
-        )
+        "cluster.replication_factor": "3 node(s) with replication factor 2: every node of "
+        "PostgreSQL holds all data, one primary and its standbys, so the two are equal: set "
+        "`replication_factor: 3`, or take a database that shards"
     }
 
 
 def test_all_mistakes_come_at_once() -> None:
-    found = refused(
+    mistakes = refused(
         nodes=10,
         size=replace(SMOKE, memory_bytes=64 * MIB),
         version="16",
         settings={"port": "5433", "a.b": "1", "-x": "1"},
     )
-    assert list(found) == [
+    assert list(mistakes) == [
         "cluster.nodes",
         "cluster.version",
         "cluster.node.memory",
@@ -184,11 +168,8 @@ def test_durability_is_given_up_only_by_name(name: str, value: str) -> None:
 
 def test_durable_values_and_unknown_names_of_accepted_losses() -> None:
     assert refused(settings={"synchronous_commit": "remote_apply", "fsync": "on"}) == {}
-    assert refused(settings={"accept_data_loss": "fsync, jit"}) == {
-        "cluster.settings.accept_data_loss": (
-            "jit is none of fsync, full_page_writes, synchronous_commit"
-        )
-    }
+    (reason,) = refused(settings={"accept_data_loss": "fsync, jit"}).values()
+    assert reason == "jit is none of fsync, full_page_writes, synchronous_commit"
 
 
 def test_what_the_server_refuses_is_said_in_its_words() -> None:
@@ -196,13 +177,11 @@ def test_what_the_server_refuses_is_said_in_its_words() -> None:
         'foo\tFATAL: unrecognized configuration parameter "foo"\n'
         'work_mem\tFATAL: invalid value for parameter "work_mem": "1XB" HINT: Valid units: "kB"\n'
     )
-    assert [(one.where, one.what) for one in settings.refused_by_server(lines)] == [
-        ("cluster.settings.foo", 'unrecognized configuration parameter "foo"'),
-        (
-            "cluster.settings.work_mem",
-            'invalid value for parameter "work_mem": "1XB". Valid units: "kB"',
-        ),
-    ]
+    assert by_place(settings.refused_by_server(lines)) == {
+        "cluster.settings.foo": 'unrecognized configuration parameter "foo"',
+        "cluster.settings.work_mem": 'invalid value for parameter "work_mem": "1XB". '
+        'Valid units: "kB"',
+    }
 
 
 # ------------------------------------------------------------------ command lines
@@ -215,12 +194,7 @@ def test_three_nodes_as_containers() -> None:
     assert plans[0] == ContainerSpec(
         name="net-node-1",
         image="image:1",
-        command=(
-            "primary",
-            *options,
-            "-c",
-            "synchronous_standby_names=ANY 1 (node_2, node_3)",
-        ),
+        command=("primary", *options, "-c", "synchronous_standby_names=ANY 1 (node_2, node_3)"),
         role="database",
         mounts=(Mount("vol-1", "/data"),),
         network="net",
@@ -276,11 +250,11 @@ def test_data_that_fit_are_read_whole_and_in_pieces() -> None:
 
 
 class Server:
-    """Answers every question with what a healthy cluster of `standbys` would say."""
+    """Answers every statement as a healthy cluster of `standbys` does."""
 
     def __init__(self, standbys: int) -> None:
         self.row = {"server_version": "17.4 (Debian)", "replicas_caught_up": standbys}
-        self.asked: list[str] = []
+        self.statements: list[str] = []
         self.failure: RunError | None = None
 
     @contextmanager
@@ -290,7 +264,7 @@ class Server:
         yield self
 
     def rows(self, statement: str) -> list[dict[str, Any]]:
-        self.asked.append(statement.split()[0])
+        self.statements.append(statement.split()[0])
         return [self.row]
 
 
@@ -304,17 +278,13 @@ class Bench:
         self.database = PostgreSQL(connect)
         self.nodes = nodes
 
-    def run(self, body: Callable[[Cluster], None], restored: bool = False) -> None:
-        shape, disks = spec(self.nodes), volumes(self.nodes, restored)
-        with self.database.running(shape, disks, NETWORK, self.world) as cluster:
+    def run(self, body: Callable[[Cluster], None] = lambda _cluster: None) -> None:
+        disks = volumes(self.nodes)
+        with self.database.running(spec(self.nodes), disks, NETWORK, self.world) as cluster:
             body(cluster)
 
     def stops(self) -> list[tuple[Any, ...]]:
         return [entry[1:] for entry in self.engine.asked if entry[0] == "stop"]
-
-
-def nothing(_cluster: Cluster) -> None:
-    pass
 
 
 # ------------------------------------------------------------------ up and down
@@ -327,13 +297,9 @@ def test_the_cluster_as_others_see_it() -> None:
     assert seen[0] == Cluster(
         database="postgresql",
         version="17.4",
-        nodes=(
-            Node(
-                "node-1", "database", "net-node-1", 42, "loop1", 1.0, 192 * MIB, container_id="id"
-            ),
-            Node(
-                "node-2", "database", "net-node-2", 42, "loop2", 1.0, 192 * MIB, container_id="id"
-            ),
+        nodes=tuple(
+            Node(f"node-{k}", "database", f"net-node-{k}", 42, f"loop{k}", 1.0, 192 * MIB, {}, "id")
+            for k in (1, 2)
         ),
         endpoints=(Endpoint("10.1.2.11", 5432, 15432, "bench", password, "bench"),),
         network="net",
@@ -372,43 +338,41 @@ def test_a_primary_that_lets_nobody_in_is_told_with_its_log() -> None:
     bench.engine.answer = refuse
     bench.engine.said["net-node-1"] = "PANIC:  disk full\n"
     with pytest.raises(RunError, match="too late"):
-        bench.run(nothing)
+        bench.run()
     bench.engine.states["net-node-1"] = "exited (exit 1)"
     with pytest.raises(NodeError, match=r"net-node-1 is exited \(exit 1\)") as caught:
-        bench.run(nothing)
+        bench.run()
     assert "PANIC:  disk full" in caught.value.evidence
 
 
 def test_disks_that_are_kept_are_stopped_cleanly_primary_first() -> None:
     bench = Bench(3)
-    bench.run(nothing)
+    bench.run()
     assert bench.stops() == [("net-node-1", 180.0), ("net-node-2", 180.0), ("net-node-3", 180.0)]
     assert bench.engine.asked[-3:] == [("remove", f"net-node-{k}") for k in (3, 2, 1)]
 
 
-def test_restored_copies_are_thrown_away_at_once() -> None:
+@pytest.mark.parametrize(
+    ("restored", "kept", "error"),
+    [
+        (True, True, None),
+        # On a slow disk the last checkpoint alone takes longer than the time for a clean stop.
+        (False, False, None),
+        (False, True, KeyboardInterrupt()),
+    ],
+    ids=["restored copies", "disks that are not kept", "an interrupt"],
+)
+def test_servers_on_disks_that_nobody_needs_are_killed(
+    restored: bool, kept: bool, error: BaseException | None
+) -> None:
     bench = Bench(2)
-    bench.run(nothing, restored=True)
-    assert bench.stops() == [("net-node-1", 0), ("net-node-2", 0)]
-
-
-def test_disks_that_nobody_keeps_are_not_stopped_cleanly() -> None:
-    """On a slow disk the last checkpoint alone takes longer than the time for a clean stop."""
-    bench = Bench(2)
-    shape = spec(2)
-    disks = [replace(disk, kept=False) for disk in volumes(2)]
-    with bench.database.running(shape, disks, NETWORK, bench.world):
-        pass
-    assert bench.stops() == [("net-node-1", 0), ("net-node-2", 0)]
-
-
-def test_an_error_or_interrupt_stops_at_once() -> None:
-    def interrupt(_cluster: Cluster) -> None:
-        raise KeyboardInterrupt
-
-    bench = Bench(2)
-    with pytest.raises(KeyboardInterrupt):
-        bench.run(interrupt)
+    disks = [replace(disk, kept=kept) for disk in volumes(2, restored)]
+    with (
+        pytest.raises(KeyboardInterrupt) if error else nullcontext(),
+        bench.database.running(spec(2), disks, NETWORK, bench.world),
+    ):
+        if error:
+            raise error
     assert bench.stops() == [("net-node-1", 0), ("net-node-2", 0)]
 
 
@@ -416,7 +380,7 @@ def test_a_node_that_does_not_stop_cleanly_spoils_the_disks() -> None:
     bench = Bench(2)
     bench.engine.said["net-node-2"] = "PANIC:  disk full\n"
     with pytest.raises(NodeError, match="net-node-2 did not stop cleanly") as caught:
-        bench.run(nothing)
+        bench.run()
     assert "PANIC:  disk full" in caught.value.evidence
 
 
@@ -425,7 +389,7 @@ def test_a_node_that_dies_at_start_is_told_with_its_log() -> None:
     bench.engine.states["net-node-2"] = "exited (exit 1)"
     bench.engine.said["net-node-2"] = "FATAL:  could not map shared memory\n"
     with pytest.raises(NodeError, match=r"net-node-2 is exited \(exit 1\)") as caught:
-        bench.run(nothing)
+        bench.run()
     assert "could not map shared memory" in caught.value.evidence
     assert bench.stops() == [("net-node-1", 0), ("net-node-2", 0)]
 
@@ -435,7 +399,7 @@ def test_a_standby_that_never_catches_up_is_given_up() -> None:
     bench.server.row["replicas_caught_up"] = 1
     started_s = bench.clock.monotonic()
     with pytest.raises(NodeError, match="within 300 s: 1 of 2 standbys have caught up"):
-        bench.run(nothing)
+        bench.run()
     assert 300 <= bench.clock.monotonic() - started_s < 301
 
 
@@ -458,7 +422,7 @@ def test_checkpoints_are_taken_on_all_nodes_before_measuring() -> None:
     bench.run(lambda cluster: bench.database.begin_measuring(cluster, bench.world))
     executed = [entry for entry in bench.engine.asked if entry[0] == "exec"][1:]
     assert [(entry[1], entry[-1]) for entry in executed] == [("net-node-2", "CHECKPOINT")]
-    assert "CHECKPOINT" in bench.server.asked
+    assert "CHECKPOINT" in bench.server.statements
 
 
 # ------------------------------------------------------------------ before anything starts
@@ -491,9 +455,7 @@ def test_the_server_is_asked_about_own_settings_only() -> None:
     bench.engine.answer = lambda *_: "foo\tFATAL: unrecognized\n"
     with pytest.raises(UsageError) as caught:
         bench.database.check(spec(settings={"foo": "1"}), bench.world)
-    assert [(one.where, one.what) for one in caught.value.mistakes] == [
-        ("cluster.settings.foo", "unrecognized")
-    ]
+    assert by_place(caught.value.mistakes) == {"cluster.settings.foo": "unrecognized"}
     assert bench.engine.asked[1][2:] == ("node", "verify", "foo=1")
 
 

@@ -1,4 +1,4 @@
-"""YugabyteDB's command lines, word for word, and what a profile may not ask of it.
+"""YugabyteDB's command lines, word for word, and the profiles that it refuses.
 
 Goal: nodes are started with exactly what docs/YUGABYTEDB.md says each release takes. Method: golden
 files per release (`make golden`), whose change is reviewed against that document.
@@ -17,7 +17,7 @@ from orchestrator.databases.yugabytedb import checklist, flags, image, nodes, se
 from orchestrator.databases.yugabytedb.adapter import YugabyteDB
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import ClusterSpec, NodeSize, Volume
-from orchestrator.powers import ContainerSpec, Network
+from orchestrator.powers import Network
 from orchestrator.system.shell import SystemShell
 from tests import ROOT, golden
 from tests.fakes import FakePlatform, fake_world
@@ -52,27 +52,15 @@ CASES: dict[str, tuple[ClusterSpec, bool]] = {
 }
 
 
-def started(spec: ClusterSpec, restored: bool) -> list[ContainerSpec]:
-    asked, mistakes = settings.read(spec)
-    assert mistakes == ()
-    tag = image.tags(asked)[0]
-    return [
-        nodes.container_spec(
-            spec,
-            asked,
-            number,
-            Volume(f"tierbench-node-{number}", "/dev/loop0", restored),
-            NETWORK,
-            tag,
-            Path(f"/cache/certificates/{NETWORK.addresses[number - 1]}") if asked.tls else None,
-        )
-        for number in range(1, spec.nodes + 1)
-    ]
-
-
 def rendered(spec: ClusterSpec, restored: bool) -> str:
+    chosen, mistakes = settings.read(spec)
+    assert mistakes == ()
     lines = []
-    for plan in started(spec, restored):
+    for number, address in enumerate(NETWORK.addresses[: spec.nodes], start=1):
+        volume = Volume(f"tierbench-node-{number}", "/dev/loop0", restored)
+        certificates = Path(f"/cache/certificates/{address}") if chosen.tls else None
+        tag = image.tags(chosen)[0]
+        plan = nodes.container_spec(spec, chosen, number, volume, NETWORK, tag, certificates)
         lines += [
             f"# {plan.name} at {plan.address}, {plan.cpus:g} CPUs, {plan.memory_bytes} bytes",
             f"image {plan.image}",
@@ -115,7 +103,7 @@ def test_releases_sort_by_time_and_read_back() -> None:
 # As pasted by users of released builds: 2.0.0.0-b16 and 2.13.1.0-b112 print -b0, as all others do
 # (yugabyte/yugabyte-db issues 2447, 12323, 17660; `ysql_dump` of 2025.2.1.0).
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("banner", "number"),
     [
         ("PostgreSQL 11.2-YB-2.0.0.0-b0 on x86_64-pc-linux-gnu, compiled by gcc", (2, 0, 0, 0)),
         ("PostgreSQL 11.2-YB-2.13.1.0-b0 on x86_64-pc-linux-gnu, 64-bit", (2, 13, 1, 0)),
@@ -125,14 +113,14 @@ def test_releases_sort_by_time_and_read_back() -> None:
     ],
 )
 def test_the_banner_tells_the_releases_number_and_never_its_build(
-    text: str, found: tuple[int, ...] | None
+    banner: str, number: tuple[int, ...] | None
 ) -> None:
-    assert versions.banner_number(text) == found
+    assert versions.banner_number(banner) == number
 
 
 def test_every_difference_between_releases_says_why_and_where() -> None:
     for row in versions.DIFFERENCES:
-        assert row.what and row.so and row.link.startswith("https://"), row.name
+        assert row.change and row.response and row.link.startswith("https://"), row.name
     old, new = versions.parse(versions.STUDY), versions.parse(versions.RECENT)
     assert not any(old.has(row.name) for row in versions.DIFFERENCES)
     assert all(new.has(row.name) for row in versions.DIFFERENCES)
@@ -149,36 +137,32 @@ def test_memory_is_shared_out_of_the_containers_not_the_machines() -> None:
 
 
 def test_a_flag_unknown_to_a_release_is_not_passed_to_it() -> None:
-    def passed(release: str) -> bool:
-        spec = replace(THREE, version=release)
-        return "use_memory_defaults" in rendered(spec, restored=False)
-
-    assert not passed("2.18.1.0-b84")
-    assert passed("2025.2.1.0-b141")
+    flag = "use_memory_defaults"
+    assert flag not in rendered(replace(THREE, version="2.18.1.0-b84"), restored=False)
+    assert flag in rendered(replace(THREE, version="2025.2.1.0-b141"), restored=False)
 
 
 def test_durable_is_required_so_that_it_cannot_be_turned_off_silently() -> None:
-    asked, _ = settings.read(replace(THREE, settings={"durability": "durable"}))
-    found = flags.tserver_flags(THREE, asked)
-    assert found["durable_wal_write"] == found["require_durable_wal_write"] == "true"
-    asked, _ = settings.read(THREE)
-    assert flags.tserver_flags(THREE, asked)["durable_wal_write"] == "false"
+    chosen, _ = settings.read(replace(THREE, settings={"durability": "durable"}))
+    durable = flags.tserver_flags(THREE, chosen)
+    assert durable["durable_wal_write"] == durable["require_durable_wal_write"] == "true"
+    chosen, _ = settings.read(THREE)
+    assert flags.tserver_flags(THREE, chosen)["durable_wal_write"] == "false"
 
 
 def test_a_flag_for_one_server_goes_to_that_server_alone() -> None:
-    asked, mistakes = settings.read(
-        replace(THREE, settings={"master.a_flag": "1", "tserver.b_flag": "2", "c_flag": "3"})
-    )
+    given = {"master.a_flag": "1", "tserver.b_flag": "2", "c_flag": "3"}
+    chosen, mistakes = settings.read(replace(THREE, settings=given))
     assert mistakes == ()
-    assert asked.master_flags == {"a_flag": "1", "c_flag": "3"}
-    assert asked.tserver_flags == {"b_flag": "2", "c_flag": "3"}
+    assert chosen.master_flags == {"a_flag": "1", "c_flag": "3"}
+    assert chosen.tserver_flags == {"b_flag": "2", "c_flag": "3"}
 
 
 def test_a_value_with_commas_is_braced_where_the_release_takes_that() -> None:
-    settings_ = {"ysql_pg_conf_csv": "a=1,b=2"}
-    recent = replace(THREE, version="2025.2.1.0-b141", settings=settings_)
+    old = replace(THREE, settings={"ysql_pg_conf_csv": "a=1,b=2"})
+    recent = replace(old, version="2025.2.1.0-b141")
     assert "ysql_pg_conf_csv={a=1,b=2}" in rendered(recent, restored=False)
-    assert mistakes_of(replace(THREE, settings=settings_)) == {
+    assert mistakes_of(old) == {
         "cluster.settings.ysql_pg_conf_csv": "2.18.1.0-b84 splits flags at every comma, so a value "
         "cannot hold one"
     }
@@ -191,46 +175,41 @@ def mistakes_of(spec: ClusterSpec) -> dict[str, str]:
     return {mistake.where: mistake.what for mistake in settings.read(spec)[1]}
 
 
+SMALL = NodeSize(1.0, 384 * MIB, GIB)
+
+
 @pytest.mark.parametrize(
     ("changes", "where", "part"),
     [
-        ({"version": "2.18"}, "cluster.version", "the tag of the image"),
-        ({"nodes": 10}, "cluster.nodes", "1 to 9"),
-        ({"replication_factor": 2}, "cluster.replication_factor", "odd number"),
-        ({"replication_factor": 5}, "cluster.replication_factor", "a node of its own"),
-        ({"replication_factor": 1}, "cluster.replication_factor", "goes to 3 copies by itself"),
-        (
-            {"node": NodeSize(1.0, 384 * MIB, GIB)},
-            "cluster.node.memory",
-            "384 MiB is too little for a master, a tablet server and a few sessions: give it at "
-            "least 1 GiB",
+        ({"version": "2.18"}, "version", "the tag of the image"),
+        ({"nodes": 10}, "nodes", "1 to 9"),
+        ({"replication_factor": 2}, "replication_factor", "odd number"),
+        ({"replication_factor": 5}, "replication_factor", "a node of its own"),
+        ({"replication_factor": 1}, "replication_factor", "goes to 3 copies by itself"),
+        ({"node": SMALL}, "node.memory", "384 MiB is too little for a master, a tablet server and a"
+         " few sessions: give it at least 1 GiB"),
+        *(
+            ({"settings": {name: value}}, f"settings.{name}", part)
+            for name, value, part in (
+                ("durability", "sometimes", "none of default, durable"),
+                ("durable_wal_write", "true", "use `durability: default` or `durable`"),
+                ("tserver.never_fsync", "true", "what survives a power cut"),
+                ("fs_data_dirs", "/mnt", "the tier's disk"),
+                ("master.replication_factor", "3", "use `cluster.replication_factor`"),
+                ("zones", "a.b.c a.b.d", "2 zones for 3 nodes"),
+                ("zones", "a.b a.b.c a.b.d", "a.b: write cloud.region.zone"),
+                ("Not A Flag", "1", "neither one of durability, tls"),
+                ("a_flag", "{1}", "braces"),
+            )
         ),
     ],
-)
-def test_a_cluster_it_cannot_be_is_refused(changes: dict[str, Any], where: str, part: str) -> None:
-    found = mistakes_of(replace(THREE, **changes))
-    assert list(found) == [where]
-    assert part in found[where]
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "part"),
-    [
-        ("durability", "sometimes", "none of default, durable"),
-        ("durable_wal_write", "true", "use `durability: default` or `durable`"),
-        ("tserver.never_fsync", "true", "what survives a power cut"),
-        ("fs_data_dirs", "/mnt", "the tier's disk"),
-        ("master.replication_factor", "3", "use `cluster.replication_factor`"),
-        ("zones", "a.b.c a.b.d", "2 zones for 3 nodes"),
-        ("zones", "a.b a.b.c a.b.d", "a.b: write cloud.region.zone"),
-        ("Not A Flag", "1", "neither one of durability, tls"),
-        ("a_flag", "{1}", "braces"),
-    ],
-)
-def test_a_setting_that_would_break_or_deceive_is_refused(name: str, value: str, part: str) -> None:
-    found = mistakes_of(replace(THREE, settings={name: value}))
-    assert list(found) == [f"cluster.settings.{name}"]
-    assert part in found[f"cluster.settings.{name}"]
+)  # fmt: skip
+def test_a_cluster_that_would_not_start_or_would_deceive_is_refused(
+    changes: dict[str, Any], where: str, part: str
+) -> None:
+    ((place, text),) = mistakes_of(replace(THREE, **changes)).items()
+    assert place == f"cluster.{where}"
+    assert part in text
 
 
 def test_all_mistakes_are_said_at_once() -> None:
@@ -260,25 +239,28 @@ def test_without_an_image_all_ways_to_get_one_are_said_and_the_exit_code_is_69()
 
 
 @pytest.mark.parametrize(
-    ("here", "taken"),
-    [((OFFICIAL, PACKED), OFFICIAL), ((PACKED,), PACKED), ((), OFFICIAL)],
+    ("here", "taken"), [((OFFICIAL, PACKED), OFFICIAL), ((PACKED,), PACKED), ((), OFFICIAL)]
 )
 def test_the_official_image_goes_before_one_made_from_a_tarball(
     here: tuple[str, ...], taken: str
 ) -> None:
-    assert YugabyteDB().image(THREE, fake_world(platform=FakePlatform(images=here))) == taken
+    assert YugabyteDB().image(THREE, fake_world(platform=platform(*here))) == taken
 
 
-def test_an_image_is_pulled_only_where_none_is_here() -> None:
-    assert image.obtain(THREE, FakePlatform(images=[PACKED], registry=[OFFICIAL])) == PACKED
-    assert image.obtain(THREE, FakePlatform(registry=[OFFICIAL])) == OFFICIAL
-    assert image.obtain(THREE, FakePlatform()) is None
+def platform(*images: str, registry: tuple[str, ...] = ()) -> Any:
+    return FakePlatform(images=images, registry=registry)
+
+
+def test_an_image_is_pulled_only_if_none_is_here() -> None:
+    assert image.obtain(THREE, platform(PACKED, registry=(OFFICIAL,))) == PACKED
+    assert image.obtain(THREE, platform(registry=(OFFICIAL,))) == OFFICIAL
+    assert image.obtain(THREE, platform()) is None
 
 
 def test_a_distribution_is_packed_under_its_own_version(tmp_path: Path) -> None:
     tarball = tmp_path / "yugabyte-2.18.1.0-b84-linux-x86_64.tar.gz"
     tarball.write_text("a distribution")
-    engine = FakePlatform()
+    engine = platform()
     assert image.pack(tarball, ROOT, engine, lambda _: None) == PACKED
     assert engine.asked == [("build", PACKED, "Dockerfile", "yugabyte.tar.gz")]
     assert [file.name for file in tmp_path.iterdir()] == [tarball.name]
@@ -288,7 +270,7 @@ def test_a_file_that_is_no_distribution_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "postgresql-17.2.tar.gz"
     other.write_text("")
     with pytest.raises(UsageError, match="not a distribution of YugabyteDB"):
-        image.pack(other, ROOT, FakePlatform(), lambda _: None)
+        image.pack(other, ROOT, platform(), lambda _: None)
 
 
 def test_a_data_set_may_be_loaded_before_every_run_instead() -> None:
@@ -307,9 +289,8 @@ def test_every_line_of_the_checklist_is_documented() -> None:
 
 def test_settings_counters_and_releases_are_documented() -> None:
     text = (ROOT / "docs" / "YUGABYTEDB.md").read_text()
-    names = [*settings.OWN, *(name for name in counters.UNITS), *versions.PINNED]
-    missing = [name for name in names if f"`{name}`" not in text]
-    assert missing == []
+    names = (*settings.OWN, *counters.UNITS, *versions.PINNED)
+    assert [name for name in names if f"`{name}`" not in text] == []
 
 
 def test_readers_are_told_of_no_flag_that_is_not_passed() -> None:

@@ -1,7 +1,7 @@
-"""What is read from YugabyteDB's servers and from node_exporter, and what becomes of it.
+"""Readings of YugabyteDB's servers and of node_exporter, and the figures made from them.
 
 Goal: figures in base units, from answers in the form that the servers give (docs/YUGABYTEDB.md).
-Method: literal answers; a web server on 127.0.0.1 where the way of asking matters.
+Method: literal answers; a web server on 127.0.0.1 if the requests matter, too.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import ssl
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,74 +20,62 @@ from cryptography import x509
 
 from orchestrator.collectors.node_exporter import NodeExporterCollector, readings
 from orchestrator.collectors.yugabytedb import EVERY_S, YugabyteDBCollector
-from orchestrator.databases.common.yugabyte import counters, facts, lsm, pages
+from orchestrator.databases.common.yugabyte import counters, lsm, pages, server_facts
 from orchestrator.databases.existing.machines import device_of, processors
 from orchestrator.databases.yugabytedb import tls
 from orchestrator.errors import RunError
-from orchestrator.model import Node
-from orchestrator.powers import World
+from orchestrator.model import Node, Sample
 from orchestrator.system import http_client
-from orchestrator.system.shell import SystemShell
-from tests.fakes import FakeClock, QuietProgress
+from tests.fakes import fake_world
+
+
+def entity(kind: str, *metrics: dict[str, Any]) -> dict[str, Any]:
+    return {"type": kind, "id": "16add7b1", "attributes": {}, "metrics": metrics}
+
+
+def value(name: str, value: float) -> dict[str, Any]:
+    return {"name": name, "value": value}
+
+
+def statement(kind: str, count: int, total: int) -> dict[str, Any]:
+    name = f"handler_latency_yb_ysqlserver_SQLProcessor_{kind}"
+    return {"name": name, "count": count, "sum": total, "rows": count}
+
 
 TSERVER = json.dumps(
     [
-        {
-            "type": "tablet",
-            "id": "16add7b1",
-            "attributes": {"namespace_name": "bench", "table_name": "stock"},
-            "metrics": [
-                {"name": "log_bytes_logged", "value": 1000},
-                {"name": "rocksdb_flush_write_bytes", "value": 500},
-                {"name": "intentsdb_rocksdb_flush_write_bytes", "value": 50},
-                {"name": "rocksdb_compact_write_bytes", "value": 7},
-                {"name": "rocksdb_block_cache_hit", "value": 9},
-                {"name": "rocksdb_block_cache_miss", "value": 1},
-                {"name": "rocksdb_block_cache_hit_of_something_else", "value": 99},
-                {"name": "rocksdb_stall_micros", "value": 2_500_000},
-                {"name": "rocksdb_current_version_num_sst_files", "value": 3},
-            ],
-        },
-        {
-            "type": "tablet",
-            "id": "26add7b1",
-            "attributes": {},
-            "metrics": [{"name": "log_bytes_logged", "value": 200}],
-        },
-        {
-            "type": "table",
-            "id": "000033e1",
-            "attributes": {},
-            "metrics": [
-                {"name": "log_sync_latency", "total_count": 21, "mean": 0.0, "total_sum": 22349},
-                {"name": "log_append_latency", "total_count": 4},
-            ],
-        },
-        {
-            "type": "server",
-            "id": "yb.tabletserver",
-            "attributes": {},
-            "metrics": [{"name": "log_bytes_logged", "value": 1200}],
-        },
-        {"type": "cluster", "metrics": [{"name": "is_load_balancing_enabled", "value": True}]},
+        entity(
+            "tablet",
+            value("log_bytes_logged", 1000),
+            value("rocksdb_flush_write_bytes", 500),
+            value("intentsdb_rocksdb_flush_write_bytes", 50),
+            value("rocksdb_compact_write_bytes", 7),
+            value("rocksdb_block_cache_hit", 9),
+            value("rocksdb_block_cache_miss", 1),
+            value("rocksdb_block_cache_hit_of_something_else", 99),
+            value("rocksdb_stall_micros", 2_500_000),
+            value("rocksdb_current_version_num_sst_files", 3),
+        ),
+        entity("tablet", value("log_bytes_logged", 200)),
+        entity(
+            "table",
+            {"name": "log_sync_latency", "total_count": 21, "mean": 0.0, "total_sum": 22349},
+            {"name": "log_append_latency", "total_count": 4},
+        ),
+        entity("server", value("log_bytes_logged", 1200)),
+        {"type": "cluster", "metrics": [value("is_load_balancing_enabled", True)]},
     ]
 )
 YSQL = json.dumps(
     [
-        {
-            "type": "server",
-            "id": "yb.ysqlserver",
-            "metrics": [
-                {"name": "handler_latency_yb_ysqlserver_SQLProcessor_SelectStmt",
-                 "count": 439, "sum": 2_000_000, "rows": 439},
-                {"name": "handler_latency_yb_ysqlserver_SQLProcessor_InsertStmt",
-                 "count": 1, "sum": 500_000, "rows": 1},
-                {"name": "handler_latency_yb_ysqlserver_SQLProcessor_Transactions",
-                 "count": 440, "sum": 2_500_000, "rows": 440},
-            ],
-        }
+        entity(
+            "server",
+            statement("SelectStmt", 439, 2_000_000),
+            statement("InsertStmt", 1, 500_000),
+            statement("Transactions", 440, 2_500_000),
+        )
     ]
-)  # fmt: skip
+)
 
 
 def test_a_nodes_counters_are_sums_over_its_tablets_in_base_units() -> None:
@@ -106,13 +95,13 @@ def test_a_nodes_counters_are_sums_over_its_tablets_in_base_units() -> None:
 
 
 def test_statements_are_counted_once_and_not_again_as_transactions() -> None:
-    found = counters.statements(YSQL)
-    assert found == {"sql_statements_total": 440.0, "sql_statement_seconds_total": 2.5}
+    statements = counters.statements(YSQL)
+    assert statements == {"sql_statements_total": 440.0, "sql_statement_seconds_total": 2.5}
 
 
 def test_every_counter_has_a_unit() -> None:
-    known = {**counters.storage(TSERVER), **counters.statements(YSQL)}
-    assert {counters.UNITS[name] for name in known} == {"", "s", "bytes"}
+    names = {**counters.storage(TSERVER), **counters.statements(YSQL)}
+    assert {counters.UNITS[name] for name in names} == {"", "s", "bytes"}
 
 
 def test_histograms_are_read_without_resetting_them() -> None:
@@ -131,10 +120,10 @@ def test_what_happened_since_leaves_resets_out() -> None:
         "node-1": {"wal_syncs_total": 30.0, "wal_sync_seconds_total": 1.5, "sst_files": 9.0},
         "node-2": {"wal_syncs_total": 7.0},  # was not there before
     }
-    found = lsm.since(begun, now)
-    assert found["wal_syncs"] == 20.0
-    assert found["wal_sync_avg_s"] == pytest.approx(0.025)
-    assert "sst_files" not in found
+    since = lsm.since(begun, now)
+    assert since["wal_syncs"] == 20.0
+    assert since["wal_sync_avg_s"] == pytest.approx(0.025)
+    assert "sst_files" not in since
     restarted = lsm.since(begun, {"node-1": {"wal_syncs_total": 3.0}})
     assert "wal_syncs" not in restarted and restarted["wal_sync_avg_s"] is None
 
@@ -143,16 +132,16 @@ def test_what_happened_since_leaves_resets_out() -> None:
 
 
 class Server:
-    """Pages on 127.0.0.1; `asked` remembers the paths."""
+    """Pages on 127.0.0.1; `paths`: those that were requested."""
 
     def __init__(self) -> None:
         self.pages: dict[str, tuple[int, str]] = {}
-        self.asked: list[str] = []
+        self.paths: list[str] = []
         outer = self
 
         class Answer(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                outer.asked.append(self.path)
+                outer.paths.append(self.path)
                 code, text = outer.pages.get(self.path.split("?")[0], (404, "no"))
                 self.send_response(code)
                 if code == 307:
@@ -175,25 +164,16 @@ class Server:
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    made = Server()
-    yield made
-    made.close()
+    with closing(Server()) as server:
+        yield server
 
 
-@pytest.fixture
-def other() -> Iterator[Server]:
-    made = Server()
-    yield made
-    made.close()
-
-
-def test_a_master_that_does_not_lead_is_passed_over(server: Server, other: Server) -> None:
+def test_a_master_that_does_not_lead_is_passed_over(server: Server) -> None:
     server.pages["/api/v1/health-check"] = (307, "http://10.201.77.12:7000/api/v1/health-check")
-    other.pages["/api/v1/health-check"] = (
-        200,
-        '{"dead_nodes": [], "under_replicated_tablets": ["1", "2"]}',
-    )
-    health = pages.health([server.url, other.url])
+    health_page = '{"dead_nodes": [], "under_replicated_tablets": ["1", "2"]}'
+    with closing(Server()) as other:
+        other.pages["/api/v1/health-check"] = (200, health_page)
+        health = pages.health([server.url, other.url])
     assert (health.dead_nodes, health.under_replicated_tablets, health.well) == (0, 2, False)
 
 
@@ -239,18 +219,15 @@ LISTED = {
 
 def test_tablet_servers_are_read_in_the_order_of_their_addresses(server: Server) -> None:
     server.pages["/api/v1/tablet-servers"] = (200, json.dumps(LISTED))
-    found = pages.tablet_servers([server.url])
-    assert found == (
+    assert pages.tablet_servers([server.url]) == (
         pages.TabletServer("10.201.77.11", True, 1, 3, 3, 199735, 200238, "a.b.d"),
         pages.TabletServer("10.201.77.12", False, 0, 0, 0, 0, 0, "a.b.c"),
     )
 
 
 def test_version_and_flags_are_the_servers_own_words(server: Server) -> None:
-    server.pages["/api/v1/version"] = (
-        200,
-        '{"version_number": "2.18.1.0", "build_number": "84", "git_hash": "x"}',
-    )
+    version = {"version_number": "2.18.1.0", "build_number": "84", "git_hash": "x"}
+    server.pages["/api/v1/version"] = (200, json.dumps(version))
     flag = {"name": "durable_wal_write", "value": "false", "type": "Default"}
     server.pages["/api/v1/varz"] = (200, json.dumps({"flags": [flag]}))
     assert pages.version(server.url) == "2.18.1.0-b84"
@@ -262,27 +239,24 @@ def test_version_and_flags_are_the_servers_own_words(server: Server) -> None:
 
 def test_durable_means_synced_logs_and_synced_files_on_every_node() -> None:
     synced = {"durable_wal_write": "true", "enable_data_block_fsync": "true"}
-    assert facts.durable({"node-1": synced, "node-2": synced})
-    assert not facts.durable({"node-1": synced, "node-2": {"durable_wal_write": "false"}})
-    assert not facts.durable({"node-1": {**synced, "never_fsync": "true"}})
-    assert not facts.durable({})
+    assert server_facts.durable({"node-1": synced, "node-2": synced})
+    assert not server_facts.durable({"node-1": synced, "node-2": {"durable_wal_write": "false"}})
+    assert not server_facts.durable({"node-1": {**synced, "never_fsync": "true"}})
+    assert not server_facts.durable({})
 
 
 def test_nodes_that_differ_show_all_values() -> None:
     servers = {"node-1": {"durable_wal_write": "true"}, "node-2": {"durable_wal_write": "false"}}
-    assert facts.durability(servers) == {"durable_wal_write": "true, false"}
+    assert server_facts.picked(servers, server_facts.DURABILITY) == {
+        "durable_wal_write": "true, false"
+    }
 
 
 # ------------------------------------------------------------------ quiet
 
 
-def world() -> World:
-    nothing: Any = None
-    return World(FakeClock(), SystemShell(), nothing, QuietProgress(), Path(), Path())
-
-
 def test_quiet_is_a_while_without_a_flush_or_a_merge(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = world()
+    here = fake_world()
     start_s = here.clock.monotonic()
 
     def busy_for_a_minute(_: object) -> dict[str, dict[str, float]]:
@@ -290,39 +264,36 @@ def test_quiet_is_a_while_without_a_flush_or_a_merge(monkeypatch: pytest.MonkeyP
         return {"node-1": {"flush_written_bytes_total": working_s}}
 
     monkeypatch.setattr(lsm, "read", busy_for_a_minute)
-    lsm.rest((), here)
+    lsm.await_quiet((), here)
     assert 60.0 + lsm.QUIET_S <= here.clock.monotonic() - start_s < 63.0 + lsm.QUIET_S + lsm.POLL_S
 
 
 def test_a_disk_that_never_rests_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = world()
+    here = fake_world()
     monkeypatch.setattr(
         lsm, "read", lambda _: {"a": {"flush_written_bytes_total": here.clock.now()}}
     )
     with pytest.raises(RunError, match="still flushing or merging files after 10 minutes"):
-        lsm.rest((), here, deadline_s=600)
+        lsm.await_quiet((), here, deadline_s=600)
 
 
 # ------------------------------------------------------------------ collectors
 
 
 def watched(name: str, **sources: str) -> Node:
-    return Node(
-        name=name,
-        role="database",
-        sources={key.replace("_", "-"): url for key, url in sources.items()},
-    )
+    urls = {key.replace("_", "-"): url for key, url in sources.items()}
+    return Node(name, "database", sources=urls)
 
 
 def test_the_collector_reads_all_three_servers_of_a_node(server: Server) -> None:
     server.pages["/metrics"] = (200, TSERVER)
     node = watched("node-1", yb_master=server.url, yb_tserver=server.url)
-    collector = YugabyteDBCollector()
-    found = {s.metric: (s.node, s.unit, s.value) for s in collector.read([node], 100.0)}
-    assert found["wal_bytes_total"] == ("node-1", "bytes", 1200.0)
-    assert found["master_wal_syncs_total"] == ("node-1", "", 21.0)
-    assert "master_block_cache_hits_total" not in found
-    assert all("reset_histograms=false" in path for path in server.asked)
+    collected = YugabyteDBCollector().read([node], 100.0)
+    samples = {sample.metric: (sample.node, sample.unit, sample.value) for sample in collected}
+    assert samples["wal_bytes_total"] == ("node-1", "bytes", 1200.0)
+    assert samples["master_wal_syncs_total"] == ("node-1", "", 21.0)
+    assert "master_block_cache_hits_total" not in samples
+    assert all("reset_histograms=false" in path for path in server.paths)
 
 
 def test_the_collector_reads_every_few_seconds_only(server: Server) -> None:
@@ -337,11 +308,11 @@ def test_the_collector_reads_every_few_seconds_only(server: Server) -> None:
 def test_a_node_that_is_gone_does_not_hide_the_others(server: Server) -> None:
     server.pages["/metrics"] = (200, YSQL)
     nodes = [watched("node-1", yb_ysql="http://127.0.0.1:9"), watched("node-2", yb_ysql=server.url)]
-    found = []
+    read = []
     with pytest.raises(OSError, match="node-1"):
         for sample in YugabyteDBCollector().read(nodes, 100.0):
-            found.append(sample.node)
-    assert found == ["node-2", "node-2"]
+            read.append(sample.node)
+    assert read == ["node-2", "node-2"]
 
 
 def test_nodes_without_such_servers_are_left_alone() -> None:
@@ -406,10 +377,15 @@ def test_node_exporter_tells_processors_and_the_device_below_a_path() -> None:
 
 def test_a_machine_is_sampled_under_its_nodes_name(server: Server) -> None:
     server.pages["/metrics"] = (200, EXPORTED)
-    node = watched("db-1", node_exporter=server.url, disk_device="nvme1n1")
-    found = list(NodeExporterCollector().read([node], 5.0))
-    assert {sample.node for sample in found} == {"db-1"}
-    assert ("disk_reads_total", 11.0) in {(sample.metric, sample.value) for sample in found}
+    nodes = [
+        watched("db-1", node_exporter=server.url, disk_device="sdz"),
+        watched("db-2", node_exporter=server.url, disk_device="nvme1n1"),
+    ]
+    samples: list[Sample] = []
+    with pytest.raises(OSError, match=r"db-1: KeyError.*no device 'sdz'"):
+        samples.extend(NodeExporterCollector().read(nodes, 5.0))
+    assert {sample.node for sample in samples} == {"db-2"}
+    assert ("disk_reads_total", 11.0) in {(sample.metric, sample.value) for sample in samples}
 
 
 # ------------------------------------------------------------------ certificates

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import LoadError, UsageError
-from orchestrator.load_generators.fio import Fio, cell_figures
+from orchestrator.load_generators.fio import Fio, point_figures
 from orchestrator.model import Cluster, ClusterSpec, Dataset, Node, NodeSize, Workload
 from orchestrator.planning.disk_matrix import MatrixCell
 from orchestrator.powers import Completed, World
 from tests.fakes import FakeClock, FakePlatform, completed, fake_world
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
-CELL = MatrixCell("random", 50, 4 * KIB, 8)
+POINT = MatrixCell("random", 50, 4 * KIB, 8)
 ALONE = Cluster("none", "", (Node("node-1", "database", container="the-node"),), (), "net")
 CLIENT = Node("client", "client")
 SPEC = ClusterSpec("none", 1, 1, NodeSize(1.0, 192 * MIB, 2 * GIB))
@@ -45,20 +45,18 @@ def one_way(bins: Mapping[str, int], bytes_per_s: int = 0) -> dict[str, Any]:
     count = sum(bins.values())
     mean = sum(int(value) * number for value, number in bins.items()) / max(count, 1)
     latency: dict[str, Any] = {"mean": mean, "N": count}
-    return {
-        "bw_bytes": bytes_per_s,
-        "lat_ns": {**latency, "bins": dict(bins)} if count else latency,
-    }
+    latency |= {"bins": dict(bins)} if count else {}
+    return {"bw_bytes": bytes_per_s, "lat_ns": latency}
 
 
 def output(read: dict[str, Any], write: dict[str, Any], error: int = 0) -> dict[str, Any]:
     return {"fio version": "fio-3.39", "jobs": [{"error": error, "read": read, "write": write}]}
 
 
-def figures(cell: MatrixCell, content: dict[str, Any]) -> dict[str, float]:
-    found = cell_figures(cell, content)
-    assert {one.scope for one in found} == {cell.name}
-    return {one.metric: one.value for one in found}
+def figures(content: dict[str, Any]) -> dict[str, float]:
+    measurements = point_figures(POINT, content)
+    assert {measurement.scope for measurement in measurements} == {POINT.name}
+    return {measurement.metric: measurement.value for measurement in measurements}
 
 
 # ------------------------------------------------------------------ JSON to figures
@@ -67,43 +65,40 @@ def figures(cell: MatrixCell, content: dict[str, Any]) -> dict[str, float]:
 def test_reads_and_writes_count_together() -> None:
     read = one_way({"1000000": 900, "3000000": 100}, bytes_per_s=4096 * 300)
     write = one_way({"2000000": 950, "9000000": 50}, bytes_per_s=4096 * 200)
-    found = figures(CELL, output(read, write))
-    assert found["iops"] == 500.0
-    assert found["bytes_per_s"] == 4096 * 500
-    assert found["transactions"] == 2000
-    assert found["latency_avg_s"] == pytest.approx((900 + 300 + 1900 + 450) / 2000 * 1e-3)
-    assert found["latency_p50_s"] == pytest.approx(2e-3)  # 900 below, 1850 up to it
-    assert found["latency_p95_s"] == pytest.approx(3e-3)  # the 1900th of 2000
-    assert found["latency_p99_s"] == pytest.approx(9e-3)
+    assert figures(output(read, write)) == pytest.approx(
+        {
+            "iops": 500.0,
+            "bytes_per_s": 4096 * 500,
+            "transactions": 2000,
+            "latency_avg_s": (900 + 300 + 1900 + 450) / 2000 * 1e-3,
+            "latency_p50_s": 2e-3,  # 900 below, 1850 up to it
+            "latency_p95_s": 3e-3,  # the 1900th of 2000
+            "latency_p99_s": 9e-3,
+        }
+    )
 
 
 @pytest.mark.parametrize(
-    ("count", "there"),  # with 8 in flight, 18 I/Os must lie beyond
-    [
-        (35, set()),
-        (36, {"latency_p50_s"}),
-        (359, {"latency_p50_s"}),
-        (360, {"latency_p50_s", "latency_p95_s"}),
-        (1799, {"latency_p50_s", "latency_p95_s"}),
-        (1800, {"latency_p50_s", "latency_p95_s", "latency_p99_s"}),
-    ],
+    ("count", "percentiles"),  # with 8 in flight, 18 I/Os must lie beyond
+    [(35, ""), (36, "50"), (359, "50"), (360, "50 95"), (1799, "50 95"), (1800, "50 95 99")],
 )
-def test_percentiles_need_enough_ios(count: int, there: set[str]) -> None:
-    found = figures(CELL, output(one_way({"1000000": count}, 4096), one_way({})))
-    assert {name for name in found if name.startswith("latency_p")} == there
+def test_percentiles_need_enough_ios(count: int, percentiles: str) -> None:
+    names = figures(output(one_way({"1000000": count}, 4096), one_way({})))
+    expected = {f"latency_p{percentile}_s" for percentile in percentiles.split()}
+    assert {name for name in names if name.startswith("latency_p")} == expected
 
 
 def test_an_error_that_fio_counted_is_not_a_figure() -> None:
-    with pytest.raises(LoadError, match="error 5 in cell random-read50-4KiB-8x1"):
-        cell_figures(CELL, output(one_way({"1000": 1}, 4096), one_way({}), error=5))
+    with pytest.raises(LoadError, match="error 5 at point random-read50-4KiB-8x1"):
+        point_figures(POINT, output(one_way({"1000": 1}, 4096), one_way({}), error=5))
 
 
 def test_no_io_is_not_zero() -> None:
     with pytest.raises(LoadError, match="no I/O ended"):
-        cell_figures(CELL, output(one_way({}), one_way({})))
+        point_figures(POINT, output(one_way({}), one_way({})))
 
 
-def write_cell(out: Path, name: str, latency_ns: int, count: int, bytes_per_s: int) -> None:
+def write_point(out: Path, name: str, latency_ns: int, count: int, bytes_per_s: int) -> None:
     content = output(one_way({str(latency_ns): count}, bytes_per_s), one_way({}))
     (out / "fio").mkdir(exist_ok=True)
     (out / "fio" / f"{name}.json").write_text(json.dumps(content))
@@ -112,29 +107,28 @@ def write_cell(out: Path, name: str, latency_ns: int, count: int, bytes_per_s: i
 def test_a_run_is_read_from_its_files_alone(tmp_path: Path) -> None:
     cells = "random read 100 block 4KiB depth 1,8,16,32\nrandom read 100 block 1MiB depth 8,16"
     workload = replace(WORKLOAD, options={"cells": cells})
-    write_cell(tmp_path, "random-read100-4KiB-1x1", 12_500_000, 120, 4096 * 80)
+    small, large = "random-read100-4KiB", "random-read100-1MiB"
+    write_point(tmp_path, f"{small}-1x1", 12_500_000, 120, 4096 * 80)
     for depth in (8, 16, 32):
-        name = f"random-read100-4KiB-{depth}x1"
-        write_cell(tmp_path, name, depth * 2_000_000, 750, 4096 * 500)
+        write_point(tmp_path, f"{small}-{depth}x1", depth * 2_000_000, 750, 4096 * 500)
     for depth in (8, 16):
-        name = f"random-read100-1MiB-{depth}x1"
-        write_cell(tmp_path, name, depth * 17_476_267, 86, 60_000_000)
+        write_point(tmp_path, f"{large}-{depth}x1", depth * 17_476_267, 86, 60_000_000)
     result = Fio().read(workload, tmp_path, 0.0, 1.0)
-    found = {(one.metric, one.scope): one.value for one in result.measurements}
-    assert found["iops", "random-read100-4KiB-32x1"] == 500.0
-    assert found["throughput_per_s", "all"] == 500.0
-    assert found["latency_avg_s", "all"] == pytest.approx(0.0125)
-    assert ("latency_p99_s", "all") not in found
-    assert found["iops_ceiling", "all"] == found["iops_ceiling", "read"] == 500.0
-    assert found["bytes_per_s_ceiling", "read"] == 60e6
-    assert ("bytes_per_s_ceiling", "write") not in found
-    assert found["native_io_bytes", "all"] == pytest.approx(120_000)
-    assert found["latency_per_depth_s", "random-read100-4KiB"] == pytest.approx(0.002)
+    values = {(figure.metric, figure.scope): figure.value for figure in result.measurements}
+    assert values["iops", f"{small}-32x1"] == 500.0
+    assert values["throughput_per_s", "all"] == 500.0
+    assert values["latency_avg_s", "all"] == pytest.approx(0.0125)
+    assert ("latency_p99_s", "all") not in values
+    assert values["iops_ceiling", "all"] == values["iops_ceiling", "read"] == 500.0
+    assert values["bytes_per_s_ceiling", "read"] == 60e6
+    assert ("bytes_per_s_ceiling", "write") not in values
+    assert values["native_io_bytes", "all"] == pytest.approx(120_000)
+    assert values["latency_per_depth_s", small] == pytest.approx(0.002)
     assert result.facts.recorded() == {"version": "fio-3.39", "cells": 6}
     assert result.intervals is None and result.latencies is None
 
 
-def test_a_cell_without_its_file_fails_the_run(tmp_path: Path) -> None:
+def test_a_point_without_its_file_fails_the_run(tmp_path: Path) -> None:
     with pytest.raises(LoadError, match=r"random-read100-4KiB-1x1\.json is not there"):
         Fio().read(WORKLOAD, tmp_path, 0.0, 1.0)
 
@@ -163,7 +157,7 @@ def world_of(exit_code: int = 0, size: str = "268435456") -> tuple[World, FakePl
     return fake_world(clock=clock, platform=engine), engine
 
 
-def test_every_cell_is_one_job_kept_untouched(tmp_path: Path) -> None:
+def test_every_point_is_one_job_kept_untouched(tmp_path: Path) -> None:
     world, engine = world_of()
     warmup, measure = Fio().run(WORKLOAD, ALONE, CLIENT, tmp_path, world)
     calls = zip(engine.asked, engine.environments, strict=True)
@@ -173,17 +167,11 @@ def test_every_cell_is_one_job_kept_untouched(tmp_path: Path) -> None:
         ("randread", "4096", "32"),
         ("write", "1048576", "8"),
     ]
-    assert jobs[0] == {
-        "DIR": "/tier",
-        "SIZE": "268435456",
-        "RAMP": "500ms",
-        "RUNTIME": "1500ms",
-        "RW": "randread",
-        "READ_PCT": "100",
-        "BS": "4096",
-        "IODEPTH": "1",
-        "NUMJOBS": "1",
-    }
+    variables = " ".join(f"{name}={value}" for name, value in jobs[0].items())
+    assert variables == (
+        "DIR=/tier SIZE=268435456 RAMP=500ms RUNTIME=1500ms RW=randread READ_PCT=100 BS=4096 "
+        "IODEPTH=1 NUMJOBS=1"
+    )
     assert {container for _, container, *_ in engine.asked} == {"the-node"}
     names = sorted(file.name for file in (tmp_path / "fio").iterdir())
     assert names == [
@@ -201,7 +189,7 @@ def test_every_cell_is_one_job_kept_untouched(tmp_path: Path) -> None:
     ("pattern", "read_pct", "rw"),
     [("random", 30, "randrw"), ("sequential", 100, "read"), ("sequential", 50, "rw")],
 )
-def test_the_way_of_a_cell(tmp_path: Path, pattern: str, read_pct: int, rw: str) -> None:
+def test_the_direction_of_a_point(tmp_path: Path, pattern: str, read_pct: int, rw: str) -> None:
     world, engine = world_of()
     options = {"cells": f"{pattern} read {read_pct} block 4KiB depth 1 threads 2"}
     workload = replace(WORKLOAD, options=options)
@@ -210,9 +198,9 @@ def test_the_way_of_a_cell(tmp_path: Path, pattern: str, read_pct: int, rw: str)
     assert (env["RW"], env["READ_PCT"], env["NUMJOBS"]) == (rw, str(read_pct), "2")
 
 
-def test_a_failing_cell_is_named(tmp_path: Path) -> None:
+def test_a_failing_point_is_named(tmp_path: Path) -> None:
     world, _ = world_of(exit_code=1)
-    with pytest.raises(LoadError, match="exit code 1 in cell random-read100-4KiB-1x1") as error:
+    with pytest.raises(LoadError, match="exit code 1 at point random-read100-4KiB-1x1") as error:
         Fio().run(WORKLOAD, ALONE, CLIENT, tmp_path, world)
     assert "it broke" in error.value.evidence
 
@@ -226,10 +214,6 @@ def test_the_file_must_be_as_large_as_asked() -> None:
 # ------------------------------------------------------------------ before anything starts
 
 
-def test_what_can_be_run_passes_the_check() -> None:
-    Fio().check(WORKLOAD, SPEC, world_of()[0])
-
-
 @pytest.mark.parametrize(
     ("workload", "where", "what"),
     [
@@ -241,6 +225,7 @@ def test_what_can_be_run_passes_the_check() -> None:
     ],
 )
 def test_a_wrong_workload_is_refused(workload: Workload, where: str, what: str) -> None:
+    Fio().check(WORKLOAD, SPEC, world_of()[0])
     with pytest.raises(UsageError) as error:
         Fio().check(workload, SPEC, world_of()[0])
     (mistake,) = error.value.mistakes

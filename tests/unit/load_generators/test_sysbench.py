@@ -11,21 +11,15 @@ from typing import Any
 import pytest
 
 from orchestrator import load_generators
-from orchestrator.errors import LoadError, UsageError
+from orchestrator.errors import LoadError, Mistake, UsageError
 from orchestrator.load_generators.sysbench import adapter
 from orchestrator.model import Cluster, Dataset, Endpoint, Workload
 from tests.plans import a_workload
 
-CLUSTER = Cluster(
-    "postgresql",
-    "17",
-    (),
-    (
-        Endpoint("10.0.0.11", 5432, 1, "bench", "secret", "bench"),
-        Endpoint("10.0.0.12", 5432, 2, "bench", "secret", "bench"),
-    ),
-    "net",
+ENDPOINTS = tuple(
+    Endpoint(f"10.0.0.1{number}", 5432, number, "bench", "secret", "bench") for number in (1, 2)
 )
+CLUSTER = Cluster("postgresql", "17", (), ENDPOINTS, "net")
 
 
 def test_the_run_command() -> None:
@@ -54,18 +48,13 @@ def test_the_run_command() -> None:
 def test_a_distribution_that_was_asked_for_is_the_only_one_named() -> None:
     workload = replace(a_workload(), options={"rand_type": "pareto", "rand_pareto_h": 0.1})
     command = adapter._run_command(workload, CLUSTER)
-    assert [part for part in command if "rand" in part] == [
-        "--rand-type=pareto",
-        "--rand-pareto-h=0.1",
-    ]
+    options = [part for part in command if "rand" in part]
+    assert options == ["--rand-type=pareto", "--rand-pareto-h=0.1"]
 
 
-def test_what_only_the_loader_knows_is_not_said_to_the_run() -> None:
-    parameters = {"warehouses": 3, "foreign_keys": 1, "tablets": 8}
-    workload = replace(
-        a_workload("tpcc"), script="tpcc/tpcc.lua", dataset=Dataset("tpcc", parameters)
-    )
-    command = adapter._run_command(workload, CLUSTER)
+def test_options_of_the_loader_alone_are_not_given_to_the_run() -> None:
+    dataset = Dataset("tpcc", {"warehouses": 3, "foreign_keys": 1, "tablets": 8})
+    command = adapter._run_command(of_script("tpcc/tpcc.lua", dataset=dataset), CLUSTER)
     assert "--warehouses=3" in command
     assert not [part for part in command if "foreign" in part or "tablets" in part]
 
@@ -75,25 +64,33 @@ def of_script(script: str, **changes: Any) -> Workload:
     if script.startswith("tpcc"):
         family, parameters = "tpcc", {"warehouses": 1}
         changes = {"statements_per_transaction": None, **changes}
-    given = {"script": script, "dataset": Dataset(family, parameters), **changes}
-    return replace(a_workload("mine"), **given)
+    changes = {"script": script, "dataset": Dataset(family, parameters), **changes}
+    return replace(a_workload("mine"), **changes)
+
+
+def mistake(workload: Workload) -> Mistake:
+    """The only mistake of a workload that is refused."""
+    with pytest.raises(UsageError) as raised:
+        load_generators.bind(workload, None)
+    (mistake,) = raised.value.mistakes
+    return mistake
 
 
 @pytest.mark.parametrize(
     ("script", "option", "value", "what"),
     [
         *[
-            ("sysbench/point_select.lua", key, 1, "does no such thing; it has arrival_rate")
+            ("sysbench/point_select.lua", key, 1, "has no such option; it has arrival_rate")
             for key in ("range_selects", "range_size", "secondary", "delete_inserts", "auto_inc")
         ],
-        ("sysbench/insert.lua", "index_updates", 1, "does no such thing"),
-        ("sysbench/point_select.lua", "point_selects", 3, "`statements_per_transaction` says it"),
-        ("sysbench/insert.lua", "statements", 3, "`statements_per_transaction` says it"),
+        ("sysbench/insert.lua", "index_updates", 1, "has no such option"),
+        ("sysbench/point_select.lua", "point_selects", 3, "`statements_per_transaction` sets it"),
+        ("sysbench/insert.lua", "statements", 3, "`statements_per_transaction` sets it"),
         ("sysbench/insert.lua", "rand_type", "zipfian", "uniform, gaussian, special, pareto, not"),
         ("sysbench/insert.lua", "rand_seed", 3, "SEED"),
         ("sysbench/insert.lua", "seed", 3, "SEED"),
-        ("tpcc/tpcc.lua", "rand_type", "pareto", "does no such thing; it has arrival_rate"),
-        ("tpcc/tpcc.lua", "skip_trx", 1, "does no such thing"),
+        ("tpcc/tpcc.lua", "rand_type", "pareto", "has no such option; it has arrival_rate"),
+        ("tpcc/tpcc.lua", "skip_trx", 1, "has no such option"),
         ("tpcc/tpcc.lua", "threads", 8, "`threads` of the scale"),
         ("tpcc/tpcc.lua", "time", 8, "`measure` of the scale"),
         ("tpcc/tpcc.lua", "events", 8, "as its scale says"),
@@ -104,14 +101,12 @@ def of_script(script: str, **changes: Any) -> Workload:
         ("own/mine.lua", "pgsql_host", "elsewhere", "the cluster"),
     ],
 )
-def test_an_option_that_would_not_be_in_force_is_refused(
+def test_an_option_that_would_have_no_effect_is_refused(
     script: str, option: str, value: int | str, what: str
 ) -> None:
-    with pytest.raises(UsageError) as raised:
-        load_generators.bind(of_script(script, options={option: value}), None)
-    (mistake,) = raised.value.mistakes
-    assert mistake.where == f"workloads/mine.yaml: options.{option}"
-    assert what in mistake.what
+    refused = mistake(of_script(script, options={option: value}))
+    assert refused.where == f"workloads/mine.yaml: options.{option}"
+    assert what in refused.what
 
 
 @pytest.mark.parametrize(
@@ -123,33 +118,25 @@ def test_an_option_that_would_not_be_in_force_is_refused(
         ("own/mine.lua", {"range_selects": "off", "rand_type": "pareto"}),
     ],
 )
-def test_an_option_that_is_in_force_is_taken(script: str, options: dict[str, Any]) -> None:
-    asked = of_script(script, options=options)
-    assert load_generators.bind(asked, None) == asked
+def test_an_option_that_takes_effect_is_accepted(script: str, options: dict[str, Any]) -> None:
+    workload = of_script(script, options=options)
+    assert load_generators.bind(workload, None) == workload
 
 
 @pytest.mark.parametrize(
     ("script", "parameter"),
-    [
-        ("sysbench/insert.lua", "tablets"),
-        ("tpcc/tpcc.lua", "reset"),
-        ("tpcc/tpcc.lua", "workers"),
-    ],
+    [("sysbench/insert.lua", "tablets"), ("tpcc/tpcc.lua", "reset"), ("tpcc/tpcc.lua", "workers")],
 )
 def test_a_parameter_that_the_loader_does_not_have_is_refused(script: str, parameter: str) -> None:
-    made = of_script(script)
-    parameters = {**made.dataset.parameters, parameter: 1}
-    with pytest.raises(UsageError) as raised:
-        load_generators.bind(
-            replace(made, dataset=replace(made.dataset, parameters=parameters)), None
-        )
-    assert raised.value.mistakes[0].where == f"workloads/mine.yaml: dataset.{parameter}"
+    dataset = of_script(script).dataset
+    dataset = replace(dataset, parameters={**dataset.parameters, parameter: 1})
+    refused = mistake(of_script(script, dataset=dataset))
+    assert refused.where == f"workloads/mine.yaml: dataset.{parameter}"
 
 
 def test_tpcc_takes_no_number_of_statements() -> None:
-    with pytest.raises(UsageError) as raised:
-        load_generators.bind(of_script("tpcc/tpcc.lua", statements_per_transaction=3), None)
-    assert raised.value.mistakes[0].where == "workloads/mine.yaml: statements_per_transaction"
+    refused = mistake(of_script("tpcc/tpcc.lua", statements_per_transaction=3))
+    assert refused.where == "workloads/mine.yaml: statements_per_transaction"
 
 
 def test_no_command_line_holds_a_password() -> None:
@@ -195,33 +182,17 @@ def test_no_records_is_an_error_and_not_zero(tmp_path: Path) -> None:
 
 
 def test_the_cross_check_with_sysbench_itself(tmp_path: Path) -> None:
-    (tmp_path / "errors-0.json").write_text(
-        json.dumps(
-            {
-                "thread": 0,
-                "retried": [{"type": "payment", "sqlstate": "40001", "count": 2, "message": "m"}],
-                "failed": [],
-                "unstarted": 1,
-            }
-        )
-    )
-    (tmp_path / "errors-1.json").write_text(
-        json.dumps(
-            {
-                "thread": 1,
-                "retried": [{"type": "payment", "sqlstate": "40001", "count": 3, "message": "m"}],
-                "failed": [],
-                "unstarted": 0,
-            }
-        )
-    )
+    for thread, unstarted, count in ((0, 1, 2), (1, 0, 3)):
+        error = {"type": "payment", "sqlstate": "40001", "count": count, "message": "m"}
+        content = {"thread": thread, "retried": [error], "failed": [], "unstarted": unstarted}
+        (tmp_path / f"errors-{thread}.json").write_text(json.dumps(content))
     out = folder(tmp_path, record(2_000_000_000, 1500, 0, 0))
     result = adapter.Sysbench().read(a_workload(), out, 1.0, 5.0)
-    assert result.facts.recorded()["sysbench_transactions"] == 3
-    assert result.facts.recorded()["recorded_transactions"] == 1
-    assert result.facts.recorded()["unstarted"] == 1
-    assert result.facts.recorded()["statements_batched"] is False
-    (error,) = result.facts.recorded()["errors"]
+    facts = result.facts.recorded()
+    assert facts["sysbench_transactions"] == 3
+    assert facts["recorded_transactions"] == facts["unstarted"] == 1
+    assert facts["statements_batched"] is False
+    (error,) = facts["errors"]
     assert (error["kind"], error["sqlstate"], error["count"]) == ("retried", "40001", 5)
     assert {m.metric: m.value for m in result.measurements if m.scope == "all"}["nopm"] == 15.0
 

@@ -1,4 +1,4 @@
-"""The Docker seam without Docker: an engine that stumbles, things of others, and the guard.
+"""The Docker platform without Docker: an engine with errors, things of others, and the guard.
 
 Method: docker-py's client is replaced by one that keeps containers, volumes and networks in memory
 and raises what docker-py was seen to raise. Names, errors and wording are docker-py's and moby's.
@@ -41,7 +41,7 @@ def refusal(status: int, words: str) -> APIError:
 class Thing:
     """A container, a volume or a network."""
 
-    engine: Stumbling
+    engine: Engine
     kind: str
     name: str
     attrs: dict[str, Any]
@@ -72,11 +72,11 @@ class Thing:
 
     def logs(self, **_: Any) -> bytes:
         self.engine.called(f"logs {self.name}")
-        return b"said\n"
+        return b"a line\n"
 
 
 class Family:
-    def __init__(self, engine: Stumbling, kind: str) -> None:
+    def __init__(self, engine: Engine, kind: str) -> None:
         self._engine, self._kind = engine, kind
 
     def get(self, which: str) -> Thing:
@@ -88,20 +88,20 @@ class Family:
 
     def list(self, filters: Any = None, **_: Any) -> list[Thing]:
         self._engine.called(f"list {self._kind}")
-        found = [thing for thing in self._engine.things if thing.kind == self._kind]
-        return [thing for thing in found if not filters or thing.labels.get("tierbench") == "1"]
+        things = [thing for thing in self._engine.things if thing.kind == self._kind]
+        return [thing for thing in things if not filters or thing.labels.get("tierbench") == "1"]
 
     def create(self, name: str, labels: Any = None, ipam: Any = None, **_: Any) -> Thing:
         self._engine.called(f"create {self._kind} {name}")
         for thing in self._engine.things:
             if self._kind == "volume" and (thing.kind, thing.name) == ("volume", name):
-                return thing  # what moby does: the one that is there, with its own labels
+                return thing  # as moby does: the existing one, with its own labels
         attrs = {"Labels": labels, "CreatedAt": self._engine.now(), "IPAM": ipam or {}}
         return self._engine.add(self._kind, name, attrs)
 
 
 class Api:
-    def __init__(self, engine: Stumbling) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def create_host_config(self, **options: Any) -> Any:
@@ -110,22 +110,18 @@ class Api:
     def create_container(self, name: str, labels: Any, **_: Any) -> dict[str, str]:
         self._engine.called(f"create container {name}")
         state = {"Running": True, "Pid": 7, "Status": "running"}
-        attrs = {
-            "Config": {"Labels": labels},
-            "State": state,
-            "NetworkSettings": {"Ports": {}},
-        }
+        attrs = {"Config": {"Labels": labels}, "State": state, "NetworkSettings": {"Ports": {}}}
         return {"Id": self._engine.add("container", name, attrs).id}
 
 
 @dataclass
-class Stumbling:
-    """The engine. `stumbles`: call → errors that its next calls raise."""
+class Engine:
+    """The engine. `errors`: call → errors that its next calls raise."""
 
     clock: FakeClock
     things: list[Thing] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
-    stumbles: dict[str, list[Exception]] = field(default_factory=dict)
+    errors: dict[str, list[Exception]] = field(default_factory=dict)
     lasts_s: float = 0.0
     ahead_s: int = 0
 
@@ -135,8 +131,8 @@ class Stumbling:
 
     def called(self, call: str) -> None:
         self.calls.append(call)
-        if self.stumbles.get(call):
-            raise self.stumbles[call].pop(0)
+        if self.errors.get(call):
+            raise self.errors[call].pop(0)
 
     def add(self, kind: str, name: str, attrs: dict[str, Any]) -> Thing:
         self.things.append(Thing(self, kind, name, attrs, f"id-{name}"))
@@ -157,77 +153,67 @@ class Stumbling:
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> Stumbling:
-    made = Stumbling(FakeClock())
-    monkeypatch.setattr(docker, "from_env", lambda **_: made)
-    return made
+def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
+    engine = Engine(FakeClock())
+    monkeypatch.setattr(docker, "from_env", lambda **_: engine)
+    return engine
 
 
 @pytest.fixture
-def ours(engine: Stumbling) -> DockerPlatform:
+def ours(engine: Engine) -> DockerPlatform:
     return DockerPlatform(engine.clock)
 
 
-# ------------------------------------------------------------------ an engine that stumbles
+# ------------------------------------------------------------------ an engine with errors
 
 
 @pytest.mark.parametrize("error", [RESET, SILENT, refusal(503, "starting")])
-def test_one_stumble_ends_nothing(
-    engine: Stumbling, ours: DockerPlatform, error: Exception
-) -> None:
+def test_one_error_ends_nothing(engine: Engine, ours: DockerPlatform, error: Exception) -> None:
     engine.add("container", "node", {"State": {"Running": True}})
     for call in ("get container node", "logs node", "stop node", "list container"):
-        engine.stumbles[call] = [error]
-    engine.stumbles["list volume"] = [error, error]
+        engine.errors[call] = [error]
+    engine.errors["list volume"] = [error, error]
     assert ours.state("node") == "running"
-    assert ours.logs("node") == "said\n"
+    assert ours.logs("node") == "a line\n"
     ours.stop("node", 3)
     assert ours.sweep() == ()
-    assert not any(engine.stumbles.values()), "each was met"
+    assert not any(engine.errors.values()), "each was raised"
 
 
-def test_an_engine_that_is_gone_is_asked_for_a_minute(
-    engine: Stumbling, ours: DockerPlatform
-) -> None:
-    engine.stumbles["get container node"] = [RESET] * 1000
+def test_an_engine_that_is_gone_is_asked_for_a_minute(engine: Engine, ours: DockerPlatform) -> None:
+    engine.errors["get container node"] = [RESET] * 1000
     began_s = engine.clock.time_s
     with pytest.raises(UnavailableError, match="does not answer"):
         ours.state("node")
     assert 45 < engine.clock.time_s - began_s <= 60
 
 
-def test_what_the_engine_says_is_not_asked_twice(engine: Stumbling, ours: DockerPlatform) -> None:
-    engine.stumbles["get container node"] = [refusal(500, "odd"), refusal(500, "odd")]
+def test_an_answer_is_not_asked_for_twice(engine: Engine, ours: DockerPlatform) -> None:
+    engine.errors["get container node"] = [refusal(500, "odd"), refusal(500, "odd")]
     with pytest.raises(RunError, match="odd"):
         ours.state("node")
     assert engine.calls.count("get container node") == 1
 
 
 @pytest.mark.parametrize("call", ["create container tierbench-x", "start tierbench-x"])
-def test_what_may_not_be_done_twice_is_done_once(
-    engine: Stumbling, ours: DockerPlatform, call: str
-) -> None:
-    engine.stumbles[call] = [RESET]
+def test_changes_are_not_repeated(engine: Engine, ours: DockerPlatform, call: str) -> None:
+    engine.errors[call] = [RESET]
     with pytest.raises(UnavailableError), ours.running(SPEC):
         pass
     assert engine.calls.count(call) == 1
     assert engine.names("container") == []
 
 
-def test_a_command_that_takes_too_long_is_no_dead_engine(
-    engine: Stumbling, ours: DockerPlatform
-) -> None:
+def test_a_slow_command_is_no_dead_engine(engine: Engine, ours: DockerPlatform) -> None:
     engine.lasts_s = 90.0
     with pytest.raises(RunError, match="tierbench-x did not end within 60 s") as late:
         ours.once(SPEC, timeout_s=60)
-    assert "engine" not in late.value.what and late.value.evidence == "said\n"
+    assert "engine" not in late.value.what and late.value.evidence == "a line\n"
     assert engine.names("container") == []
 
 
-def test_a_connection_lost_while_a_command_runs_is_made_again(
-    engine: Stumbling, ours: DockerPlatform
-) -> None:
-    engine.lasts_s, engine.stumbles["wait tierbench-x"] = 5.0, [RESET]
+def test_a_connection_lost_in_a_command_is_renewed(engine: Engine, ours: DockerPlatform) -> None:
+    engine.lasts_s, engine.errors["wait tierbench-x"] = 5.0, [RESET]
     assert ours.once(SPEC, timeout_s=60).exit_code == 0
 
 
@@ -247,46 +233,41 @@ BUSY = refusal(409, "volume is in use")
     "call",
     ["remove container tierbench-x", "remove volume tierbench-v", "remove network tierbench-n"],
 )
-def test_what_cannot_be_removed_is_said(engine: Stumbling, ours: DockerPlatform, call: str) -> None:
-    engine.stumbles[call] = [BUSY] * 10_000
-    said = "could not be removed within 20 s: volume is in use"
-    with pytest.raises(RunError, match=said), measured_in(ours):
+def test_a_failed_removal_is_reported(engine: Engine, ours: DockerPlatform, call: str) -> None:
+    engine.errors[call] = [BUSY] * 10_000
+    reason = "could not be removed within 20 s: volume is in use"
+    with pytest.raises(RunError, match=reason), measured_in(ours):
         pass
     assert engine.calls.count(call) > 10, "it was tried for a while"
 
 
-def test_what_is_removed_at_the_second_try_is_no_trouble(
-    engine: Stumbling, ours: DockerPlatform
-) -> None:
-    engine.stumbles["remove network tierbench-n"] = [refusal(403, "has active endpoints")]
-    engine.stumbles["remove container tierbench-x"] = [refusal(500, "no exit event"), RESET]
+def test_a_removal_at_the_second_try_is_no_error(engine: Engine, ours: DockerPlatform) -> None:
+    engine.errors["remove network tierbench-n"] = [refusal(403, "has active endpoints")]
+    engine.errors["remove container tierbench-x"] = [refusal(500, "no exit event"), RESET]
     with measured_in(ours):
         pass
     assert engine.things == []
 
 
-def test_trouble_in_taking_down_does_not_hide_why(engine: Stumbling, ours: DockerPlatform) -> None:
-    engine.stumbles["remove container tierbench-x"] = [BUSY] * 10_000
+def test_an_error_in_removing_does_not_hide_another(engine: Engine, ours: DockerPlatform) -> None:
+    engine.errors["remove container tierbench-x"] = [BUSY] * 10_000
     with pytest.raises(NodeError, match="node-1 died") as failed, measured_in(ours):
         raise NodeError("node-1 died")
     assert any("could not be removed" in note for note in failed.value.__notes__)
 
 
 @pytest.mark.parametrize("kind", ["container", "volume"])
-def test_what_does_not_carry_our_label_is_left_alone(
-    engine: Stumbling, ours: DockerPlatform, kind: str
-) -> None:
+def test_things_without_our_label_stay(engine: Engine, ours: DockerPlatform, kind: str) -> None:
     name = {"container": "tierbench-x", "volume": "tierbench-v"}[kind]
     theirs = engine.add(kind, name, {"Labels": None, "Config": {"Labels": {"mine": "1"}}})
-    said = f"{kind} named {name}"
-    with pytest.raises(UnavailableError, match=said) as refused, measured_in(ours):
-        pass
+    with pytest.raises(UnavailableError, match=f"{kind} named {name}") as refused:
+        measured_in(ours).__enter__()
     assert f"docker {kind} rm" in refused.value.advice
     assert engine.things == [theirs]
     assert ours.sweep() == () and engine.things == [theirs]
 
 
-def test_a_leftover_of_ours_is_replaced(engine: Stumbling, ours: DockerPlatform) -> None:
+def test_a_leftover_of_ours_is_replaced(engine: Engine, ours: DockerPlatform) -> None:
     engine.add("volume", "tierbench-v", {"Labels": {"tierbench": "1"}})
     engine.add("container", "tierbench-x", {"Config": {"Labels": {"tierbench": "1"}}})
     with measured_in(ours):
@@ -294,10 +275,10 @@ def test_a_leftover_of_ours_is_replaced(engine: Stumbling, ours: DockerPlatform)
     assert engine.things == []
 
 
-def test_a_sweep_goes_on_and_names_what_stays(engine: Stumbling, ours: DockerPlatform) -> None:
+def test_a_sweep_goes_on_and_names_what_stays(engine: Engine, ours: DockerPlatform) -> None:
     for name in ("tierbench-a", "tierbench-b"):
         engine.add("volume", name, {"Labels": {"tierbench": "1"}})
-    engine.stumbles["remove volume tierbench-a"] = [BUSY] * 10_000
+    engine.errors["remove volume tierbench-a"] = [BUSY] * 10_000
     with pytest.raises(RunError, match="tierbench-a could not be removed"):
         ours.sweep()
     assert engine.names("volume") == ["tierbench-a"]
@@ -310,29 +291,26 @@ def test_a_sweep_goes_on_and_names_what_stays(engine: Stumbling, ours: DockerPla
         "subnet 10.201.77.0/24 is already used on the host or by another config",
     ],
 )
-def test_a_subnet_that_the_engine_refuses_is_passed_over(
-    engine: Stumbling, ours: DockerPlatform, words: str
-) -> None:
-    engine.stumbles["create network tierbench-n"] = [refusal(403, words)]
+def test_a_refused_subnet_is_skipped(engine: Engine, ours: DockerPlatform, words: str) -> None:
+    engine.errors["create network tierbench-n"] = [refusal(403, words)]
     with ours.network("tierbench-n", 2) as network:
         assert network.addresses == ("10.202.77.11", "10.202.77.12")
 
 
-def test_a_leftover_network_does_not_keep_its_addresses(
-    engine: Stumbling, ours: DockerPlatform
-) -> None:
-    taken = {"Config": [{"Subnet": "10.207.77.0/24"}]}
-    engine.add("network", "tierbench-old", {"Labels": {"tierbench": "1"}, "IPAM": taken})
-    asked = ("10.207.77.11", "10.207.77.12")
-    with ours.network("tierbench-n", 2, asked) as network:
-        assert network.addresses == asked
+USED = {"Config": [{"Subnet": "10.207.77.0/24"}]}
 
 
-def test_addresses_that_are_taken_are_given_anew(engine: Stumbling, ours: DockerPlatform) -> None:
-    taken = {"Config": [{"Subnet": "10.207.77.0/24"}]}
-    engine.add("network", "somebody's", {"IPAM": taken})
-    for asked in (("10.207.77.11",), ("node-1.cluster",)):
-        with ours.network("tierbench-n", 1, asked) as network:
+def test_a_leftover_network_frees_its_addresses(engine: Engine, ours: DockerPlatform) -> None:
+    engine.add("network", "tierbench-old", {"Labels": {"tierbench": "1"}, "IPAM": USED})
+    addresses = ("10.207.77.11", "10.207.77.12")
+    with ours.network("tierbench-n", 2, addresses) as network:
+        assert network.addresses == addresses
+
+
+def test_used_addresses_are_replaced(engine: Engine, ours: DockerPlatform) -> None:
+    engine.add("network", "somebody's", {"IPAM": USED})
+    for addresses in (("10.207.77.11",), ("node-1.cluster",)):
+        with ours.network("tierbench-n", 1, addresses) as network:
             assert network.addresses == ("10.201.77.11",)
 
 
@@ -340,12 +318,12 @@ def test_addresses_that_are_taken_are_given_anew(engine: Stumbling, ours: Docker
 
 
 @pytest.mark.parametrize("other", [{}, {"KernelVersion": "5.15-linuxkit"}, {"MemTotal": 2**33}])
-def test_its_machine_is_this_one_only_where_kernel_and_memory_are(
-    engine: Stumbling, ours: DockerPlatform, other: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+def test_its_machine_is_this_one_only_if_kernel_and_memory_are(
+    engine: Engine, ours: DockerPlatform, other: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = LocalMachine().facts()
-    said = {"KernelVersion": here.kernel, "MemTotal": here.memory_bytes, "Name": "vm", "NCPU": 3}
-    monkeypatch.setattr(engine, "info", lambda: {**said, **other})
+    info = {"KernelVersion": here.kernel, "MemTotal": here.memory_bytes, "Name": "vm", "NCPU": 3}
+    monkeypatch.setattr(engine, "info", lambda: {**info, **other})
     machine = ours.machine_of("tierbench-x")
     assert ours.machines() == (machine,)
     if not other:
@@ -361,37 +339,34 @@ def test_its_machine_is_this_one_only_where_kernel_and_memory_are(
 DEAD = "another-boot pid:[1] 4194304 1"
 
 
-def of_another(engine: Stumbling, process: str, beat: str | None = None) -> None:
+def of_another(engine: Engine, process: str) -> None:
     """The guard of a campaign `feed00` with one container."""
-    labels = {"tierbench.campaign": "feed00", "tierbench.host": "there"}
-    labels["tierbench.process"] = process
-    created = {"CreatedAt": engine.now()}
-    engine.add("volume", guard.NAME, {"Labels": labels, **created})
-    engine.add("volume", f"{guard.NAME}-beat-feed00", {"Labels": labels, **created})
-    theirs = {"tierbench": "1", "tierbench.campaign": "feed00"}
-    engine.add("container", "tierbench-feed00-1-node-1", {"Config": {"Labels": theirs}})
+    campaign = {"tierbench.campaign": "feed00"}
+    labels = {**campaign, "tierbench.host": "there", "tierbench.process": process}
+    for name in (guard.NAME, f"{guard.NAME}-beat-feed00"):
+        engine.add("volume", name, {"Labels": labels, "CreatedAt": engine.now()})
+    container = {"Config": {"Labels": {"tierbench": "1", **campaign}}}
+    engine.add("container", "tierbench-feed00-1-node-1", container)
 
 
-def test_a_second_campaign_on_the_engine_is_refused(
-    engine: Stumbling, ours: DockerPlatform
-) -> None:
+def test_a_second_campaign_on_the_engine_is_refused(engine: Engine, ours: DockerPlatform) -> None:
     of_another(engine, host.process_mark())
-    said = "another campaign is running on this Docker engine"
-    with pytest.raises(UnavailableError, match=said), ours.guard.held():
+    message = "another campaign is running on this Docker engine"
+    with pytest.raises(UnavailableError, match=message), ours.guard.held():
         pass
     assert ours.guard.other() == "feed00"
     assert ours.sweep() == ()
     assert engine.names("container") == ["tierbench-feed00-1-node-1"]
 
 
-def test_the_guard_is_given_back(engine: Stumbling, ours: DockerPlatform) -> None:
+def test_the_guard_is_given_back(engine: Engine, ours: DockerPlatform) -> None:
     with ours.guard.held():
         assert ours.guard.other() is None
         assert DockerPlatform(engine.clock).guard.other() == ours.campaign
     assert engine.things == []
 
 
-def test_the_place_of_a_dead_campaign_is_taken(engine: Stumbling, ours: DockerPlatform) -> None:
+def test_the_place_of_a_dead_campaign_is_taken(engine: Engine, ours: DockerPlatform) -> None:
     boot, space, number, started = host.process_mark().split()
     of_another(engine, f"{boot} {space} {number} {int(started) + 1}")
     with ours.guard.held():
@@ -399,9 +374,7 @@ def test_the_place_of_a_dead_campaign_is_taken(engine: Stumbling, ours: DockerPl
     assert engine.things == []
 
 
-def test_one_of_another_machine_lives_as_long_as_it_is_heard(
-    engine: Stumbling, ours: DockerPlatform
-) -> None:
+def test_a_far_campaign_lives_while_it_beats(engine: Engine, ours: DockerPlatform) -> None:
     of_another(engine, DEAD)
     engine.ahead_s = 290
     with pytest.raises(UnavailableError), ours.guard.held():
@@ -411,9 +384,7 @@ def test_one_of_another_machine_lives_as_long_as_it_is_heard(
         pass
 
 
-def test_one_that_is_heard_again_at_this_moment_lives(
-    engine: Stumbling, ours: DockerPlatform
-) -> None:
+def test_a_campaign_whose_beat_is_being_renewed_lives(engine: Engine, ours: DockerPlatform) -> None:
     """Its beat is away for a moment, its guard is hours old."""
     of_another(engine, DEAD)
     beat = engine.things.pop(1)
@@ -429,9 +400,7 @@ def test_one_that_is_heard_again_at_this_moment_lives(
     assert ours.guard.other() == "feed00"
 
 
-def test_a_guard_that_another_took_in_the_same_moment_is_theirs(
-    engine: Stumbling, ours: DockerPlatform
-) -> None:
+def test_a_guard_taken_at_the_same_time_is_theirs(engine: Engine, ours: DockerPlatform) -> None:
     """Both find a dead campaign; the slower removes what the faster made."""
     of_another(engine, DEAD)
     engine.ahead_s = 600
@@ -446,9 +415,7 @@ def test_a_guard_that_another_took_in_the_same_moment_is_theirs(
         pass
 
 
-def test_a_volume_of_that_name_that_is_not_ours_is_left_alone(
-    engine: Stumbling, ours: DockerPlatform
-) -> None:
+def test_a_volume_of_the_guards_name_is_left_alone(engine: Engine, ours: DockerPlatform) -> None:
     engine.add("volume", guard.NAME, {"Labels": None, "CreatedAt": engine.now()})
     engine.ahead_s = 900
     with pytest.raises(UnavailableError), ours.guard.held():

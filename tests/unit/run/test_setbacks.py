@@ -5,7 +5,6 @@ Method: fake parts that raise once or always at a given word of the log; the rec
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,48 +20,24 @@ from orchestrator.errors import (
     UsageError,
     VoidError,
 )
-from orchestrator.model import Doubt, Plan, Record
-from orchestrator.run import experiment
+from orchestrator.model import Record
 from orchestrator.system import store
-from tests.fakes import DOWN, FakeClock, Log, fake_parts, fake_world
+from tests.fakes import DOWN, FakeClock, Log
 from tests.plans import a_plan
+from tests.unit.run.conftest import Failing, Make
 
 GONE = UnavailableError("looking at node-1: the Docker engine does not answer (reset)")
 
 
-class Failing(Log):
-    """A log of which a word raises only the times that are listed, counted from 1."""
-
-    def __init__(self, word: str, error: BaseException, times: tuple[int, ...]) -> None:
-        super().__init__()
-        self._word, self._error, self._times = word, error, times
-
-    def say(self, word: str) -> None:
-        super().say(word)
-        if word == self._word and self.words.count(word) in self._times:
-            raise self._error
+def kinds(record: Record) -> list[str]:
+    return [doubt.kind for doubt in record.doubts]
 
 
-def carry_out(
-    log: Log, folder: Path, plan: Plan | None = None, clock: FakeClock | None = None
-) -> list[Record]:
-    """The records that a campaign left, also where it was ended by an error of ours."""
-    world = fake_world(log, folder / "cache", clock)
-    with contextlib.suppress(TierbenchError):
-        experiment.execute(plan or a_plan(), fake_parts(log), world, folder / "results", {})
-    return records(folder)
+def raising(error: Exception) -> Callable[..., None]:
+    def function(*_: Any) -> None:
+        raise error
 
-
-def records(folder: Path) -> list[Record]:
-    return [data.record for data in store.load(folder / "results" / "latest").runs]
-
-
-def outcomes(found: list[Record]) -> list[str]:
-    return [record.outcome for record in found]
-
-
-def kinds(doubts: tuple[Doubt, ...]) -> list[str]:
-    return [doubt.kind for doubt in doubts]
+    return function
 
 
 # ------------------------------------------------------------------ errors of any kind
@@ -82,12 +57,13 @@ def kinds(doubts: tuple[Doubt, ...]) -> list[str]:
 )
 @pytest.mark.parametrize("word", ["warm", "verify", "read"])
 def test_an_error_that_is_not_ours_fails_the_run(
-    tmp_path: Path, word: str, error: Exception
+    make: Make, tmp_path: Path, word: str, error: Exception
 ) -> None:
-    found = carry_out(Failing(word, error, (1,)), tmp_path, a_plan(repetitions=2))
-    assert outcomes(found) == ["failed", "done"]
-    assert type(error).__name__ in str(found[0].failure)
-    assert found[0].measurements == ()
+    campaign = make(Failing(word, error, (1,)))
+    failed, _ = campaign.execute(repetitions=2)
+    assert campaign.outcomes() == ["failed", "done"]
+    assert type(error).__name__ in str(failed.failure)
+    assert failed.measurements == ()
     (trace,) = (tmp_path / "results" / "latest" / "runs").glob("01-*/raw/failure.txt")
     assert "Traceback" in trace.read_text() and type(error).__name__ in trace.read_text()
 
@@ -95,117 +71,112 @@ def test_an_error_that_is_not_ours_fails_the_run(
 @pytest.mark.parametrize(
     "error", [GONE, UsageError("the mark is another's"), TierbenchError("odd"), RunError("late")]
 )
-def test_an_error_of_ours_fails_the_run_with_its_text(
-    tmp_path: Path, error: TierbenchError
-) -> None:
-    found = carry_out(Failing("warm", error, (2,)), tmp_path, a_plan(repetitions=4))
-    assert outcomes(found) == ["done", "failed", "done", "done"]
-    assert found[1].failure == error.what
+def test_an_error_of_ours_fails_the_run_with_its_text(make: Make, error: TierbenchError) -> None:
+    campaign = make(Failing("warm", error, (2,)))
+    assert campaign.execute(repetitions=4)[1].failure == error.what
+    assert campaign.outcomes() == ["done", "failed", "done", "done"]
 
 
-def test_what_is_wrong_before_anything_starts_ends_the_campaign(tmp_path: Path) -> None:
-    log = Log(broken={"check database": UsageError("no")})
+def test_what_is_wrong_before_anything_starts_ends_the_campaign(make: Make) -> None:
+    campaign = make(Log(broken={"check database": UsageError("no")}))
     with pytest.raises(UsageError):
-        experiment.execute(
-            a_plan(), fake_parts(log), fake_world(log, tmp_path), tmp_path / "results", {}
-        )
-    assert not (tmp_path / "results").exists()
+        campaign.execute()
+    assert not campaign.results.exists()
 
 
-def test_between_a_failed_run_and_the_next_leftovers_are_removed(tmp_path: Path) -> None:
-    log = Failing("warm", NodeError("died"), (1,))
-    carry_out(log, tmp_path, a_plan(repetitions=2))
-    first_down = log.words.index("disks of premium down")
-    assert "sweep" in log.words[first_down:]
-    assert log.words.index("sweep", 1) < log.words.index("disks of premium up", first_down)
+def test_between_a_failed_run_and_the_next_leftovers_are_removed(make: Make) -> None:
+    campaign = make(Failing("warm", NodeError("died"), (1,)))
+    campaign.execute(repetitions=2)
+    words = campaign.log.words
+    first_down = words.index("disks of premium down")
+    assert "sweep" in words[first_down:]
+    assert words.index("sweep", 1) < words.index("disks of premium up", first_down)
 
 
-def test_no_sweep_where_nothing_went_wrong(tmp_path: Path) -> None:
-    log = Log()
-    carry_out(log, tmp_path, a_plan(repetitions=2))
-    assert log.words.count("sweep") == 1
+def test_no_sweep_where_nothing_went_wrong(make: Make) -> None:
+    campaign = make()
+    campaign.execute(repetitions=2)
+    assert campaign.log.words.count("sweep") == 1
 
 
 # ------------------------------------------------------------------ three in a row
 
 
-def test_three_runs_in_a_row_with_one_cause_end_the_campaign(tmp_path: Path) -> None:
-    log = Log(broken={"warm": NodeError("tierbench-1f-4-node-2 died: exited (137) after 12.5 s")})
-    world = fake_world(log, tmp_path / "cache")
+def test_three_runs_in_a_row_with_one_cause_end_the_campaign(make: Make) -> None:
+    error = NodeError("tierbench-1f-4-node-2 died: exited (137) after 12.5 s")
+    campaign = make(Log(broken={"warm": error}))
     with pytest.raises(RunError, match="three runs in a row") as ended:
-        experiment.execute(a_plan(repetitions=5), fake_parts(log), world, tmp_path / "results", {})
+        campaign.execute(repetitions=5)
     assert "exited (137)" in ended.value.what
     assert "analyze" in ended.value.advice
-    assert outcomes(records(tmp_path)) == ["failed"] * 3
+    assert campaign.outcomes() == ["failed"] * 3
 
 
-def test_what_is_unavailable_ends_as_unavailable(tmp_path: Path) -> None:
-    log = Log(broken={"warm": GONE})
-    world = fake_world(log, tmp_path / "cache")
+def test_what_is_unavailable_ends_as_unavailable(make: Make) -> None:
     with pytest.raises(UnavailableError, match="three runs in a row"):
-        experiment.execute(a_plan(repetitions=4), fake_parts(log), world, tmp_path / "results", {})
+        make(Log(broken={"warm": GONE})).execute(repetitions=4)
 
 
-def test_unlike_causes_are_not_one(tmp_path: Path) -> None:
+def test_unlike_causes_are_not_one(make: Make) -> None:
     class Odd(Log):
         def say(self, word: str) -> None:
             super().say(word)
             if word == "warm":
                 raise RunError("abcdef"[self.words.count("warm")] + " is wrong")
 
-    assert outcomes(carry_out(Odd(), tmp_path, a_plan(repetitions=5))) == ["failed"] * 5
+    campaign = make(Odd())
+    campaign.execute(repetitions=5)
+    assert campaign.outcomes() == ["failed"] * 5
 
 
-def test_a_run_that_is_done_begins_the_count_anew(tmp_path: Path) -> None:
-    log = Failing("warm", NodeError("died"), (1, 2, 4, 5))
-    found = carry_out(log, tmp_path, a_plan(repetitions=6))
-    assert outcomes(found) == ["failed", "failed", "done", "failed", "failed", "done"]
+def test_a_run_that_is_done_begins_the_count_anew(make: Make) -> None:
+    campaign = make(Failing("warm", NodeError("died"), (1, 2, 4, 5)))
+    campaign.execute(repetitions=6)
+    assert campaign.outcomes() == ["failed", "failed", "done", "failed", "failed", "done"]
 
 
-def test_one_workload_that_always_fails_does_not_cost_the_others(tmp_path: Path) -> None:
+TWO_LOADS = a_plan(("a", "b", "c"), ("insert", "point-select"), repetitions=2)
+
+
+def test_one_workload_that_always_fails_does_not_cost_the_others(make: Make) -> None:
     """Its runs on all tiers stand in a row."""
-    log = Log(broken={"run insert": NodeError("died")})
-    plan = a_plan(("a", "b", "c"), ("insert", "point-select"), repetitions=2)
-    found = carry_out(log, tmp_path, plan)
-    assert outcomes(found) == [*["failed"] * 3, *["done"] * 3] * 2
+    campaign = make(Log(broken={"run insert": NodeError("died")}))
+    campaign.execute(plan=TWO_LOADS)
+    assert campaign.outcomes() == [*["failed"] * 3, *["done"] * 3] * 2
 
 
-def test_the_same_cause_in_two_workloads_ends_the_campaign(tmp_path: Path) -> None:
-    log = Log(broken={"warm": NodeError("died")})
-    plan = a_plan(("a", "b", "c"), ("insert", "point-select"), repetitions=2)
-    assert len(carry_out(log, tmp_path, plan)) == 4
+def test_the_same_cause_in_two_workloads_ends_the_campaign(make: Make) -> None:
+    campaign = make(Log(broken={"warm": NodeError("died")}))
+    with pytest.raises(RunError, match="three runs in a row"):
+        campaign.execute(plan=TWO_LOADS)
+    assert len(campaign.records()) == 4
 
 
 # ------------------------------------------------------------------ the engine went away
 
 
-def with_engine(world: Any, answers: Callable[[], bool]) -> None:
-    world.platform.answers = answers
-
-
-def test_an_engine_that_comes_back_is_waited_for(tmp_path: Path) -> None:
-    log, clock = Failing("warm", GONE, (1,)), FakeClock()
-    world = fake_world(log, tmp_path / "cache", clock)
+def test_an_engine_that_comes_back_is_waited_for(make: Make) -> None:
+    clock = FakeClock()
+    campaign = make(Failing("warm", GONE, (1,)), clock)
     back_s: list[float] = []
 
     def answers() -> bool:
         back_s.append(clock.time_s)
         return clock.time_s > back_s[0] + 100
 
-    with_engine(world, answers)
-    experiment.execute(a_plan(repetitions=2), fake_parts(log), world, tmp_path / "results", {})
-    assert outcomes(records(tmp_path)) == ["failed", "done"]
+    campaign.world.platform.answers = answers  # type: ignore[method-assign]
+    campaign.execute(repetitions=2)
+    assert campaign.outcomes() == ["failed", "done"]
     assert back_s[-1] > back_s[0] + 100
 
 
-def test_an_engine_that_stays_away_ends_the_campaign(tmp_path: Path) -> None:
-    log, clock = Failing("warm", GONE, (2,)), FakeClock()
-    world = fake_world(log, tmp_path / "cache", clock)
-    began_s = clock.time_s
-    with_engine(world, lambda: False)
+def test_an_engine_that_stays_away_ends_the_campaign(make: Make) -> None:
+    clock = FakeClock()
+    campaign, began_s = make(Failing("warm", GONE, (2,)), clock), clock.time_s
+    campaign.world.platform.answers = lambda: False  # type: ignore[method-assign]
     with pytest.raises(UnavailableError, match="5 min"):
-        experiment.execute(a_plan(repetitions=3), fake_parts(log), world, tmp_path / "results", {})
-    assert outcomes(records(tmp_path)) == ["done", "failed"]
+        campaign.execute(repetitions=3)
+    assert campaign.outcomes() == ["done", "failed"]
     assert 300 <= clock.time_s - began_s < 400
 
 
@@ -221,40 +192,35 @@ LOADS_TOO = ("client down", "database down", "network down")  # already when the
         *((word, RunError("in use")) for word in DOWN if not word.startswith("logs")),
     ],
 )
-def test_what_fails_while_taking_down_is_a_doubt(
-    tmp_path: Path, word: str, error: Exception
-) -> None:
-    log = Failing(word, error, (2 if word in LOADS_TOO else 1,))
-    found = carry_out(log, tmp_path, a_plan(repetitions=2))
-    assert outcomes(found) == ["done", "done"]
-    assert found[0].measurements[0].value == 42.0
-    assert kinds(found[0].doubts) == ["teardown"] and kinds(found[1].doubts) == []
-    assert str(error) in found[0].doubts[0].text
-    assert log.words.count("sweep") == 2, "what may be left is removed before the next run"
+def test_what_fails_while_taking_down_is_a_doubt(make: Make, word: str, error: Exception) -> None:
+    campaign = make(Failing(word, error, (2 if word in LOADS_TOO else 1,)))
+    first, second = campaign.execute(repetitions=2)
+    assert campaign.outcomes() == ["done", "done"]
+    assert first.measurements[0].value == 42.0
+    assert (kinds(first), kinds(second)) == (["teardown"], [])
+    assert str(error) in first.doubts[0].text
+    swept = campaign.log.words.count("sweep")
+    assert swept == 2, "what may be left is removed before the next run"
 
 
-def test_what_voids_a_measurement_fails_the_run_however_late(tmp_path: Path) -> None:
+def test_what_voids_a_measurement_fails_the_run_however_late(make: Make) -> None:
     """Such as a real disk that is found not to be there any more."""
-    log = Failing("disks of premium down", VoidError("the disk vanished"), (1,))
-    found = carry_out(log, tmp_path, a_plan(repetitions=2))
-    assert outcomes(found) == ["failed", "done"]
-    assert (found[0].failure, found[0].measurements) == ("the disk vanished", ())
+    campaign = make(Failing("disks of premium down", VoidError("the disk vanished"), (1,)))
+    first, _ = campaign.execute(repetitions=2)
+    assert campaign.outcomes() == ["failed", "done"]
+    assert (first.failure, first.measurements) == ("the disk vanished", ())
 
 
 def test_tables_that_cannot_be_made_fail_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def odd(*_: Any) -> None:
-        raise TypeError("no table")
-
-    monkeypatch.setattr(store, "save_run", odd)
-    (record,) = carry_out(Log(), tmp_path)
+    monkeypatch.setattr(store, "save_run", raising(TypeError("no table")))
+    (record,) = make().execute()
     assert (record.outcome, record.failure) == ("failed", "TypeError: no table")
 
 
-def test_what_stays_is_a_doubt_of_the_runs_beside_it(tmp_path: Path) -> None:
-    log = Failing("client down", RunError("in use"), (2,))
-    world = fake_world(log, tmp_path / "cache")
+def test_what_stays_is_a_doubt_of_the_runs_beside_it(make: Make) -> None:
+    campaign = make(Failing("client down", RunError("in use"), (2,)))
     sweeps: list[int] = []
 
     def sweep() -> tuple[str, ...]:
@@ -263,15 +229,13 @@ def test_what_stays_is_a_doubt_of_the_runs_beside_it(tmp_path: Path) -> None:
             raise RunError("what an earlier run left could not be removed: volume v")
         return ()
 
-    world.platform.sweep = sweep  # type: ignore[method-assign]
-    experiment.execute(a_plan(repetitions=4), fake_parts(log), world, tmp_path / "results", {})
-    found = records(tmp_path)
-    assert outcomes(found) == ["done"] * 4
-    told = [kinds(record.doubts) for record in found]
-    assert told == [["teardown"], ["leftovers"], ["leftovers"], []]
+    campaign.world.platform.sweep = sweep  # type: ignore[method-assign]
+    doubts = [kinds(record) for record in campaign.execute(repetitions=4)]
+    assert campaign.outcomes() == ["done"] * 4
+    assert doubts == [["teardown"], ["leftovers"], ["leftovers"], []]
 
 
-def test_a_kill_while_taking_down_does_not_cost_the_run(tmp_path: Path) -> None:
+def test_a_kill_while_taking_down_does_not_cost_the_run(make: Make, tmp_path: Path) -> None:
     """The record is there before anything is taken down."""
     seen: list[bool] = []
 
@@ -279,43 +243,41 @@ def test_a_kill_while_taking_down_does_not_cost_the_run(tmp_path: Path) -> None:
         def say(self, word: str) -> None:
             super().say(word)
             if word == "database down" and "read" in self.words:
-                seen.append(
-                    (next((tmp_path / "results").glob("*T*/runs/*")) / "record.json").exists()
-                )
+                (run,) = (tmp_path / "results").glob("*T*/runs/*")
+                seen.append((run / "record.json").exists())
 
-    carry_out(Looking(), tmp_path)
+    make(Looking()).execute()
     assert seen == [True]
 
 
-def test_an_interrupt_while_taking_down_leaves_the_run_done(tmp_path: Path) -> None:
-    log = Failing("disks of premium down", KeyboardInterrupt(), (1,))
+def test_an_interrupt_while_taking_down_leaves_the_run_done(make: Make) -> None:
+    campaign = make(Failing("disks of premium down", KeyboardInterrupt(), (1,)))
     with pytest.raises(KeyboardInterrupt):
-        carry_out(log, tmp_path, a_plan(repetitions=2))
-    assert outcomes(records(tmp_path)) == ["done"]
+        campaign.execute(repetitions=2)
+    assert campaign.outcomes() == ["done"]
 
 
 # ------------------------------------------------------------------ names, clocks
 
 
-def test_names_carry_the_run(tmp_path: Path) -> None:
-    log = Log()
-    world, parts = fake_world(log, tmp_path / "cache"), fake_parts(log)
+def test_names_carry_the_run(make: Make) -> None:
+    campaign = make()
     networks: list[str] = []
-    inner = world.platform.network
+    inner = campaign.world.platform.network
 
     def network(name: str, nodes: int, addresses: Sequence[str] = ()) -> Any:
         networks.append(name)
         return inner(name, nodes, addresses)
 
-    world.platform.network = network  # type: ignore[method-assign]
-    world = replace(world, scope="tierbench-1f2e3d")
-    experiment.execute(a_plan(repetitions=2), parts, world, tmp_path / "results", {})
+    campaign.world.platform.network = network  # type: ignore[method-assign]
+    campaign.world = replace(campaign.world, scope="tierbench-1f2e3d")
+    campaign.execute(repetitions=2)
     assert networks == ["tierbench-1f2e3d-1-load", "tierbench-1f2e3d-1", "tierbench-1f2e3d-2"]
 
 
 @pytest.mark.parametrize(("step_s", "doubted"), [(-30.0, True), (7200.0, True), (0.2, False)])
 def test_a_clock_that_was_set_while_measuring_is_a_doubt(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step_s: float, doubted: bool
+    make: Make, monkeypatch: pytest.MonkeyPatch, step_s: float, doubted: bool
 ) -> None:
     class Stepped(FakeClock):
         ahead_s = 0.0
@@ -323,38 +285,34 @@ def test_a_clock_that_was_set_while_measuring_is_a_doubt(
         def now(self) -> float:
             return self.time_s + self.ahead_s
 
-    clock, log = Stepped(), Log()
-    world, parts = fake_world(log, tmp_path / "cache", clock), fake_parts(log)
-    inner = parts.load_generators["sysbench"].run
+    clock = Stepped()
+    campaign = make(Log(), clock)
+    generator = campaign.parts.load_generators["sysbench"]
+    inner = generator.run
 
     def run(*arguments: Any) -> Any:
         phases = inner(*arguments)
         clock.ahead_s = step_s
         return phases
 
-    monkeypatch.setattr(parts.load_generators["sysbench"], "run", run)
-    experiment.execute(a_plan(), parts, world, tmp_path / "results", {})
-    (record,) = records(tmp_path)
-    assert kinds(record.doubts) == (["clock set"] if doubted else [])
+    monkeypatch.setattr(generator, "run", run)
+    (record,) = campaign.execute()
+    assert kinds(record) == (["clock set"] if doubted else [])
 
 
-def test_long_names_make_a_folder(tmp_path: Path) -> None:
+def test_long_names_make_a_folder(make: Make) -> None:
     name = "\N{EARTH GLOBE AMERICAS}" * 62
-    plan = a_plan((name,), (name.replace("A", "b"),))
-    found = carry_out(Log(), tmp_path, plan)
-    assert outcomes(found) == ["done"]
+    (record,) = make().execute(plan=a_plan((name,), (name.replace("A", "b"),)))
+    assert record.outcome == "done"
 
 
-@pytest.mark.parametrize("what", ["run_folder", "save_run"])
+@pytest.mark.parametrize("function", ["run_folder", "save_run"])
 def test_results_that_cannot_be_written_end_the_campaign_with_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+    make: Make, monkeypatch: pytest.MonkeyPatch, function: str
 ) -> None:
-    def full(*_: Any) -> Any:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(store, what, full)
-    log = Log()
-    world, parts = fake_world(log, tmp_path / "cache"), fake_parts(log)
+    monkeypatch.setattr(store, function, raising(OSError(28, "No space left on device")))
+    campaign = make()
     with pytest.raises(UnavailableError, match="No space left"):
-        experiment.execute(a_plan(), parts, world, tmp_path / "results", {})
-    assert log.words.count("disks of premium up") == log.words.count("disks of premium down")
+        campaign.execute()
+    words = campaign.log.words
+    assert words.count("disks of premium up") == words.count("disks of premium down")

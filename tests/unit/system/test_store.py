@@ -1,4 +1,4 @@
-"""Results on disk: three phases, read back as they were written."""
+"""Results on disk: read back as they were written, and complete if there is a record."""
 
 from __future__ import annotations
 
@@ -60,6 +60,7 @@ def test_the_time_of_an_interval_keeps_its_milliseconds(tmp_path: Path) -> None:
 
 
 def test_latest_points_at_the_newest_and_names_never_clash(tmp_path: Path) -> None:
+    assert store.newest(tmp_path) is None
     first = store.create(tmp_path, a_plan(), {}, NOW_S)
     second = store.create(tmp_path, a_plan(), {}, NOW_S)
     assert first.name == "20261121T020210Z-test"
@@ -67,9 +68,7 @@ def test_latest_points_at_the_newest_and_names_never_clash(tmp_path: Path) -> No
     assert (tmp_path / "latest").resolve() == second
 
 
-def test_a_folder_made_in_the_same_moment_is_not_shared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_campaigns_never_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a network file system `exists` may be a moment behind."""
     first = store.create(tmp_path, a_plan(), {}, NOW_S)
     monkeypatch.setattr(Path, "exists", lambda _: False)
@@ -77,9 +76,7 @@ def test_a_folder_made_in_the_same_moment_is_not_shared(
     assert second != first and (second / "plan.json").is_file()
 
 
-def test_a_file_system_without_links_will_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_need_no_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
@@ -91,16 +88,12 @@ def test_a_file_system_without_links_will_do(
     assert store.unfinished_run(tmp_path, "latest").parent.parent == second
 
 
-def test_the_newest_of_none(tmp_path: Path) -> None:
-    assert store.newest(tmp_path) is None
-
-
 def test_what_a_disk_refused_is_no_change_of_limits(tmp_path: Path) -> None:
     run = store.run_folder(tmp_path, a_plan().runs[0])
     for change in ({"set": 1, "disk": "a"}, {"set": 1, "disk": "b"}, {"refused": 0, "disk": "b"}):
         store.keep_limit_change(run, change)
     store.keep_limit_change(run, {"undone": 0, "disk": "a"})
-    assert [next(iter(one)) for one in store.limit_changes(run)] == ["set", "undone"]
+    assert [next(iter(change)) for change in store.limit_changes(run)] == ["set", "undone"]
 
 
 def test_a_run_without_a_record_is_not_there(tmp_path: Path) -> None:
@@ -114,12 +107,12 @@ def test_a_run_without_a_record_is_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [("plan.json", "{}", "does not have the form"), ("other.txt", "", "not a results folder")],
 )
 def test_a_folder_of_another_form_is_refused(
-    tmp_path: Path, name: str, content: str, said: str
+    tmp_path: Path, name: str, content: str, message: str
 ) -> None:
     (tmp_path / name).write_text(content)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         store.load(tmp_path)

@@ -32,15 +32,12 @@ def test_it_is_judged_as_it_was_then(campaign: Results) -> None:
     now = judge(campaign)
     assert now.cells == then.cells
     assert now.deltas == then.deltas
-    assert [(one.node, one.verdict) for one in now.bottlenecks] == [
-        (one.node, one.verdict) for one in then.bottlenecks
-    ]
     for found, stored in zip(now.bottlenecks, then.bottlenecks, strict=True):
+        assert (found.node, found.verdict) == (stored.node, stored.verdict)
         assert found.evidence == pytest.approx(stored.evidence)
         assert "idle_disk_latency_s" in found.evidence  # known by the gate alone, by its titles
-    assert [(one.kind, one.run) for one in now.doubts] == [
-        (one.kind, one.run) for one in then.doubts
-    ]
+    doubts = [[(doubt.kind, doubt.run) for doubt in verdict.doubts] for verdict in (now, then)]
+    assert doubts[0] == doubts[1]
 
 
 def test_its_report_is_written(campaign: Results, tmp_path: Path) -> None:

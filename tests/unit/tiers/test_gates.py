@@ -56,17 +56,17 @@ def test_a_gate_is_used_again(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("limit", "value"),
     [
-        {"iops": 101},
-        {"bytes_per_s": 10_000_001},
-        {"read_latency_s": 0.001},
-        {"io_unit_bytes": 4096},
+        ("iops", 101),
+        ("bytes_per_s", 10_000_001),
+        ("read_latency_s", 0.001),
+        ("io_unit_bytes", 4096),
     ],
 )
-def test_another_limit_needs_another_gate(world: World, change: dict[str, Any]) -> None:
+def test_another_limit_needs_another_gate(world: World, limit: str, value: float) -> None:
     take(world)
-    assert not take(world, replace(TIER, **change)).reused
+    assert not take(world, replace(TIER, **{limit: value})).reused  # type: ignore[arg-type]
 
 
 def test_another_image_other_jobs_or_a_week_need_another_gate(world: World) -> None:
@@ -138,18 +138,22 @@ def test_limits_as_docker_takes_them() -> None:
     assert devices.limits([]) == {}
 
 
-def kernel(tmp_path: Path, groups: str) -> Path:
-    (tmp_path / "sys/class/block/loop3").mkdir(parents=True)
-    (tmp_path / "sys/class/block/loop3/dev").write_text("7:3\n")
-    (tmp_path / "proc/77").mkdir(parents=True)
-    (tmp_path / "proc/77/cgroup").write_text(groups)
-    return tmp_path
+def kernel(root: Path, groups: str, group: str) -> Path:
+    """/proc and /sys of a machine whose process 77 is in `groups`; the folder of its `group`."""
+    for name, text in (("sys/class/block/loop3/dev", "7:3\n"), ("proc/77/cgroup", groups)):
+        (root / name).parent.mkdir(parents=True)
+        (root / name).write_text(text)
+    folder = root / "sys/fs/cgroup" / group
+    folder.mkdir(parents=True)
+    return folder
+
+
+def read_back(root: Path, **changes: Any) -> None:
+    devices.read_back([replace(CAP, **changes)], 77, "node-1", LocalMachine(root))
 
 
 def test_read_back_of_version_1(tmp_path: Path) -> None:
-    root = kernel(tmp_path, "7:blkio:/docker/abc\n0::/docker/abc\n")
-    group = root / "sys/fs/cgroup/blkio/docker/abc"
-    group.mkdir(parents=True)
+    group = kernel(tmp_path, "7:blkio:/docker/abc\n0::/docker/abc\n", "blkio/docker/abc")
     for file, text in (
         ("read_iops", "7:0 9\n7:3 500\n"),
         ("write_iops", "7:3 400\n"),
@@ -157,28 +161,26 @@ def test_read_back_of_version_1(tmp_path: Path) -> None:
         ("write_bps", "7:3 10000000\n"),
     ):
         (group / f"blkio.throttle.{file}_device").write_text(text)
-    devices.read_back([CAP], 77, "node-1", LocalMachine(root))
+    read_back(tmp_path)
     with pytest.raises(GateError, match="limits read_bytes_per_s of /dev/loop3 to nothing"):
-        devices.read_back([replace(CAP, read_bytes_per_s=5)], 77, "node-1", LocalMachine(root))
+        read_back(tmp_path, read_bytes_per_s=5)
 
 
 def test_read_back_of_version_2(tmp_path: Path) -> None:
-    root = kernel(tmp_path, "0::/docker/abc\n")
-    group = root / "sys/fs/cgroup/docker/abc"
-    group.mkdir(parents=True)
-    (group / "io.max").write_text("7:3 rbps=max wbps=10000000 riops=500 wiops=400\n")
-    devices.read_back([CAP], 77, "node-1", LocalMachine(root))
-    (group / "io.max").write_text("7:0 rbps=max wbps=max riops=500 wiops=400\n")
+    file = kernel(tmp_path, "0::/docker/abc\n", "docker/abc") / "io.max"
+    file.write_text("7:3 rbps=max wbps=10000000 riops=500 wiops=400\n")
+    read_back(tmp_path)
+    file.write_text("7:0 rbps=max wbps=max riops=500 wiops=400\n")
     with pytest.raises(GateError, match="limits read_iops of /dev/loop3 to nothing, expected 500"):
-        devices.read_back([CAP], 77, "node-1", LocalMachine(root))
-    (group / "io.max").unlink()
+        read_back(tmp_path)
+    file.unlink()
     with pytest.raises(GateError, match="cannot be read back"):
-        devices.read_back([CAP], 77, "node-1", LocalMachine(root))
+        read_back(tmp_path)
 
 
 def test_a_capped_device_that_is_gone(tmp_path: Path) -> None:
     with pytest.raises(UnavailableError, match="/dev/none is not there"):
-        devices.read_back([replace(CAP, device="/dev/none")], 77, "node-1", LocalMachine(tmp_path))
+        read_back(tmp_path, device="/dev/none")
 
 
 # ------------------------------------------------------------------ rights of the disk's container
@@ -262,7 +264,7 @@ def test_control_groups_are_stamped_as_approximate() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         ("{iops: 1100, throughput: 125MB/s, burst_time_scale: 60}", "no burst whose time"),
         (BURST + ", burst_time_scale: 0.5}", "burst_time_scale"),
@@ -276,20 +278,17 @@ def test_control_groups_are_stamped_as_approximate() -> None:
         ("{iops: 500, throughput: 60MB/s, paths: {node-1: /b}}", "is `enforcement: emulated`"),
     ],
 )
-def test_impossible_tiers_are_refused_with_their_place(text: str, said: str) -> None:
+def test_impossible_tiers_are_refused_with_their_place(text: str, words: str) -> None:
     with pytest.raises(UsageError) as refused:
         profile_tier(text)
-    assert any(said in f"{one.where}: {one.what}" for one in refused.value.mistakes), (
-        refused.value.mistakes
-    )
+    mistakes = [f"{mistake.where}: {mistake.what}" for mistake in refused.value.mistakes]
+    assert any(words in mistake for mistake in mistakes), mistakes
 
 
-def test_each_node_may_have_a_real_disk_of_its_own() -> None:
+def test_where_a_real_disk_is() -> None:
+    """Each node may have one of its own; one may be the root disk if told so."""
     tier = profile_tier("{enforcement: mounted, paths: {node-1: /mnt/a}}")
     assert (tier.path, tier.paths) == (None, {"node-1": "/mnt/a"})
-
-
-def test_a_real_disk_may_be_the_root_disk_if_told_so() -> None:
     tier = profile_tier("{enforcement: mounted, path: /mnt/disk, allow_root_disk: true}")
     assert (tier.path, tier.allow_root_disk) == ("/mnt/disk", True)
 

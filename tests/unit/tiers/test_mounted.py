@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import RunError, UnavailableError, UsageError, VoidError
-from orchestrator.model import Gate, GateCheck, Tier, Volume
+from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError, VoidError
+from orchestrator.model import Gate, GateCheck, Tier
+from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Completed, ContainerSpec, World
@@ -44,10 +45,11 @@ def root(tmp_path: Path) -> Path:
     for name in ("home", "disk/below", "memory", "with space", "btrfs", "proc/self", "dev"):
         (root / name).mkdir(parents=True)
     (root / "proc/self/mountinfo").write_text(LINES.format(place=root))
-    devices = root / "sys/devices"
-    numbers, names = root / "sys/dev/block", root / "sys/class/block"
-    numbers.mkdir(parents=True)
-    names.mkdir(parents=True)
+    devices, numbers, names = (
+        root / "sys" / place for place in ("devices", "dev/block", "class/block")
+    )
+    for folder in (numbers, names):
+        folder.mkdir(parents=True)
     for place in DISKS:
         queue = devices / place / "queue"
         queue.mkdir(parents=True)
@@ -69,8 +71,16 @@ def tier(path: Path | str | None, **more: object) -> Tier:
     return replace(Tier("real", "Real", "mounted", None, None, path=text), **more)  # type: ignore[arg-type]
 
 
+def believable(root: Path, path: Path | str | None, needed_bytes: int = 0, **more: object) -> Any:
+    return real_disk.believable(tier(path, **more), needed_bytes, LocalMachine(root))
+
+
+def found(root: Path, name: str = "disk") -> mounts.RealDisk:
+    return mounts.find(root / name, LocalMachine(root))
+
+
 def test_a_partition_is_watched_and_its_disk_is_known(root: Path) -> None:
-    disk = mounts.find(root / "disk", LocalMachine(root))
+    disk = found(root)
     assert (disk.device, disk.whole, disk.node) == ("nvme0n1p1", "nvme0n1", "/dev/nvme0n1p1")
     assert disk.facts["file_system"] == "xfs"
     assert disk.facts["mount_options"] == "rw,noatime,noquota"
@@ -82,80 +92,66 @@ def test_a_partition_is_watched_and_its_disk_is_known(root: Path) -> None:
     ("name", "device"), [("with space", "dm-0"), ("btrfs", "sdb"), ("disk/below", "nvme0n1p1")]
 )
 def test_mapped_and_many_device_file_systems_are_found(root: Path, name: str, device: str) -> None:
-    assert mounts.find(root / name, LocalMachine(root)).device == device
+    assert found(root, name).device == device
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("path", "needed_bytes", "error", "words"),
     [
-        ("none", "is not a directory"),
-        ("memory", "is on tmpfs, which no disk"),
-        ("disk/below", "is not a mount point: it is a directory of"),
-        ("home", "is on sda, the disk of the system itself"),
+        ("{}/none", 0, UsageError, "is not a directory"),
+        ("{}/memory", 0, UsageError, "is on tmpfs, which no disk"),
+        ("{}/disk/below", 0, UsageError, "is not a mount point: it is a directory of"),
+        ("{}/home", 0, UsageError, "is on sda, the disk of the system itself"),
+        ("disk", 0, UsageError, "give it in full"),
+        ("", 0, UsageError, "give `path`"),
+        ("{}/disk", 2**60, UnavailableError, r"free; .* are needed"),
+        ("{}/btrfs", 0, UnavailableError, "mounted read-only"),
     ],
 )
-def test_paths_that_cannot_be_meant(root: Path, name: str, said: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        real_disk.believable(tier(root / name), 0, LocalMachine(root))
-    assert said in refused.value.what
-
-
-def test_a_path_must_be_given_in_full(root: Path) -> None:
-    with pytest.raises(UsageError, match="give it in full"):
-        real_disk.believable(tier("disk"), 0, LocalMachine(root))
-    with pytest.raises(UsageError, match="give `path`"):
-        real_disk.believable(tier(None), 0, LocalMachine(root))
+def test_paths_that_cannot_be_meant_or_used(
+    root: Path, path: str, needed_bytes: int, error: type[TierbenchError], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        believable(root, path.format(root) or None, needed_bytes)
 
 
 def test_the_root_disk_when_told_so(root: Path) -> None:
-    allowed = tier(root / "home", allow_root_disk=True)
-    assert real_disk.believable(allowed, 0, LocalMachine(root)).device == "sda3"
-
-
-def test_too_little_space_and_read_only(root: Path) -> None:
-    with pytest.raises(UnavailableError, match=r"free; .* are needed"):
-        real_disk.believable(tier(root / "disk"), 2**60, LocalMachine(root))
-    with pytest.raises(UnavailableError, match="mounted read-only"):
-        real_disk.believable(tier(root / "btrfs"), 0, LocalMachine(root))
+    assert believable(root, root / "home", allow_root_disk=True).device == "sda3"
 
 
 def test_a_device_that_vanished(root: Path) -> None:
-    disk = mounts.find(root / "disk", LocalMachine(root))
+    disk = found(root)
     assert mounts.is_there(disk, LocalMachine(root))
     (root / "sys/class/block/nvme0n1p1").unlink()
     assert not mounts.is_there(disk, LocalMachine(root))
 
 
 def test_another_disk_mounted_at_the_same_place_is_not_the_same(root: Path) -> None:
-    disk = mounts.find(root / "disk", LocalMachine(root))
+    disk = found(root)
     file = root / "proc/self/mountinfo"
     file.write_text(file.read_text() + f"50 22 8:17 / {root}/disk rw - xfs /dev/sdc1 rw\n")
     (root / "sys/dev/block/8:17").symlink_to(root / "sys/devices/pci/block/sdb")
-    assert mounts.find(root / "disk", LocalMachine(root)).device == "sdb", (
-        "the last one mounted is seen"
-    )
+    assert found(root).device == "sdb", "the last one mounted is seen"
     file.write_text(file.read_text().replace("31 22 259:1", "51 22 259:1"))
     assert not mounts.is_there(disk, LocalMachine(root)), "mounted anew: what was in flight is lost"
 
 
-def test_a_failing_run_on_a_disk_that_is_still_there_keeps_its_own_error(root: Path) -> None:
-    disk = real_disk.believable(tier(root / "disk"), 0, LocalMachine(root))
+@pytest.mark.parametrize("vanishes", [False, True])
+def test_a_disk_that_vanished_explains_the_failure_of_a_run(root: Path, vanishes: bool) -> None:
+    """On a disk that is still there a run keeps its own error."""
+    disk = believable(root, root / "disk")
+    error, words = (
+        (VoidError, "nvme0n1p1 vanished from") if vanishes else (RunError, "the database died")
+    )
     with (
-        pytest.raises(RunError, match="the database died"),
+        pytest.raises(error, match=words) as raised,
         real_disk.watched(disk, LocalMachine(root)),
     ):
+        if vanishes:
+            system = LINES.splitlines()[0].format(place=root)
+            (root / "proc/self/mountinfo").write_text(f"{system}\n")
         raise RunError("the database died")
-
-
-def test_a_disk_that_vanished_explains_the_failure(root: Path) -> None:
-    disk = real_disk.believable(tier(root / "disk"), 0, LocalMachine(root))
-    with (
-        pytest.raises(VoidError, match="nvme0n1p1 vanished from") as raised,
-        real_disk.watched(disk, LocalMachine(root)),
-    ):
-        (root / "proc/self/mountinfo").write_text(LINES.splitlines()[0].format(place=root) + "\n")
-        raise RunError("the database died")
-    assert raised.value.evidence == "the database died"
+    assert raised.value.evidence == ("the database died" if vanishes else "")
 
 
 # ------------------------------------------------------------------ one disk, or one for each node
@@ -208,10 +204,10 @@ def test_the_gate_measures_every_disk_once(
 ) -> None:
     measured = []
 
-    def take(tier: Tier, volume: Volume, device: Any, *_: Any, **__: Any) -> Gate:
-        measured.append((volume.device, device["device"]))
+    def take(tier: Tier, disks: Disks, world: World, thorough: bool) -> Gate:
+        measured.append((disks.volumes[0].device, disks.facts["device"]))
         check = GateCheck("IOPS", "1/s", None, 1.0, None, "not declared")
-        return Gate("real", 0.0, (check,), device)
+        return Gate("real", 0.0, (check,), disks.facts)
 
     monkeypatch.setattr(truth_gate, "take", take)
     paths = {

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import GateError, RunError, UnavailableError, UsageError
-from orchestrator.model import Burst, Gate, GateCheck, Node, Tier, Volume
+from orchestrator.model import Burst, DeviceCap, Gate, GateCheck, Node, Tier, Volume
 from orchestrator.parts import KeepsGate, Restorable, TakesSpace
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.powers import Completed, World
+from orchestrator.powers import Completed
 from orchestrator.tiers import emulated, mounted, tier_mechanisms
 from orchestrator.tiers.cgroup import CgroupTier, cap, described, version
 from orchestrator.tiers.common import disk_server, expected, host_load, truth_gate
@@ -27,14 +27,12 @@ PREMIUM = Tier("premium", "Premium", "emulated", 1100, 125_000_000, 0.003, 0.002
 
 
 class Answers(FakePlatform):
-    """Answers each command line from a table."""
+    """Answers each command line from a table: with its output, or how it failed."""
 
-    def __init__(self, answers: Mapping[str, tuple[int, str, str]], root: Path = Path("/")) -> None:
-        def answer(_container: str, argv: Sequence[str]) -> Completed:
-            exit_code, out, err = answers[" ".join(argv)]
-            return completed(out, exit_code, err)
-
-        super().__init__(answer=answer)
+    def __init__(
+        self, answers: Mapping[str, str | Completed] | None = None, root: Path = Path("/")
+    ) -> None:
+        super().__init__(answer=lambda _container, argv: (answers or {})[" ".join(argv)])
         self.root = root
 
     def machines(self) -> tuple[LocalMachine, ...]:
@@ -46,8 +44,8 @@ class Answers(FakePlatform):
         return (f"{scope}-g1-disk-gate", *nodes) if role == "disk" else ()
 
 
-def world_of(tmp_path: Path, platform: Any) -> World:
-    return fake_world(cache=tmp_path, platform=platform)
+def change(engine: FakePlatform, **limits: float) -> Mapping[str, float]:
+    return emulated.change("disk", limits, fake_world(platform=engine))
 
 
 # ------------------------------------------------------------------ emulated
@@ -66,14 +64,14 @@ def test_limits_of_a_tier_as_the_device_is_asked_for_them() -> None:
 @pytest.mark.parametrize(("start_pct", "length"), [(100.0, 30.0), (50.0, 30.0), (0.0, None)])
 def test_a_bucket_that_starts_empty_stays_empty(start_pct: float, length: float | None) -> None:
     tier = replace(PREMIUM, burst=Burst(3500, None, 30.0, start_pct))
-    asked = limits_of(tier)
-    assert asked.get("iops-burst-length") == length
-    assert asked.get("burst-start") == (start_pct or None)
-    assert "bytes-burst" not in asked
+    limits = limits_of(tier)
+    assert limits.get("iops-burst-length") == length
+    assert limits.get("burst-start") == (start_pct or None)
+    assert "bytes-burst" not in limits
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "words"),
     [
         ({"iops": -5}, "iops is -5"),
         ({"bytes_per_s": 0}, "bytes_per_s is 0"),
@@ -85,10 +83,9 @@ def test_a_bucket_that_starts_empty_stays_empty(start_pct: float, length: float 
         ({"burst": Burst(3500, None, 30, 101)}, "burst.start is 101 %"),
     ],
 )
-def test_impossible_limits_are_refused(wrong: dict[str, Any], said: str) -> None:
-    with pytest.raises(UsageError) as refused:
+def test_impossible_limits_are_refused(wrong: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
         emulated._check_limits(replace(PREMIUM, **wrong))
-    assert said in refused.value.what
 
 
 def test_a_kernel_without_fuse(tmp_path: Path) -> None:
@@ -100,33 +97,23 @@ def test_a_kernel_without_fuse(tmp_path: Path) -> None:
     assert "modprobe fuse" in refused.value.advice
 
 
-def test_change_asks_sets_and_reads_back(tmp_path: Path) -> None:
+def test_change_asks_sets_and_reads_back() -> None:
     now = json.dumps({"iops": 4000, "bytes_per_s": 1e8, "burst_start": 0})
-    engine = Answers(
-        {
-            "device set iops=4000 bytes_per_s=100000000 burst_start=50": (0, now, ""),
-            "device limits": (0, now, ""),
-        }
-    )
-    asked = {"iops": 4000, "bytes_per_s": 1e8, "burst_start": 50}
-    enforced = emulated.change("disk", asked, world_of(tmp_path, engine))
+    request = "device set iops=4000 bytes_per_s=100000000 burst_start=50"
+    engine = Answers({request: now, "device limits": now})
+    enforced = change(engine, iops=4000, bytes_per_s=1e8, burst_start=50)
     assert enforced["bytes_per_s"] == 100_000_000
     assert engine.asked[-1] == ("exec", "disk", "device", "limits")
 
 
-def test_change_refuses_what_the_device_then_does_not_enforce(tmp_path: Path) -> None:
-    engine = Answers(
-        {
-            "device set iops=4000": (0, '{"iops": 4000}', ""),
-            "device limits": (0, '{"iops": 1100}', ""),
-        }
-    )
+def test_change_refuses_what_the_device_then_does_not_enforce() -> None:
+    engine = Answers({"device set iops=4000": '{"iops": 4000}', "device limits": '{"iops": 1100}'})
     with pytest.raises(GateError, match="enforces iops=1100, expected 4000"):
-        emulated.change("disk", {"iops": 4000}, world_of(tmp_path, engine))
+        change(engine, iops=4000)
 
 
 @pytest.mark.parametrize(
-    ("limits", "said"),
+    ("limits", "words"),
     [
         ({"iosp": 4000}, "'iosp' is no limit"),
         ({"iops": -1}, "iops=-1"),
@@ -134,38 +121,34 @@ def test_change_refuses_what_the_device_then_does_not_enforce(tmp_path: Path) ->
         ({}, "no limit was given"),
     ],
 )
-def test_change_refuses_before_it_asks(tmp_path: Path, limits: dict[str, float], said: str) -> None:
-    engine = Answers({})
+def test_change_refuses_before_it_asks(limits: dict[str, float], words: str) -> None:
+    engine = Answers()
     with pytest.raises(UsageError) as refused:
-        emulated.change("disk", limits, world_of(tmp_path, engine))
-    assert said in refused.value.what and engine.asked == []
+        change(engine, **limits)
+    assert words in refused.value.what and engine.asked == []
 
 
-def test_the_devices_own_words_are_passed_on(tmp_path: Path) -> None:
-    engine = Answers(
-        {
-            "device set iops_burst=1": (64, "", '{"error": "iops_burst needs iops"}\n'),
-            "device stats": (69, "", "device: no disk is served here"),
-        }
-    )
-    world = world_of(tmp_path, engine)
+def test_the_devices_own_words_are_passed_on() -> None:
+    refusal = completed("", 64, '{"error": "iops_burst needs iops"}\n')
+    failure = completed("", 69, "device: no disk is served here")
+    engine = Answers({"device set iops_burst=1": refusal, "device stats": failure})
     with pytest.raises(UsageError, match=r"refused `set iops_burst=1`: iops_burst needs iops"):
-        emulated.change("disk", {"iops_burst": 1}, world)
+        change(engine, iops_burst=1)
     with pytest.raises(RunError, match="no disk is served here"):
-        disk_server.ask("disk", ("stats",), world)
+        disk_server.ask("disk", ("stats",), fake_world(platform=engine))
 
 
-def test_running_disks_of_the_nodes_in_their_order(tmp_path: Path) -> None:
-    found = disk_server.running_disks(world_of(tmp_path, Answers({})))
-    assert found == tuple(f"tierbench-1f2e3d-4-disk-node-{number}" for number in (1, 2, 10))
+def test_running_disks_of_the_nodes_in_their_order() -> None:
+    names = disk_server.running_disks(fake_world(platform=Answers()))
+    assert names == tuple(f"tierbench-1f2e3d-4-disk-node-{number}" for number in (1, 2, 10))
 
 
 class Disks(Answers):
     """Running disks with limits of their own; one may refuse, or fail, when it is set."""
 
     def __init__(self, refusing: str = "", failing: str = "") -> None:
-        super().__init__({})
-        self.iops = {"a": 500.0, "b": 500.0, "c": 600.0}
+        super().__init__()
+        self.iops = dict(BEFORE)
         self._refusing, self._failing = refusing, failing
 
     def exec(self, container: str, argv: Sequence[str], **_: Any) -> Completed:
@@ -182,60 +165,56 @@ class Disks(Answers):
 Kept = list[tuple[str, str, dict[str, float]]]
 
 
-def change_all(disks: Disks, tmp_path: Path) -> tuple[Kept, str]:
-    """What was kept of a change to 4,000 IOPS, and the words of its error."""
+def change_all(disks: Disks) -> tuple[Kept, str]:
+    """What was kept of a change to 4,000 IOPS, and the message of its error."""
     kept: Kept = []
 
     def keep(disk: str, what: str, limits: Mapping[str, float]) -> None:
         kept.append((disk, what, dict(limits)))
 
     try:
-        emulated.change_all("abc", {"iops": 4000.0}, keep, world_of(tmp_path, disks))
+        emulated.change_all("abc", {"iops": 4000.0}, keep, fake_world(platform=disks))
     except (UsageError, RunError) as error:
         return kept, error.what
     return kept, ""
 
 
-def test_limits_change_on_all_disks(tmp_path: Path) -> None:
+BEFORE = {"a": 500.0, "b": 500.0, "c": 600.0}
+
+
+def test_limits_change_on_all_disks() -> None:
     disks = Disks()
-    kept, _ = change_all(disks, tmp_path)
+    kept, _ = change_all(disks)
     assert set(disks.iops.values()) == {4000.0}
     assert kept == [(disk, "set", {"iops": 4000.0}) for disk in "abc"]
 
 
-def test_limits_change_on_none_where_one_refuses(tmp_path: Path) -> None:
+def test_limits_change_on_none_where_one_refuses() -> None:
     disks = Disks(refusing="c")
-    kept, said = change_all(disks, tmp_path)
-    assert "burst is not above its base" in said
-    assert disks.iops == {"a": 500.0, "b": 500.0, "c": 600.0}
-    assert kept[3:] == [
-        ("c", "refused", {"iops": 600.0}),
-        ("a", "undone", {"iops": 500.0}),
-        ("b", "undone", {"iops": 500.0}),
-    ]
+    kept, message = change_all(disks)
+    assert "burst is not above its base" in message
+    assert disks.iops == BEFORE
+    undone = [("c", "refused"), ("a", "undone"), ("b", "undone")]
+    assert kept[3:] == [(disk, what, {"iops": BEFORE[disk]}) for disk, what in undone]
 
 
-def test_limits_are_put_back_where_nobody_knows_what_happened(tmp_path: Path) -> None:
+def test_limits_are_put_back_where_nobody_knows_what_happened() -> None:
     disks = Disks(failing="b")
-    kept, _ = change_all(disks, tmp_path)
-    assert disks.iops == {"a": 500.0, "b": 500.0, "c": 600.0}
-    assert [(disk, what) for disk, what, _ in kept] == [
-        ("a", "set"),
-        ("b", "set"),
-        ("a", "undone"),
-        ("b", "undone"),
-    ]
+    kept, _ = change_all(disks)
+    assert disks.iops == BEFORE
+    changes = [("a", "set"), ("b", "set"), ("a", "undone"), ("b", "undone")]
+    assert [(disk, what) for disk, what, _ in kept] == changes
 
 
-def test_a_change_is_noted_before_it_is_made(tmp_path: Path) -> None:
+def test_a_change_is_noted_before_it_is_made() -> None:
     disks = Disks()
 
     def killed(*_: Any) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        emulated.change_all("abc", {"iops": 4000.0}, killed, world_of(tmp_path, disks))
-    assert disks.iops["a"] == 500.0
+        emulated.change_all("abc", {"iops": 4000.0}, killed, fake_world(platform=disks))
+    assert disks.iops == BEFORE
 
 
 # ------------------------------------------------------------------ the gate
@@ -267,8 +246,8 @@ def test_each_limit_gets_its_verdict() -> None:
 
 def test_a_disk_that_answers_sooner_than_declared_is_faster() -> None:
     times = {"lat_ns": {"percentile": {"50.000000": 1_000_000}}}
-    found = list(truth_gate._latency(PREMIUM, [{"read": times, "write": times}]))
-    assert [check.verdict for check in found] == ["faster than declared (cache or burst)"] * 2
+    checks = truth_gate._latency(PREMIUM, [{"read": times, "write": times}])
+    assert [check.verdict for check in checks] == ["faster than declared (cache or burst)"] * 2
 
 
 def test_bandwidth_is_held_against_what_the_iops_let_through() -> None:
@@ -319,11 +298,10 @@ def readings(
     return host_load.Reading(busy, total, disk)
 
 
-def test_strain_is_the_growth_of_counters() -> None:
-    found = host_load.since(readings(100, 1000, 1.0, 10, 100), readings(195, 1100, 1.3, 35, 200))
-    assert found == {"host_cpu_pct": 95.0, "late_s": 0.003, "over_pct": 25.0}
-    said = host_load.reasons(Gate("premium", 0.0, (), found))
-    assert said == (
+def test_load_is_the_growth_of_counters() -> None:
+    load = host_load.since(readings(100, 1000, 1.0, 10, 100), readings(195, 1100, 1.3, 35, 200))
+    assert load == {"host_cpu_pct": 95.0, "late_s": 0.003, "over_pct": 25.0}
+    assert host_load.reasons(Gate("premium", 0.0, (), load)) == (
         "its CPUs were 95 % busy",
         "the disk's answers woke 3000 µs late on average",
         "for 25 % of requests the host itself was slower than the tier",
@@ -331,8 +309,8 @@ def test_strain_is_the_growth_of_counters() -> None:
 
 
 def test_a_calm_machine_has_no_excuse() -> None:
-    found = host_load.since(readings(0, 0, 0, 0, 0), readings(50, 100, 0.001, 1, 1000))
-    assert host_load.reasons(Gate("premium", 0.0, (), found)) == ()
+    load = host_load.since(readings(0, 0, 0, 0, 0), readings(50, 100, 0.001, 1, 1000))
+    assert host_load.reasons(Gate("premium", 0.0, (), load)) == ()
     assert host_load.since(host_load.Reading(0, 0), host_load.Reading(0, 0)) == {}
 
 
@@ -340,9 +318,8 @@ def test_a_calm_machine_has_no_excuse() -> None:
 
 
 def test_a_cap_is_put_on_each_way_in_full() -> None:
-    found = cap(PREMIUM, "/dev/loop3")
-    assert (found.read_iops, found.write_iops) == (1100, 1100)
-    assert (found.read_bytes_per_s, found.write_bytes_per_s) == (125_000_000, 125_000_000)
+    expected_cap = DeviceCap("/dev/loop3", 1100, 1100, 125_000_000, 125_000_000)
+    assert cap(PREMIUM, "/dev/loop3") == expected_cap
 
 
 def test_which_hierarchy_limits_devices(tmp_path: Path) -> None:
@@ -380,11 +357,12 @@ def test_where_disks_take_space(tmp_path: Path) -> None:
     assert not isinstance(tier_mechanisms()["none"], TakesSpace | KeepsGate | Restorable)
 
 
-def test_volume_without_a_server_gives_no_strain_of_the_disk(tmp_path: Path) -> None:
+def test_volume_without_a_server_gives_no_load_of_the_disk(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/stat").write_text("cpu  10 0 20 60 10 0 0 0 0 0\n")
-    found = host_load.read(Volume("x", "/dev/x", False), world_of(tmp_path, Answers({}, tmp_path)))
-    assert (found.busy, found.total, found.disk) == (30, 100, {})
+    world = fake_world(platform=Answers(root=tmp_path))
+    reading = host_load.read(Volume("x", "/dev/x", False), world)
+    assert (reading.busy, reading.total, reading.disk) == (30, 100, {})
 
 
 def test_the_kernels_counters_are_read_on_both_sides_of_the_servers(tmp_path: Path) -> None:
@@ -394,13 +372,13 @@ def test_the_kernels_counters_are_read_on_both_sides_of_the_servers(tmp_path: Pa
     (tmp_path / "proc/diskstats").write_text("7 3 loop3 9 0 8 1 4 0 8 1 2 0 0\n")
     server = Node("disk-1", "disk", container="disk-1", container_id="abc", process_id=42)
     volume = Volume("x", "/dev/loop3", False, server=server)
-    answers = Answers({"device stats": (0, '{"read": {"ops": 9}}', "")}, tmp_path)
-    found = host_load.read(volume, world_of(tmp_path, answers))
-    assert found.disk == {"read": {"ops": 9}}
-    assert [side["disk_reads_total"] for side in found.kernel] == [9, 9]
+    world = fake_world(platform=Answers({"device stats": '{"read": {"ops": 9}}'}, tmp_path))
+    reading = host_load.read(volume, world)
+    assert reading.disk == {"read": {"ops": 9}}
+    assert [side["disk_reads_total"] for side in reading.kernel] == [9, 9]
     (tmp_path / "proc/42/cgroup").write_text("0::/engine/another\n")
-    found = host_load.read(volume, world_of(tmp_path, answers))
-    assert (found.disk, found.kernel) == ({"read": {"ops": 9}}, ())
+    reading = host_load.read(volume, world)
+    assert (reading.disk, reading.kernel) == ({"read": {"ops": 9}}, ())
 
 
 def test_gate_check_words_are_those_of_the_record() -> None:

@@ -1,1 +1,1 @@
-"""What any YugabyteDB server says of itself, whoever started it: pages, counters, SQL."""
+"""Reading any YugabyteDB cluster, whoever started it: pages, counters, SQL."""

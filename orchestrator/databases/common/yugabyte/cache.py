@@ -1,4 +1,4 @@
-"""Fills the caches by reading: all tables, each once, spread over the nodes."""
+"""Fills the caches by reading all tables, each once, spread over the nodes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _TIMED_OUT = "statement timeout"
 
 
 def fill(connect: Connect, addresses: Sequence[sql.Address], world: World) -> None:
-    """The largest tables first, so that the small ones stay. A disk too slow for that within ten
-    minutes is left with a cache half full, and a warning. Indexes are left to the warm-up."""
+    """Reads the largest tables first, so that the small ones stay cached. Stops with a warning
+    after ten minutes, even if the caches are not full. Indexes are left to the warm-up."""
     end_s = world.clock.monotonic() + WARM_S
-    with connect(addresses[0], 60.0) as asked:
-        names = queries.tables(asked)
+    with connect(addresses[0], 60.0) as session:
+        names = queries.tables(session)
     if not names:
         return
 
@@ -30,8 +30,8 @@ def fill(connect: Connect, addresses: Sequence[sql.Address], world: World) -> No
             if left_s <= 1:
                 return False
             try:
-                with connect(addresses[number], left_s) as asked:
-                    asked.rows(f"SELECT count(*) FROM {name}")
+                with connect(addresses[number], left_s) as session:
+                    session.rows(f"SELECT count(*) FROM {name}")
             except RunError as error:
                 if _TIMED_OUT not in error.what:
                     raise

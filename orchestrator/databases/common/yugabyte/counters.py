@@ -13,9 +13,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _MICRO = 1e-6
-_STORES = ("rocksdb_", "intentsdb_rocksdb_")
 
-# Metric of a store → ours, unit, factor. Not ending in `_total`: a gauge.
+# Metric of a store → our name, unit, factor. A name that does not end in `_total` is a gauge.
 _TICKERS = {
     "flush_write_bytes": ("flush_written_bytes_total", "bytes", 1.0),
     "compact_write_bytes": ("compaction_written_bytes_total", "bytes", 1.0),
@@ -27,25 +26,28 @@ _TICKERS = {
     "current_version_sst_files_size": ("sst_bytes", "bytes", 1.0),
 }
 _PLAIN = {
-    "log_bytes_logged": ("wal_bytes_total", "bytes"),
-    "majority_sst_files_rejections": ("write_rejections_total", ""),
-    "transaction_conflicts": ("transaction_conflicts_total", ""),
+    "log_bytes_logged": ("wal_bytes_total", "bytes", 1.0),
+    "majority_sst_files_rejections": ("write_rejections_total", "", 1.0),
+    "transaction_conflicts": ("transaction_conflicts_total", "", 1.0),
 }
-# Histogram → ours: number and time of what it measures (its unit is the microsecond).
+_VALUES = _PLAIN | {
+    f"{store}_{name}": ours
+    for store in ("rocksdb", "intentsdb_rocksdb")
+    for name, ours in _TICKERS.items()
+}
+# Histogram in microseconds → our names for the number and the time of what it measures.
 _LATENCIES = {
     "log_sync_latency": ("wal_syncs_total", "wal_sync_seconds_total"),
     "log_append_latency": ("wal_appends_total", "wal_append_seconds_total"),
     "rocksdb_sst_read_micros": ("sst_reads_total", "sst_read_seconds_total"),
 }
-_ENTITIES = ("tablet", "table")  # the server's own level repeats what these say
-# The server matches parts of names, so the shortest parts that catch all of the above.
-ASKED = ("log_bytes_logged", "log_sync_latency", "log_append_latency", "sst_read_micros",
-         "majority_sst_files_rejections", "transaction_conflicts", *_TICKERS)  # fmt: skip
-PATH = f"/metrics?metrics={','.join(ASKED)}&reset_histograms=false&compact=true"
+_ENTITIES = ("tablet", "table")  # entities of type "server" repeat them
+# The server matches parts of names: these match all of the above, in both stores.
+_PARTS = (*_PLAIN, "log_sync_latency", "log_append_latency", "sst_read_micros", *_TICKERS)
+PATH = f"/metrics?metrics={','.join(_PARTS)}&reset_histograms=false&compact=true"
 
 UNITS = {
-    **{ours: unit for ours, unit, _ in _TICKERS.values()},
-    **dict(_PLAIN.values()),
+    **{ours: unit for ours, unit, _ in _VALUES.values()},
     **{number: "" for number, _ in _LATENCIES.values()},
     **{time: "s" for _, time in _LATENCIES.values()},
     "sql_statements_total": "",
@@ -56,10 +58,9 @@ Counters = Mapping[str, float]
 
 
 def storage(body: str) -> dict[str, float]:
-    """What a master or tablet server's `/metrics` says of log, data files and cache.
+    """Counters of log, data files and cache from the `/metrics` of a master or tablet server.
 
-    Only what was there: a release without a metric gives no such counter. ValueError where the
-    body is not of the form.
+    A metric that the release does not have is left out. ValueError if the body has another form.
     """
     totals: dict[str, float] = {}
     for entity in _entities(body):
@@ -72,19 +73,20 @@ def storage(body: str) -> dict[str, float]:
 
 
 def statements(body: str) -> dict[str, float]:
-    """What YSQL's `/metrics` says of statements: number, and seconds in the server."""
+    """Number of statements, and their seconds in the server, from YSQL's `/metrics`."""
     kinds = ("SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "OtherStmts")
-    totals: dict[str, float] = {}
-    for entity in _entities(body):
-        for metric in entity.get("metrics", ()):
-            name = str(metric.get("name", ""))
-            if "_SQLProcessor_" in name and name.rpartition("_")[2] in kinds:
-                for ours, key, factor in (
-                    ("sql_statements_total", "count", 1.0),
-                    ("sql_statement_seconds_total", "sum", _MICRO),
-                ):
-                    totals[ours] = totals.get(ours, 0.0) + float(metric.get(key, 0)) * factor
-    return totals
+    timers = [
+        metric
+        for entity in _entities(body)
+        for metric in entity.get("metrics", ())
+        if str(metric.get("name", "")).endswith(tuple(f"_SQLProcessor_{kind}" for kind in kinds))
+    ]
+    if not timers:
+        return {}
+    return {
+        "sql_statements_total": sum(float(timer.get("count", 0)) for timer in timers),
+        "sql_statement_seconds_total": sum(float(timer.get("sum", 0)) for timer in timers) * _MICRO,
+    }
 
 
 def _entities(body: str) -> list[dict[str, Any]]:
@@ -100,21 +102,14 @@ def _readings(metric: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         number, time = _LATENCIES[name]
         yield number, float(metric["total_count"])
         yield time, float(metric.get("total_sum", 0)) * _MICRO
-        return
     value = metric.get("value")
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return
-    if name in _PLAIN:
-        yield _PLAIN[name][0], float(value)
-        return
-    for store in _STORES:
-        ticker = _TICKERS.get(name.removeprefix(store)) if name.startswith(store) else None
-        if ticker is not None:
-            yield ticker[0], float(value) * ticker[2]
+    if name in _VALUES and isinstance(value, (int, float)) and not isinstance(value, bool):
+        ours, _, factor = _VALUES[name]
+        yield ours, value * factor
 
 
 def growth(before: Counters, after: Counters) -> dict[str, float]:
-    """By how much each counter grew; one that fell was reset, and is left out."""
+    """The growth of each counter; a counter that fell was reset, and is left out."""
     return {
         name: after[name] - before[name]
         for name in after

@@ -1,7 +1,7 @@
-"""The storage engine: is it idle, and what has it done since measuring began.
+"""The storage engine: whether it is idle, and what it did since measuring began.
 
-A loaded table goes on working: memory tables are flushed, files are merged. A run that starts in
-the middle of that measures the load's remains, so loading ends only when the disk is quiet.
+After a load it goes on: memory tables are flushed, files are merged. A run that began meanwhile
+would measure that as well, so loading ends only when the disk is quiet.
 """
 
 from __future__ import annotations
@@ -19,34 +19,36 @@ from orchestrator.system.clock import wait_until
 
 QUIET_S = 15.0  # without a flush or a compaction
 POLL_S = 3.0
-_REST_S = 3 * 3600.0
+_QUIET_DEADLINE_S = 3 * 3600.0
 _WORK = ("flush_written_bytes_total", "compaction_written_bytes_total")
 
 ByNode = Mapping[str, counters.Counters]
 
 
 def read(nodes: Sequence[Node]) -> dict[str, dict[str, float]]:
-    """Each tablet server's counters. OSError where one does not answer."""
-    servers = sources(nodes, pages.TSERVER)
+    """Node → its tablet server's counters. OSError if one does not answer."""
     return {
         name: counters.storage(http_client.get(f"{url}{counters.PATH}"))
-        for name, url in servers.items()
+        for name, url in sources(nodes, pages.TSERVER).items()
     }
 
 
-def rest(nodes: Sequence[Node], world: World, deadline_s: float = _REST_S) -> None:
-    """Returns when no node has flushed or merged anything for `QUIET_S`. RunError past that."""
-    seen: dict[str, Any] = {"work": None, "since_s": world.clock.monotonic()}
+def await_quiet(nodes: Sequence[Node], world: World, deadline_s: float = _QUIET_DEADLINE_S) -> None:
+    """Waits until no node has flushed or merged anything for `QUIET_S`. RunError past the
+    deadline."""
+    last: list[list[float | None]] | None = None
+    since_s = world.clock.monotonic()
 
     def quiet() -> bool:
+        nonlocal last, since_s
         try:
             work = [[node.get(name) for name in _WORK] for node in read(nodes).values()]
         except (OSError, ValueError):
             work = None
         now_s = world.clock.monotonic()
-        if work is None or work != seen["work"]:
-            seen.update(work=work, since_s=now_s)
-        return now_s - float(seen["since_s"]) >= QUIET_S
+        if work is None or work != last:
+            last, since_s = work, now_s
+        return now_s - since_s >= QUIET_S
 
     if not wait_until(quiet, deadline_s=deadline_s, clock=world.clock, every_s=POLL_S):
         raise RunError(
@@ -56,10 +58,10 @@ def rest(nodes: Sequence[Node], world: World, deadline_s: float = _REST_S) -> No
 
 
 def since(begun: ByNode, now: ByNode) -> dict[str, Any]:
-    """What all nodes did between two readings: bytes, and what one sync of the log took.
+    """What all nodes did between two readings: bytes, times, and the time of one sync of the log.
 
-    Reads of data files stay under a name of their own, `sst_read_s`: anybody's are in it, also
-    those of merging, so they do not say what sessions waited for.
+    Reads of data files have a name of their own, `sst_read_s`: reads for merging are among them, so
+    they do not tell how long sessions waited.
     """
     total: dict[str, float] = {}
     for node, after in now.items():

@@ -1,4 +1,4 @@
-"""What the servers' own web pages say of the cluster.
+"""Readings of the servers' own web pages.
 
 Masters at :7000, tablet servers at :9000, YSQL at :13000, always plain HTTP, reached through ports
 published on 127.0.0.1 (or at a cluster's own addresses). A failed reading is an OSError.
@@ -12,42 +12,39 @@ from typing import Any
 
 from orchestrator.system.http_client import get_json
 
-# Names of the servers in a node's `sources`.
+# The servers' names in a node's `sources`.
 MASTER, TSERVER, YSQL = "yb-master", "yb-tserver", "yb-ysql"
 
 
 def ask_leader(masters: Sequence[str], path: str) -> Any:
-    """The first JSON answer among the masters: those that do not lead pass the question on,
-    redirect, or answer with a page of HTML, depending on the release."""
+    """The first JSON answer of a master. Those that do not lead forward the request, redirect, or
+    answer with a page of HTML, depending on the release."""
     failures = []
     for master in masters:
         try:
             return get_json(f"{master}{path}")
         except OSError as error:
             failures.append(str(error))
-    raise OSError("; ".join(failures) or "no master to ask")
-
-
-# ------------------------------------------------------------------ what is read
+    raise OSError("; ".join(failures) or "no master is known")
 
 
 def flags(server: str) -> dict[str, str]:
-    """The flags a server runs with, as it says itself."""
+    """The flags that a server runs with."""
     content = get_json(f"{server}/api/v1/varz")
     return {str(flag["name"]): str(flag["value"]) for flag in content["flags"]}
 
 
 def version(server: str) -> str:
-    """`2.18.1.0-b84`."""
+    """A server's release with its build: `2.18.1.0-b84`."""
     content = get_json(f"{server}/api/v1/version")
     return f"{content['version_number']}-b{content['build_number']}"
 
 
 @dataclass(frozen=True)
 class TabletServer:
-    """One row of the masters' list. `at` is the host it advertises."""
+    """One row of the masters' list. `host` is the one that it advertises."""
 
-    at: str
+    host: str
     alive: bool
     user_leaders: int
     user_tablets: int
@@ -58,12 +55,12 @@ class TabletServer:
 
 
 def tablet_servers(masters: Sequence[str]) -> tuple[TabletServer, ...]:
-    """All that the masters know of, in the order of their addresses."""
+    """All tablet servers that the masters know, in the order of their addresses."""
     content = ask_leader(masters, "/api/v1/tablet-servers")
-    rows = [(at, row) for group in content.values() for at, row in group.items()]
+    rows = [item for group in content.values() for item in group.items()]
     return tuple(
         TabletServer(
-            at=at.rsplit(":", 1)[0],
+            host=address.rsplit(":", 1)[0],
             alive=row.get("status") == "ALIVE",
             user_leaders=int(row.get("user_tablets_leaders", 0)),
             user_tablets=int(row.get("user_tablets_total", 0)),
@@ -72,12 +69,17 @@ def tablet_servers(masters: Sequence[str]) -> tuple[TabletServer, ...]:
             raw_bytes=int(row.get("uncompressed_sst_file_size_bytes", 0)),
             zone=".".join(str(row.get(key, "")) for key in ("cloud", "region", "zone")),
         )
-        for at, row in sorted(rows)
+        for address, row in sorted(rows)
     )
 
 
+def leaders(masters: Sequence[str]) -> dict[str, int]:
+    """Host → the tablets of users' tables that its tablet server leads."""
+    return {server.host: server.user_leaders for server in tablet_servers(masters)}
+
+
 def replication_factor(masters: Sequence[str]) -> int:
-    """1 where the cluster was never told: then it has the one that yugabyted starts with."""
+    """The copies of all data; 1, with which yugabyted starts, if none was ever set."""
     content = ask_leader(masters, "/api/v1/cluster-config")
     live = content.get("replication_info", {}).get("live_replicas", {})
     return int(live.get("num_replicas", 1))
@@ -91,6 +93,12 @@ class Health:
     @property
     def well(self) -> bool:
         return self.dead_nodes == 0 and self.under_replicated_tablets == 0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.dead_nodes} dead node(s), "
+            f"{self.under_replicated_tablets} tablet(s) short of copies"
+        )
 
 
 def health(masters: Sequence[str]) -> Health:

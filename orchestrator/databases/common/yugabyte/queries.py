@@ -1,4 +1,4 @@
-"""What is asked of YSQL: its version, its own names, whether all nodes are known."""
+"""SQL for YSQL: its version, its nodes, the load generator's user and database, the tables."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from orchestrator.system.sql import Session
 ADMIN, ADMIN_DATABASE = "yugabyte", "yugabyte"
 
 
-def banner(asked: Session) -> str:
-    return str(asked.rows("SELECT version() AS version")[0]["version"])
+def banner(session: Session) -> str:
+    return str(session.rows("SELECT version() AS version")[0]["version"])
 
 
-def servers(asked: Session) -> tuple[str, ...]:
-    """The hosts that this node tells clients of."""
-    return tuple(sorted(str(row["host"]) for row in asked.rows("SELECT host FROM yb_servers()")))
+def servers(session: Session) -> tuple[str, ...]:
+    """The hosts of the cluster that this node knows."""
+    return tuple(sorted(str(row["host"]) for row in session.rows("SELECT host FROM yb_servers()")))
 
 
-def effective_isolation(asked: Session) -> str | None:
-    """What READ COMMITTED really is here; None in releases that cannot say."""
+def effective_isolation(session: Session) -> str | None:
+    """The isolation level that READ COMMITTED really gives; None if the release cannot tell."""
     try:
-        rows = asked.rows("SELECT yb_get_effective_transaction_isolation_level() AS level")
+        rows = session.rows("SELECT yb_get_effective_transaction_isolation_level() AS level")
     except RunError:
         return None
     return str(rows[0]["level"])
 
 
-def create_own(asked: Session, own: Endpoint) -> None:
-    """The user and the database that the load generator works with, if they are not there. Its
-    password is of this start: a kept data set has the user with that of another."""
-    found = asked.rows(f"SELECT 1 FROM pg_roles WHERE rolname = '{own.user}'")
-    change = "ALTER" if found else "CREATE"
-    asked.rows(f"{change} ROLE {own.user} LOGIN PASSWORD '{own.password}'")
-    if not asked.rows(f"SELECT 1 FROM pg_database WHERE datname = '{own.database}'"):
-        asked.rows(f"CREATE DATABASE {own.database} OWNER {own.user}")
+def create_own(session: Session, own: Endpoint) -> None:
+    """Creates the load generator's user and database unless they exist, and sets the password of
+    this start: a kept data set has the user with the password of another start."""
+    users = session.rows(f"SELECT 1 FROM pg_roles WHERE rolname = '{own.user}'")
+    change = "ALTER" if users else "CREATE"
+    session.rows(f"{change} ROLE {own.user} LOGIN PASSWORD '{own.password}'")
+    if not session.rows(f"SELECT 1 FROM pg_database WHERE datname = '{own.database}'"):
+        session.rows(f"CREATE DATABASE {own.database} OWNER {own.user}")
 
 
 _TABLES = """
@@ -45,6 +45,6 @@ ORDER BY c.reltuples DESC, name
 """
 
 
-def tables(asked: Session) -> tuple[str, ...]:
-    """The tables of the database, the largest first as far as statistics know."""
-    return tuple(str(row["name"]) for row in asked.rows(_TABLES))
+def tables(session: Session) -> tuple[str, ...]:
+    """The tables of the database, the largest first by its statistics."""
+    return tuple(str(row["name"]) for row in session.rows(_TABLES))

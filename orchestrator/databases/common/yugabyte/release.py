@@ -1,7 +1,7 @@
-"""Which release runs: its number by SQL's banner, its build by the servers' own pages.
+"""The release that runs: its number from SQL's banner, its build from the servers' own pages.
 
 `version()` of every released build prints `-b0` (issues 2447 and 12323 of yugabyte/yugabyte-db), so
-a build is never read from it.
+the build is never read from it.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from collections.abc import Iterable
 from orchestrator.databases.common.yugabyte import pages, versions
 
 
-def told(banner: str, servers: Iterable[str]) -> str:
-    """`2.18.1.0-b84`, as the tablet servers say; where they differ, all that they say.
+def read(banner: str, servers: Iterable[str]) -> str:
+    """`2.18.1.0-b84`, from the tablet servers' pages; if they differ, every release of theirs.
 
-    Where none of them answers, the banner's number alone, `2.18.1.0`; empty where it has none.
+    The banner's number alone, `2.18.1.0`, if no page answers; empty if the banner has none either.
     """
-    found: dict[str, None] = {}
+    releases: dict[str, None] = {}
     for server in servers:
         with contextlib.suppress(OSError, KeyError, TypeError):
-            found[pages.version(server)] = None
+            releases[pages.version(server)] = None
     number = versions.banner_number(banner)
-    return ", ".join(found) or (versions.dotted(number) if number else "")
+    return ", ".join(releases) or (versions.dotted(number) if number else "")
 
 
-def differs(asked: str, running: str) -> bool:
-    """Whether a build was asked for, one runs, and it is another."""
-    return "-b" in asked and "-b" in running and asked != running
+def differs(expected: str, running: str) -> bool:
+    """Whether both have a build, and not the same release and build."""
+    return "-b" in expected and "-b" in running and expected != running

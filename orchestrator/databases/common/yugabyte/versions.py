@@ -1,7 +1,7 @@
-"""YugabyteDB's versions: which are pinned, and what differs between them, with reason. Pure.
+"""YugabyteDB's versions: which are pinned, and the differences between them. Pure.
 
-A difference that this adapter must act on is one row of `DIFFERENCES`; nothing else compares
-versions. Series sort by time: 2.18 < 2.20 < 2024.1 < 2025.2.
+Every difference that matters here is a row of `DIFFERENCES`; nothing else compares versions.
+Series sort by time: 2.18 < 2.20 < 2024.1 < 2025.2.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ class Version:
         return (self.number, self.build) < (other.number, other.build)
 
     def has(self, difference: str) -> bool:
-        """Whether this version is at or past the row `difference`; KeyError for no such row."""
+        """Whether the row `difference` is true of this version. KeyError if there is none."""
         return self.number >= _BY_NAME[difference].since
 
 
 def parse(text: str) -> Version:
-    """`2.18.1.0-b84`, as image tags are written. ValueError where it is not of that form."""
-    found = _FORM.fullmatch(text.strip())
-    if found is None:
+    """`2.18.1.0-b84`, as image tags are written. ValueError if the text has another form."""
+    match = _FORM.fullmatch(text.strip())
+    if match is None:
         raise ValueError(
-            f"{text!r} is not a release with its build, such as {STUDY} or {RECENT}: it is the "
-            "tag of the image"
+            f"{text!r} is not a release with its build: write the tag of the image, such as "
+            f"{STUDY} or {RECENT}"
         )
-    return Version(tuple(map(int, found[1].split("."))), int(found[2]))
+    return Version(tuple(map(int, match[1].split("."))), int(match[2]))
 
 
 def dotted(number: tuple[int, ...]) -> str:
@@ -56,20 +56,20 @@ def dotted(number: tuple[int, ...]) -> str:
 
 
 def banner_number(text: str) -> tuple[int, ...] | None:
-    """The release in what `SELECT version()` answers, or None where it names none. Its build is
-    not read: released builds print -b0, whatever they are."""
-    found = _BANNER.search(text)
-    return tuple(map(int, found[1].split("."))) if found else None
+    """The release in the answer to `SELECT version()`; None if it names none. The build is not
+    read: released builds print -b0, whatever they are."""
+    match = _BANNER.search(text)
+    return tuple(map(int, match[1].split("."))) if match else None
 
 
 @dataclass(frozen=True)
 class Difference:
-    """From release `since` on, `what`. `so`: what this adapter does about it."""
+    """What is true from release `since` on (`change`), and what the adapter does (`response`)."""
 
     name: str
     since: tuple[int, ...]
-    what: str
-    so: str
+    change: str
+    response: str
     link: str
 
 
@@ -78,7 +78,7 @@ DIFFERENCES = (
         "certs_dir_option",
         (2, 19, 3),
         "`yugabyted start --certs_dir` works; before, it fails on its own misspelt argument",
-        "certificates always lie in the default place, <base_dir>/certs, and it is never passed",
+        "the option is never passed: certificates lie in the default place, <base_dir>/certs",
         f"{_REPOSITORY}/blob/2.18/bin/yugabyted",
     ),
     Difference(
@@ -92,14 +92,14 @@ DIFFERENCES = (
         "packed_rows",
         (2, 20),
         "tables of new clusters pack all columns of a row into one value",
-        "nothing: it belongs to the release; runs of two releases are never compared silently",
+        "nothing: it belongs to the release; comparing runs of two releases raises a doubt",
         f"{_REPOSITORY}/blob/master/src/yb/docdb/pgsql_operation.cc",
     ),
     Difference(
         "braced_flags",
         (2024, 2),
         "any flag in --master_flags and --tserver_flags may hold commas inside braces",
-        "a value with a comma is braced; before, it is refused as a mistake in the profile",
+        "a value with a comma is braced; for older releases it is a mistake in the profile",
         f"{_DOCS}/stable/reference/configuration/yugabyted/#pass-additional-flags-to-yb-master-"
         "and-yb-tserver",
     ),
@@ -107,7 +107,7 @@ DIFFERENCES = (
         "memory_defaults_for_ysql",
         (2024, 1),
         "a flag chooses other shares of memory for master, tablet server and PostgreSQL",
-        "it is turned off, because the shares set here are explicit; before, it is an unknown flag",
+        "it is turned off, because all shares are set here; older releases do not know the flag",
         f"{_DOCS}/stable/reference/configuration/yb-tserver/#use-memory-defaults-optimized-for-ysql",
     ),
     Difference(

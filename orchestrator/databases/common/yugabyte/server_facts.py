@@ -1,4 +1,4 @@
-"""What a running cluster says of itself, as a run's record keeps it."""
+"""Facts that YugabyteDB's servers report of themselves, as a run's record keeps them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ DURABILITY = (
     "enable_data_block_fsync",
     "never_fsync",
 )
-# Others whose value explains figures; releases differ in their defaults.
-_TELLING = (
+# Other flags that explain figures; releases differ in their defaults.
+EXPLANATORY = (
     "memory_limit_hard_bytes",
     "db_block_cache_size_bytes",
     "ysql_num_shards_per_tserver",
@@ -40,37 +40,28 @@ _TELLING = (
 Flags = Mapping[str, str]
 
 
-def durability(servers: Mapping[str, Flags]) -> dict[str, str]:
-    """Of all tablet servers; where they differ, all values in the order of the nodes."""
-    return _picked(servers, DURABILITY)
-
-
 def durable(servers: Mapping[str, Flags]) -> bool:
-    """Whether a write is on a majority's disks before it is answered, as far as flags decide."""
+    """Whether a write is on a majority's disks before it is answered, by the servers' flags."""
     return bool(servers) and all(
-        found.get("durable_wal_write") == "true"
-        and found.get("enable_data_block_fsync", "true") == "true"
-        and found.get("never_fsync", "false") == "false"
-        for found in servers.values()
+        flags.get("durable_wal_write") == "true"
+        and flags.get("enable_data_block_fsync", "true") == "true"
+        and flags.get("never_fsync", "false") == "false"
+        for flags in servers.values()
     )
 
 
-def telling(servers: Mapping[str, Flags]) -> dict[str, str]:
-    return _picked(servers, _TELLING)
-
-
-def _picked(servers: Mapping[str, Flags], names: Sequence[str]) -> dict[str, str]:
-    picked: dict[str, str] = {}
-    for name in names:
-        values = dict.fromkeys(found[name] for found in servers.values() if name in found)
-        if values:
-            picked[name] = ", ".join(values)
-    return picked
+def picked(servers: Mapping[str, Flags], names: Sequence[str]) -> dict[str, str]:
+    """The flags of these names; if servers differ, all values in the order of the nodes."""
+    values = {
+        name: dict.fromkeys(flags[name] for flags in servers.values() if name in flags)
+        for name in names
+    }
+    return {name: ", ".join(different) for name, different in values.items() if different}
 
 
 def placement(nodes: Sequence[Node]) -> dict[str, Any]:
-    """Copies, tablets, leaders and data files, as the masters count them. OSError where none
-    of the masters answers."""
+    """Copies, tablets, leaders and data files, as the masters count them. OSError if no master
+    answers."""
     masters = list(sources(nodes, pages.MASTER).values())
     listed = pages.tablet_servers(masters)
     health = pages.health(masters)
@@ -80,10 +71,10 @@ def placement(nodes: Sequence[Node]) -> dict[str, Any]:
         "replicas_in_sync": factor - 1 if health.well else None,
         "under_replicated_tablets": health.under_replicated_tablets,
         "tablets": sum(server.user_leaders for server in listed),
-        "leaders": {server.at: server.user_leaders for server in listed},
-        "zones": {server.at: server.zone for server in listed},
-        "sst_files": {server.at: server.sst_files for server in listed},
-        # Of the node that holds most: what a cache of one node is to be held against.
+        "leaders": {server.host: server.user_leaders for server in listed},
+        "zones": {server.host: server.zone for server in listed},
+        "sst_files": {server.host: server.sst_files for server in listed},
+        # Of the node that holds most, because it is compared with the cache of one node.
         "data_bytes": max((server.sst_bytes for server in listed), default=0),
         "uncompressed_bytes": max((server.raw_bytes for server in listed), default=0),
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -28,12 +27,12 @@ from orchestrator.model import (
     Volume,
 )
 from orchestrator.planning import disk_matrix, plan
+from orchestrator.platforms import own_images
 from orchestrator.powers import Network
-from orchestrator.run import experiment
-from orchestrator.system import store
 from tests import ROOT
-from tests.fakes import FakeDatabase, FakeGenerator, FakePlatform, Log, fake_parts, fake_world
+from tests.fakes import FakeDatabase, FakeGenerator, FakePlatform, fake_world
 from tests.plans import a_profile, a_workload, disk
+from tests.unit.run.conftest import Make
 
 CELLS = """
     random read 100 block 4KiB depth 1,8,16,32
@@ -54,11 +53,11 @@ MATRIX = replace(
 
 def test_it_needs_neither_database_nor_nodes() -> None:
     request = Request(["standard-hdd", "premium"], ["disk-matrix"], scale="smoke")
-    made = make_plan(request, ROOT, ROOT / ".cache")
-    assert [profile.cluster.database for profile in made.profiles] == ["none", "none"]
-    assert [profile.cluster.nodes for profile in made.profiles] == [1, 1]
-    assert made.notes == ()
-    assert made.estimate_s > 2 * 13 * 2.0  # thirteen cells of two seconds on two tiers
+    planned = make_plan(request, ROOT, ROOT / ".cache")
+    clusters = [profile.cluster for profile in planned.profiles]
+    assert [(cluster.database, cluster.nodes) for cluster in clusters] == [("none", 1)] * 2
+    assert planned.notes == ()
+    assert planned.estimate_s > 2 * 13 * 2.0  # thirteen cells of two seconds on two tiers
 
 
 def test_beside_other_workloads_only_its_own_runs_have_none() -> None:
@@ -74,24 +73,19 @@ def test_no_database_is_not_to_be_chosen_for_others() -> None:
         choose("none")
 
 
-def test_one_disk_is_measured() -> None:
-    spec = ClusterSpec("none", 3, 1, NodeSize(1.0, 2**28, 2**30))
-    world = fake_world(Log(), ROOT)
-    world.platform.image_present = lambda tag: True  # type: ignore[method-assign]
-    with pytest.raises(UsageError, match="one disk to measure, not 3"):
-        NoDatabase().check(spec, world)
+ONE = ClusterSpec("none", 1, 1, NodeSize(1.0, 2**28, 2**30))
 
 
-def test_the_one_container_carries_the_limits_of_its_disk(tmp_path: Path) -> None:
+def test_the_one_disk_is_measured_with_its_limits() -> None:
     """Else a tier that control groups limit passes its gate and is measured without limits."""
     caps = (DeviceCap("/dev/loop3", 1000, 1000, None, None),)
-    engine = FakePlatform()
-    engine.image_present = lambda tag: True  # type: ignore[method-assign]
+    engine = FakePlatform(images=[own_images.tag(ROOT, "disk")])
     world = fake_world(platform=engine)
-    spec = ClusterSpec("none", 1, 1, NodeSize(1.0, 2**28, 2**30))
+    with pytest.raises(UsageError, match="one disk to measure, not 3"):
+        NoDatabase().check(replace(ONE, nodes=3), world)
     volume = Volume("v", "/dev/loop3", False, caps=caps)
-    with NoDatabase().running(spec, [volume], Network("net", ("10.0.0.11",)), world):
-        assert [one.io_caps for one in engine.specs.values()] == [caps]
+    with NoDatabase().running(ONE, [volume], Network("net", ("10.0.0.11",)), world):
+        assert [spec.io_caps for spec in engine.specs.values()] == [caps]
 
 
 # ------------------------------------------------------------------ carrying out
@@ -101,22 +95,21 @@ class Alone(FakeDatabase):
     name = "none"
 
 
-def test_runs_of_both_kinds_in_one_campaign(tmp_path: Path) -> None:
-    log = Log()
-    parts = fake_parts(log)
-    parts = replace(
+def test_runs_of_both_kinds_in_one_campaign(make: Make) -> None:
+    campaign = make()
+    log, parts = campaign.log, campaign.parts
+    campaign.parts = replace(
         parts,
         databases={**parts.databases, "none": Alone(log)},
         load_generators={**parts.load_generators, "fio": FakeGenerator(log)},
     )
-    made = replace(
+    both = replace(
         a_campaign_plan("premium"),
         workloads=(a_workload(), MATRIX),
         runs=(Run(1, "premium", "point-select", 1), Run(2, "premium", "disk-matrix", 1)),
     )
-    folder = experiment.execute(made, parts, fake_world(log, tmp_path), tmp_path / "results", {})
-    records = [data.record for data in store.load(folder).runs]
-    assert [record.outcome for record in records] == ["done", "done"]
+    records = campaign.execute(plan=both)
+    assert campaign.outcomes() == ["done", "done"]
     assert [record.profile.cluster.database for record in records] == ["postgresql", "none"]
     assert log.words.count("check database") == 2
 

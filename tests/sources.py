@@ -1,0 +1,24 @@
+"""The package's own source, for tests that read it: every file is read and parsed once."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+from tests import ROOT
+
+PACKAGE = ROOT / "orchestrator"
+MODULES = tuple(sorted(PACKAGE.rglob("*.py")))
+
+
+@cache
+def tree(file: Path) -> ast.Module:
+    """The syntax tree of `file`. Not to be changed."""
+    return ast.parse(file.read_text())
+
+
+@cache
+def nodes(file: Path) -> tuple[ast.AST, ...]:
+    """Every node of that tree."""
+    return tuple(ast.walk(tree(file)))

@@ -1,0 +1,60 @@
+"""Campaigns on fake parts, in a folder of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.model import Plan, Record
+from orchestrator.run import experiment
+from orchestrator.system import store
+from tests.fakes import FakeClock, Log, fake_parts, fake_world
+from tests.plans import a_plan
+
+
+class Failing(Log):
+    """A log of which a word raises only the times that are listed, counted from 1."""
+
+    def __init__(self, word: str, error: BaseException, times: tuple[int, ...]) -> None:
+        super().__init__()
+        self._word, self._error, self._times = word, error, times
+
+    def say(self, word: str) -> None:
+        super().say(word)
+        if word == self._word and self.words.count(word) in self._times:
+            raise self._error
+
+
+class Campaign:
+    """The parts and the world of a campaign, whose words go to one log."""
+
+    def __init__(
+        self, folder: Path, log: Log | None = None, clock: FakeClock | None = None, **parts: Any
+    ) -> None:
+        self.log, self.results = log or Log(), folder / "results"
+        self.world = fake_world(self.log, folder / "cache", clock)
+        self.parts = fake_parts(self.log, **parts)
+
+    def execute(self, repetitions: int = 1, plan: Plan | None = None) -> list[Record]:
+        """Carries out `plan`, or one of so many runs; the records that it left."""
+        plan = plan or a_plan(repetitions=repetitions)
+        experiment.execute(plan, self.parts, self.world, self.results, {})
+        return self.records()
+
+    def records(self) -> list[Record]:
+        return [data.record for data in store.load(self.results / "latest").runs]
+
+    def outcomes(self) -> list[str]:
+        return [record.outcome for record in self.records()]
+
+
+Make = Callable[..., Campaign]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """Makes a campaign of a log, a clock and arguments of `fake_parts`."""
+    return lambda *log_and_clock, **parts: Campaign(tmp_path, *log_and_clock, **parts)

@@ -1,0 +1,91 @@
+"""Catalog files are read strictly: every mistake is named with its path. Method: small texts."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator import tier_catalog
+from orchestrator.errors import UsageError
+
+_ROW = """
+  some:
+    title: Some disk
+    media: ssd
+    source: a
+    latency: null
+    emulated_latency: {read: 1ms, write: 1ms}
+    io_unit: 256KiB
+    sizes: {X1: {size: 1GiB, iops: 100, throughput: 10MB/s}}
+"""
+_GOOD = "provider: here\nsources: {a: {text: a document, as_of: 2024-01-01}}\ntypes:" + _ROW
+
+
+def reading_mistakes(**texts: str) -> list[str]:
+    with pytest.raises(UsageError) as refusal:
+        tier_catalog.read(texts)
+    return [f"{mistake.where}: {mistake.what}" for mistake in refusal.value.mistakes]
+
+
+def test_a_small_catalog_is_read() -> None:
+    catalog = tier_catalog.read({"x.yaml": _GOOD})
+    assert catalog.names == ("here/X1", "here/some")
+    assert str(catalog.types["here/some"].source) == "a document, 2024-01-01"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("iops: 100", "iops: 100, ipos: 5", "x: types.some.sizes.X1.ipos: unknown key"),
+        ("    media: ssd\n", "", "x: types.some.media: this key is missing"),
+        ("iops: 100", "iops: 0", "x: types.some.sizes.X1.iops:"),
+        ("10MB/s", "10", "x: types.some.sizes.X1.throughput: expected a rate"),
+        ("source: a", "source: b", "x: types.some.source: unknown source; `sources` has a"),
+        ("    source: a\n", "", "x: types.some.source: this key is missing"),
+        (", as_of: 2024-01-01", "", "x: sources.a.as_of: this key is missing"),
+        ("    sizes:", "    shapes:", "x: types.some.shapes: unknown key"),
+        ("emulated_latency: {read: 1ms, write: 1ms}", "emulated_latency: null", "x: types.some:"),
+        ("title: Some disk", "title: A\n    title: B", "x:6:5: the key 'title' stands twice"),
+        ("provider: here", "provider: here\nprices: 3", "x: prices: unknown key"),
+    ],
+)
+def test_a_mistake_in_a_file_is_named_with_its_path(old: str, new: str, what: str) -> None:
+    assert old in _GOOD
+    refusals = reading_mistakes(x=_GOOD.replace(old, new, 1))
+    assert any(mistake.startswith(what) for mistake in refusals), refusals
+
+
+def test_all_mistakes_of_all_files_at_once() -> None:
+    refusals = reading_mistakes(
+        x=_GOOD.replace("iops: 100", "iops: none, size: 2").replace("media: ssd", "media: paper"),
+        y="- not a mapping",
+        z=_GOOD.replace("media: ssd", "media: tape"),
+    )
+    assert [mistake.split(":")[0] for mistake in refusals] == ["x", "y", "z"]
+    assert "size' stands twice" in refusals[0]
+
+
+def test_a_name_belongs_to_one_row() -> None:
+    refusals = reading_mistakes(x=_GOOD, y=_GOOD.replace("  some:", "  other:"))
+    assert refusals == [
+        "y: types.other.sizes.X1: this name is already taken at x: types.some.sizes.X1"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("burst", "what"),
+    [
+        ("{model: credit, iops: 200}", "credit burst needs `duration`"),
+        ("{model: on-demand, iops: 200, duration: 30min}", "on-demand burst has none"),
+        ("{model: credit, duration: 30min}", "needs `iops` or `throughput`"),
+    ],
+)
+def test_a_burst_must_be_whole(burst: str, what: str) -> None:
+    (mistake,) = reading_mistakes(x=_GOOD.replace("10MB/s}", f"10MB/s, burst: {burst}}}"))
+    assert what in mistake
+
+
+@pytest.mark.parametrize("more", ["{above: 0, price: 1}", "{above: 5, price: 1}"])
+def test_price_steps_must_rise(more: str) -> None:
+    price = f"{{currency: USD, region: r, source: a, per_iops: [{{above: 5, price: 2}}, {more}]}}"
+    (mistake,) = reading_mistakes(x=_GOOD.replace("10MB/s}", f"10MB/s, prices: [{price}]}}"))
+    assert "must rise" in mistake
