@@ -27,7 +27,6 @@ from orchestrator.load_generators.common.sysbench_console import (
     STARTED,
     STOP_GRACE_S,
     flags,
-    last_line,
     progress,
 )
 from orchestrator.load_generators.sysbench_stock import options, results
@@ -40,6 +39,7 @@ from orchestrator.system import sql
 IMAGE_VARIABLE = "SYSBENCH_IMAGE"
 NAME = "sysbench-stock"
 _WARMUP, _MEASURE = "warm-up", "measure"
+_FATAL = "FATAL: "
 _OWN = "/tmp/own.lua"  # a user's script from elsewhere, in the client
 _WRITE_OWN = f'printf %s "$SYSBENCH_SCRIPT" > {_OWN}'
 
@@ -55,13 +55,13 @@ class SysbenchStock:
         return cls(os.environ.get(IMAGE_VARIABLE) or None)
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
-        self._need(world)
         options.check(workload, upstream=self._image is None)
         if options.is_path(workload.script) and _file(workload, world) is None:
             raise UsageError(
                 f"workload {workload.name}: there is no script {workload.script}",
                 advice="give its path below workloads/, or on this machine",
             )
+        self._need(world)
 
     def loader_version(self, workload: Workload, world: World) -> str:
         """Returns the identity of sysbench, and of the user's script that makes the tables."""
@@ -96,15 +96,16 @@ class SysbenchStock:
         ]
         done = run_in_client(
             client,
-            ["bash", "-c", f"{_WRITE_OWN}; exec {shlex.join(argv)}"],
+            ["bash", "-c", f"{_WRITE_OWN}; exec {shlex.join(argv)} 2>&1"],
             cluster,
             world,
             timeout_s=LOAD_TIMEOUT_S,
-            on_line=lambda line: world.progress.step(f"loading {family}: {line}"),
+            on_line=lambda line: world.progress.step(f"loading {family}: {line}") if line else None,
             env=_script(workload, world),
         )
-        if done.exit_code != 0:
-            raise LoadError(f"loading {family} failed: {last_line(done)}", evidence=done.tail())
+        complaint = _complaint(done.out.splitlines())
+        if done.exit_code != 0 or _FATAL in done.out:  # `prepare` ends with code 0 all the same
+            raise LoadError(f"loading {family} failed: {complaint}", evidence=done.tail())
         if options.is_path(workload.script) or workload.script == options.BULK_INSERT:
             return
         rows = int(workload.dataset.parameters.get("table_size", 10_000))
@@ -276,20 +277,20 @@ def _run_phase(
         on_line=on_line,
         env=_script(workload, world),
     )
+    lines = [line.partition(" ") for line in done.out.splitlines()]
     for number in range(1, len(argvs) + 1):
-        lines = [line.partition(" ") for line in done.out.splitlines()]
         own = [text for mark, _, text in lines if mark == str(number)]
         (out / f"{phase}-{number}.out").write_text("\n".join(own) + "\n")
     if done.exit_code != 0 or len(starts_s) < len(argvs):
+        complaint = _complaint([text for _, _, text in lines])
         raise LoadError(
-            f"sysbench ended with exit code {done.exit_code}: {_complaint(done.out)}",
+            f"sysbench ended with exit code {done.exit_code}: {complaint}",
             advice="its output is among the raw files of the run",
             evidence=done.tail(),
         )
     return starts_s[0]
 
 
-def _complaint(output: str) -> str:
-    lines = [line.partition(" ")[2] for line in output.splitlines()]
-    fatal = [line for line in lines if line.startswith(("FATAL", "invalid option"))]
-    return next(iter(fatal or [line for line in lines if line][-1:]), "no output")
+def _complaint(lines: Sequence[str]) -> str:
+    fatal = [line for line in lines if line.startswith((_FATAL, "invalid option"))]
+    return next(iter(fatal or [line for line in lines if line.strip()][-1:]), "no output")

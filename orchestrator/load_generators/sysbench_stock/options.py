@@ -60,8 +60,8 @@ def check(workload: Workload, upstream: bool) -> None:
     """UsageError listing what has no effect or cannot work. `upstream`: it is sysbench 1.0.20;
     another sysbench has other scripts and options, and refuses unknown ones itself."""
     where = f"workloads/{workload.name}.yaml"
-    mistakes = [*_mistakes(workload), *(_unknown(workload) if upstream else ())]
-    raise_all([Mistake(f"{where}: {key}", what) for key, what in mistakes])
+    mistakes = {**dict(_unknown(workload) if upstream else ()), **dict(_mistakes(workload))}
+    raise_all([Mistake(f"{where}: {key}", what) for key, what in mistakes.items()])
 
 
 def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
@@ -92,9 +92,7 @@ def _unknown(workload: Workload) -> Iterator[tuple[str, str]]:
         return
     known = KNOWN[script]
     for key, value in workload.options.items():
-        if key in _SET_HERE or key == "seed":
-            continue
-        if key not in known:
+        if key not in (*known, "seed"):
             has = ", ".join(known) or "none"
             yield f"options.{key}", f"{script} does not read this option; it reads {has}"
         elif key == "rand_type" and value not in _DISTRIBUTIONS:

@@ -130,7 +130,7 @@ def intervals(phases: Mapping[str, tuple[float, Sequence[Report]]]) -> pd.DataFr
                 "throughput_per_s": sum(line["tps"] for line in lines),
                 "errors": sum(line["errors"] for line in lines),
             }
-            if len(reports) == 1:
+            if len(reports) == 1 and lines[0]["tps"]:
                 row[f"latency_p{lines[0]['percent']:g}_s"] = lines[0]["latency"] * 1e-3
             rows.append(row)
     return pd.DataFrame(rows, columns=list(INTERVAL_COLUMNS))

@@ -123,6 +123,17 @@ def test_seconds_count_from_the_start_of_measuring() -> None:
     assert found.table["value"].tolist() == campaign.runs[0].intervals["throughput_per_s"].tolist()
 
 
+def test_a_column_without_any_value_has_no_series() -> None:
+    """Stock sysbench gives one percentile of each second, and not the others."""
+    campaign = build_campaign(profiles=["ultra"], workloads=["insert"], repetitions=1)
+    run = campaign.runs[0]
+    intervals = run.intervals.assign(latency_p50_s=float("nan"))
+    changed = replace(campaign, runs=(replace(run, intervals=intervals),))
+    findings = Findings(changed, report_verdicts.verdict())
+    assert series.of_interval(findings, "insert", "latency_p50_s").table.empty
+    assert len(series.of_interval(findings, "insert", "latency_p99_s").table)
+
+
 def test_long_runs_are_thinned_to_means() -> None:
     campaign = build_campaign(
         profiles=["ultra"], workloads=["insert"], repetitions=1, warmup_s=20.0, measure_s=400.0
