@@ -1,5 +1,5 @@
--- Ten inserts of one row and a COMMIT by sysbench's own driver: what our workload `insert` does, and
--- what upstream has no script for. Everything else (tables, options, BEGIN, COMMIT) is upstream's.
+-- Ten inserts of one row and a COMMIT by sysbench's own driver: what our workload `insert` does,
+-- and what upstream has no script for. Tables, options, BEGIN and COMMIT are upstream's.
 require("oltp_common")
 
 sysbench.cmdline.options.rows = {"Rows per transaction", 10}

@@ -1,4 +1,4 @@
-"""What our scripts on sysbench and upstream's own have alike: flags, progress, complaints."""
+"""What our scripts on sysbench and upstream's own have alike: flags and progress."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchestrator.model import Workload
-from orchestrator.powers import Completed
 from orchestrator.units import format_number
 
 STARTED = "Threads started!"
@@ -26,8 +25,3 @@ def progress(line: str, workload: Workload, before_s: float = 0.0) -> str:
     if elapsed_s <= workload.warmup_s:
         return f"warm-up {elapsed_s:g}/{workload.warmup_s:g} s: {rate}"
     return f"measuring {elapsed_s - workload.warmup_s:g}/{workload.measure_s:g} s: {rate}"
-
-
-def last_line(done: Completed) -> str:
-    lines = [line for line in (done.err or done.out).splitlines() if line.strip()]
-    return lines[-1] if lines else "no output"

@@ -31,14 +31,13 @@ from orchestrator.load_generators.common.sysbench_console import (
     STARTED,
     STOP_GRACE_S,
     flags,
-    last_line,
     progress,
 )
 from orchestrator.load_generators.sysbench import run_options
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
 from orchestrator.parts import Result
 from orchestrator.platforms import own_images
-from orchestrator.powers import World
+from orchestrator.powers import Completed, World
 from orchestrator.units import format_number
 
 _RECORD = np.dtype(
@@ -93,7 +92,7 @@ class Sysbench:
             client, argv, cluster, world, timeout_s=LOAD_TIMEOUT_S, on_line=on_line
         )
         if done.exit_code != 0:
-            raise LoadError(f"loading {family} failed: {last_line(done)}", evidence=done.tail())
+            raise LoadError(f"loading {family} failed: {_last_line(done)}", evidence=done.tail())
 
     def run(
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
@@ -114,7 +113,7 @@ class Sysbench:
         (out / "sysbench.err").write_text(done.err)
         if done.exit_code != 0 or not starts_s:
             raise LoadError(
-                f"sysbench ended with exit code {done.exit_code}: {last_line(done)}",
+                f"sysbench ended with exit code {done.exit_code}: {_last_line(done)}",
                 advice="its output is among the raw files of the run",
                 evidence=done.tail(),
             )
@@ -252,3 +251,8 @@ def _load_progress(family: str, world: World) -> Callable[[str], None]:
         world.progress.step(text, left_s or None)
 
     return on_line
+
+
+def _last_line(done: Completed) -> str:
+    lines = [line for line in (done.err or done.out).splitlines() if line.strip()]
+    return lines[-1] if lines else "no output"

@@ -275,6 +275,15 @@ def test_a_script_is_found_in_sysbench_in_workloads_or_by_its_path(tmp_path: Pat
         assert adapter._script(workload, world) == {"SYSBENCH_SCRIPT": text}
 
 
+def test_scripts_of_sysbench_share_loaded_data_and_a_users_own_have_theirs(tmp_path: Path) -> None:
+    world = fake_world(Log(), tmp_path)
+    version = SysbenchStock().loader_version
+    insert = shipped("oltp_insert")
+    assert version(insert, world) == version(shipped("oltp_delete"), world)
+    own = replace(insert, script=str(ROOT / "tests/bench/multi_insert.lua"))
+    assert version(own, world) not in (version(insert, world), "")
+
+
 def played(world: World, answer: Callable[[str], Completed]) -> list[str]:
     """Lets `answer` play the client; returns the command lines as they come."""
     asked: list[str] = []
