@@ -25,9 +25,9 @@ def names(folder: Path) -> tuple[str, ...]:
 
 def titles(folder: Path) -> tuple[str, ...]:
     """`<name> (<title>)` of the YAML files in `folder`. UsageError if one cannot be read."""
+    files = {name: folder / f"{name}.yaml" for name in names(folder)}
     contents = {
-        name: strict_yaml.parse(name, _text(folder / f"{name}.yaml", folder))
-        for name in names(folder)
+        name: strict_yaml.parse(str(file), _text(file, folder)) for name, file in files.items()
     }
     return tuple(f"{name} ({content.get('title', '')})" for name, content in contents.items())
 
