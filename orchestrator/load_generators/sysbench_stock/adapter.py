@@ -145,11 +145,13 @@ class SysbenchStock:
             tuple(results.measurements(measure, workload.statements_per_transaction)),
             results.intervals({phase: (begins_s[phase], phases[phase]) for phase in phases}),
             None,
-            _facts(workload, measure),
+            _facts(workload, measure, self._image),
         )
 
 
-def _facts(workload: Workload, reports: Sequence[results.Report]) -> GeneratorFacts:
+def _facts(
+    workload: Workload, reports: Sequence[results.Report], image: str | None
+) -> GeneratorFacts:
     fork = any(report.fork for report in reports)
     return GeneratorFacts(
         version=reports[0].version,
@@ -157,6 +159,7 @@ def _facts(workload: Workload, reports: Sequence[results.Report]) -> GeneratorFa
         more={
             "generator": f"{NAME}, yugabyte/sysbench" if fork else NAME,
             "script": workload.script,
+            "image": image or "our own",
             "processes": len(reports),
             "distribution": workload.options.get("rand_type", "sysbench's default"),
             "single_transactions_kept": False,

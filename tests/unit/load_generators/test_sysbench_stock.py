@@ -322,7 +322,9 @@ def test_a_run_leaves_the_output_of_each_process_and_its_commands(tmp_path: Path
     result = SysbenchStock().read(workload, tmp_path, 100.0, 104.0)
     values = {one.metric: one.value for one in result.measurements}
     assert values["transactions"] == result.facts.sysbench_transactions == 4769 + 219044
-    assert result.facts.version == "1.0.20"
+    assert (result.facts.version, result.facts.more["image"]) == ("1.0.20", "our own")
+    other = SysbenchStock("mine/sysbench:1").read(workload, tmp_path, 100.0, 104.0)
+    assert other.facts.more["image"] == "mine/sysbench:1"
     assert (
         result.facts.more["processes"] == 2 and result.facts.more["percentiles_within_pct"] == 0.91
     )
