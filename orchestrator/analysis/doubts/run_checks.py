@@ -7,7 +7,7 @@ from typing import Literal
 
 from orchestrator.analysis import disk_demand, resources, results, stats
 from orchestrator.analysis.bottlenecks import CEILING_PCT, CLIENT_PCT, HOST_PCT
-from orchestrator.analysis.doubts.load_checks import overload
+from orchestrator.analysis.doubts.load_checks import not_checked, overload
 from orchestrator.analysis.resources import Used
 from orchestrator.analysis.results import RunData
 from orchestrator.facts import DoubtKind
@@ -342,4 +342,5 @@ RUN_CHECKS: tuple[Callable[[RunData, Used], Iterable[Doubt]], ...] = (
     _totals,
     _not_durable,
     _other_build,
+    not_checked,
 )

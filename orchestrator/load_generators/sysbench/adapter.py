@@ -78,7 +78,7 @@ class Sysbench:
             *_connection(cluster),
             *_flags(workload.dataset.parameters),
             f"--workers={workload.loader_threads}",
-            f"--seed={workload.options.get('seed', 1)}",
+            f"--seed={_seed(workload)}",
         ]
         if cluster.database != "postgresql":
             argv.append(f"--dialect={cluster.database}")
@@ -89,6 +89,8 @@ class Sysbench:
         )
         if done.exit_code != 0:
             raise LoadError(f"loading {family} failed: {_last_line(done)}", evidence=done.tail())
+        if conditions := _conditions(workload, world):
+            consistency.verify_loaded(conditions, cluster, _seed(workload), world)
 
     def run(
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
@@ -121,10 +123,8 @@ class Sysbench:
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """Checks the conditions beside the script, if any; a broken one voids the run."""
-        conditions = (world.root / "workloads" / workload.script).with_name("consistency.sql")
-        if not conditions.is_file():
-            return {}
-        return consistency.verify(conditions.read_text(), cluster, world)
+        conditions = _conditions(workload, world)
+        return consistency.verify(conditions, cluster, _seed(workload), world) if conditions else {}
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
         table = read_records(out)
@@ -136,6 +136,16 @@ class Sysbench:
             latencies=table,
             facts=_facts(table, out),
         )
+
+
+def _conditions(workload: Workload, world: World) -> str:
+    """Returns the text of the conditions beside the script; "" if there are none."""
+    file = (world.root / "workloads" / workload.script).with_name("consistency.sql")
+    return file.read_text() if file.is_file() else ""
+
+
+def _seed(workload: Workload) -> int:
+    return int(workload.options.get("seed", 1))
 
 
 def read_records(out: Path) -> pd.DataFrame:
