@@ -254,6 +254,9 @@ def _load_progress(family: str, world: World) -> Callable[[str], None]:
             state = json.loads(line)
         except ValueError:
             return
+        if state.get("phase") == "retry":
+            world.progress.note(f"loading {family}: tried again after {state.get('message')}")
+            return
         rows_per_s, left_s = state.get("rows_per_s"), state.get("eta_s")
         text = f"loading {family}: {state.get('phase')}"
         if rows_per_s:
