@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis import transactions
-from orchestrator.errors import LoadError, UsageError
+from orchestrator.errors import LoadError, UnfinishedError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.common import consistency
 from orchestrator.load_generators.common.client import (
@@ -88,7 +88,8 @@ class Sysbench:
             client, argv, cluster, world, timeout_s=LOAD_TIMEOUT_S, on_line=on_line
         )
         if done.exit_code != 0:
-            raise LoadError(f"loading {family} failed: {_last_line(done)}", evidence=done.tail())
+            what = f"loading {family} failed: {_last_line(done)}"
+            raise UnfinishedError(what, evidence=done.tail())
         if conditions := _conditions(workload, world):
             consistency.verify_loaded(conditions, cluster, _seed(workload), world)
 
