@@ -137,7 +137,8 @@ end
 
 local function finish_table(conn, t)
    if not dialect.keys_first then
-      local key = "SELECT 1 FROM pg_constraint WHERE contype = 'p' AND conrelid = 'sbtest%d'::regclass"
+      local key = "SELECT 1 FROM pg_constraint WHERE contype = 'p' "
+                  .. "AND conrelid = 'sbtest%d'::regclass"
       if not conn:exec(key:format(t))[1] then
          conn:exec(string.format("ALTER TABLE sbtest%d ADD PRIMARY KEY (id)", t))
       end
