@@ -78,4 +78,4 @@ def test_checking_a_large_data_set_takes_time() -> None:
         return make_plan("x", [a_profile()], [workload], **asked).estimate_s
 
     assert estimate_s(20) == estimate_s(1)
-    assert estimate_s(2_000) == pytest.approx(estimate_s(20) + 5 * (12 + 144))
+    assert estimate_s(2_000) == pytest.approx(estimate_s(20) + 5 * (30 + 144))
