@@ -8,6 +8,7 @@ TierbenchError                  70  catch this to catch all of ours
 │   ├── GateError                2  the disk is not what its tier declares
 │   ├── VoidError                2  what was measured is void, though all seemed well meanwhile
 │   └── LoadError                2  the load generator failed, or loaded something else than asked
+│       └── UnfinishedError      2  its loader failed, and can go on in the same database
 └── InterruptedByUser          130  Ctrl-C or a polite kill
 
 Exceptions carry facts and never act. `advice` says what to do next.
@@ -76,6 +77,10 @@ class VoidError(RunError):
 
 class LoadError(RunError):
     pass
+
+
+class UnfinishedError(LoadError):
+    """A loader failed that goes on where it was, if it is started again in the same database."""
 
 
 class InterruptedByUser(TierbenchError):

@@ -43,7 +43,7 @@ DoubtKind = Literal[
     "unsteady throughput", "short window", "few checkpoints", "data fits in the cache",
     "client busy", "host saturated", "machine shared", "telemetry gaps", "failures", "retries",
     "few transactions", "overload", "Little's law", "think time's ceiling", "totals differ",
-    "commits not durable", "another build",
+    "commits not durable", "another build", "consistency not checked",
 ]
 # fmt: on
 

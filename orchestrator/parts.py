@@ -69,9 +69,14 @@ class Restorable(Protocol):
         """Returns whether the disks of this tier are such files."""
 
     def loading(
-        self, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
+        self,
+        sizes_bytes: Sequence[int],
+        snapshots: Sequence[Path],
+        world: World,
+        resumed: bool = False,
     ) -> AbstractContextManager[tuple[Volume, ...]]:
-        """Attaches empty volumes without limits, backed by the files `snapshots`, for loading."""
+        """Attaches volumes without limits, backed by the files `snapshots`, for loading: empty
+        ones, or, if `resumed`, those that an earlier call has left."""
 
 
 @runtime_checkable
@@ -154,7 +159,8 @@ class LoadGenerator(Protocol):
         """Starts the client container, with `out` mounted for raw output."""
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
-        """Creates and fills the data set. LoadError unless the result is exactly that."""
+        """Creates and fills the data set. LoadError unless the result is exactly that;
+        UnfinishedError if another call could go on in the same database."""
 
     def run(
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World

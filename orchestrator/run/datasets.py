@@ -2,7 +2,8 @@
 
 A copy of the disks of all nodes, taken after a clean stop, is a copy of the data set. So every
 run of every tier starts from the same bytes, and repetitions do not drift as tables grow.
-A data set is complete when its `dataset.json` is there; it is written last.
+A data set is complete when its `dataset.json` is there; it is written last. A load that failed
+where its loader can go on leaves `loading.json` and disks of nodes that were stopped cleanly.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import UnavailableError
+from orchestrator.errors import UnavailableError, UnfinishedError
 from orchestrator.model import ClusterSpec, NodeSize, Plan, Profile, Workload
 from orchestrator.parts import Parts, Restorable, TakesSpace, TierMechanism
 from orchestrator.planning import disk_matrix
@@ -23,6 +25,7 @@ from orchestrator.powers import World
 from orchestrator.system import store
 from orchestrator.units import format_bytes
 
+_LOADING = "loading.json"
 _LOADING_MEMORY_BYTES = 3 * 2**30
 # What an empty XFS takes of a sparse file: 91 MiB of one of 250 GB, most of it its log.
 _FILE_SYSTEM_BYTES = 128 * 2**20
@@ -93,27 +96,32 @@ def _load(
     parts: Parts,
     world: World,
 ) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
     database, family = parts.databases[spec.database], workload.dataset.family
     generator = parts.load_generators[workload.generator]
     snapshots, sizes = _snapshots(folder, spec.nodes), [spec.size.disk_bytes] * spec.nodes
-    started_s = world.clock.monotonic()
+    before, started_s = _Unfinished.prepared(folder, snapshots, world), world.clock.monotonic()
     world.progress.step(f"loading {family}: starting {database.name}")
+    failure = facts = None
     try:
         with (
-            mechanism.loading(sizes, snapshots, world) as volumes,
-            world.platform.network(f"{world.scope}-load", spec.nodes) as network,
+            mechanism.loading(sizes, snapshots, world, before.resumed) as volumes,
+            world.platform.network(f"{world.scope}-load", spec.nodes, before.addresses) as network,
+            before.going_on(network.addresses),
             database.running(_roomy(spec, world), volumes, network, world) as cluster,
             generator.client(network.name, folder, world) as client,
         ):
             world.progress.step(f"loading {family} (once; later runs copy it)")
-            generator.load(workload, cluster, client, world)
-            database.settle(cluster, world)
-            facts = database.facts(cluster, world).recorded()
+            try:
+                generator.load(workload, cluster, client, world)
+                database.settle(cluster, world)
+                facts = database.facts(cluster, world).recorded()
+            except UnfinishedError as error:
+                failure = error  # not passed on from here: so nodes are stopped cleanly
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        before.discard()
         raise
+    if failure is not None:
+        raise before.failed(failure, network.addresses)
     took_s = world.clock.monotonic() - started_s
     content = {
         **identity,
@@ -125,6 +133,62 @@ def _load(
     store.write_json(folder / "dataset.json", content)
     parameters = dict(workload.dataset.parameters)
     world.progress.note(f"loaded {family} {parameters} in {took_s:.0f} s; kept for later runs")
+
+
+@dataclass(frozen=True)
+class _Unfinished:
+    """What an earlier load left in `folder`: its nodes' addresses and why it failed, if any."""
+
+    folder: Path
+    addresses: tuple[str, ...] = ()
+    failure: str = ""
+
+    @classmethod
+    def prepared(cls, folder: Path, snapshots: Sequence[Path], world: World) -> _Unfinished:
+        """Reads what is there; an empty folder if a load cannot go on."""
+        file = folder / _LOADING
+        if file.is_file() and all(snapshot.is_file() for snapshot in snapshots):
+            left = json.loads(file.read_text())
+            world.progress.note(f"a load goes on that failed before: {left['failure']}")
+            return cls(folder, tuple(left["addresses"]), left["failure"])
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        return cls(folder)
+
+    @property
+    def resumed(self) -> bool:
+        return bool(self.addresses)
+
+    @contextmanager
+    def going_on(self, addresses: tuple[str, ...]) -> Iterator[None]:
+        """From here on the disks change: they are not started from again, unless `failed` says so.
+
+        UnavailableError if the nodes would be at other addresses, at which some databases do not
+        start."""
+        if self.resumed and addresses != self.addresses:
+            raise UnavailableError(
+                f"an unfinished load needs the addresses {', '.join(self.addresses)}, which are "
+                "taken",
+                advice=f"stop what uses them, or load anew: remove {self.folder}",
+            )
+        (self.folder / _LOADING).unlink(missing_ok=True)
+        yield
+
+    def discard(self) -> None:
+        """Removes what no later load can go on from."""
+        if not (self.folder / _LOADING).is_file():
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def failed(self, error: UnfinishedError, addresses: tuple[str, ...]) -> UnfinishedError:
+        """Keeps the disks, unless the load has failed alike before; returns the error to raise."""
+        if error.what == self.failure:
+            self.discard()
+            advice = "it failed twice alike, so the next run loads anew"
+        else:
+            content = {"addresses": addresses, "failure": error.what}
+            store.write_json(self.folder / _LOADING, content)
+            advice = "the next run goes on with this load; `tierbench clean` removes it"
+        return UnfinishedError(error.what, error.advice or advice, error.evidence)
 
 
 def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:

@@ -33,11 +33,15 @@ class DryTier:
 
     @contextmanager
     def loading(
-        self, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
+        self,
+        sizes_bytes: Sequence[int],
+        snapshots: Sequence[Path],
+        world: World,
+        resumed: bool = False,
     ) -> Iterator[tuple[Volume, ...]]:
         for snapshot in snapshots:
             snapshot.write_text(f"{WARNING}\n")
-        yield (Volume(str(Model(1e6, 1e-6)), "", restored=False),) * len(sizes_bytes)
+        yield (Volume(str(Model(1e6, 1e-6)), "", restored=resumed),) * len(sizes_bytes)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         return Gate(tier.name, world.clock.now(), checks=())

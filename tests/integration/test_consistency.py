@@ -88,17 +88,48 @@ def test_every_condition_of_the_specification_is_there() -> None:
 
 
 def test_a_loaded_database_is_sound(loaded: Loaded) -> None:
-    found = consistency.check(TEXT, loaded.endpoint, fresh=True)
+    found = consistency.check(TEXT, loaded.endpoint, fresh=True).conditions
     assert {one.name: one.violations for one in found} == dict.fromkeys(sorted(BREAKAGES), 0)
 
 
+def test_a_sample_of_a_sound_database_is_sound(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two warehouses, whose customers also pay at the other."""
+    monkeypatch.setattr(consistency, "sample", lambda *_: [1])
+    with connection(loaded) as session:
+        session.execute(
+            b"INSERT INTO warehouse SELECT 2, w_name, w_street_1, w_street_2, w_city,"
+            b" w_state, w_zip, w_tax, 0 FROM warehouse"
+        )
+        session.execute(b"UPDATE history SET h_w_id = 2 WHERE h_c_id = 3")
+        session.execute(b"UPDATE warehouse SET w_ytd = w_ytd - 100 WHERE w_id = 1")
+        session.execute(b"UPDATE district SET d_ytd = d_ytd - 10")
+    try:
+        outcome = consistency.check(TEXT, loaded.endpoint, fresh=True)
+        assert (outcome.warehouses_checked, outcome.warehouses) == (1, 2)
+        assert (outcome.broken, outcome.problems) == ("", "")
+        monkeypatch.undo()
+        assert "c08" in consistency.check(TEXT, loaded.endpoint).broken, "the other one is broken"
+    finally:
+        with connection(loaded) as session:
+            session.execute(b"DELETE FROM warehouse WHERE w_id = 2")
+            session.execute(b"UPDATE history SET h_w_id = 1")
+            session.execute(b"UPDATE warehouse SET w_ytd = w_ytd + 100")
+            session.execute(b"UPDATE district SET d_ytd = d_ytd + 10")
+
+
+@pytest.mark.parametrize("sampled", [False, True], ids=["all", "sampled"])
 @pytest.mark.parametrize("name", sorted(BREAKAGES))
-def test_a_broken_database_is_caught(loaded: Loaded, name: str) -> None:
+def test_a_broken_database_is_caught(loaded: Loaded, name: str, sampled: bool) -> None:
     condition = next(one for one in consistency.conditions(TEXT) if one.name == name)
+    statement = condition.statement
+    if sampled:
+        statement = consistency.restricted(statement, consistency.rows_of(TEXT), [1, 3])
     with connection(loaded) as session:
         changed = session.execute(BREAKAGES[name].encode()).rowcount
         assert changed > 0, "nothing was broken, so nothing can be caught"
-        row = session.execute(condition.statement.encode()).fetchone()
+        row = session.execute(statement.encode()).fetchone()
         session.rollback()
     assert row is not None and row[0] > 0
 
@@ -109,6 +140,7 @@ def test_the_command(loaded: Loaded, tmp_path: Path) -> None:
     where += ["--user", at.user, "--database", at.database]
     code, text = tierbench("check", *where, "--fresh", PGPASSWORD=at.password)
     assert (code, text.count("holds")) == (0, 12), text
+    assert "1 of 1 warehouses checked" in text
     with connection(loaded) as session:
         session.execute("UPDATE warehouse SET w_ytd = w_ytd + 1 WHERE w_id = 1")
     code, text = tierbench("check", *where, PGPASSWORD=at.password)

@@ -9,6 +9,7 @@
 --   load_session         statements of a connection that loads
 --   run_session          statements of a terminal's connection
 --   batches              whether statements may travel together, before one Sync
+--   analyze_in_turn      whether ANALYZE of one table conflicts with that of another
 --   conflicts            texts of errors without an SQLSTATE of their own that may be tried again
 local postgresql = {name = "postgresql", keys_first = false, transactional_copy = true,
                     copy_options = ""}
@@ -28,6 +29,7 @@ postgresql.conflicts = {}
 -- warehouse (and district) is hashed to spread load, the rest is ordered for range
 -- scans; COPY commits in batches of its own, so a warehouse may be left half loaded.
 local yugabytedb = {name = "yugabytedb", keys_first = true, transactional_copy = false,
+                    analyze_in_turn = true,  -- each changes the version of the one catalog
                     load_session = {}, copy_options = " WITH (ROWS_PER_TRANSACTION 20000)"}
 
 -- Its planner has poor estimates of table sizes; joins with an order's lines must use
@@ -64,6 +66,7 @@ yugabytedb.conflicts = {
 }
 
 local SERIALIZATION_FAILURE, DEADLOCK, INTERNAL_ERROR = "40001", "40P01", "XX000"
+local UNREACHABLE = {["57P01"] = true, ["57P02"] = true, ["57P03"] = true}
 local known, dialects = {postgresql = postgresql, yugabytedb = yugabytedb}, {}
 
 -- Returns the dialect of that name; any other name is an error of the caller.
@@ -83,6 +86,17 @@ function dialects.retryable(failure)
       end
    end
    return false
+end
+
+-- Whether a part of a load may succeed when it is loaded again: also after a lost connection, and
+-- after what YugabyteDB reports while a node or the leader of a tablet is away.
+function dialects.transient(failure)
+   if type(failure) ~= "table" then return false end
+   if failure.lost or UNREACHABLE[failure.sqlstate] or dialects.retryable(failure) then
+      return true
+   end
+   local message = failure.message:lower()
+   return message:find("timed out", 1, true) ~= nil or message:find("heartbeat", 1, true) ~= nil
 end
 
 return dialects

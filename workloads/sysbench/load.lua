@@ -11,13 +11,17 @@
 -- rows, bytes, rows_per_s, bytes_per_s, elapsed_s, eta_s), "keys" (tables_done, tables),
 -- "done"; a failure is {"phase":"failed","message":…}, a line on standard error, status 1.
 -- Ends with ANALYZE and an exact count of every table. A part (up to 250,000 rows) is
--- one transaction; k is uniform, as with --rand-type=uniform.
+-- one transaction, but on YugabyteDB, whose COPY commits by itself; k is uniform, as with
+-- --rand-type=uniform. Transient failures are tried again (lib/retry.lua), each with a line
+-- {"phase":"retry",…}. After an interruption, a call with the same options continues: until the
+-- end, a table sbtest_parts holds which parts are complete.
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
 package.path = here .. "/../lib/?.lua;" .. package.path
 
 local clock = require("clock")
 local dialects = require("dialects")
 local pq = require("pq")
+local retry = require("retry")
 local rows = require("rows")
 local workers = require("workers")
 
@@ -31,9 +35,13 @@ local function connect(index)
    return conn
 end
 
+local function session(index)
+   return retry.session(function(attempt) return connect(index + attempt - 1) end)
+end
+
 local function add_index(conn, t)
    if not opt.create_secondary then return end
-   conn:exec(string.format("CREATE INDEX k_%d ON sbtest%d (k)", t, t))
+   conn:exec(string.format("CREATE INDEX IF NOT EXISTS k_%d ON sbtest%d (k)", t, t))
 end
 
 local function create(conn, t)
@@ -44,12 +52,33 @@ local function create(conn, t)
    if dialect.keys_first then add_index(conn, t) end
 end
 
-local function parts()
-   local list = {}
+-- Creates all tables, or finds those of an interrupted load (then true): bookkeeping comes last.
+local function ensure_tables(conn)
+   local options = string.format("tables=%d table_size=%d seed=%d dialect=%s secondary=%s",
+      opt.tables, opt.table_size, opt.seed, opt.dialect, tostring(opt.create_secondary))
+   local begun = conn:exec("SELECT obj_description(to_regclass('sbtest_parts'), 'pg_class')")[1][1]
+   if begun and not opt.reset then
+      if begun == options then return true end
+      error("another load was begun here (" .. begun .. "); --reset drops it", 0)
+   end
+   conn:exec("DROP TABLE IF EXISTS sbtest_parts")
+   for t = 1, opt.tables do create(conn, t) end
+   conn:exec("CREATE TABLE sbtest_parts (t int, first int, PRIMARY KEY (t, first))")
+   conn:exec("COMMENT ON TABLE sbtest_parts IS '" .. options .. "'")
+end
+
+-- Parts still to load. `again`: rows of it may be there, of COPY that committed by itself.
+local function parts(conn, resumed)
+   local list, complete = {}, {}
+   for _, row in ipairs(conn:exec("SELECT t, first FROM sbtest_parts")) do
+      complete[row[1] .. " " .. row[2]] = true
+   end
    for t = 1, opt.tables do
       for first = 1, opt.table_size, PART_ROWS do
          local last = math.min(first + PART_ROWS - 1, opt.table_size)
-         list[#list + 1] = {t = t, first = first, last = last}
+         if not complete[t .. " " .. first] then
+            list[#list + 1] = {t = t, first = first, last = last, again = resumed}
+         end
       end
    end
    return list
@@ -71,29 +100,53 @@ local function load_part(conn, part, share)
    end
    rows.flush()
    conn:copy_end()
+end
+
+local function load_surely(own, part, share)
+   local loaded, bytes = share.rows, share.bytes
+   own:run(function(conn, attempt)
+      local key = string.format("(%d, %d)", part.t, part.first)
+      if attempt > 1 then
+         if conn:exec("SELECT 1 FROM sbtest_parts WHERE (t, first) = " .. key)[1] then return end
+         share.rows, share.bytes = loaded, bytes
+      end
+      if dialect.transactional_copy then
+         conn:exec("BEGIN")
+      elseif part.again or attempt > 1 then
+         conn:exec(string.format("DELETE FROM sbtest%d WHERE id BETWEEN %d AND %d",
+                                 part.t, part.first, part.last))
+      end
+      load_part(conn, part, share)
+      conn:exec("INSERT INTO sbtest_parts VALUES " .. key)
+      if dialect.transactional_copy then conn:exec("COMMIT") end
+   end)
    share.units = share.units + 1
 end
 
-local function load()
-   local list = parts()
+local function load(list)
    local n = math.min(opt.workers, #list)
    if n == 0 then return end
    local phase = {name = "load", units = "parts", count = #list,
-                  effort = opt.tables * opt.table_size}
+                  effort = 0}
+   for _, part in ipairs(list) do phase.effort = phase.effort + part.last - part.first + 1 end
    workers.run(n, phase, function(index, share)
-      local conn = connect(index)
-      for i = index + 1, #list, n do load_part(conn, list[i], share) end
+      local own = session(index)
+      for i = index + 1, #list, n do load_surely(own, list[i], share) end
    end)
 end
 
 local function finish_table(conn, t)
    if not dialect.keys_first then
-      conn:exec(string.format("ALTER TABLE sbtest%d ADD PRIMARY KEY (id)", t))
+      local key = "SELECT 1 FROM pg_constraint WHERE contype = 'p' "
+                  .. "AND conrelid = 'sbtest%d'::regclass"
+      if not conn:exec(key:format(t))[1] then
+         conn:exec(string.format("ALTER TABLE sbtest%d ADD PRIMARY KEY (id)", t))
+      end
       add_index(conn, t)
    end
    local last_id = math.max(opt.table_size, 1)
    conn:exec(string.format("SELECT setval('sbtest%d_id_seq', %d, true)", t, last_id))
-   conn:exec("ANALYZE sbtest" .. t)
+   if not dialect.analyze_in_turn then conn:exec("ANALYZE sbtest" .. t) end
    local n = tonumber(conn:exec("SELECT count(*) FROM sbtest" .. t)[1][1])
    if n ~= opt.table_size then
       error(string.format("sbtest%d has %d rows instead of %d", t, n, opt.table_size), 0)
@@ -104,12 +157,17 @@ local function finish_tables()
    local n = math.min(opt.workers, opt.tables)
    local phase = {name = "keys", units = "tables", count = opt.tables, effort = opt.tables}
    workers.run(n, phase, function(index, share)
-      local conn = connect(index)
+      local own = session(index)
       for t = index + 1, opt.tables, n do
-         finish_table(conn, t)
+         own:run(function(conn) finish_table(conn, t) end)
          share.units, share.effort = share.units + 1, share.effort + 1
       end
    end)
+   local own = session(0)
+   for t = 1, dialect.analyze_in_turn and opt.tables or 0 do
+      own:run(function(conn) conn:exec("ANALYZE sbtest" .. t) end)
+   end
+   own:run(function(conn) conn:exec("DROP TABLE IF EXISTS sbtest_parts") end)
 end
 
 workers.main(function()
@@ -120,8 +178,7 @@ workers.main(function()
    dialect = dialects.named(opt.dialect)
    local started_us = clock.now_us()
    local conn = connect(0)
-   for t = 1, opt.tables do create(conn, t) end
-   load()
+   load(parts(conn, ensure_tables(conn)))
    finish_tables()
    workers.say{phase = "done", tables = opt.tables, rows = opt.tables * opt.table_size,
                elapsed_s = (clock.now_us() - started_us) / 1e6}

@@ -4,8 +4,19 @@
 -- one statement that ends with a semicolon at the end of a line. It returns one row with
 -- one column, violations: how many rows break the condition; 0 means that it holds.
 -- when: "always", or "loaded" for what holds only before the first transaction.
--- For one picture of the database, run all in one REPEATABLE READ, READ ONLY transaction,
--- with the load stopped. psql runs the file as it is.
+-- psql runs the file as it is, with the load stopped.
+--
+-- To check only some warehouses: "-- rows of <table>: <condition>" says which rows are theirs. Put
+-- in front of a statement WITH <table> AS (SELECT … FROM <table> WHERE <condition>), …, with their
+-- numbers for :warehouses. A payment's row is of the warehouse that was paid and of the customer's.
+-- Districts are listed because YugabyteDB finds a hashed key only by all of its columns.
+-- rows of warehouse: w_id IN (:warehouses)
+-- rows of district: d_w_id IN (:warehouses) AND d_id IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+-- rows of customer: c_w_id IN (:warehouses) AND c_d_id IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+-- rows of history: h_w_id IN (:warehouses) OR h_c_w_id IN (:warehouses)
+-- rows of orders: o_w_id IN (:warehouses) AND o_d_id IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+-- rows of new_order: no_w_id IN (:warehouses) AND no_d_id IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+-- rows of order_line: ol_w_id IN (:warehouses) AND ol_d_id IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 --
 -- Sums and counts over nothing are 0, and rows whose parent or child is missing count as
 -- violations: hence LEFT and FULL joins and IS DISTINCT FROM.

@@ -14,6 +14,7 @@
 -- elapsed_s, eta_s), "keys" (tables_done, tables) for keys, statistics and counting, and
 -- "done". A failure is {"phase":"failed","message":…}, a line on standard error, status 1.
 --
+-- Transient failures are tried again (lib/retry.lua), each with a line {"phase":"retry",…}.
 -- After an interruption, a call with the same options continues: a warehouse is one
 -- transaction together with its row in tpcc_loaded.
 -- Facts: specification 5.11 clauses 1.2 (tables), 4.3 (initial rows and cardinalities).
@@ -25,6 +26,7 @@ local dialects = require("dialects")
 local generate = require("generate")
 local pq = require("pq")
 local random = require("random")
+local retry = require("retry")
 local schema = require("schema")
 local workers = require("workers")
 
@@ -41,6 +43,10 @@ local function connect(index)
    local conn = pq.connect(pq.address(opt, index))
    for _, statement in ipairs(dialect.load_session) do conn:exec(statement) end
    return conn
+end
+
+local function session(index)
+   return retry.session(function(attempt) return connect(index + attempt - 1) end)
 end
 
 local function facts_of(conn)
@@ -164,6 +170,20 @@ local function load_unit(conn, unit, constants, share)
    end_unit(conn, unit, rows, order_lines)
 end
 
+-- Loads a unit again after a transient failure, unless its last attempt was committed after all.
+local function load_surely(own, unit, constants, share)
+   local rows, bytes, done = share.rows, share.bytes, share.units
+   own:run(function(conn, attempt)
+      if attempt > 1 then
+         local marker = conn:exec("SELECT complete FROM tpcc_loaded WHERE w_id = " .. unit.w)[1]
+         if marker and marker[1] == "t" then return end
+         unit.partial = marker ~= nil
+         share.rows, share.bytes, share.units = rows, bytes, done
+      end
+      load_unit(conn, unit, constants, share)
+   end)
+end
+
 local function load(units, facts)
    local n = math.min(opt.workers, #units)
    if n == 0 then return end
@@ -174,8 +194,8 @@ local function load(units, facts)
                   already = opt.warehouses - #units + (units[1].w == 0 and 1 or 0),
                   effort = effort}
    workers.run(n, phase, function(index, share)
-      local conn = connect(index)
-      for i = index + 1, #units, n do load_unit(conn, units[i], constants, share) end
+      local own = session(index)
+      for i = index + 1, #units, n do load_surely(own, units[i], constants, share) end
    end)
 end
 
@@ -217,17 +237,17 @@ local WEIGHT = {order_line = 30, stock = 12, customer = 12, orders = 7, history 
                 new_order = 1, district = 0, warehouse = 0}
 local TOTAL_WEIGHT, KEYS_SHARE = 65, 0.8
 
-local function finish_table(conn, t, share)
+local function finish_table(conn, t, share, effort)
    if not dialect.keys_first then
       if t.key and not has_key(conn, t.name) then conn:exec(schema.add_key(dialect, t)) end
       for _, sql in ipairs(schema.create_indexes(dialect, t, 0)) do
          conn:exec((sql:gsub("CREATE INDEX", "CREATE INDEX IF NOT EXISTS")))
       end
    end
-   share.effort = share.effort + KEYS_SHARE * WEIGHT[t.name]
-   conn:exec("ANALYZE " .. t.name)
+   share.effort = effort + KEYS_SHARE * WEIGHT[t.name]
+   if not dialect.analyze_in_turn then conn:exec("ANALYZE " .. t.name) end
    if t.warehouse then count_by_warehouse(conn, t) else count_items(conn) end
-   share.effort, share.units = share.effort + (1 - KEYS_SHARE) * WEIGHT[t.name], share.units + 1
+   share.effort, share.units = effort + WEIGHT[t.name], share.units + 1
 end
 
 local function shares_of_tables(n)
@@ -247,9 +267,17 @@ local function finish_tables()
    local parts = shares_of_tables(math.min(opt.workers, #schema.tables))
    local phase = {name = "keys", units = "tables", count = #schema.tables, effort = TOTAL_WEIGHT}
    workers.run(#parts, phase, function(index, share)
-      local conn = connect(index)
-      for _, t in ipairs(parts[index + 1]) do finish_table(conn, t, share) end
+      local own = session(index)
+      for _, t in ipairs(parts[index + 1]) do
+         local effort = share.effort
+         own:run(function(conn) finish_table(conn, t, share, effort) end)
+      end
    end)
+   if not dialect.analyze_in_turn then return end
+   local own = session(0)
+   for _, t in ipairs(schema.tables) do
+      own:run(function(conn) conn:exec("ANALYZE " .. t.name) end)
+   end
 end
 
 local function add_foreign_keys(conn)

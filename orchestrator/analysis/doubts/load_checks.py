@@ -1,4 +1,5 @@
-"""The doubt about a load that sets its own pace: the database did not keep up with it. Pure."""
+"""Doubts about a load: the database did not keep up with its pace, or what it left behind could not
+be checked. Pure."""
 
 from __future__ import annotations
 
@@ -84,3 +85,15 @@ def _advice(record: Record) -> str:
     served = results.value_of(record, "throughput_per_s")
     at = f" below the {format_number(served)}/s that were served" if served else ""
     return f"ask for an `arrival_rate`{at}, the same on every tier, or compare throughput instead"
+
+
+def not_checked(run: RunData, _: resources.Values) -> Iterator[tuple[str, str]]:
+    checked = run.record.facts.get("checked") or {}
+    unknown = [each for each in checked.get("consistency", ()) if each.get("problem")]
+    if unknown:
+        problems = "; ".join(dict.fromkeys(each["problem"] for each in unknown))
+        yield (
+            f"{', '.join(each['name'] for each in unknown)} could not be evaluated after the run: "
+            f"{problems}",
+            "the measurement stays; whether the data were still consistent is not known",
+        )

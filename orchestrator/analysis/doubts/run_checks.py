@@ -12,7 +12,7 @@ from typing import Literal
 from orchestrator.analysis import disk_demand, resources, results, stats
 from orchestrator.analysis.bottlenecks import CEILING_PCT, CLIENT_PCT, HOST_PCT
 from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
-from orchestrator.analysis.doubts.load_checks import overload
+from orchestrator.analysis.doubts.load_checks import not_checked, overload
 from orchestrator.analysis.resources import Values
 from orchestrator.analysis.results import RunData
 from orchestrator.facts import DoubtKind
@@ -315,4 +315,5 @@ RUN_CHECKS: dict[DoubtKind, Callable[[RunData, Values], Reasons]] = {
     "totals differ": _totals,
     "commits not durable": _not_durable,
     "another build": _other_build,
+    "consistency not checked": not_checked,
 }

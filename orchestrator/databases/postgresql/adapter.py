@@ -86,7 +86,7 @@ class PostgreSQL:
             except BaseException:
                 nodes.kill(names, world)
                 raise
-            if any(volume.kept and not volume.restored for volume in volumes):
+            if any(volume.kept for volume in volumes):
                 nodes.stop_cleanly(names, world)
             else:
                 nodes.kill(names, world)

@@ -85,7 +85,7 @@ class YugabyteDB:
         masters = flags.master_addresses(spec, network.addresses)
         readiness = Readiness(spec, chosen, self._connect, world)
         handle = _Running(chosen, masters, readiness, {})
-        kept = any(volume.kept and not volume.restored for volume in volumes)
+        kept = any(volume.kept for volume in volumes)
         with ExitStack() as up:
             try:
                 started = self._start(spec, handle, volumes, network, up, world)

@@ -109,6 +109,7 @@ class BenchBase:
                 f"BenchBase loaded something else than {settings.warehouses} warehouses: {wrong}",
                 evidence=_tail(done),
             )
+        consistency.verify_loaded(_conditions(world), cluster, _seed(workload), world)
 
     # -------------------------------------------------------------- running
 
@@ -189,8 +190,7 @@ class BenchBase:
         Those about customers' balances are left out, because BenchBase breaks them by itself: it
         computes money in binary floating point, and Payment overwrites a balance it read before.
         """
-        text = (world.root / "workloads" / _CONDITIONS).read_text()
-        facts = consistency.verify(conditions_on_its_tables(text), cluster, world)
+        facts = consistency.verify(_conditions(world), cluster, _seed(workload), world)
         return {**facts, "not_checked": list(_NOT_KEPT)}
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
@@ -259,11 +259,19 @@ _CONDITIONS = "tpcc/consistency.sql"
 _NOT_KEPT = ("c10", "c12")
 
 
+def _conditions(world: World) -> str:
+    return conditions_on_its_tables((world.root / "workloads" / _CONDITIONS).read_text())
+
+
+def _seed(workload: Workload) -> int:
+    return int(workload.options.get("seed", 1))
+
+
 def conditions_on_its_tables(text: str) -> str:
     """Adapts the built-in workload's conditions to BenchBase's schema, which renames one table."""
     header, *blocks = re.split(r"^(?=-- name: )", text, flags=re.MULTILINE)
     kept = [block for block in blocks if block.split(";")[0].split()[-1] not in _NOT_KEPT]
-    return header + re.sub(r"\borders\b", "oorder", "".join(kept))
+    return re.sub(r"\borders\b", "oorder", header + "".join(kept))
 
 
 # ------------------------------------------------------------------ the console

@@ -1,15 +1,21 @@
 """Consistency conditions: SQL beside a workload that checks whether its data are still sound.
 
-If one is broken, the run's throughput is void. Format of the file: blocks headed
+If one is broken, the run's throughput is void; if one cannot be evaluated, the run is doubted.
+Format of the file (workloads/tpcc/consistency.sql): blocks headed
 `-- name: c01; when: always; holds: <text>`, each with one statement that returns the number of
-rows that break the condition (workloads/tpcc/consistency.sql).
+rows that break the condition. Before them, `-- rows of <table>: <condition>` says which rows of a
+table belong to the warehouses `:warehouses`; the first such table is the warehouses' own.
+
+Each statement is a transaction of its own: the load has stopped, so all see the same data, and no
+database must keep old rows for longer than one statement takes.
 """
 
 from __future__ import annotations
 
+import random
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.errors import LoadError, RunError
@@ -18,7 +24,15 @@ from orchestrator.powers import World
 from orchestrator.system import sql
 
 _HEADER = re.compile(r"^-- name: (?P<name>\w+); when: (?P<when>\w+); holds: (?P<holds>.*)$")
+_ROWS_OF = re.compile(r"^-- rows of (\w+): (.*)$", re.MULTILINE)
 LOADED = "loaded"
+
+# Of more warehouses, this many are checked: the specification (3.3.2, comment 2) is content with
+# four. Twenty are 6 million order lines: seconds where they are in memory, and no query spills more
+# than the 1 GB of temporary files that YugabyteDB allows.
+MOST_WAREHOUSES = 20
+# YugabyteDB keeps old rows for 900 s: a statement that takes longer fails there in any case.
+_STATEMENT_S = 900.0
 
 
 @dataclass(frozen=True)
@@ -33,11 +47,37 @@ class Condition:
 
 @dataclass(frozen=True)
 class Checked:
-    """One evaluated condition; it holds if `violations`, a number of rows, is 0."""
+    """One condition; it holds if `violations`, a number of rows, is 0. `problem`: why it could not
+    be evaluated."""
 
     name: str
     holds: str
-    violations: int
+    violations: int | None
+    problem: str | None = None
+
+    def recorded(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The checked conditions, and for how many of the `warehouses` they were."""
+
+    conditions: tuple[Checked, ...]
+    warehouses_checked: int
+    warehouses: int
+
+    @property
+    def broken(self) -> str:
+        """Names every broken condition; "" if there is none."""
+        return "; ".join(
+            f"{c.name} ({c.holds}): {c.violations} rows" for c in self.conditions if c.violations
+        )
+
+    @property
+    def problems(self) -> str:
+        """Names every condition that could not be evaluated; "" if there is none."""
+        return "; ".join(f"{c.name}: {c.problem}" for c in self.conditions if c.problem)
 
 
 def conditions(text: str) -> tuple[Condition, ...]:
@@ -59,38 +99,112 @@ def _blocks(lines: Sequence[str]) -> Iterator[Condition]:
         header, block = next_header, []
 
 
-def check(text: str, endpoint: Endpoint, *, fresh: bool = False) -> tuple[Checked, ...]:
-    """Evaluates the conditions in one snapshot; `fresh`: also those of a data set just loaded.
+def rows_of(text: str) -> dict[str, str]:
+    """Table → which of its rows belong to `:warehouses`, from the head of a consistency file."""
+    return dict(_ROWS_OF.findall(text))
 
-    LoadError if the database cannot answer.
+
+def sample(warehouses: Sequence[int], seed: int) -> list[int]:
+    """The first, the last, and others drawn by `seed`; all if there are no more than allowed."""
+    if len(warehouses) <= MOST_WAREHOUSES:
+        return list(warehouses)
+    first, *others, last = warehouses
+    return [first, *sorted(random.Random(seed).sample(others, MOST_WAREHOUSES - 2)), last]
+
+
+def restricted(statement: str, rows: Mapping[str, str], warehouses: Sequence[int]) -> str:
+    """The statement for some warehouses: CTEs, named like the tables, hide the other rows.
+
+    In a WITH that is not recursive, the name inside means the table. Only columns that the
+    statement uses are taken, since PostgreSQL 11, and so YugabyteDB, keeps a CTE's rows.
     """
+    numbers, ctes = ", ".join(map(str, warehouses)), []
+    for table, condition in rows.items():
+        if re.search(rf"\b{table}\b", statement):
+            prefix = condition.split("_")[0]
+            columns = ", ".join(sorted(set(re.findall(rf"\b{prefix}_\w+", statement))))
+            where = condition.replace(":warehouses", numbers)
+            ctes.append(f"{table} AS (SELECT {columns} FROM {table} WHERE {where})")
+    return f"WITH {', '.join(ctes)}\n{statement}"
+
+
+def check(
+    text: str,
+    endpoint: Endpoint,
+    *,
+    fresh: bool = False,
+    seed: int = 1,
+    connect: sql.Connect = sql.session,
+) -> Outcome:
+    """Evaluates the conditions one by one; `fresh`: also those of a data set just loaded.
+
+    RunError if the warehouses cannot be read.
+    """
+    tables, at = rows_of(text), sql.local(endpoint)
+    table, key = next((name, condition.split()[0]) for name, condition in tables.items())
+    with connect(at, _STATEMENT_S) as session:
+        ids = session.rows(f"SELECT {key} AS id FROM {table} ORDER BY 1")
+    present = [int(row["id"]) for row in ids]
+    chosen = sample(present, seed)
+
+    def evaluated(condition: Condition) -> Checked:
+        statement = condition.statement
+        if len(chosen) < len(present):
+            statement = restricted(statement, tables, chosen)
+        try:
+            with connect(at, _STATEMENT_S) as session:
+                (row,) = session.rows(statement)
+        except RunError as error:
+            return Checked(condition.name, condition.holds, None, error.what)
+        (violations,) = map(int, row.values())
+        return Checked(condition.name, condition.holds, violations)
+
+    wanted = _wanted(text, fresh)
+    return Outcome(tuple(map(evaluated, wanted)), len(chosen), len(present))
+
+
+def _wanted(text: str, fresh: bool) -> list[Condition]:
+    return [each for each in conditions(text) if fresh or each.when != LOADED]
+
+
+def _checked(text: str, cluster: Cluster, seed: int, fresh: bool, connect: sql.Connect) -> Outcome:
     try:
-        with sql.session(sql.local(endpoint), statement_timeout_s=0) as session:
-            session.rows("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            return tuple(
-                _evaluate(condition, session)
-                for condition in conditions(text)
-                if fresh or condition.when != LOADED
-            )
+        return check(text, cluster.endpoints[0], fresh=fresh, seed=seed, connect=connect)
     except RunError as error:
-        what = f"the consistency conditions could not be evaluated: {error.what}"
-        raise LoadError(what) from error
+        wanted = _wanted(text, fresh)
+        return Outcome(tuple(Checked(c.name, c.holds, None, error.what) for c in wanted), 0, 0)
 
 
-def _evaluate(condition: Condition, session: sql.Session) -> Checked:
-    (row,) = session.rows(condition.statement)
-    (violations,) = map(int, row.values())
-    return Checked(condition.name, condition.holds, violations)
-
-
-def verify(text: str, cluster: Cluster, world: World) -> dict[str, Any]:
+def verify(
+    text: str, cluster: Cluster, seed: int, world: World, connect: sql.Connect = sql.session
+) -> dict[str, Any]:
     """Checks the data after a run and returns facts. LoadError naming every broken condition."""
     world.progress.step("checking that the data are still consistent")
-    checks = check(text, cluster.endpoints[0])
-    broken = [f"{c.name} ({c.holds}): {c.violations} rows" for c in checks if c.violations]
-    if broken:
+    outcome = _checked(text, cluster, seed, False, connect)
+    if outcome.broken:
         raise LoadError(
-            f"the database is no longer consistent, so its figures are void: {'; '.join(broken)}",
+            f"the database is no longer consistent, so its figures are void: {outcome.broken}",
             advice="this is a fault of the database, its disk, or this program: keep the logs",
         )
-    return {"consistency": [asdict(c) for c in checks]}
+    return {
+        "consistency": [condition.recorded() for condition in outcome.conditions],
+        "warehouses_checked": outcome.warehouses_checked,
+        "warehouses": outcome.warehouses,
+    }
+
+
+def verify_loaded(
+    text: str, cluster: Cluster, seed: int, world: World, connect: sql.Connect = sql.session
+) -> None:
+    """Checks a data set just loaded; notes what could not be. LoadError naming what is broken."""
+    world.progress.step("checking that what was loaded is consistent")
+    outcome = _checked(text, cluster, seed, True, connect)
+    if outcome.broken:
+        raise LoadError(
+            f"what was loaded is not consistent, so it is not used: {outcome.broken}",
+            advice="this is a fault of the database, its disk, or the loader: keep the logs",
+        )
+    if outcome.problems:
+        world.progress.note(
+            f"loaded, though some conditions could not be evaluated: {outcome.problems}"
+        )

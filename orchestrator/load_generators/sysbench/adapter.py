@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis import transactions
-from orchestrator.errors import LoadError, UsageError
+from orchestrator.errors import LoadError, UnfinishedError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.common import consistency
 from orchestrator.load_generators.common.client import (
@@ -82,7 +82,7 @@ class Sysbench:
             *_connection(cluster),
             *flags(workload.dataset.parameters),
             f"--workers={workload.loader_threads}",
-            f"--seed={workload.options.get('seed', 1)}",
+            f"--seed={_seed(workload)}",
         ]
         if cluster.database != "postgresql":
             argv.append(f"--dialect={cluster.database}")
@@ -92,7 +92,10 @@ class Sysbench:
             client, argv, cluster, world, timeout_s=LOAD_TIMEOUT_S, on_line=on_line
         )
         if done.exit_code != 0:
-            raise LoadError(f"loading {family} failed: {_last_line(done)}", evidence=done.tail())
+            what = f"loading {family} failed: {_last_line(done)}"
+            raise UnfinishedError(what, evidence=done.tail())
+        if conditions := _conditions(workload, world):
+            consistency.verify_loaded(conditions, cluster, _seed(workload), world)
 
     def run(
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
@@ -125,10 +128,8 @@ class Sysbench:
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """Checks the conditions beside the script, if any; a broken one voids the run."""
-        conditions = (world.root / "workloads" / workload.script).with_name("consistency.sql")
-        if not conditions.is_file():
-            return {}
-        return consistency.verify(conditions.read_text(), cluster, world)
+        conditions = _conditions(workload, world)
+        return consistency.verify(conditions, cluster, _seed(workload), world) if conditions else {}
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
         table = read_records(out)
@@ -140,6 +141,16 @@ class Sysbench:
             latencies=table,
             facts=_facts(table, out),
         )
+
+
+def _conditions(workload: Workload, world: World) -> str:
+    """Returns the text of the conditions beside the script; "" if there are none."""
+    file = (world.root / "workloads" / workload.script).with_name("consistency.sql")
+    return file.read_text() if file.is_file() else ""
+
+
+def _seed(workload: Workload) -> int:
+    return int(workload.options.get("seed", 1))
 
 
 def read_records(out: Path) -> pd.DataFrame:
@@ -245,6 +256,9 @@ def _load_progress(family: str, world: World) -> Callable[[str], None]:
         try:
             state = json.loads(line)
         except ValueError:
+            return
+        if state.get("phase") == "retry":
+            world.progress.note(f"loading {family}: tried again after {state.get('message')}")
             return
         rows_per_s, left_s = state.get("rows_per_s"), state.get("eta_s")
         text = f"loading {family}: {state.get('phase')}"

@@ -114,11 +114,12 @@ def _copy(snapshot: Path, copy: Path, world: World) -> None:
 
 @contextmanager
 def loading(
-    sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
+    sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World, resumed: bool = False
 ) -> Iterator[tuple[Volume, ...]]:
     """What `Restorable.loading` promises."""
-    _create(snapshots, sizes_bytes, world)
-    with devices("raw", snapshots, {}, world, kept=True) as disks:
+    if not resumed:
+        _create(snapshots, sizes_bytes, world)
+    with devices("raw", snapshots, {}, world, restored=resumed, kept=True) as disks:
         yield disks.volumes
 
 

@@ -462,3 +462,19 @@ def test_on_a_cluster_that_others_run_calibrate_is_not_advised() -> None:
     assert "fio" in found.advice
     mounted = the("no truth gate", small(change=lambda record: replace(record, gate=None)))
     assert mounted.advice == "run `make calibrate PROFILE=premium`"
+
+
+def test_conditions_that_could_not_be_evaluated_are_a_doubt_and_the_run_stays() -> None:
+    held = {"name": "c01", "holds": "W_YTD", "violations": 0}
+    unknown = {"name": "c06", "holds": "O_OL_CNT", "problem": "Snapshot too old"}
+
+    def checked(*conditions: Mapping[str, Any]) -> Change:
+        return lambda record: replace(
+            record, facts={**record.facts, "checked": {"consistency": list(conditions)}}
+        )
+
+    assert "consistency not checked" not in kinds(small(change=checked(held)))
+    campaign = small(change=checked(held, unknown))
+    assert all(run.record.outcome == "done" for run in campaign.runs)
+    doubt = the("consistency not checked", campaign)
+    assert "c06" in doubt.text and "Snapshot too old" in doubt.text and "c01" not in doubt.text

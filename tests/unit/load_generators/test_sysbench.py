@@ -14,6 +14,7 @@ from orchestrator import load_generators
 from orchestrator.errors import LoadError, Mistake, UsageError
 from orchestrator.load_generators.sysbench import adapter
 from orchestrator.model import Cluster, Dataset, Endpoint, Workload
+from tests.fakes import Log, QuietProgress, fake_world
 from tests.plans import a_workload
 
 ENDPOINTS = tuple(
@@ -212,3 +213,12 @@ def test_latency_is_without_the_wait_for_a_connection_where_terminals_think(
     assert waits == ([pytest.approx(0.3)] if "think" in options else [])
     kept = result.latencies
     assert kept is not None and kept["latency_s"].tolist() == pytest.approx([0.5])
+
+
+def test_what_a_loader_tried_again_is_noted(tmp_path: Path) -> None:
+    progress = QuietProgress()
+    world = replace(fake_world(Log(), tmp_path), progress=progress)
+    on_line = adapter._load_progress("tpcc", world)
+    on_line('{"phase":"load","rows_per_s":5}')
+    on_line('{"phase":"retry","attempt":1,"message":"XX000: Timed out"}')
+    assert progress.said == ["loading tpcc: tried again after XX000: Timed out"]

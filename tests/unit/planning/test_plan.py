@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from orchestrator.errors import UsageError
+from orchestrator.model import Dataset
 from orchestrator.planning.plan import TimeLeft, fit_to_machine, make_plan
 from tests.plans import a_plan, a_profile, a_workload
 
@@ -65,3 +69,13 @@ def test_the_time_left_learns_from_the_runs_done() -> None:
     left.took(plan.runs[1], 7.0)
     left.took(plan.runs[2], 7.0)
     assert left.before(plan.runs[3]) == 7
+
+
+def test_checking_a_large_data_set_takes_time() -> None:
+    def estimate_s(warehouses: int) -> float:
+        workload = replace(a_workload(), dataset=Dataset("tpcc", {"warehouses": warehouses}))
+        asked: dict[str, Any] = {"repetitions": 5, "seed": 1, "scale": "study", "margin_pct": 5.0}
+        return make_plan("x", [a_profile()], [workload], **asked).estimate_s
+
+    assert estimate_s(20) == estimate_s(1)
+    assert estimate_s(2_000) == pytest.approx(estimate_s(20) + 5 * (30 + 144))

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.errors import UnavailableError
+from orchestrator.errors import LoadError, NodeError, UnavailableError, UnfinishedError
 from orchestrator.model import Tier
 from orchestrator.powers import World
 from orchestrator.run import datasets
 from tests.fakes import FakeTier, Log, fake_world
 from tests.plans import a_plan, a_profile, a_workload
-from tests.unit.run.conftest import Campaign, Make
+from tests.unit.run.conftest import Campaign, Failing, Make
 
 
 def ensure(campaign: Campaign, nodes: int) -> Sequence[Path]:
@@ -65,3 +65,87 @@ def test_a_data_set_starts_where_it_was_loaded_and_an_older_one_is_loaded_anew(m
     file.write_text(json.dumps({**content, "prefix": "10.207.77"}))
     assert datasets.addresses_of(ensure(campaign, nodes=2)) == ("10.0.0.11", "10.0.0.12")
     assert campaign.log.words.count("load") == 2
+
+
+# ------------------------------------------------------------------ loads that fail
+
+
+def folder_of(campaign: Campaign) -> Path | None:
+    """The only data set's folder, if there is one."""
+    folders = list((campaign.world.cache / "datasets").glob("*"))
+    assert len(folders) <= 1
+    return folders[0] if folders else None
+
+
+def test_a_load_that_can_go_on_starts_from_its_own_disks(make: Make) -> None:
+    campaign = make(Failing("load", UnfinishedError("Timed out"), (1,)))
+    with pytest.raises(UnfinishedError, match="Timed out") as raised:
+        ensure(campaign, nodes=2)
+    assert "goes on" in raised.value.advice
+    folder = folder_of(campaign)
+    assert folder and not (folder / "dataset.json").exists()
+    left = json.loads((folder / "loading.json").read_text())
+    assert left == {"addresses": ["10.0.0.11", "10.0.0.12"], "failure": "Timed out"}
+    (folder / "node-1.img").write_text("what was loaded")
+    seen: list[tuple[object, ...]] = []
+    loading = campaign.parts.tiers["emulated"].loading  # type: ignore[attr-defined]
+
+    def watched(*arguments: object) -> object:
+        seen.append(arguments)
+        assert (folder / "node-1.img").read_text() == "what was loaded"
+        return loading(*arguments)
+
+    campaign.parts.tiers["emulated"].loading = watched  # type: ignore[attr-defined]
+    snapshots = ensure(campaign, nodes=2)
+    assert seen[0][-1] is True and snapshots[0].parent == folder
+    assert (folder / "dataset.json").is_file() and not (folder / "loading.json").exists()
+    assert campaign.log.words.count("load") == 2
+
+
+def test_a_load_that_fails_twice_alike_starts_anew(make: Make) -> None:
+    campaign = make(Failing("load", UnfinishedError("Timed out"), (1, 2)))
+    for advice, kept in (("goes on", True), ("anew", False)):
+        with pytest.raises(UnfinishedError, match="Timed out") as raised:
+            ensure(campaign, nodes=1)
+        assert advice in raised.value.advice
+        assert (folder_of(campaign) is not None) == kept
+    ensure(campaign, nodes=1)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), NodeError("died"), LoadError("broken")])
+def test_what_cannot_go_on_leaves_nothing(make: Make, error: BaseException) -> None:
+    """Neither at first, nor after a load that could."""
+    campaign = make(Failing("load", error, (1, 3)))
+    with pytest.raises(type(error)):
+        ensure(campaign, nodes=1)
+    assert folder_of(campaign) is None
+    campaign = make(Failing("load", error, (1,)))
+    folder = campaign.world.cache / "datasets"
+    campaign.log._error, campaign.log._times = UnfinishedError("x"), (1,)  # type: ignore[attr-defined]
+    with pytest.raises(UnfinishedError):
+        ensure(campaign, nodes=1)
+    campaign.log._error, campaign.log._times = error, (2,)  # type: ignore[attr-defined]
+    with pytest.raises(type(error)):
+        ensure(campaign, nodes=1)
+    assert list(folder.glob("*")) == []
+
+
+def test_an_unfinished_load_waits_for_its_addresses(make: Make) -> None:
+    campaign = make(Failing("load", UnfinishedError("Timed out"), (1,)))
+    with pytest.raises(UnfinishedError):
+        ensure(campaign, nodes=1)
+    folder = folder_of(campaign)
+    assert folder
+    file = folder / "loading.json"
+    file.write_text(json.dumps({"addresses": ["10.9.9.11"], "failure": "Timed out"}))
+    with pytest.raises(UnavailableError, match=r"10\.9\.9\.11"):
+        ensure(campaign, nodes=1)
+    assert file.is_file(), "hours of loading are not lost for an address"
+
+
+def test_clean_removes_an_unfinished_load(make: Make) -> None:
+    campaign = make(Failing("load", UnfinishedError("Timed out"), (1,)))
+    with pytest.raises(UnfinishedError):
+        ensure(campaign, nodes=1)
+    assert datasets.forget(campaign.world.cache)
+    assert folder_of(campaign) is None
