@@ -71,7 +71,8 @@ class DatabaseFacts:
 
     `version_asked`: the version that the profile asks for. `durable`: whether commits are on the
     disk before they are answered, by the settings in `durability`. `settings`: those given at its
-    start. `stand_in`: a program for tests plays the database. `since_reset`: counters since
+    start. `execution`: what decides how statements run (isolation, planner, background work), as
+    read back. `stand_in`: a program for tests plays the database. `since_reset`: counters since
     measuring began, by the names above. `more`: facts that are only kept and shown.
     """
 
@@ -82,6 +83,7 @@ class DatabaseFacts:
     durable: bool | None = None
     durability: Mapping[str, Any] | None = None
     settings: Mapping[str, Any] | None = None
+    execution: Mapping[str, Any] | None = None
     data_bytes: float | None = None
     cache_bytes: float | None = None
     since_reset: Mapping[str, Any] = field(default_factory=dict)
@@ -99,6 +101,7 @@ class DatabaseFacts:
             durable=group.truth("durable"),
             durability=group.mapping("durability"),
             settings=group.mapping("settings"),
+            execution=group.mapping("execution"),
             data_bytes=group.number("data_bytes"),
             cache_bytes=group.number("cache_bytes"),
             since_reset=group.mapping("since_reset") or {},

@@ -205,7 +205,7 @@ class YugabyteDB:
         servers = check_flags(cluster.nodes, handle.settings)
         with self._connect(sql.local(cluster.endpoints[0]), 60.0) as session:
             banner = queries.banner(session)
-            isolation = queries.effective_isolation(session)
+            execution = server_facts.execution(session, servers)
         placement = server_facts.placement(cluster.nodes)
         durability = server_facts.picked(servers, server_facts.DURABILITY)
         return DatabaseFacts(
@@ -215,13 +215,13 @@ class YugabyteDB:
             stand_in=server_facts.STAND_IN in banner or None,
             durable=server_facts.durable(servers),
             durability={"asked": handle.settings.durability, **durability},
+            execution=execution,
             data_bytes=placement.pop("data_bytes"),
             cache_bytes=cluster.nodes[0].memory_bytes,
             since_reset=lsm.since(handle.begun, lsm.read(cluster.nodes)),
             more={
                 "banner": banner,
                 "tls": handle.settings.tls,
-                "isolation": isolation,
                 "flags": server_facts.picked(servers, server_facts.EXPLANATORY),
                 **placement,
             },

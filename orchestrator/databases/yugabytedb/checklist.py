@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from orchestrator.databases.common.yugabyte import counters, pages, versions
+from orchestrator.databases.common.yugabyte import counters, pages, queries, versions
 from orchestrator.databases.yugabytedb import flags, nodes, settings
 from orchestrator.databases.yugabytedb.adapter import YugabyteDB
 from orchestrator.errors import TierbenchError
@@ -184,8 +184,12 @@ def _leaders(probe: Probe) -> tuple[bool, str]:
 
 
 def _isolation(probe: Probe) -> tuple[bool, str]:
-    level = str(probe.value("SELECT yb_get_effective_transaction_isolation_level()"))
-    return "repeatable" in level.lower(), level
+    """READ COMMITTED takes effect since 2025.2; before, it runs as REPEATABLE READ."""
+    since = versions.parse(probe.release).has("read_committed")
+    expected = "read committed" if since else "repeatable read"
+    with probe.connect(sql.local(probe.cluster.endpoints[0]), 60.0) as session:
+        level = queries.effective_isolation(session)
+    return level == expected, f"{level}; expected of {probe.release}: {expected}"
 
 
 FACTS = (
@@ -200,7 +204,7 @@ FACTS = (
     Fact("commands", "yb-admin and yb-ts-cli are in the image and take these options", _commands),
     Fact("masters", "each node's file names its address and, in time, all masters", _remembered),
     Fact("leaders", "every node leads tablets once nothing moves any more", _leaders),
-    Fact("isolation", "READ COMMITTED runs as REPEATABLE READ by default", _isolation),
+    Fact("isolation", "READ COMMITTED takes effect, but not before 2025.2", _isolation),
 )  # fmt: skip
 COLD_COPY = ("cold-copy", "nodes start again, all at once, from the disks of a stopped cluster")
 

@@ -354,6 +354,14 @@ def test_what_makes_runs_unlike(other: Callable[[], Record], phrase: str) -> Non
     assert phrase in comparability.differences(record(), other())
 
 
+def test_runs_of_another_isolation_or_planner_are_unlike() -> None:
+    left = facts(execution={"isolation": "repeatable read", "yb_enable_cbo": "off"})(record())
+    right = facts(execution={"isolation": "read committed", "yb_enable_cbo": "off"})(record())
+    phrase = "running database's execution.isolation repeatable read against read committed"
+    assert comparability.differences(left, right) == (phrase,)
+    assert comparability.differences(record(), right) == ()  # of records that do not hold it
+
+
 def test_the_tier_and_the_size_of_its_disk_may_differ() -> None:
     tier = build_tier("ultra")
     disk = NodeSize(8.0, GIB, 1_000 * GIB)

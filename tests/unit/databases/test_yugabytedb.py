@@ -142,6 +142,24 @@ def test_a_flag_unknown_to_a_release_is_not_passed_to_it() -> None:
     assert flag in rendered(replace(THREE, version="2025.2.1.0-b141"), restored=False)
 
 
+@pytest.mark.parametrize(
+    ("release", "expected"),
+    [("2.18.1.0-b84", None), ("2024.2.2.2-b2", None), ("2025.2.1.0-b141", "false")],
+)
+def test_nothing_is_analysed_in_the_background_of_a_run(release: str, expected: str | None) -> None:
+    chosen, _ = settings.read(replace(THREE, version=release))
+    assert flags.tserver_flags(THREE, chosen).get("ysql_enable_auto_analyze") == expected
+    assert "ysql_enable_auto_analyze" not in flags.master_flags(THREE, chosen)
+
+
+def test_history_is_kept_for_the_longest_check_unless_the_profile_says_otherwise() -> None:
+    name = "timestamp_history_retention_interval_sec"
+    for given, expected in (({}, "14400"), ({name: "900"}, "900")):
+        chosen, _ = settings.read(replace(THREE, settings=given))
+        servers = flags.master_flags(THREE, chosen), flags.tserver_flags(THREE, chosen)
+        assert [server[name] for server in servers] == [expected, expected]
+
+
 def test_durable_is_required_so_that_it_cannot_be_turned_off_silently() -> None:
     chosen, _ = settings.read(replace(THREE, settings={"durability": "durable"}))
     durable = flags.tserver_flags(THREE, chosen)
