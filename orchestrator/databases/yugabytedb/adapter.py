@@ -12,7 +12,7 @@ Facts, traps and their sources: docs/YUGABYTEDB.md.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +32,7 @@ from orchestrator.databases.yugabytedb.readiness import Readiness, admin_address
 from orchestrator.errors import NodeError, RunError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume, sources
-from orchestrator.powers import Network, World
+from orchestrator.powers import Container, ContainerSpec, Network, World
 from orchestrator.system import sql
 from orchestrator.system.sql import Connect
 
@@ -41,12 +41,14 @@ _FLUSH_S = 600.0
 
 @dataclass
 class _Running:
-    """The handle of a running cluster. `begun`: its counters when measuring began."""
+    """The handle of a running cluster. `begun`: its counters when measuring began. `ulimits`: of
+    each node's processes, as they are in force."""
 
     settings: settings.Settings
     masters: str
     readiness: Readiness
     begun: lsm.ByNode
+    ulimits: dict[str, Mapping[str, str]]
 
 
 class YugabyteDB:
@@ -84,7 +86,7 @@ class YugabyteDB:
         chosen, _ = settings.read(spec)
         masters = flags.master_addresses(spec, network.addresses)
         readiness = Readiness(spec, chosen, self._connect, world)
-        handle = _Running(chosen, masters, readiness, {})
+        handle = _Running(chosen, masters, readiness, {}, {})
         kept = any(volume.kept and not volume.restored for volume in volumes)
         with ExitStack() as up:
             try:
@@ -116,12 +118,31 @@ class YugabyteDB:
                 spec, handle.settings, number, volume, network, tag, certificates[number - 1]
             )
             container = up.enter_context(world.platform.running(plan))
+            self._keep_limits(handle, number, plan, container, world)
             urls = nodes.sources(container)
             node = container_nodes.described(number, plan, volume, container, urls)
             started.append((node, container_nodes.endpoint(container, flags.YSQL, password)))
             if not volume.restored:
                 handle.readiness.await_answer(*started[-1], up=[node for node, _ in started])
         return started
+
+    def _keep_limits(
+        self,
+        handle: _Running,
+        number: int,
+        plan: ContainerSpec,
+        container: Container,
+        world: World,
+    ) -> None:
+        """Keeps the limits of the node's processes for the record. The first node's warn if they
+        are too low: the engine gives all nodes the same."""
+        handle.ulimits[f"node-{number}"] = container.ulimits
+        short = nodes.short_limits(plan, container)
+        if short and number == 1:
+            world.progress.warn(
+                f"the engine does not raise the limits of YugabyteDB's processes ({short}): many "
+                "connections may fail"
+            )
 
     def _await_cluster(
         self,
@@ -222,6 +243,7 @@ class YugabyteDB:
             more={
                 "banner": banner,
                 "tls": handle.settings.tls,
+                "ulimits": handle.ulimits,
                 "flags": server_facts.picked(servers, server_facts.EXPLANATORY),
                 **placement,
             },

@@ -17,7 +17,7 @@ from orchestrator.databases.yugabytedb import checklist, flags, image, nodes, se
 from orchestrator.databases.yugabytedb.adapter import YugabyteDB
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import ClusterSpec, NodeSize, Volume
-from orchestrator.powers import Network
+from orchestrator.powers import Container, Network
 from orchestrator.system.shell import SystemShell
 from tests import ROOT, golden
 from tests.fakes import FakePlatform, fake_world
@@ -68,6 +68,7 @@ def rendered(spec: ClusterSpec, restored: bool) -> str:
             *(f"mount {m.source} {m.target}{' ro' if m.read_only else ''}" for m in plan.mounts),
             *(f"port {inside} -> {outside or 'any'}" for inside, outside in plan.ports.items()),
             f"shared memory {plan.shared_memory_bytes}",
+            *(f"at least {name} {least}" for name, least in plan.ulimits.items()),
             *plan.command,
             "",
         ]
@@ -184,6 +185,25 @@ def test_a_value_with_commas_is_braced_where_the_release_takes_that() -> None:
         "cluster.settings.ysql_pg_conf_csv": "2.18.1.0-b84 splits flags at every comma, so a value "
         "cannot hold one"
     }
+
+
+@pytest.mark.parametrize(
+    ("in_force", "short"),
+    [
+        ({"nofile": "1048576", "nproc": "unlimited"}, ""),
+        ({"nofile": "1024", "nproc": "unlimited"}, "nofile 1024 instead of 1048576"),
+        ({}, ""),
+    ],
+    ids=["raised", "not raised", "not to be read from here"],
+)
+def test_limits_that_the_engine_does_not_raise_are_said(
+    in_force: dict[str, str], short: str
+) -> None:
+    chosen, _ = settings.read(THREE)
+    volume = Volume("tierbench-node-1", "/dev/loop0", False)
+    plan = nodes.container_spec(THREE, chosen, 1, volume, NETWORK, "an-image", None)
+    container = Container(plan.name, "id", 42, plan.address, {}, in_force)
+    assert nodes.short_limits(plan, container) == short
 
 
 # ------------------------------------------------------------------ what is refused

@@ -28,21 +28,21 @@ class Session:
     def __init__(self, answers: Mapping[str, Any]) -> None:
         self._answers = answers
 
-    def rows(self, text: str) -> list[dict[str, Any]]:
+    def rows(self, sql: str) -> list[dict[str, Any]]:
         for part, answer in self._answers.items():
-            if part in text:
+            if part in sql:
                 if isinstance(answer, Exception):
                     raise answer
                 return [answer if isinstance(answer, dict) else {"value": answer}]
         return [{}]
 
-    def copy(self, text: str, lines: str) -> None:
-        self.rows(text)
+    def copy(self, sql: str, text: str) -> None:
+        self.rows(sql)
 
 
 def probe(release: str = versions.STUDY, **answers: Any) -> Probe:
     @contextmanager
-    def connect(_address: sql.Address, _timeout_s: float) -> Iterator[Session]:
+    def connect(_address: sql.Address, _timeout_s: float) -> Iterator[sql.Session]:
         yield Session({key.replace("_x_", " "): answer for key, answer in answers.items()})
 
     nodes = tuple(Node(f"node-{number}", "database") for number in (1, 2, 3))
