@@ -1,13 +1,14 @@
 """Words and facts that records keep and that other parts read: closed sets, and typed groups.
 
-A reader decides by one of these words or attributes, never by a sentence or by a key of its own.
+Readers decide by these words and attributes, never by a sentence or by a key of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from types import UnionType
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
 # ------------------------------------------------------------------ words
 # fmt: off
@@ -42,7 +43,7 @@ DoubtKind = Literal[
     "unsteady throughput", "short window", "few checkpoints", "data fits in the cache",
     "client busy", "host saturated", "machine shared", "telemetry gaps", "failures", "retries",
     "few transactions", "overload", "Little's law", "think time's ceiling", "totals differ",
-    "commits not durable", "another build",
+    "commits not durable", "another build", "facts not read",
 ]
 # fmt: on
 
@@ -65,15 +66,52 @@ READ_S = "blks_read_s"
 # ------------------------------------------------------------------ typed groups of facts
 
 
+def _bare(hint: Any) -> type:
+    """The type without `| None` and without that of a mapping's content."""
+    kind: type = get_args(hint)[0] if isinstance(hint, UnionType) else hint
+    return get_origin(kind) or kind
+
+
+def _of_type(kind: type, value: Any) -> Any:
+    """The value, or None if it is of another type. A truth is no number, an integer is one."""
+    if isinstance(value, bool) and kind is not bool:
+        return None
+    return value if isinstance(value, (float, int) if kind is float else kind) else None
+
+
 @dataclass(frozen=True, kw_only=True)
-class DatabaseFacts:
-    """What a running database says of itself. `data_bytes` and `cache_bytes` are of one node.
+class _Group:
+    """Facts of one kind. `more`: those that are only kept and shown."""
+
+    _types: ClassVar[Mapping[str, type]]
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def __init_subclass__(cls) -> None:
+        hints = get_type_hints(cls)
+        cls._types = {name: _bare(hints[name]) for name in cls.__annotations__}
+
+    @classmethod
+    def read(cls, recorded: object) -> Self:
+        """From a group of a record's facts. What is absent or of another type is left out."""
+        more: dict[str, Any] = dict(recorded) if isinstance(recorded, Mapping) else {}
+        known = {name: _of_type(kind, more.pop(name, None)) for name, kind in cls._types.items()}
+        return cls(**{n: value for n, value in known.items() if value is not None}, more=more)
+
+    def recorded(self) -> dict[str, Any]:
+        """One flat group, as a record keeps it."""
+        named = {name: getattr(self, name) for name in self._types}
+        return {n: value for n, value in named.items() if value not in (None, {})} | {**self.more}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatabaseFacts(_Group):
+    """A running database's own account. `data_bytes` and `cache_bytes` are of one node.
 
     `version_asked`: the version that the profile asks for. `durable`: whether commits are on the
     disk before they are answered, by the settings in `durability`. `settings`: those given at its
     start. `execution`: what decides how statements run (isolation, planner, background work), as
-    read back. `stand_in`: a program for tests plays the database. `since_reset`: counters since
-    measuring began, by the names above. `more`: facts that are only kept and shown.
+    read back. `stand_in`: a program for tests plays the database. `not_read`: what could not be
+    read, and why. `since_reset`: counters since measuring began, by the names above.
     """
 
     version: str | None = None
@@ -84,46 +122,24 @@ class DatabaseFacts:
     durability: Mapping[str, Any] | None = None
     settings: Mapping[str, Any] | None = None
     execution: Mapping[str, Any] | None = None
+    not_read: str | None = None
     data_bytes: float | None = None
     cache_bytes: float | None = None
     since_reset: Mapping[str, Any] = field(default_factory=dict)
-    more: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, recorded: object) -> DatabaseFacts:
-        """From a group of a record's facts. What is absent or of another type is None."""
-        group = _Group(recorded)
-        return cls(
-            version=group.text("version"),
-            version_asked=group.text("version_asked"),
-            image=group.text("image"),
-            stand_in=group.truth("stand_in"),
-            durable=group.truth("durable"),
-            durability=group.mapping("durability"),
-            settings=group.mapping("settings"),
-            execution=group.mapping("execution"),
-            data_bytes=group.number("data_bytes"),
-            cache_bytes=group.number("cache_bytes"),
-            since_reset=group.mapping("since_reset") or {},
-            more=group.rest,
-        )
-
-    def recorded(self) -> dict[str, Any]:
-        """One flat group, as a record keeps it."""
-        return _flat(self)
 
     def counter(self, name: str) -> float | None:
-        """A counter of `since_reset`, or None where the database does not count that."""
-        return _number(self.since_reset.get(name))
+        """A counter of `since_reset`; None if the database does not count that."""
+        value: float | None = _of_type(float, self.since_reset.get(name))
+        return value
 
 
 @dataclass(frozen=True, kw_only=True)
-class GeneratorFacts:
-    """What a load generator's raw files say of a whole run, beside its figures.
+class GeneratorFacts(_Group):
+    """Facts of a whole run from a load generator's raw files, beside its figures.
 
     `recorded_…`: what was kept one by one. `sysbench_transactions`: its own total. `unstarted`:
     transactions that were due and had not begun at the end. `served_of_asked`: the share of
-    `arrival_rate_per_s` that was served. `more`: facts that are only kept and shown.
+    `arrival_rate_per_s` that was served.
     """
 
     version: str | None = None
@@ -133,59 +149,3 @@ class GeneratorFacts:
     unstarted: float | None = None
     arrival_rate_per_s: float | None = None
     served_of_asked: float | None = None
-    more: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, recorded: object) -> GeneratorFacts:
-        """From a group of a record's facts. What is absent or of another type is None."""
-        group = _Group(recorded)
-        return cls(
-            version=group.text("version"),
-            recorded_transactions=group.number("recorded_transactions"),
-            recorded_failures=group.number("recorded_failures"),
-            sysbench_transactions=group.number("sysbench_transactions"),
-            unstarted=group.number("unstarted"),
-            arrival_rate_per_s=group.number("arrival_rate_per_s"),
-            served_of_asked=group.number("served_of_asked"),
-            more=group.rest,
-        )
-
-    def recorded(self) -> dict[str, Any]:
-        """One flat group, as a record keeps it."""
-        return _flat(self)
-
-
-class _Group:
-    """A recorded group of facts, taken out one by one by its type; `rest` is what is left."""
-
-    def __init__(self, recorded: object) -> None:
-        self.rest: dict[str, Any] = dict(recorded) if isinstance(recorded, Mapping) else {}
-
-    def text(self, name: str) -> str | None:
-        value = self.rest.pop(name, None)
-        return value if isinstance(value, str) else None
-
-    def truth(self, name: str) -> bool | None:
-        value = self.rest.pop(name, None)
-        return value if isinstance(value, bool) else None
-
-    def number(self, name: str) -> float | None:
-        return _number(self.rest.pop(name, None))
-
-    def mapping(self, name: str) -> Mapping[str, Any] | None:
-        value = self.rest.pop(name, None)
-        return value if isinstance(value, Mapping) else None
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return value
-    return None
-
-
-def _flat(facts: DatabaseFacts | GeneratorFacts) -> dict[str, Any]:
-    named = {one.name: getattr(facts, one.name) for one in fields(facts) if one.name != "more"}
-    return {
-        **{name: value for name, value in named.items() if value not in (None, {})},
-        **facts.more,
-    }

@@ -12,24 +12,22 @@ from orchestrator.model import Direction, Measurement
 
 @dataclass(frozen=True)
 class Metric:
-    """`headline` metrics are compared between tiers; the others explain them. `percent`: of a
-    percentile of latency, which of them it is."""
+    """`percent`: 99 for the 99th percentile; None for other metrics."""
 
     name: str
     unit: str
     direction: Direction
     title: str
-    headline: bool = False
     percent: float | None = None
 
 
 _ALL = (
-    Metric("throughput_per_s", "1/s", "higher", "Throughput, transactions/s", headline=True),
-    Metric("nopm", "1/min", "higher", "New-Orders per minute (NOPM)", headline=True),
-    Metric("latency_avg_s", "s", "lower", "Average latency", headline=True),
+    Metric("throughput_per_s", "1/s", "higher", "Throughput, transactions/s"),
+    Metric("nopm", "1/min", "higher", "New-Orders per minute (NOPM)"),
+    Metric("latency_avg_s", "s", "lower", "Average latency"),
     Metric("latency_p50_s", "s", "lower", "Median latency", percent=50.0),
     Metric("latency_p95_s", "s", "lower", "95th percentile latency", percent=95.0),
-    Metric("latency_p99_s", "s", "lower", "99th percentile latency", headline=True, percent=99.0),
+    Metric("latency_p99_s", "s", "lower", "99th percentile latency", percent=99.0),
     Metric("latency_p999_s", "s", "lower", "99.9th percentile latency", percent=99.9),
     Metric("latency_max_s", "s", "lower", "Maximum latency"),
     Metric("statement_latency_avg_s", "s", "lower", "Latency per statement"),
@@ -37,7 +35,7 @@ _ALL = (
     Metric("rollbacks", "", "none", "Intended rollbacks"),
     Metric("failures", "", "none", "Failed transactions"),
     Metric("retries", "", "none", "Retries"),
-    # of the raw disk matrix: per cell, then what the cells say together
+    # of the raw disk matrix: per cell, then of all cells together
     Metric("iops", "1/s", "higher", "IOPS"),
     Metric("bytes_per_s", "bytes/s", "higher", "Bandwidth"),
     Metric("iops_ceiling", "1/s", "higher", "IOPS ceiling"),
@@ -62,16 +60,8 @@ METRICS = {metric.name: metric for metric in _ALL}
 PERCENTILES = {metric.name: metric.percent for metric in _ALL if metric.percent is not None}
 
 # Columns of intervals.csv (a row a second) and of samples.parquet (counters as read).
-INTERVAL_COLUMNS = (
-    "time_s",
-    "phase",
-    "throughput_per_s",
-    "latency_avg_s",
-    "latency_p50_s",
-    "latency_p95_s",
-    "latency_p99_s",
-    "errors",
-)
+_LATENCIES = ("latency_avg_s", "latency_p50_s", "latency_p95_s", "latency_p99_s")
+INTERVAL_COLUMNS = ("time_s", "phase", "throughput_per_s", *_LATENCIES, "errors")
 SAMPLE_COLUMNS = ("time_s", "node", "metric", "unit", "value", "phase")
 
 

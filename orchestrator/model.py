@@ -1,4 +1,4 @@
-"""The nouns: frozen records that every other module speaks in.
+"""The nouns: frozen records that all other modules use.
 
 Units stand last in a name and are base units: `_s` seconds, `_bytes`, `_bytes_per_s`, `_pct`
 percent of 100. Times of day are Unix seconds (float). A field that may be absent is None, never 0.
@@ -47,12 +47,11 @@ class Price:
 class Tier:
     """A class of disk: its declared limits (per disk), and the mechanism that enforces them.
 
-    Latencies are what one I/O takes at queue depth 1 on an idle disk. None means not limited, or
-    not declared. `io_unit_bytes`: the provider counts an I/O larger than this as several. `burst`
-    is as run: the provider's minutes divided by `burst_time_scale`. `vm_caps`: a sentence for each
-    limit that the virtual machine, and not the disk, sets. `latency_assumed`: the ways of which
-    the provider promises no latency, so that ours is a guess. `paths`: node → where its disk is.
-    `like`: the kind of disk that the mechanism makes; None if it has the name of that kind."""
+    Latencies: one I/O at queue depth 1 on an idle disk. None: not limited, or not declared.
+    `io_unit_bytes`: the provider counts a larger I/O as several. `burst`: as run, the provider's
+    minutes divided by `burst_time_scale`. `vm_caps`: a sentence for each limit that the machine
+    sets, not the disk. `latency_assumed`: directions whose latency nobody promises. `paths`: node →
+    where its disk is. `like`: the kind of disk made, None if the mechanism has that kind's name."""
 
     name: str
     title: str
@@ -87,7 +86,7 @@ class Tier:
 
 @dataclass(frozen=True)
 class NodeSize:
-    """What one database node gets; its disk is `disk_bytes` on the tier."""
+    """Resources of one database node; its disk is `disk_bytes` on the tier."""
 
     cpus: float
     memory_bytes: int
@@ -111,7 +110,7 @@ class ClusterSpec:
 
     @property
     def size(self) -> NodeSize:
-        """What a node that is started here gets. ValueError where no size was declared."""
+        """What a node that is started here gets. ValueError if no size was declared."""
         if self.node is None:
             raise ValueError(f"the nodes of this cluster ({self.database}) have no declared size")
         return self.node
@@ -154,6 +153,11 @@ class Workload:
     options: Mapping[str, int | float | str] = field(default_factory=dict)
     database: str | None = None
 
+    @property
+    def thinks(self) -> bool:
+        """Whether terminals key in and think between transactions."""
+        return self.options.get("think") == "spec"
+
 
 # ------------------------------------------------------------------ what is planned
 
@@ -176,7 +180,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Note:
-    """Where runs differ from what was declared or asked for."""
+    """A difference of the runs from what was declared or asked for."""
 
     kind: NoteKind
     text: str
@@ -216,7 +220,6 @@ class Plan:
 
 # ------------------------------------------------------------------ what runs
 
-
 NODE_EXPORTER, DISK_DEVICE = "node-exporter", "disk-device"  # names in `Node.sources`
 
 
@@ -238,7 +241,7 @@ class Node:
 
 
 def sources(nodes: Iterable[Node], name: str) -> dict[str, str]:
-    """Node → what its `sources` have under `name`, of the nodes that have it."""
+    """Node → the entry `name` of its `sources`, of the nodes that have one."""
     return {node.name: node.sources[name] for node in nodes if name in node.sources}
 
 
@@ -255,9 +258,9 @@ class DeviceCap:
 
 @dataclass(frozen=True)
 class Volume:
-    """One node's disk: its volume (or host path), its block device on the host ("" for none
-    of its own), the container that serves it, if any, limits that a container must carry to be held
-    to the tier, and whether it is `kept` to start from: then its database is stopped cleanly."""
+    """One node's disk: volume or host path, block device on the host ("" if none of its own),
+    the container that serves it, if any, and the limits that its node's container must carry.
+    `kept`: the disk is kept to start from, so its database is stopped cleanly."""
 
     name: str
     device: str
@@ -331,11 +334,8 @@ class Measurement:
 
 @dataclass(frozen=True)
 class GateCheck:
-    """One declared limit held against fio. `declared` None: measured for information only.
-
-    "not reachable": as declared as far as the requests in flight can go, which is not to the limit.
-    "bursting": a real disk above its base rate, within its declared burst.
-    """
+    """One declared limit held against fio; docs/GLOSSARY.md explains the words of `verdict`.
+    `declared` None: measured for information only."""
 
     limit: str
     unit: str
@@ -402,7 +402,7 @@ class Record:
 
 @dataclass(frozen=True)
 class CellSummary:
-    """One metric of one cell over its finished runs. No interval where n < 2."""
+    """One metric of one cell over its finished runs. No interval if n < 2."""
 
     profile: str
     workload: str
@@ -440,7 +440,7 @@ class Delta:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """What limited a cell, on its busiest node; `evidence` holds every resource's figure."""
+    """What limited a cell, on its busiest node; `evidence`: `analysis.resources.VALUES` by name."""
 
     profile: str
     workload: str
@@ -452,7 +452,7 @@ class Bottleneck:
 
 @dataclass(frozen=True)
 class Decision:
-    """Which tier to buy for a workload, or None where the evidence does not carry one."""
+    """Which tier to buy for a workload, or None if the evidence does not carry one."""
 
     workload: str
     tier: str | None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import reprlib
+from collections.abc import Sequence
 from datetime import date
 
 MOST = 2**63  # no disk, memory or count here reaches it
@@ -152,3 +153,8 @@ def format_change(change_pct: float) -> str:
     sign = "+" if change_pct > 0 else "−"
     digits = f"{abs(change_pct):,.0f}" if abs(change_pct) >= 100 else f"{abs(change_pct):.1f}"
     return f"{sign}{digits} %"
+
+
+def listed(words: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -46,6 +46,7 @@ TRANSACTIONS = {
     "delivery": (0.04, 1.9),
     "stock_level": (0.04, 0.6),
 }
+FACTORS = {"avg": 1.0, "p50": 0.9, "p95": 1.7, "p99": 2.4, "max": 8.0}  # of average latency
 THREADS = {"point-select": 60, "insert": 24, "tpcc": 24}
 
 Cell = tuple[str, str]  # profile, workload
@@ -153,28 +154,25 @@ def build_gate(tier: Tier, *, measured_iops: float | None = None) -> Gate:
 def _measurements(workload: Workload, throughput_per_s: float) -> tuple[Measurement, ...]:
     average_s = workload.threads / throughput_per_s
     count = throughput_per_s * workload.measure_s
-    found = [measured("throughput_per_s", throughput_per_s), measured("transactions", count)]
-    found += [measured("failures", 0.0), measured("retries", 0.0)]
-    found += _latencies(average_s, "all")
+    figures = [measured("throughput_per_s", throughput_per_s), measured("transactions", count)]
+    figures += [measured("failures", 0.0), measured("retries", 0.0)]
+    figures += _latencies(average_s, "all")
     if workload.statements_per_transaction:
         per_statement_s = average_s / workload.statements_per_transaction
-        found.append(measured("statement_latency_avg_s", per_statement_s))
+        figures.append(measured("statement_latency_avg_s", per_statement_s))
     if workload.name == "tpcc":
-        found.append(measured("nopm", throughput_per_s * 0.45 * 60.0))
-        found.append(measured("rollbacks", count * 0.0045))
+        figures.append(measured("nopm", throughput_per_s * 0.45 * 60.0))
+        figures.append(measured("rollbacks", count * 0.0045))
         for scope, (share, weight) in TRANSACTIONS.items():
-            found.append(measured("throughput_per_s", throughput_per_s * share, scope))
-            found.append(measured("transactions", count * share, scope))
-            found += _latencies(average_s * weight, scope)
-    return tuple(found)
+            figures.append(measured("throughput_per_s", throughput_per_s * share, scope))
+            figures.append(measured("transactions", count * share, scope))
+            figures += _latencies(average_s * weight, scope)
+    return tuple(figures)
 
 
 def _latencies(average_s: float, scope: str) -> list[Measurement]:
-    names = ("latency_avg_s", "latency_p50_s", "latency_p95_s", "latency_p99_s", "latency_max_s")
-    factors = (1.0, 0.9, 1.7, 2.4, 8.0)
     return [
-        measured(name, average_s * factor, scope)
-        for name, factor in zip(names, factors, strict=True)
+        measured(f"latency_{name}_s", average_s * factor, scope) for name, factor in FACTORS.items()
     ]
 
 
@@ -188,23 +186,14 @@ def _intervals(
     rate = mean * (1.0 + drift_pct / 100.0 * position) * generator.normal(1.0, 0.02, time_s.size)
     rate = np.where(time_s < measure.start_s, rate * 0.9, rate)
     average_s = workload.threads / rate
-    return pd.DataFrame(
-        {
-            "time_s": time_s,
-            "phase": np.where(time_s < measure.start_s, "warm-up", "measure"),
-            "throughput_per_s": rate,
-            "latency_avg_s": average_s,
-            "latency_p50_s": average_s * 0.9,
-            "latency_p95_s": average_s * 1.7,
-            "latency_p99_s": average_s * 2.4,
-            "errors": 0.0,
-        }
-    )
+    phase = np.where(time_s < measure.start_s, "warm-up", "measure")
+    latencies = (average_s * factor for factor in list(FACTORS.values())[:4])
+    columns = (time_s, phase, rate, *latencies, 0.0)
+    return pd.DataFrame(dict(zip(INTERVAL_COLUMNS, columns, strict=True)))
 
 
 def _nodes(profile: Profile, host_cpus: float) -> tuple[Node, ...]:
-    size = profile.cluster.node
-    assert size is not None, "these clusters are started by us"
+    size = profile.cluster.size
     database = tuple(
         Node(
             name=f"node-{number}",

@@ -22,9 +22,11 @@ from orchestrator.model import (
 from tests.campaigns import build_campaign
 
 FAILED_RUN = 17  # ultra, insert, second repetition
+_V2, _SELECT = "premium-v2", "point-select"
 
 # profile, workload, scope of latency, n, throughput/s, NOPM, average s, p99 s, CPU %, IOPS, bytes/s
-_CELLS = (
+_Row = tuple[str, str, str, int, float, float | None, float, float, float, float, float]
+_CELLS: tuple[_Row, ...] = (
     ("premium", "point-select", "all", 2, 1500.0, None, 0.040, 0.100, 41.0, 1098.0, 18e6),
     ("premium-v2", "point-select", "all", 2, 4300.0, None, 0.014, 0.036, 91.0, 5375.0, 88e6),
     ("ultra", "point-select", "all", 2, 4200.0, None, 0.0143, 0.037, 92.0, 5390.0, 88.5e6),
@@ -39,30 +41,27 @@ _BETTER = "the whole interval lies on one side of no change"
 _OPEN = "the interval includes no change and also more than ±5 %: needs about 3 more repetitions"
 
 # contender, workload, metric, scope, change %, low %, high %, word, reason
-_DELTAS: tuple[tuple[str, str, str, str, float, float, float, VerdictWord, str], ...] = (
-    (
-        "premium-v2",
-        "point-select",
-        "throughput_per_s",
-        "all",
-        187.0,
-        180.0,
-        194.0,
-        "better",
-        _BETTER,
-    ),
-    ("premium-v2", "point-select", "latency_avg_s", "all", -65.0, -66.1, -63.9, "better", _BETTER),
-    ("premium-v2", "point-select", "latency_p99_s", "all", -64.0, -66.0, -62.0, "better", _BETTER),
-    ("ultra", "point-select", "throughput_per_s", "all", 180.0, 150.0, 210.0, "better", _BETTER),
-    ("ultra", "point-select", "latency_avg_s", "all", -64.3, -70.0, -58.0, "better", _BETTER),
-    ("ultra", "point-select", "latency_p99_s", "all", -63.0, -71.0, -55.0, "better", _BETTER),
-    ("premium-v2", "tpcc", "nopm", "all", 1.6, -2.1, 4.9, "same", "within ±5 %"),
-    ("premium-v2", "tpcc", "latency_avg_s", "new_order", -1.9, -4.4, 0.6, "same", "within ±5 %"),
-    ("premium-v2", "tpcc", "latency_p99_s", "new_order", -3.8, -12.0, 4.5, "inconclusive", _OPEN),
+_ROWS: tuple[tuple[str, str, str, str, float, float, float, VerdictWord, str], ...] = (
+    (_V2, _SELECT, "throughput_per_s", "all", 187.0, 180.0, 194.0, "better", _BETTER),
+    (_V2, _SELECT, "latency_avg_s", "all", -65.0, -66.1, -63.9, "better", _BETTER),
+    (_V2, _SELECT, "latency_p99_s", "all", -64.0, -66.0, -62.0, "better", _BETTER),
+    ("ultra", _SELECT, "throughput_per_s", "all", 180.0, 150.0, 210.0, "better", _BETTER),
+    ("ultra", _SELECT, "latency_avg_s", "all", -64.3, -70.0, -58.0, "better", _BETTER),
+    ("ultra", _SELECT, "latency_p99_s", "all", -63.0, -71.0, -55.0, "better", _BETTER),
+    (_V2, "tpcc", "nopm", "all", 1.6, -2.1, 4.9, "same", "within ±5 %"),
+    (_V2, "tpcc", "latency_avg_s", "new_order", -1.9, -4.4, 0.6, "same", "within ±5 %"),
+    (_V2, "tpcc", "latency_p99_s", "new_order", -3.8, -12.0, 4.5, "inconclusive", _OPEN),
     ("ultra", "tpcc", "nopm", "all", -6.5, -8.5, -4.5, "worse", _BETTER),
     ("ultra", "tpcc", "latency_avg_s", "new_order", 7.4, 5.2, 9.6, "worse", _BETTER),
     ("ultra", "tpcc", "latency_p99_s", "new_order", 7.7, -9.0, 24.0, "inconclusive", _OPEN),
 )
+_DELTAS = tuple(
+    Delta(
+        "premium", contender, workload, name, scope, METRICS[name].unit, METRICS[name].direction,
+        2, 2, change_pct, low_pct, high_pct, word, reason,
+    )
+    for contender, workload, name, scope, change_pct, low_pct, high_pct, word, reason in _ROWS
+)  # fmt: skip
 
 _FEWER_NODES = "1 database node instead of the profile's 3 (this machine has 2 cores)"
 _NOTES = tuple(
@@ -91,8 +90,8 @@ def verdict() -> Verdict:
     return Verdict(
         schema_version=1,
         baseline="premium",
-        cells=tuple(cell for row in _CELLS for cell in _cells(*row)),
-        deltas=tuple(_delta(*row) for row in _DELTAS),
+        cells=tuple(cell for row in _CELLS for cell in _cells(row)),
+        deltas=_DELTAS,
         bottlenecks=_bottlenecks(),
         decisions=_decisions(),
         doubts=_doubts(),
@@ -100,20 +99,11 @@ def verdict() -> Verdict:
     )
 
 
-def _cells(
-    profile: str,
-    workload: str,
-    scope: str,
-    n: int,
-    throughput: float,
-    nopm: float | None,
-    average_s: float,
-    p99_s: float,
-    cpu_pct: float,
-    iops: float,
-    bytes_per_s: float,
-) -> list[CellSummary]:
-    figures = {
+def _cells(row: _Row) -> list[CellSummary]:
+    profile, workload, scope, n, throughput, nopm, average_s, p99_s, cpu_pct, iops, bytes_per_s = (
+        row
+    )
+    means = {
         ("throughput_per_s", "all"): throughput,
         ("nopm", "all"): nopm,
         ("latency_avg_s", scope): average_s,
@@ -127,7 +117,7 @@ def _cells(
     }
     return [
         summary(profile, workload, metric, scope, mean, n)
-        for (metric, scope), mean in figures.items()
+        for (metric, scope), mean in means.items()
         if mean is not None
     ]
 
@@ -135,51 +125,12 @@ def _cells(
 def summary(
     profile: str, workload: str, metric: str, scope: str, mean: float, n: int
 ) -> CellSummary:
-    """With an interval of ± 2 % where there are two runs."""
-    known = METRICS[metric]
+    """With an interval of ± 2 % if there are two runs."""
+    unit, direction = METRICS[metric].unit, METRICS[metric].direction
+    low, high = (mean * 0.98, mean * 1.02) if n > 1 else (None, None)
+    values = (mean,) * n
     return CellSummary(
-        profile=profile,
-        workload=workload,
-        metric=metric,
-        scope=scope,
-        unit=known.unit,
-        direction=known.direction,
-        n=n,
-        mean=mean,
-        median=mean,
-        ci_low=mean * 0.98 if n > 1 else None,
-        ci_high=mean * 1.02 if n > 1 else None,
-        values=(mean,) * n,
-    )
-
-
-def _delta(
-    contender: str,
-    workload: str,
-    metric: str,
-    scope: str,
-    change: float,
-    low: float,
-    high: float,
-    word: VerdictWord,
-    reason: str,
-) -> Delta:
-    known = METRICS[metric]
-    return Delta(
-        baseline="premium",
-        contender=contender,
-        workload=workload,
-        metric=metric,
-        scope=scope,
-        unit=known.unit,
-        direction=known.direction,
-        n_baseline=2,
-        n_contender=2,
-        change_pct=change,
-        ci_low_pct=low,
-        ci_high_pct=high,
-        verdict=word,
-        reason=reason,
+        profile, workload, metric, scope, unit, direction, n, mean, mean, low, high, values
     )
 
 
@@ -201,14 +152,9 @@ def _bottlenecks() -> tuple[Bottleneck, ...]:
 
 
 def _decisions() -> tuple[Decision, ...]:
+    cheapest = f"{_V2} is the cheapest tier within 5 % of the best throughput"
     return (
-        Decision(
-            "point-select",
-            "premium-v2",
-            "premium-v2 is the cheapest tier within 5 % of the best throughput",
-            85.0,
-            "USD",
-        ),
+        Decision(_SELECT, _V2, cheapest, 85.0, "USD"),
         Decision("insert", None, "premium has no figures to compare with", None, None),
         Decision("tpcc", "premium", "premium is within 5 % of the best", 34.56, "USD"),
     )

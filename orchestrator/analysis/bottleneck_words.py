@@ -1,55 +1,55 @@
-"""How the figures behind a cause are put into words. Pure."""
+"""The values behind a cause, in words. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
-from orchestrator.units import format_seconds
-
-Figures = Mapping[str, float]
+from orchestrator.analysis.resources import Values
+from orchestrator.units import format_bytes_per_s, format_number, format_seconds
 
 
-def nearest_cap(figures: Figures) -> float:
-    return max(figures.get("iops_of_cap_pct", 0.0), figures.get("bandwidth_of_cap_pct", 0.0))
+def nearest_cap(values: Values) -> float:
+    return max(values.get("iops_of_cap_pct", 0.0), values.get("bandwidth_of_cap_pct", 0.0))
 
 
-def rate_of(name: str, figures: Figures, words: Callable[[float], str], unit: str) -> str:
-    return f" ({words(figures[name])}{unit})" if name in figures else ""
+def rate_text(cap: str, values: Values) -> str:
+    iops, bytes_per_s = values.get("disk_iops"), values.get("disk_bytes_per_s")
+    if cap == "iops":
+        return "" if iops is None else f" ({format_number(iops)} IOPS)"
+    return "" if bytes_per_s is None else f" ({format_bytes_per_s(bytes_per_s)})"
 
 
-def burst_word(figures: Figures) -> str:
-    return "burst's " if figures.get("burst_credit_left_pct", 0.0) > 0 else ""
+def burst_word(values: Values) -> str:
+    return "burst's " if values.get("burst_credit_left_pct", 0.0) > 0 else ""
 
 
-def wait_text(figures: Figures) -> str:
-    await_s, idle_s = figures.get("disk_await_s"), figures.get("idle_disk_latency_s")
+def wait_text(values: Values) -> str:
+    await_s, idle_s = values.get("disk_await_s"), values.get("idle_disk_latency_s")
     if await_s is None or not idle_s:
         return ""
     return f", each I/O taking {format_seconds(await_s)} instead of {format_seconds(idle_s)}"
 
 
-def cap_text(figures: Figures) -> str:
+def cap_text(values: Values) -> str:
     parts = (("IOPS", "iops_of_cap_pct"), ("bandwidth", "bandwidth_of_cap_pct"))
-    known = [f"{name} at {figures[key]:.0f} %" for name, key in parts if key in figures]
+    known = [f"{name} at {values[key]:.0f} %" for name, key in parts if key in values]
     return f" with the disk's {' and '.join(known)} of their caps" if known else ""
 
 
-def machine_text(figures: Figures) -> str:
+def machine_text(values: Values) -> str:
     parts = (
         ("load generator", "client_cpu_pct"),
         ("emulated disks", "disk_server_cpu_pct"),
         ("not ours", "other_cpu_pct"),
     )
-    used = [f"{name} {figures[key]:.0f} %" for name, key in parts if key in figures]
-    whole = figures.get("host_cpu_pct")
+    used = [f"{name} {values[key]:.0f} %" for name, key in parts if key in values]
+    whole = values.get("host_cpu_pct")
     if whole is None:
         return f"{', '.join(used)} of the machine's CPU"
     return f"{whole:.0f} % of the machine's CPU busy" + (f" ({', '.join(used)})" if used else "")
 
 
-def memory_too(figures: Figures, least_pct: float) -> str:
-    """Beside a cause at the disk: reads that come of too little memory are both."""
-    pressure = figures.get("memory_pressure_pct", 0.0)
+def memory_too(values: Values, least_pct: float) -> str:
+    """A remark beside a cause at the disk: reads may come from too little memory."""
+    pressure = values.get("memory_pressure_pct", 0.0)
     if pressure < least_pct:
         return ""
     return (

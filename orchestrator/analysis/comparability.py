@@ -1,4 +1,4 @@
-"""Whether two runs differ in nothing but their tier: else their figures are not compared. Pure.
+"""Whether runs differ in nothing but their tier; else their figures are not compared. Pure.
 
 The size of the disk belongs to the tier (many tiers grow with it), so it may differ; the data on it
 may not.
@@ -28,7 +28,7 @@ _COMPARED = (
 
 
 def differences(left: Record, right: Record) -> tuple[str, ...]:
-    """What differs besides the tier, one phrase each: `database version 17.2 against 16.4`."""
+    """Differences besides the tier, a phrase each: `database version 17.2 against 16.4`."""
     return (
         *_cluster(left, right),
         *_workload(left.workload, right.workload),
@@ -38,9 +38,9 @@ def differences(left: Record, right: Record) -> tuple[str, ...]:
 
 
 def among(runs: Sequence[RunData]) -> tuple[str, ...]:
-    """What differs among runs that should be alike, each thing once."""
-    found = (phrase for run in runs[1:] for phrase in differences(runs[0].record, run.record))
-    return tuple(dict.fromkeys(found))
+    """Differences among runs that should be alike, each once."""
+    phrases = (phrase for run in runs[1:] for phrase in differences(runs[0].record, run.record))
+    return tuple(dict.fromkeys(phrases))
 
 
 def obstacle(runs: Sequence[RunData]) -> str:
@@ -71,7 +71,7 @@ def _cluster(left: Record, right: Record) -> Iterator[str]:
         {key: value for key, value in spec.settings.items() if not key.startswith("existing.")}
         for spec in (one, two)
     )
-    yield from _leaves("setting", ours, theirs)
+    yield from _leaves("setting ", ours, theirs)
 
 
 def _nodes(one: NodeSize | None, two: NodeSize | None) -> Iterator[str]:
@@ -82,7 +82,7 @@ def _nodes(one: NodeSize | None, two: NodeSize | None) -> Iterator[str]:
     yield from _unlike("CPUs per node", one.cpus, two.cpus)
     if one.memory_bytes != two.memory_bytes:
         sizes = [format_bytes(node.memory_bytes) for node in (one, two)]
-        yield f"memory per node {sizes[0]} against {sizes[1]}"
+        yield f"memory per node {' against '.join(sizes)}"
 
 
 def _cpus_seen(record: Record) -> list[float]:
@@ -94,27 +94,27 @@ def _workload(left: Workload, right: Workload) -> Iterator[str]:
         one, two = getattr(left, field.name), getattr(right, field.name)
         if field.name == "dataset":
             yield from _unlike("data set", one.family, two.family)
-            yield from _leaves("data set's", one.parameters, two.parameters)
+            yield from _leaves("data set's ", one.parameters, two.parameters)
         elif field.name == "options":
-            yield from _leaves("workload option", one, two)
+            yield from _leaves("workload option ", one, two)
         else:
             yield from _unlike(f"workload's {field.name}", one, two)
 
 
 def _facts(left: Record, right: Record) -> Iterator[str]:
-    """What was read back from the servers, and from the generator."""
+    """Differences in what servers and load generator said of themselves."""
     databases = [results.database(record) for record in (left, right)]
     for name in _COMPARED:
         one, two = (getattr(facts, name) for facts in databases)
         if one is not None and two is not None:
-            yield from _leaves("running database's", {name: one}, {name: two})
+            yield from _leaves("running database's ", {name: one}, {name: two})
     one, two = (results.generator(record).version for record in (left, right))
     if one is not None and two is not None:
         yield from _unlike("load generator's version", one, two)
 
 
 def _data(left: Record, right: Record) -> Iterator[str]:
-    """As the runs began, where that was recorded: inserts make faster tiers end with more."""
+    """Differences in the data before the runs: after them, faster tiers have inserted more."""
     one, two = (results.database_before(record).data_bytes for record in (left, right))
     if one is None or two is None:
         return
@@ -122,21 +122,17 @@ def _data(left: Record, right: Record) -> Iterator[str]:
         yield f"data before the run {format_bytes(one)} against {format_bytes(two)}"
 
 
-def _leaves(
-    what: str, left: Mapping[str, Any], right: Mapping[str, Any], prefix: str = ""
-) -> Iterator[str]:
+def _leaves(title: str, left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
+    """`title`: ends in a space, or in the dot after an outer key."""
     for key in dict.fromkeys((*left, *right)):
         one, two = left.get(key), right.get(key)
         if isinstance(one, Mapping) and isinstance(two, Mapping):
-            yield from _leaves(what, one, two, f"{prefix}{key}.")
+            yield from _leaves(f"{title}{key}.", one, two)
         else:
-            yield from _unlike(f"{what} {prefix}{key}", one, two)
+            yield from _unlike(f"{title}{key}", one, two)
 
 
-def _unlike(what: str, left: Any, right: Any) -> Iterator[str]:
+def _unlike(title: str, left: Any, right: Any) -> Iterator[str]:
     if left != right:
-        yield f"{what} {_word(left)} against {_word(right)}"
-
-
-def _word(value: Any) -> str:
-    return "not given" if value is None else str(value)
+        words = ("not given" if value is None else str(value) for value in (left, right))
+        yield f"{title} {' against '.join(words)}"

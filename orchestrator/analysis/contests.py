@@ -1,6 +1,6 @@
-"""Tiers held against each other for a decision: who takes part, in what, and what is proven. Pure.
+"""Tiers compared for a decision: which take part, in what, and what is proven. Pure.
 
-Intervals alone prove: a tier is within the margin of another or outside it, or that is open.
+Only intervals prove that a tier is within the margin of another or outside; else it is open.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Standing = Literal["within", "outside", "open"]
 
 @dataclass(frozen=True)
 class Aspect:
-    """A figure in which tiers are held against each other, and what a reader calls it."""
+    """A metric in which tiers are compared, and what a reader calls it."""
 
     metric: str
     title: str
@@ -46,10 +46,10 @@ NEW_ORDER = (
 
 @dataclass(frozen=True)
 class Candidate:
-    """A tier with its figures, one per finished repetition; `limit` as attributed."""
+    """A tier with its values, one per finished repetition; `limit`: the cause of its bottleneck."""
 
     profile: Profile
-    figures: Mapping[Aspect, tuple[float, ...]]
+    values: Mapping[Aspect, tuple[float, ...]]
     limit: str
 
     @property
@@ -62,7 +62,7 @@ class Candidate:
 
     @property
     def monthly_cost(self) -> float | None:
-        """Of the cluster's disks, one on each node."""
+        """Price of the cluster's disks, one on each node."""
         return self.price.monthly * self.profile.cluster.nodes if self.price else None
 
 
@@ -72,8 +72,8 @@ class Contest:
 
     Without a price for each in one list (`no_prices` says why) the order is by declared limits.
     `aspects` are compared, `left_out` are not, as a run lacks them. `paced`: threads pause on
-    purpose. `chance`: the p-value up to which a difference is none of chance, among all that the
-    campaign's decisions compare. `obstacle`: why nothing may be compared at all.
+    purpose. `chance`: the highest p-value that counts as a difference among all that the campaign's
+    decisions compare. `obstacle`: why nothing may be compared at all.
     """
 
     workload: str
@@ -107,7 +107,7 @@ class Comparison:
         )
 
 
-def contest(
+def make_contest(
     workload: str,
     candidates: Sequence[Candidate],
     tiers: Sequence[str],
@@ -116,10 +116,10 @@ def contest(
 ) -> Contest:
     """Candidates in the order in which one would prefer them; `tiers`: all that were planned."""
     no_prices = prices.unlike([candidate.price for candidate in candidates])
-    by_limits = sorted(candidates, key=lambda one: _limits(one.profile))
-    by_cost = sorted(by_limits, key=lambda one: one.monthly_cost or 0.0)
+    by_limits = sorted(candidates, key=lambda candidate: _limits(candidate.profile))
+    by_cost = sorted(by_limits, key=lambda candidate: candidate.monthly_cost or 0.0)
     present = {candidate.name for candidate in candidates}
-    shared = tuple(a for a in aspects if all(a in one.figures for one in candidates))
+    shared = tuple(a for a in aspects if all(a in candidate.values for candidate in candidates))
     return Contest(
         workload,
         tuple(by_limits if no_prices else by_cost),
@@ -137,14 +137,14 @@ def _limits(profile: Profile) -> tuple[float, float, float]:
     return tier.iops or math.inf, tier.bytes_per_s or math.inf, -(tier.read_latency_s or 0.0)
 
 
-def chances(field: Contest) -> list[float]:
+def chances(contest: Contest) -> list[float]:
     """p-values of all that a workload's decision compares."""
-    if field.obstacle:
+    if contest.obstacle:
         return []
     ratios = (
-        stats.ratio_of_means(one.figures[aspect], other.figures[aspect])
-        for one, other in combinations(field.candidates, 2)
-        for aspect in field.aspects
+        stats.ratio_of_means(one.values[aspect], other.values[aspect])
+        for one, other in combinations(contest.candidates, 2)
+        for aspect in contest.aspects
     )
     return [ratio.p_value for ratio in ratios if ratio.p_value is not None]
 
@@ -152,39 +152,39 @@ def chances(field: Contest) -> list[float]:
 # ------------------------------------------------------------------ what is proven
 
 
-def standing(candidate: Candidate, field: Contest) -> Standing:
+def standing(candidate: Candidate, contest: Contest) -> Standing:
     """Whether it is proven to be within the margin of every other candidate in every aspect."""
-    found = {one.standing for one in comparisons(candidate, field)}
-    return "outside" if "outside" in found else "open" if "open" in found else "within"
+    standings = {comparison.standing for comparison in comparisons(candidate, contest)}
+    return "outside" if "outside" in standings else "open" if "open" in standings else "within"
 
 
-def comparisons(candidate: Candidate, field: Contest) -> list[Comparison]:
-    """Of one candidate with each other one, throughput first."""
+def comparisons(candidate: Candidate, contest: Contest) -> list[Comparison]:
+    """Compares a candidate with each other one, throughput first."""
     return [
-        _compared(candidate, other, aspect, field)
-        for aspect in field.aspects
-        for other in others(candidate, field)
+        _compared(candidate, other, aspect, contest)
+        for aspect in contest.aspects
+        for other in others(candidate, contest)
     ]
 
 
-def _compared(one: Candidate, other: Candidate, aspect: Aspect, field: Contest) -> Comparison:
-    """Outside the margin only where the whole interval is, and chance among many does not make
-    one such likely; within it only where the whole interval is not outside."""
-    ratio = stats.ratio_of_means(other.figures[aspect], one.figures[aspect])
-    found: Standing = "open"
+def _compared(one: Candidate, other: Candidate, aspect: Aspect, contest: Contest) -> Comparison:
+    """Outside the margin only if the whole interval is, and chance among many comparisons does not
+    make one such likely; within it only if the whole interval is not outside."""
+    ratio = stats.ratio_of_means(other.values[aspect], one.values[aspect])
+    proven: Standing = "open"
     if ratio.low is not None and ratio.high is not None and ratio.p_value is not None:
         if aspect.is_latency:
-            most = 1 + field.margin_pct / 100
+            most = 1 + contest.margin_pct / 100
             worse, good = ratio.low > most, ratio.high <= most
         else:
-            least = 1 - field.margin_pct / 100
+            least = 1 - contest.margin_pct / 100
             worse, good = ratio.high < least, ratio.low >= least
-        if worse and ratio.p_value <= field.chance * (1 + 1e-9):  # the same p, maybe summed anew
-            found = "outside"
+        if worse and ratio.p_value <= contest.chance * (1 + 1e-9):  # the same p, maybe summed anew
+            proven = "outside"
         elif good:
-            found = "within"
-    return Comparison(one, other, aspect, ratio, found)
+            proven = "within"
+    return Comparison(one, other, aspect, ratio, proven)
 
 
-def others(candidate: Candidate, field: Contest) -> list[Candidate]:
-    return [one for one in field.candidates if one is not candidate]
+def others(candidate: Candidate, contest: Contest) -> list[Candidate]:
+    return [other for other in contest.candidates if other is not candidate]

@@ -28,7 +28,7 @@ CPU_SECONDS = "cpu_seconds_total"
 HOST_CPU_SECONDS = "cpu_busy_seconds_total"
 MEMORY_PRESSURE_SECONDS = "pressure_memory_some_seconds_total"
 
-MIN_COVERAGE = 0.5  # of the window: samples of less of it do not stand for the whole
+MIN_COVERAGE = 0.5  # share of the window that samples must cover to stand for it
 
 
 def rates(samples: pd.DataFrame) -> pd.DataFrame:
@@ -59,10 +59,10 @@ def wide_rates(samples: pd.DataFrame, node: str) -> pd.DataFrame:
 
 
 class Growth:
-    """What each counter of each node grew by per second between the window's first and last sample.
+    """Growth per second of each counter of each node between the window's first and last sample.
 
-    From the ends, not as a mean of rates, so that uneven sampling weighs nothing. Counters sampled
-    over less than half of the window are not there.
+    It is not the mean of rates, which uneven sampling would bend. Counters sampled over less than
+    half of the window are left out.
     """
 
     def __init__(self, samples: pd.DataFrame, start_s: float, end_s: float) -> None:
@@ -82,7 +82,7 @@ class Growth:
         }
 
     def per_s(self, node: str, *metrics: str) -> float | None:
-        """The sum of these counters per second; None where any was not sampled."""
+        """The sum of these counters per second; None if any was not sampled."""
         values = [self._per_s.get((node, metric)) for metric in metrics]
         known = [value for value in values if value is not None]
         return sum(known) if len(known) == len(values) else None

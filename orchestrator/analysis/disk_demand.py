@@ -29,7 +29,7 @@ class Demand:
     """A node's disk second by second from the first sample on: rates, and the caps in force.
 
     `iops` counts an I/O larger than the tier's unit as several, as the tier does; seen from the
-    sums of a second this is a lower bound. Caps are None where the tier declares none.
+    sums of a second this is a lower bound. Caps are None if the tier declares none.
     `credit_pct`: burst credit left after each second, of a full bucket; None without burst.
     """
 
@@ -43,34 +43,25 @@ class Demand:
 
     def within(self, start_s: float, end_s: float) -> Demand:
         kept = (self.time_s > start_s) & (self.time_s <= end_s)
-
-        def cut(series: Array | None) -> Array | None:
-            return None if series is None else series[kept]
-
-        return Demand(
-            self.time_s[kept],
-            self.step_s[kept],
-            self.iops[kept],
-            self.bytes_per_s[kept],
-            cut(self.iops_cap),
-            cut(self.bytes_cap),
-            cut(self.credit_pct),
-        )
+        cut: dict[str, Any] = {
+            name: None if series is None else series[kept] for name, series in vars(self).items()
+        }
+        return Demand(**cut)
 
 
 def demand(tier: Tier, samples: pd.DataFrame, node: str) -> Demand | None:
-    """None where the node's disk was not sampled."""
+    """The node's disk second by second; None if it was not sampled."""
     wide = counters.wide_rates(samples, node)
-    wanted = [counters.READS, counters.WRITES, counters.READ_BYTES, counters.WRITTEN_BYTES]
-    if not set(wanted) <= set(wide.columns):
+    metrics = [counters.READS, counters.WRITES, counters.READ_BYTES, counters.WRITTEN_BYTES]
+    if not set(metrics) <= set(wide.columns):
         return None
-    wide = wide.dropna(subset=wanted)
+    wide = wide.dropna(subset=metrics)
     if wide.empty:
         return None
     step_s = wide["step_s"].to_numpy(dtype=float)
     bytes_per_s = (wide[counters.READ_BYTES] + wide[counters.WRITTEN_BYTES]).to_numpy(dtype=float)
-    whole = (wide[counters.READS] + wide[counters.WRITES]).to_numpy(dtype=float)
-    iops = np.maximum(whole, bytes_per_s / tier.io_unit_bytes)
+    count = (wide[counters.READS] + wide[counters.WRITES]).to_numpy(dtype=float)
+    iops = np.maximum(count, bytes_per_s / tier.io_unit_bytes)
     burst = tier.burst
     iops_cap, iops_credit = _cap(tier, iops, step_s, tier.iops, burst.iops if burst else None)
     bytes_cap, bytes_credit = _cap(
@@ -95,8 +86,8 @@ def _cap(
 
     A bucket of (top − base) × duration drains by what is used above the base rate and fills by
     what is left of it. One that starts empty is kept empty (docs/TIERS.md), so the base holds.
-    How full a real disk's bucket is, nobody says: it has credit in a second in which it is above
-    its base, and how much is not known.
+    No provider tells how full a real disk's bucket is: it has credit, of unknown size, in each
+    second in which it is above its base.
     """
     if base is None:
         return None, None
@@ -118,12 +109,12 @@ def _cap(
 def against_caps(
     run: RunData, node: Node, window: tuple[float, float]
 ) -> Iterator[tuple[str, float]]:
-    """The values of one node's disk that compare it with its tier, by their names in `VALUES`."""
+    """Values that compare a node's disk with its tier, by their names in `resources.VALUES`."""
     tier = run.record.profile.tier
-    whole = demand(tier, run.samples, node.name)
-    if whole is None:
+    disk_demand = demand(tier, run.samples, node.name)
+    if disk_demand is None:
         return
-    disk = whole.within(*window)
+    disk = disk_demand.within(*window)
     if disk.iops.size == 0:
         return
     for name, rate, cap in (
@@ -144,7 +135,7 @@ def against_caps(
 
 
 def fall_to(rate: Array, base: float) -> tuple[float, float] | None:
-    """Means before and after the point that best splits a series in two levels, where it falls
+    """Means before and after the point that best splits a series in two levels, if it falls
     there by 20 % or more to within 10 % of `base`: burst credit that ran out. None otherwise."""
     n = rate.size
     if n < 2 * MIN_SIDE or base <= 0:

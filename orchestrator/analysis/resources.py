@@ -1,7 +1,7 @@
-"""What each resource did while a run was measured: values by name, no judgement. Pure.
+"""Use of each resource while a run was measured: values by name, no judgement. Pure.
 
-The one place where samples become values; metrics, bottlenecks and doubts all read these. A value
-that could not be had is absent, never 0. Rates are from the first to the last sample of the window.
+Only here do samples become values; metrics, bottlenecks and doubts all read these. A value that was
+not sampled is absent, never 0. Rates are from the first to the last sample of the window.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts, Gat
 from orchestrator.metrics import METRICS, measured
 from orchestrator.model import NODE_EXPORTER, Gate, Measurement, Node, Record, Tier
 
-Used = Mapping[str, float]
+Values = Mapping[str, float]  # by their names in `VALUES`
 
 # Every value that a Bottleneck's evidence may hold: name → unit, meaning.
 VALUES = {
@@ -53,7 +53,7 @@ OPEN_LOOP = ("arrival_rate", "arrival-rate", "rate")  # options that set the loa
 def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
     """Database node → its values and those of the whole machine, by their names in `VALUES`.
 
-    Empty where nothing was sampled. `cpus`: cores of the machine, for nodes that do not say theirs.
+    Empty if nothing was sampled. `cpus`: cores of the machine, for nodes that do not say theirs.
     """
     window, growth, nodes = results.measured_window(run.record), run.growth, run.record.nodes
     if window is None or growth is None:
@@ -91,12 +91,9 @@ _WAITED = (counters.READ_SECONDS, counters.WRITE_SECONDS)
 
 
 def _node(node: Node, growth: Growth, machine_cpus: float | None) -> Iterator[tuple[str, float]]:
-    """A node's CPU, and its disk: the whole disk's where several nodes are on it."""
-    values: dict[str, float] = {}
-    for name, names in _COUNTED.items():
-        value = growth.per_s(node.name, *names)
-        if value is not None:
-            values[name] = value
+    """A node's CPU and its disk, the whole disk even if several nodes are on it."""
+    grown = {name: growth.per_s(node.name, *metrics) for name, metrics in _COUNTED.items()}
+    values = {name: value for name, value in grown.items() if value is not None}
     yield from values.items()
     count, size = values.get("disk_iops"), values.get("disk_bytes_per_s")
     waited = growth.per_s(node.name, *_WAITED)
@@ -140,9 +137,9 @@ def telemetry(
 
 
 def _totals(
-    values: Mapping[str, Used], firsts: Sequence[str], growth: Growth
+    values: Mapping[str, Values], firsts: Sequence[str], growth: Growth
 ) -> Iterator[tuple[str, float]]:
-    """Over all nodes, where every one has the value. `firsts`: one node of each disk."""
+    """Over all nodes, if every one has the value. `firsts`: one node of each disk."""
     cpu = [of_node["cpu_pct"] for of_node in values.values() if "cpu_pct" in of_node]
     if cpu and len(cpu) == len(values):
         yield "cpu_pct", sum(cpu) / len(cpu)
@@ -163,7 +160,7 @@ def telemetry_of(run: RunData, cpus: float | None = None) -> tuple[Measurement, 
 
 
 def total(run: RunData, cpus: float | None) -> dict[str, float]:
-    """What all database nodes together and the machine used while a run was measured."""
+    """The values of all database nodes together and of the machine, over the measured window."""
     nodes, growth = run.record.nodes, run.growth
     if growth is None:
         return {}
@@ -180,18 +177,14 @@ def _idle_latency(record: Record, node: Node, growth: Growth) -> Iterator[tuple[
 
 
 def idle_latency_s(tier: Tier, gate: Gate | None, reads: float, writes: float) -> float | None:
-    """What one I/O of this mix takes on the idle disk: declared, else as the gate measured it.
-    Of a real disk, what we only assume comes last."""
+    """Time of an I/O of this mix on the idle disk: declared, else as the gate measured it. What is
+    only assumed of a real disk comes last."""
     assumed = tier.latency_assumed if tier.kind == "mounted" else ()
-    gate_read_s, gate_write_s = (
-        _gate_latency_s(gate, "latency_read"),
-        _gate_latency_s(gate, "latency_write"),
-    )
     read_s, write_s = (
-        declared_s if declared_s and way not in assumed else gate_s or declared_s
-        for way, declared_s, gate_s in (
-            ("read", tier.read_latency_s, gate_read_s),
-            ("write", tier.write_latency_s, gate_write_s),
+        declared_s if declared_s and way not in assumed else measured_s or declared_s
+        for way, declared_s, measured_s in (
+            ("read", tier.read_latency_s, _gate_latency_s(gate, "latency_read")),
+            ("write", tier.write_latency_s, _gate_latency_s(gate, "latency_write")),
         )
     )
     if reads + writes <= 0 or (reads > 0 and read_s is None) or (writes > 0 and write_s is None):
@@ -200,10 +193,8 @@ def idle_latency_s(tier: Tier, gate: Gate | None, reads: float, writes: float) -
 
 
 def _gate_latency_s(gate: Gate | None, quantity: GateQuantity) -> float | None:
-    for check in gate.checks if gate else ():
-        if check.quantity == quantity and check.measured > 0:
-            return check.measured
-    return None
+    checks = (check for check in (gate.checks if gate else ()) if check.quantity == quantity)
+    return next((check.measured for check in checks if check.measured > 0), None)
 
 
 def _machine_cpus(nodes: Sequence[Node], cpus: float | None) -> float | None:
@@ -223,9 +214,8 @@ def _machine(
         return
     used: dict[str, float] = {}
     for node in nodes:
-        elsewhere = NODE_EXPORTER in node.sources
         seconds = growth.per_s(node.name, counters.CPU_SECONDS)
-        if seconds is not None and not elsewhere:
+        if seconds is not None and NODE_EXPORTER not in node.sources:  # else of another machine
             used[node.role] = used.get(node.role, 0.0) + 100 * seconds / machine
     for name, role in (("client_cpu_pct", "client"), ("disk_server_cpu_pct", "disk")):
         if role in used:
@@ -262,29 +252,21 @@ def _sessions(record: Record) -> Iterator[tuple[str, float]]:
 
 
 def _grown(before: DatabaseFacts, after: DatabaseFacts, name: str) -> float | None:
-    """What a counter of the database grew by from just before warm-up to the end.
-
-    What it had counted before (filling the cache) is taken off, where that was recorded.
-    """
-    whole = after.counter(name)
-    return None if whole is None else max(0.0, whole - (before.counter(name) or 0.0))
+    """A counter's growth from just before the warm-up, if recorded there, to the end."""
+    last = after.counter(name)
+    return None if last is None else max(0.0, last - (before.counter(name) or 0.0))
 
 
 def paced(record: Record) -> bool:
     """Whether threads pause on purpose: then they are not all in flight."""
     options = record.workload.options
     open_loop = any(options.get(name) not in (None, 0, 0.0, "0", "") for name in OPEN_LOOP)
-    return open_loop or thinks(record)
-
-
-def thinks(record: Record) -> bool:
-    """Whether terminals key in and think between transactions."""
-    return record.workload.options.get("think", "none") not in ("none", 0, "0", "off", "no")
+    return open_loop or record.workload.thinks
 
 
 def ceiling_nopm(record: Record) -> float | None:
-    """New-Orders a minute that think time allows at most; None where there is no think time."""
+    """New-Orders a minute that think time allows at most; None without think time."""
     warehouses = record.workload.dataset.parameters.get("warehouses")
-    if not thinks(record) or not isinstance(warehouses, (int, float)):
+    if not record.workload.thinks or not isinstance(warehouses, (int, float)):
         return None
     return CEILING_NOPM_PER_WAREHOUSE * warehouses

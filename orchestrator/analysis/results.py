@@ -1,7 +1,4 @@
-"""The loaded campaign, `Results`: plan, records and their tables, and how to pick from them. Pure.
-
-It is what the store hands to everything right of "records": analysis and report.
-"""
+"""A loaded campaign, `Results`: plan, records and their tables, and how to pick from them. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ from orchestrator.model import (
 )
 
 Key = tuple[str, str]  # metric, scope
-Figures = Mapping[Key, Measurement]
+Measured = Mapping[Key, Measurement]
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class RunData:
     intervals: time_s (Unix), phase, throughput_per_s, latency_avg_s, latency_p50_s,
         latency_p95_s, latency_p99_s, errors: one row per second.
     samples: time_s (Unix), node, metric, unit, value, phase: counters as read, no rates.
-    Both are empty frames with these columns where a run left none.
+    Both are empty frames with these columns if a run left none.
     """
 
     record: Record
@@ -144,37 +141,34 @@ def generator(record: Record) -> GeneratorFacts:
 
 
 def value_of(record: Record, metric: str, scope: str = "all") -> float | None:
-    """A figure of a run, or None where it has none (NaN and infinity count as none)."""
-    for measurement in record.measurements:
-        if (measurement.metric, measurement.scope) == (metric, scope):
-            return measurement.value if np.isfinite(measurement.value) else None
-    return None
+    """A run's value of a metric, or None if it has none (NaN and infinity count as none)."""
+    values = (m.value for m in record.measurements if (m.metric, m.scope) == (metric, scope))
+    value = next(values, None)
+    return value if value is not None and np.isfinite(value) else None
 
 
 def sound(every: Sequence[Measurement]) -> dict[Key, Measurement]:
-    """A run's figures by metric and scope, without what is not a number and without percentiles
-    that have fewer than ten transactions beyond them."""
-    found = {(m.metric, m.scope): m for m in every if np.isfinite(m.value)}
-    return {key: m for key, m in found.items() if _carried(m, found)}
+    """A run's measurements by metric and scope, without those that are not a number and without
+    percentiles that have fewer than ten transactions beyond them."""
+    finite = {(m.metric, m.scope): m for m in every if np.isfinite(m.value)}
+    return {key: m for key, m in finite.items() if _carried(m, finite)}
 
 
-def _carried(measurement: Measurement, found: Figures) -> bool:
+def _carried(measurement: Measurement, measured: Measured) -> bool:
     percent = PERCENTILES.get(measurement.metric)
-    counted = found.get(("transactions", measurement.scope))
-    if percent is None or counted is None:
+    count = measured.get(("transactions", measurement.scope))
+    if percent is None or count is None:
         return True
-    return counted.value >= stats.percentile_min_count(percent)
+    return count.value >= stats.percentile_min_count(percent)
 
 
 def by_disk(nodes: Iterable[Node]) -> dict[tuple[str, ...], list[Node]]:
-    """The database nodes by the disk that they are on: of one machine, the same device is the same
-    disk. A node whose device is not known has one of its own."""
-    found: dict[tuple[str, ...], list[Node]] = {}
-    for node in nodes:
-        if node.role != "database":
-            continue
+    """The database nodes by disk. The same device of one machine is the same disk; a node whose
+    device is not known has one of its own."""
+    nodes_of: dict[tuple[str, ...], list[Node]] = {}
+    for node in (node for node in nodes if node.role == "database"):
         device = node.device or node.sources.get(DISK_DEVICE)
         machine = node.sources.get(NODE_EXPORTER, "")
         disk = (machine, device) if device else ("", "node", node.name)
-        found.setdefault(disk, []).append(node)
-    return found
+        nodes_of.setdefault(disk, []).append(node)
+    return nodes_of

@@ -49,7 +49,7 @@ def summarise(values: Sequence[float], confidence: float = CONFIDENCE) -> Summar
 # ------------------------------------------------------------------ percentiles
 
 
-def percentile(values: Sequence[float], percent: float) -> float:
+def percentile(values: Sequence[float] | np.ndarray, percent: float) -> float:
     """The exact nearest-rank percentile: the ⌈p·n/100⌉-th smallest value, one that occurred.
 
     ValueError without values or outside 0 < percent ≤ 100.
@@ -93,24 +93,15 @@ class Ratio:
         return (self.low - 1) * 100, (self.high - 1) * 100
 
 
-@dataclass(frozen=True)
-class _Difference:
-    """Of two means of logarithms: the standard error, and the degrees of freedom to read it by."""
-
-    change: float
-    error: float
-    freedom: float
-
-
 def ratio_of_means(
     baseline: Sequence[float], contender: Sequence[float], confidence: float = CONFIDENCE
 ) -> Ratio:
-    """How many times the baseline the contender is, with an interval by Welch's test on logarithms.
+    """The ratio of contender to baseline, with an interval by Welch's test on logarithms.
 
     Logarithms, because run-to-run noise of rates and times is proportional, and because the
     interval of a ratio is then exact and the same whichever side is called the baseline (Hedges,
-    Gurevitch and Curtis 1999). Assumes independent repetitions. No interval where a side has one
-    value. ValueError where a value is not positive and finite: such a ratio has no meaning.
+    Gurevitch and Curtis 1999). Assumes independent repetitions. No interval if a side has one
+    value. ValueError if a value is not positive and finite: such a ratio has no meaning.
     """
     if not all(math.isfinite(v) and v > 0 for v in (*baseline, *contender)):
         raise ValueError("a ratio needs values above zero")
@@ -120,17 +111,12 @@ def ratio_of_means(
     change = float(right.mean() - left.mean())
     if min(left.size, right.size) < 2:
         return Ratio(math.exp(change), None, None, None)
-    found = _difference(left, right, change)
-    half = _t(0.5 + confidence / 2, found.freedom) * found.error
-    p_value = 2 * float(special.stdtr(found.freedom, -abs(found.change) / found.error))
-    return Ratio(math.exp(change), math.exp(change - half), math.exp(change + half), p_value)
-
-
-def _difference(left: np.ndarray, right: np.ndarray, change: float) -> _Difference:
     spread_left, spread_right = _spread(left), _spread(right)
     error = math.hypot(spread_left / math.sqrt(left.size), spread_right / math.sqrt(right.size))
     freedom = _freedom(spread_left, left.size, spread_right, right.size)
-    return _Difference(change, error, freedom)
+    half = _t(0.5 + confidence / 2, freedom) * error
+    p_value = 2 * float(special.stdtr(freedom, -abs(change) / error))
+    return Ratio(math.exp(change), math.exp(change - half), math.exp(change + half), p_value)
 
 
 def _spread(logs: np.ndarray) -> float:
@@ -142,8 +128,8 @@ def _freedom(spread_left: float, n_left: int, spread_right: float, n_right: int)
     """Degrees of freedom, more careful than Welch's own.
 
     Welch and Satterthwaite's are too many for two to five values a side of unlike noise: up to 6 %
-    false alarms instead of 5 %, and 10 % where n differs too. n − 1 of the smaller side is the
-    proven lower bound (Mickey and Brown 1966); half-way to it holds the 5 % where n is equal.
+    false alarms instead of 5 %, and 10 % if n differs too. n − 1 of the smaller side is the
+    proven lower bound (Mickey and Brown 1966); half-way to it holds the 5 % if n is equal.
     """
     least = float(min(n_left, n_right) - 1)
     if n_left != n_right:
@@ -175,7 +161,7 @@ def adjust_for_many(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 def highest_significant(p_values: Sequence[float]) -> float:
-    """The p-value up to which those of a family are no chance, adjusted as above. 0 where none."""
+    """The highest p-value of a family that is significant, adjusted as above; 0 if none is."""
     pairs = zip(p_values, adjust_for_many(p_values), strict=True)
     return max((p for p, adjusted in pairs if adjusted <= 1 - CONFIDENCE), default=0.0)
 
@@ -206,7 +192,7 @@ def repetitions_to_reach(
 
 @dataclass(frozen=True)
 class Steadiness:
-    """How a series moved over its window, in % of its mean.
+    """The movement of a series over its window, in % of its mean.
 
     drift_pct: the fitted line's change from start to end; noise_pct: what such a change could be by
     chance (95 %). halves_pct: second half against first.
@@ -219,11 +205,11 @@ class Steadiness:
 
 
 def steadiness(times_s: Sequence[float], values: Sequence[float]) -> Steadiness | None:
-    """Whether a series is steady: it drifts by less than 10 %, or no more than by chance.
+    """Judges a series: it is steady if it drifts by less than 10 %, or no more than by chance.
 
     10 % along the fitted line is SNIA's steady state (Solid State Storage Performance Test
     Specification 2.0). Chance is judged by ten batch means (Conway 1963), since seconds next to
-    each other are not independent: checkpoints and vacuum last for several. None where there are
+    each other are not independent: checkpoints and vacuum last for several. None if there are
     fewer than twenty finite values, or their mean is not above zero.
     """
     pairs = [(t, v) for t, v in zip(times_s, values, strict=True) if math.isfinite(v)]

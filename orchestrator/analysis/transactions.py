@@ -33,19 +33,18 @@ def measurements(
     """All figures of [start_s, end_s), for all types together and, if several, for each."""
     inside = window(table, start_s, end_s)
     duration_s = end_s - start_s
-    found = list(_of_scope(inside, duration_s, "all"))
-    if statements:
-        average = next((m for m in found if m.metric == "latency_avg_s"), None)
-        if average is not None:
-            found.append(measured("statement_latency_avg_s", average.value / statements))
+    figures = list(_of_scope(inside, duration_s, "all"))
+    average_s = next((m.value for m in figures if m.metric == "latency_avg_s"), None)
+    if statements and average_s is not None:
+        figures.append(measured("statement_latency_avg_s", average_s / statements))
     types = list(inside["type"].cat.categories)
     if len(types) > 1:
         for name in types:
-            found.extend(_of_scope(inside[inside["type"] == name], duration_s, name))
+            figures.extend(_of_scope(inside[inside["type"] == name], duration_s, name))
     if NEW_ORDER in types:
         orders = inside[(inside["type"] == NEW_ORDER) & (inside["outcome"] == COMMITTED)]
-        found.append(measured("nopm", len(orders) / duration_s * 60))
-    return tuple(found)
+        figures.append(measured("nopm", len(orders) / duration_s * 60))
+    return tuple(figures)
 
 
 def window(table: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:
@@ -68,15 +67,13 @@ def _of_scope(part: pd.DataFrame, duration_s: float, scope: str) -> Iterator[Mea
     yield measured("latency_max_s", float(latency_s.max()), scope)
     for metric, percent in PERCENTILES.items():
         if len(latency_s) >= stats.percentile_min_count(percent):
-            value = np.percentile(latency_s, percent, method="inverted_cdf")
-            yield measured(metric, float(value), scope)
+            yield measured(metric, stats.percentile(latency_s, percent), scope)
 
 
 def intervals(table: pd.DataFrame, phases: dict[str, tuple[float, float]]) -> pd.DataFrame:
-    """One row per whole second of each phase; a second without transactions has throughput 0.
+    """One row per whole second of each phase, with INTERVAL_COLUMNS; `time_s` is its begin (Unix).
 
-    Columns: time_s (Unix, the second's begin), phase, throughput_per_s, latency_avg_s,
-    latency_p50_s, latency_p95_s, latency_p99_s, errors.
+    A second without transactions has throughput 0.
     """
     rows: list[dict[str, object]] = []
     ended_s = (table["start_s"] + table["latency_s"]).to_numpy()

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from orchestrator.analysis import bottlenecks, comparability, decision, resources, results, stats
 from orchestrator.analysis.doubts import campaign_checks
-from orchestrator.analysis.results import Figures, Key, Results, RunData
+from orchestrator.analysis.results import Key, Measured, Results
 from orchestrator.analysis.stats import Ratio
 from orchestrator.metrics import METRICS, Metric
-from orchestrator.model import CellSummary, Delta, Measurement, Run, Verdict, VerdictWord
+from orchestrator.model import CellSummary, Delta, Run, Verdict, VerdictWord
 from orchestrator.units import format_change, format_quantity
 
 SCHEMA_VERSION = 1
@@ -33,7 +33,7 @@ COMPARED = (
 
 
 def judge(campaign: Results) -> Verdict:
-    """Everything that plan and records carry."""
+    """The verdict on a campaign, from plan and records alone."""
     limits = bottlenecks.bottlenecks(campaign)
     return Verdict(
         schema_version=SCHEMA_VERSION,
@@ -50,44 +50,34 @@ def judge(campaign: Results) -> Verdict:
 # ------------------------------------------------------------------ cells
 
 
-def figures(run: RunData, cpus: float | None = None) -> dict[Key, Measurement]:
-    """A run's figures, telemetry counted anew from its samples.
-
-    Left out: what is not a number, and percentiles with fewer than ten transactions beyond them.
-    """
-    return results.sound((*run.record.measurements, *resources.telemetry_of(run, cpus)))
-
-
 def cells(campaign: Results) -> tuple[CellSummary, ...]:
     """Every metric of every cell over its finished runs, in the order of plan and METRICS."""
     cpus = results.machine_cpus(campaign)
     order = {name: index for index, name in enumerate(METRICS)}
     summaries: list[CellSummary] = []
     for cell in results.cells(campaign):
-        runs = [figures(run, cpus) for run in cell.finished]
+        runs = [  # telemetry is computed anew from the samples
+            results.sound((*run.record.measurements, *resources.telemetry_of(run, cpus)))
+            for run in cell.finished
+        ]
         metrics = _cell(runs, cell.profile.name, cell.workload.name)
-        summaries += sorted(metrics, key=lambda one: order.get(one.metric, len(order)))
+        summaries += sorted(metrics, key=lambda summary: order.get(summary.metric, len(order)))
     return tuple(summaries)
 
 
-def _cell(runs: Sequence[Figures], profile: str, workload: str) -> Iterator[CellSummary]:
+def _cell(runs: Sequence[Measured], profile: str, workload: str) -> Iterator[CellSummary]:
     for key in dict.fromkeys(key for run in runs for key in run):
-        found = [run[key] for run in runs if key in run]
-        values = tuple(m.value for m in found)
-        summary = stats.summarise(values)
+        measured = [run[key] for run in runs if key in run]
+        values = tuple(m.value for m in measured)
         yield CellSummary(
             profile=profile,
             workload=workload,
             metric=key[0],
             scope=key[1],
-            unit=found[0].unit,
-            direction=found[0].direction,
-            n=summary.n,
-            mean=summary.mean,
-            median=summary.median,
-            ci_low=summary.ci_low,
-            ci_high=summary.ci_high,
+            unit=measured[0].unit,
+            direction=measured[0].direction,
             values=values,
+            **vars(stats.summarise(values)),
         )
 
 
@@ -126,7 +116,7 @@ class Pair:
 
     @property
     def chance(self) -> float | None:
-        """Its p-value, where it can come to a verdict at all."""
+        """Its p-value, if it can come to a verdict at all."""
         return None if self.obstacle else self.ratio.p_value
 
 
@@ -164,11 +154,11 @@ def _pair(
     contender: str,
     workload: str,
     key: Key,
-    left: Sequence[Figures],
-    right: Sequence[Figures],
+    left: Sequence[Measured],
+    right: Sequence[Measured],
     obstacle: str,
 ) -> Pair | None:
-    """None where a side has no such figure, or the baseline's is zero: there is no change then."""
+    """None if a side has no such value, or the baseline's is zero: there is no change then."""
     one = tuple(run[key].value for run in left if key in run)
     two = tuple(run[key].value for run in right if key in run)
     if not one or not two or sum(one) <= 0:
@@ -247,7 +237,7 @@ def _too_few(pair: Pair) -> str:
 
 
 def _more(pair: Pair, margin_pct: float) -> str:
-    """How many repetitions would settle it, at the noise seen so far.
+    """Says how many repetitions would settle it at the noise seen so far.
 
     A change within the margin is settled when the interval fits into the margin; any change is
     settled when the interval no longer reaches no change.

@@ -1,1 +1,1 @@
-"""What a person types: commands, progress on the console, set-up of a machine."""
+"""The command line: commands, progress on the console, set-up of a machine."""

@@ -1,7 +1,7 @@
 """A campaign from request to report: what the commands share.
 
 request → plan (pure, nothing started) → runs and records (experiment) → verdict and report (files
-alone). This and `cli` are the only modules that see both sides.
+alone).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from platform import python_version
 from types import FrameType
+from typing import Any
 
 from orchestrator import __version__, report
 from orchestrator.analysis.results import Results
@@ -49,7 +50,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class Request:
-    """What a person asked for, as options of `run` and `compare`."""
+    """The options of `run` and `compare`."""
 
     profiles: Sequence[str]
     workloads: Sequence[str]
@@ -84,7 +85,7 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
     else:
         bound, notes = _with_databases(found, request, cache, failure)
     seed = {"seed": request.seed}
-    workloads = tuple(replace(one, options={**one.options, **seed}) for one in workloads)
+    workloads = tuple(replace(load, options={**load.options, **seed}) for load in workloads)
     names = [profile.name for profile in bound]
     subject = workloads[0].name if len(workloads) == 1 else "compare"
     made = plan.make_plan(
@@ -110,28 +111,25 @@ def _with_databases(
 ) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
     """Binds profiles to nodes and a database on this machine, with notes on what was changed."""
     fitted, notes = plan.fit_to_machine(found, request.nodes, LocalMachine().facts().cpus)
-    asked = [
-        profile.cluster.database if request.database == AUTO else request.database
-        for profile in fitted
-    ]
-    chosen = [
-        choose(name, partial(_proven, profile.cluster, cache), failure)
-        for name, profile in zip(asked, fitted, strict=True)
-    ]
-    bound = tuple(
-        replace(profile, cluster=_chosen(profile.cluster, choice.name))
-        for profile, choice in zip(fitted, chosen, strict=True)
-    )
+    bound, choices = [], []
+    for profile in fitted:
+        cluster = profile.cluster
+        database = cluster.database if request.database == AUTO else request.database
+        choice = choose(database, partial(_proven, cluster, cache), failure)
+        node = cluster.node_of.get(choice.name, cluster.node)
+        cluster = replace(cluster, database=choice.name, node=node, node_of={})
+        bound.append(replace(profile, cluster=cluster))
+        choices += [choice.note] if choice.note else []
     for profile in bound:
         if profile.cluster.database == PREFERRED:
             _pull(profile.cluster)
-    choices = dict.fromkeys(choice.note for choice in chosen if choice.note)
-    return bound, (*choices, *notes)
+    return tuple(bound), (*dict.fromkeys(choices), *notes)
 
 
-def _chosen(cluster: ClusterSpec, database: str) -> ClusterSpec:
-    node = cluster.node_of.get(database, cluster.node)
-    return replace(cluster, database=database, node=node, node_of={})
+def _pull(cluster: ClusterSpec) -> None:
+    """Pulls the image if it is missing. If that fails, `check` names all ways to get it."""
+    with contextlib.suppress(UnavailableError):
+        image.obtain(cluster, platform())
 
 
 def _proven(cluster: ClusterSpec, cache: Path) -> str:
@@ -141,26 +139,22 @@ def _proven(cluster: ClusterSpec, cache: Path) -> str:
         return ""
 
 
-def _pull(cluster: ClusterSpec) -> None:
-    """Pulls the image if it is missing. If that fails, `check` names all ways to get it."""
-    with contextlib.suppress(UnavailableError):
-        image.obtain(cluster, platform())
-
-
 def carry_out(
     made: Plan, request: Request, root: Path, cache: Path, results: Path, progress: Progress
 ) -> Path:
     """Runs the plan on this machine; returns its folder. Nothing of ours is left running."""
-    with powers(root, cache, progress) as (world, engine), alone(engine), _sweeping(world):
-        fingerprint = {
-            "tierbench": __version__,
-            "host": {**asdict(world.machine.facts()), "python": python_version()},
-            "engine": world.platform.facts(),
-            "command": " ".join(["tierbench", *sys.argv[1:]]),
-        }
+    with _at_work(root, cache, progress) as (world, _):
+        host = {**asdict(world.machine.facts()), "python": python_version()}
+        facts = fingerprint(host, world.platform.facts())
         parts = Parts(databases(), load_generators(), tier_mechanisms(), collectors(world.machine))
         made = _that_starts(made, request, parts, world)
-        return experiment.execute(made, parts, world, results, fingerprint)
+        return experiment.execute(made, parts, world, results, facts)
+
+
+def fingerprint(host: Mapping[str, Any], engine: object) -> dict[str, Any]:
+    """Where a campaign ran: `engine` is the platform's own facts, or why there is none."""
+    command = " ".join(["tierbench", *sys.argv[1:]])
+    return {"tierbench": __version__, "host": host, "engine": engine, "command": command}
 
 
 def _that_starts(made: Plan, request: Request, parts: Parts, world: World) -> Plan:
@@ -187,7 +181,7 @@ def _that_starts(made: Plan, request: Request, parts: Parts, world: World) -> Pl
 
 
 def conclude(folder: Path) -> tuple[Results, Verdict, report.ReportPaths]:
-    """Files → verdict and report. Needs nothing of the running half."""
+    """Makes verdict and report of a results folder, from its files alone."""
     campaign = store.load(folder)
     verdict = judge(campaign)
     store.save_verdict(folder, verdict)
@@ -205,7 +199,7 @@ def calibrate(
             f"{profile_name}: the disks of a cluster that others run cannot be measured from here",
             advice="run fio on its nodes while nothing else uses them",
         )
-    with powers(root, cache, progress) as (world, engine), alone(engine), _sweeping(world):
+    with _at_work(root, cache, progress) as (world, _):
         mechanisms = tier_mechanisms()
         mechanisms[tier.enforcement].check(tier, world)
         return Gates(mechanisms, world).measure(tier, thorough)
@@ -238,8 +232,8 @@ def set_limits(
                 advice="try again when it measures; other tiers' limits cannot be changed",
             )
 
-        def keep(disk: str, what: str, changed: Mapping[str, float]) -> None:
-            change = {"time_s": world.clock.now(), "disk": disk, what: dict(changed)}
+        def keep(disk: str, verb: str, changed: Mapping[str, float]) -> None:
+            change = {"time_s": world.clock.now(), "disk": disk, verb: dict(changed)}
             store.keep_limit_change(folder, change)
 
         return emulated.change_all(disks, limits, keep, world)
@@ -250,7 +244,7 @@ def first_run(
 ) -> Iterator[checklist.Finding]:
     """Goes through YugabyteDB's checklist (docs/FIRST-RUN-YUGABYTEDB.md)."""
     spec = checklist.spec(version)
-    with powers(root, cache, progress) as (world, engine), alone(engine), _sweeping(world):
+    with _at_work(root, cache, progress) as (world, engine):
         image.obtain(spec, engine)
         yield from first_runs.kept(checklist.first_run(spec, world), spec, engine, world)
 
@@ -261,7 +255,7 @@ def _kinds() -> dict[str, DiskKind]:
 
 
 def platform() -> Platform:
-    """Where containers run here. UnavailableError where it does not answer."""
+    """Where containers run here. UnavailableError if it does not answer."""
     return platforms()[PLATFORM](SystemClock())
 
 
@@ -282,12 +276,22 @@ def alone(engine: Platform) -> Iterator[None]:
 
 
 @contextmanager
+def _at_work(root: Path, cache: Path, progress: Progress) -> Iterator[tuple[World, Platform]]:
+    """The powers, alone on this machine; everything of ours is removed at the end."""
+    with powers(root, cache, progress) as (world, engine), alone(engine), _sweeping(world):
+        yield world, engine
+
+
+@contextmanager
 def _sweeping(world: World) -> Iterator[None]:
     """Removes everything of ours at the end; a second Ctrl-C does not cut the cleaning short."""
 
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+    def ignore_all() -> None:
         for each in heard:
             signal.signal(each, signal.SIG_IGN)
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        ignore_all()
         world.progress.warn("interrupted: taking everything down; finished runs are kept")
         raise KeyboardInterrupt
 
@@ -297,8 +301,7 @@ def _sweeping(world: World) -> Iterator[None]:
     try:
         yield
     finally:
-        for each in heard:
-            signal.signal(each, signal.SIG_IGN)
+        ignore_all()
         try:
             world.platform.sweep()
         except TierbenchError as error:

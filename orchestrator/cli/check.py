@@ -1,4 +1,4 @@
-"""`tierbench check`: finds out if the TPC-C-derived data of a database are still consistent.
+"""`tierbench check`: whether the TPC-C-derived data of a database are consistent.
 
 A campaign checks after each of its runs; this command checks any database that can be reached.
 """
@@ -35,14 +35,14 @@ def check_command(root: Path, out: Console) -> Callable[..., None]:
         database: DatabaseOption = "bench",
         fresh: FreshOption = False,
     ) -> None:
-        """Evaluates the conditions of a TPC-C-derived database; exit 2 where one is broken."""
+        """Evaluates the conditions of a TPC-C-derived database; exit 2 if one is broken."""
         password = os.environ.get("PGPASSWORD", "")
         endpoint = Endpoint(host, port, port, user, password, database, local_host=host)
-        found = consistency.check(conditions.read_text(), endpoint, fresh=fresh)
-        for one in found:
-            broken = f"[red]broken by {one.violations} rows[/red]"
-            out.print(f"{one.name}  {broken if one.violations else 'holds'}  {one.holds}")
-        whole = all(one.violations == 0 for one in found)
-        raise typer.Exit(EXIT_DONE if whole else EXIT_INCONCLUSIVE)
+        results = consistency.check(conditions.read_text(), endpoint, fresh=fresh)
+        for result in results:
+            broken = f"[red]broken by {result.violations} rows[/red]"
+            out.print(f"{result.name}  {broken if result.violations else 'holds'}  {result.holds}")
+        broken_any = any(result.violations for result in results)
+        raise typer.Exit(EXIT_INCONCLUSIVE if broken_any else EXIT_DONE)
 
     return check

@@ -1,4 +1,4 @@
-"""What the person at the console sees while it works: lines that stay, and one that moves.
+"""Progress on the console: lines that stay, and one that moves.
 
 On a terminal the current step is one line with a spinner and the time left; elsewhere (a log, CI)
 each step is a plain line. Nothing here is part of a result, so nothing here ends a campaign: a

@@ -90,8 +90,8 @@ GeneratorOption = Annotated[
 ResultsOption = Annotated[Path, typer.Option(help="Where results are kept.")]
 QuickOption = Annotated[bool, typer.Option(help="Ten seconds, as before each campaign.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print verdict.json instead of tables.")]
-FailOption = Annotated[bool, typer.Option(help="Exit 1 where a contender is worse.")]
-AcceptOption = Annotated[bool, typer.Option(help="Exit 0 also where no decision can be made.")]
+FailOption = Annotated[bool, typer.Option(help="Exit 1 if a contender is worse.")]
+AcceptOption = Annotated[bool, typer.Option(help="Exit 0 also if no decision can be made.")]
 FirstRunOption = Annotated[
     str | None, typer.Option("--db", help="yugabytedb: its first-run checklist, on three nodes.")
 ]
@@ -137,18 +137,8 @@ def compare(
     accept_inconclusive: AcceptOption = False,
 ) -> None:
     """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
-    request = campaign.Request(
-        profiles.split(),
-        workloads.split(),
-        db,
-        scale,
-        nodes,
-        repeats,
-        seed,
-        margin,
-        baseline,
-        generator,
-    )
+    options = (db, scale, nodes, repeats, seed, margin, baseline, generator)
+    request = campaign.Request(profiles.split(), workloads.split(), *options)
     _carry_out(request, results, as_json, fail_if_worse, accept_inconclusive)
 
 
@@ -195,11 +185,11 @@ def show_doctor(db: FirstRunOption = None, version: VersionOption = None) -> Non
     if db is not None:
         _first_run(db, version)
         return
-    findings = doctor.examine(ROOT, CACHE, SystemClock())
-    for finding in findings:
-        mark = "[green]ok     [/green]" if finding.ok else "[red]missing[/red]"
-        _out.print(f"{mark} {escape(finding.subject)}: {escape(finding.text)}", highlight=False)
-    if not all(finding.ok for finding in findings):
+    checks = doctor.examine(ROOT, CACHE, SystemClock())
+    for check in checks:
+        mark = "[green]ok     [/green]" if check.ok else "[red]missing[/red]"
+        _out.print(f"{mark} {escape(check.subject)}: {escape(check.text)}", highlight=False)
+    if not all(check.ok for check in checks):
         raise typer.Exit(EXIT_UNAVAILABLE)
 
 
@@ -268,33 +258,27 @@ def _carry_out(
     for note in made.notes:
         _progress.warn(str(note))
     folder = campaign.carry_out(made, request, ROOT, CACHE, results, _progress)
-    whole, verdict = _conclude(folder, as_json)
-    raise typer.Exit(_exit_code(whole, verdict, fail_if_worse, accept_inconclusive))
+    loaded, verdict = _conclude(folder, as_json)
+    if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
+        raise typer.Exit(EXIT_WORSE)
+    lost = any(data.record.outcome != "done" for data in loaded.runs)
+    undecided = any(decision.tier is None for decision in verdict.decisions)
+    if lost or (undecided and not accept_inconclusive):
+        raise typer.Exit(EXIT_INCONCLUSIVE)
 
 
 def _conclude(folder: Path, as_json: bool) -> tuple[Results, Verdict]:
     _progress.step("judging and writing the report")
-    whole, verdict, paths = campaign.conclude(folder)
+    loaded, verdict, paths = campaign.conclude(folder)
     _progress.done()
     if as_json:
         _out.print_json((folder / "verdict.json").read_text())
-        return whole, verdict
-    for part in report.console(whole, verdict):
+        return loaded, verdict
+    for part in report.console(loaded, verdict):
         _out.print(part)
     for path in (paths.html, paths.markdown):
         _out.print(f"report: {path.resolve()}", soft_wrap=True, highlight=False)
-    return whole, verdict
-
-
-def _exit_code(
-    whole: Results, verdict: Verdict, fail_if_worse: bool, accept_inconclusive: bool
-) -> int:
-    if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
-        return EXIT_WORSE
-    if any(data.record.outcome != "done" for data in whole.runs):
-        return EXIT_INCONCLUSIVE
-    undecided = any(decision.tier is None for decision in verdict.decisions)
-    return EXIT_INCONCLUSIVE if undecided and not accept_inconclusive else EXIT_DONE
+    return loaded, verdict
 
 
 # ------------------------------------------------------------------ the edge
@@ -321,12 +305,8 @@ def _guarded(command: Callable[[], Any]) -> int:
     try:
         code = command()
     except KeyboardInterrupt:
-        _complain(
-            InterruptedByUser(
-                "interrupted",
-                advice="`tierbench analyze results/latest` makes a report of the finished runs",
-            )
-        )
+        advice = "`tierbench analyze results/latest` makes a report of the finished runs"
+        _complain(InterruptedByUser("interrupted", advice=advice))
         return EXIT_INTERRUPTED
     except TierbenchError as error:
         _complain(error)
@@ -335,9 +315,7 @@ def _guarded(command: Callable[[], Any]) -> int:
         return int(getattr(end, "exit_code", EXIT_INTERRUPTED))
     except Exception as error:
         if type(error).__module__.startswith(("click", "typer")):
-            show = getattr(error, "show", None)
-            if show is not None:
-                show()
+            getattr(error, "show", lambda: None)()
             return EXIT_USAGE
         _progress.done()
         traceback.print_exc()

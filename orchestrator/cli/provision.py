@@ -1,7 +1,7 @@
-"""What a machine needs before the first campaign: a Docker engine, the base image, our images.
+"""Provides what a first campaign needs: a Docker engine, the base image, our images.
 
-Each step first looks whether it is already done, so a second call costs next to nothing. Where a
-step cannot be done here, the error says exactly what to install or load.
+Each step first looks whether it is already done, so a second call costs next to nothing. If a step
+cannot be done here, the error says exactly what to install or load.
 """
 
 from __future__ import annotations

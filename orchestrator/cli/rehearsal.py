@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from orchestrator import __version__
 from orchestrator.cli import campaign
 from orchestrator.collectors import collectors
 from orchestrator.databases import databases
@@ -53,18 +51,13 @@ def command(
 def carry_out(request: campaign.Request, root: Path, results: Path, progress: Progress) -> Path:
     """Plans as asked, goes through all runs in made-up time, and returns the campaign's folder."""
     with TemporaryDirectory() as cache:
-        asked = replace(request, database="postgresql")  # any: none is started
-        made = rehearsal.rehearsed(campaign.make_plan(asked, root, Path(cache)))
+        request = replace(request, database="postgresql")  # any: none is started
+        made = rehearsal.rehearsed(campaign.make_plan(request, root, Path(cache)))
         progress.warn(rehearsal.WARNING)
         platform: Any = DryPlatform()
         clock = MadeUpClock(SystemClock().now())
         world = World(clock, SystemShell(), platform, progress, Path(cache), root)
-        dry = tuple(one for one in collectors(world.machine) if one.name == rehearsal.NAME)
+        dry = tuple(c for c in collectors(world.machine) if c.name == rehearsal.NAME)
         parts = Parts(databases(), load_generators(), tier_mechanisms(), dry)
-        fingerprint = {
-            "tierbench": __version__,
-            "host": asdict(world.machine.facts()),
-            "engine": rehearsal.WARNING,
-            "command": " ".join(["tierbench", *sys.argv[1:]]),
-        }
+        fingerprint = campaign.fingerprint(asdict(world.machine.facts()), rehearsal.WARNING)
         return experiment.execute(made, parts, world, results, fingerprint)

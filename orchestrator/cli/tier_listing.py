@@ -39,12 +39,12 @@ def tier_table(rows: Sequence[TierRow]) -> RenderableType:
 
 def _shared(rows: Sequence[TierRow], words: Callable[[TierRow], str | None]) -> Iterator[Text]:
     """Makes a line for each text, with the rows that share it."""
-    found: dict[str, list[str]] = {}
+    names_of: dict[str, list[str]] = {}
     for row in rows:
-        if said := words(row):
-            found.setdefault(said, []).append(row.name)
-    for said, names in found.items():
-        yield Text.assemble((", ".join(names), "dim"), f": {said}")
+        if text := words(row):
+            names_of.setdefault(text, []).append(row.name)
+    for text, names in names_of.items():
+        yield Text.assemble((", ".join(names), "dim"), f": {text}")
 
 
 def vm_table(rows: Sequence[VmRow]) -> Table:

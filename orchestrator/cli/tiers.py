@@ -59,16 +59,15 @@ def tiers_app(
             return
         least = _quantity(units.parse_bytes_per_s, min_throughput)
         most = _quantity(units.parse_seconds, max_latency)
-        found = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
-        out.print(tier_listing.tier_table(found))
+        tiers = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
+        out.print(tier_listing.tier_table(tiers))
 
     @app.command(name="set")
     def change(run: RunArgument, limits: LimitsArgument, results: ResultsOption = None) -> None:
         """Changes limits of the emulated disks of the run that is going on, and records it."""
-        wanted = dict(_limit(text) for text in limits)
-        where = results or default_results
-        enforced = campaign.set_limits(run, wanted, root, cache, where, progress)
-        for name, value in wanted.items():
+        changes, folder = dict(_limit(text) for text in limits), results or default_results
+        enforced = campaign.set_limits(run, changes, root, cache, folder, progress)
+        for name, value in changes.items():
             out.print(f"{name} = {enforced.get(name, value):.15g}", highlight=False)
 
     return app

@@ -17,16 +17,16 @@ from rich.text import Text
 from orchestrator.analysis.results import Results
 from orchestrator.model import Gate, Verdict
 from orchestrator.report import disks, summary, terminal
-from orchestrator.report.blocks import Document, Figure, Figures
+from orchestrator.report.blocks import Chart, Charts, Document
 from orchestrator.report.caveats import stamps
-from orchestrator.report.findings import Findings
+from orchestrator.report.report_index import ReportIndex
 
 __all__ = ["ReportPaths", "console", "gate_table", "write"]
 
 
 @dataclass(frozen=True)
 class ReportPaths:
-    """What `write` left."""
+    """The files that `write` left."""
 
     markdown: Path
     html: Path
@@ -34,7 +34,7 @@ class ReportPaths:
 
 
 def write(campaign: Results, verdict: Verdict, folder: Path) -> ReportPaths:
-    """Writes the report into `folder`, over an older one. OSError where that is not possible."""
+    """Writes the report into `folder`, over an older one. OSError if that is not possible."""
     # Here, because what draws charts takes half a second to import: only a report waits for it.
     from orchestrator.report import markdown, page
     from orchestrator.report.document import arrange
@@ -43,37 +43,37 @@ def write(campaign: Results, verdict: Verdict, folder: Path) -> ReportPaths:
     paths = ReportPaths(
         markdown=folder / "report.md",
         html=folder / "report.html",
-        charts=tuple(folder / figure.path for figure in _figures(document)),
+        charts=tuple(folder / chart.path for chart in _charts(document)),
     )
     (folder / "charts").mkdir(parents=True, exist_ok=True)
-    for figure in _figures(document):
-        (folder / figure.path).write_text(figure.svg, encoding="utf-8")
+    for chart in _charts(document):
+        (folder / chart.path).write_text(chart.svg, encoding="utf-8")
     paths.markdown.write_text(markdown.draw(document), encoding="utf-8")
     paths.html.write_text(page.draw(document), encoding="utf-8")
     return paths
 
 
-def _figures(document: Document) -> Iterator[Figure]:
+def _charts(document: Document) -> Iterator[Chart]:
     for section in document.sections:
         for part in section.parts:
             for block in part.blocks:
-                if isinstance(block, Figures):
+                if isinstance(block, Charts):
                     yield from block.rows
 
 
 def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
     """Status, stamps, answers, the verdict table and the doubts, each ready to be printed."""
-    findings = Findings(campaign, verdict)
-    parts: list[RenderableType] = [terminal.status(*summary.status(findings))]
-    found = stamps(findings)
-    if found:
-        parts.append(terminal.stamps(found))
-    parts += [Text(), terminal.answers(summary.answers(findings), len(findings.tiers)), Text()]
-    parts.append(terminal.table(summary.verdict_table(findings)))
-    if findings.footnotes:
-        parts += [Text(), terminal.doubts(findings.footnotes)]
-    if found:
-        parts += [Text(), terminal.meanings(found)]
+    index = ReportIndex(campaign, verdict)
+    parts: list[RenderableType] = [terminal.status(*summary.status(index))]
+    labels = stamps(index)
+    if labels:
+        parts.append(terminal.stamps(labels))
+    parts += [Text(), terminal.answers(summary.answers(index), len(index.tiers)), Text()]
+    parts.append(terminal.table(summary.verdict_table(index)))
+    if index.footnotes:
+        parts += [Text(), terminal.doubts(index.footnotes)]
+    if labels:
+        parts += [Text(), terminal.meanings(labels)]
     return tuple(parts)
 
 

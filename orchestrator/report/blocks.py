@@ -1,4 +1,4 @@
-"""What a report is made of: plain frozen blocks, drawn by `markdown` and by `page` alike.
+"""The blocks of a report: frozen and without markup, drawn by `markdown` and by `page` alike.
 
 Text is plain: no markup inside. Emphasis, verdict words, tier colours, footnote marks and links are
 fields, so that each medium draws them in its own way and escapes everything else.
@@ -19,7 +19,7 @@ StatusWord = Literal["conclusive", "partly conclusive", "not conclusive", "nothi
 class Cell:
     """One table cell. `detail` is quieter (an interval, a spread); `tier` asks for its colour.
 
-    `notes` are numbers of footnotes (doubts); `missing` marks a figure that should be there.
+    `notes` are numbers of footnotes (doubts); `missing` marks a value that should be there.
     """
 
     text: str
@@ -38,13 +38,21 @@ class Column:
     numeric: bool = False
 
 
+def texts(*titles: str) -> tuple[Column, ...]:
+    return tuple(Column(title) for title in titles)
+
+
+def numbers(*titles: str) -> tuple[Column, ...]:
+    """Columns that are set flush right."""
+    return tuple(Column(title, numeric=True) for title in titles)
+
+
 @dataclass(frozen=True)
 class Table:
     """`remarks` stand below it, one line each."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    caption: str = ""
     remarks: tuple[str, ...] = ()
 
 
@@ -56,7 +64,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Items:
-    """A list of short statements, each with a term in front where it has one."""
+    """A list of short statements, each with a term in front if it has one."""
 
     rows: tuple[Paragraph, ...]
 
@@ -67,7 +75,7 @@ class Code:
 
 
 @dataclass(frozen=True)
-class Figure:
+class Chart:
     """A chart in a file of its own: `charts/<name>.svg`; `title` says what is drawn, with unit.
 
     `remark`: what a reader of this chart must know; said once where charts share it.
@@ -87,15 +95,15 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Figures:
+class Charts:
     """Charts that belong side by side. `tiers` is the legend, in the order of the colours."""
 
-    rows: tuple[Figure, ...]
+    rows: tuple[Chart, ...]
     tiers: tuple[str, ...]
     caption: str = ""
 
 
-Block = Table | Paragraph | Items | Code | Figures
+Block = Table | Paragraph | Items | Code | Charts
 
 
 @dataclass(frozen=True)
@@ -115,7 +123,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Stamp:
-    """Something every figure must be read with: a short label, and the sentence behind it."""
+    """What every figure must be read with: a short label, and the sentence behind it."""
 
     label: str
     text: str

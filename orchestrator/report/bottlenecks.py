@@ -1,11 +1,11 @@
-"""What limited each cell: the cause in words, and each resource's figure beside it."""
+"""What limited each cell: the cause in words, and the values of each resource beside it."""
 
 from __future__ import annotations
 
 from orchestrator import units
 from orchestrator.model import Bottleneck
-from orchestrator.report.blocks import Cell, Column, Part, Section, Table
-from orchestrator.report.findings import Findings
+from orchestrator.report.blocks import Cell, Part, Section, Table, numbers, texts
+from orchestrator.report.report_index import ReportIndex
 
 # Evidence → title and unit, in the order of columns; one that no cell has is left out.
 _SHOWN = {
@@ -27,33 +27,31 @@ _REMARK = (
 )
 
 
-def limits(findings: Findings) -> Section:
-    found = {(b.workload, b.profile): b for b in findings.verdict.bottlenecks}
-    keys = [key for key in _SHOWN if any(key in b.evidence for b in found.values())]
+def section(index: ReportIndex) -> Section:
+    bottlenecks = {(b.workload, b.profile): b for b in index.verdict.bottlenecks}
+    keys = [key for key in _SHOWN if any(key in b.evidence for b in bottlenecks.values())]
     rows: list[tuple[Cell, ...]] = []
-    for workload in findings.workloads:
+    for workload in index.workloads:
         rows.append((Cell(workload.name, strong=True),))
-        for tier in findings.tiers:
-            bottleneck = found.get((workload.name, tier))
-            if bottleneck is None:
-                rows.append(_unknown_row(findings, tier, workload.name, keys))
-            else:
+        for tier in index.tiers:
+            if bottleneck := bottlenecks.get((workload.name, tier)):
                 rows.append(_row(tier, bottleneck, keys))
-    heads = (Column(_SHOWN[key][0], numeric=True) for key in keys)
-    table = Table((Column("Tier"), Column("Limited by"), *heads), tuple(rows), remarks=(_REMARK,))
+            else:
+                rows.append(_unknown_row(index, tier, workload.name, keys))
+    columns = (*texts("Tier", "Limited by"), *numbers(*(_SHOWN[key][0] for key in keys)))
+    table = Table(columns, tuple(rows), remarks=(_REMARK,))
     return Section("limits", "What limited each run", (Part("", (table,)),))
 
 
 def _row(tier: str, bottleneck: Bottleneck, keys: list[str]) -> tuple[Cell, ...]:
-    node = bottleneck.node if bottleneck.node else "no node"
     return (
-        Cell(tier, detail=node, tier=tier),
+        Cell(tier, detail=bottleneck.node or "no node", tier=tier),
         Cell(_words(bottleneck.verdict), detail=bottleneck.text),
-        *(_figure(bottleneck, key) for key in keys),
+        *(_value(bottleneck, key) for key in keys),
     )
 
 
-def _figure(bottleneck: Bottleneck, key: str) -> Cell:
+def _value(bottleneck: Bottleneck, key: str) -> Cell:
     value = bottleneck.evidence.get(key)
     if value is None:
         return Cell("not measured", missing=True)
@@ -62,8 +60,8 @@ def _figure(bottleneck: Bottleneck, key: str) -> Cell:
     return Cell(units.format_quantity(value, _SHOWN[key][1]), detail=idle)
 
 
-def _unknown_row(findings: Findings, tier: str, workload: str, keys: list[str]) -> tuple[Cell, ...]:
-    done = findings.finished(tier, workload)
+def _unknown_row(index: ReportIndex, tier: str, workload: str, keys: list[str]) -> tuple[Cell, ...]:
+    done = index.finished(tier, workload)
     text = "could not be told" if done else "missing: no finished run"
     return (Cell(tier, tier=tier), Cell(text, missing=True), *(Cell("") for _ in keys))
 

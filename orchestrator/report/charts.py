@@ -23,7 +23,7 @@ from orchestrator.report.series import Series
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
 _WIDTH, _HEIGHT = 320, 150
 _CAP_IN_VIEW = 2.0
-_FEW_POINTS = 60  # of a whole chart: dots then show where the seconds are
+_FEW_POINTS = 60  # of a whole chart: below that, dots show each second
 _SHADE = "#808080"
 _INK, _QUIET, _GRID = "#444444", "#666666", "#dddddd"
 _Layers = alt.LayerChart | alt.FacetChart
@@ -44,18 +44,18 @@ class Cap:
 
 def caps(tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]) -> tuple[Cap, ...]:
     """The limits that a tier came near to; one far above all lines would only flatten them."""
-    found: dict[float, list[str]] = {}
+    names: dict[float, list[str]] = {}
     for name, tier in tiers.items():
         base, burst = tier.iops, tier.burst.iops if tier.burst else None
         if metric == "disk_bytes_per_s":
             base, burst = tier.bytes_per_s, tier.burst.bytes_per_s if tier.burst else None
         for value, words in ((base, name), (burst, f"{name} burst")):
             if value is not None and value <= _CAP_IN_VIEW * highest.get(name, 0.0):
-                found.setdefault(float(value), []).append(words)
+                names.setdefault(float(value), []).append(words)
     unit = "bytes/s" if metric == "disk_bytes_per_s" else ""
     return tuple(
         Cap(f"cap of {_few(words)}: {units.format_quantity(value, unit)}", value)
-        for value, words in found.items()
+        for value, words in names.items()
     )
 
 
@@ -87,23 +87,22 @@ def over_time(
 
 @cache
 def _over_time_spec(tiers: tuple[str, ...], with_caps: bool, with_dots: bool) -> Mapping[str, Any]:
-    """The drawing without its data: altair takes its time, so each kind is made once."""
+    """The drawing without its data. Each kind is made once, since altair is slow."""
     x = alt.X("seconds:Q", title="seconds since measuring began", scale=alt.Scale(nice=False))
     y = alt.Y("value:Q", title=None, scale=alt.Scale(zero=True))
     dots = alt.OverlayMarkDef(size=12, filled=True) if with_dots else False
     line = alt.Chart(alt.NamedData("runs")).mark_line(
         strokeWidth=1.2, opacity=0.85, clip=True, point=dots
     )
-    lines = line.encode(x=x, y=y, color=_colour(tiers), detail="run:N")
+    lines = line.encode(x=x, y=y, color=colour(tiers), detail="run:N")
     layers = [_warm_up_shade(), alt.layer(lines)]
     if with_caps:
         layers.append(_cap_layers())
-    chart = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)
-    made: dict[str, Any] = chart.to_dict()
-    return made
+    spec: dict[str, Any] = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT).to_dict()
+    return spec
 
 
-def _colour(tiers: Sequence[str], legend: bool = True) -> alt.Color:
+def colour(tiers: Sequence[str], legend: bool = True) -> alt.Color:
     scale = alt.Scale(domain=list(tiers), range=list(colours(tiers).values()))
     shown = alt.Legend(orient="bottom", columns=4, title=None, symbolType="stroke")
     return alt.Color("tier:N", scale=scale, legend=shown if legend else None)
@@ -135,7 +134,7 @@ def changes(
     scale = alt.Scale(domain=list(_domain(deltas, margin_pct)), nice=False)
     x = alt.X("change:Q", title="change against the baseline, %", scale=scale)
     y = alt.Y("tier:N", title=None, sort=list(tiers), axis=alt.Axis(domain=False, ticks=False))
-    base = alt.Chart().encode(y=y, color=_colour(tiers, legend=False))
+    base = alt.Chart().encode(y=y, color=colour(tiers, legend=False))
     layers = (
         _margin_shade(margin_pct),
         alt.Chart().mark_rule(color=_SHADE).encode(x=alt.datum(0)),
@@ -169,7 +168,7 @@ def _change_row(delta: Delta) -> dict[str, Any]:
 
 
 def _domain(deltas: Sequence[Delta], margin_pct: float) -> tuple[float, float]:
-    """All dots and the margin; intervals too, unless they dwarf the dots: then they are cut."""
+    """All dots and the margin; intervals too, but cut if they are much wider than both."""
     rows = [_change_row(delta) for delta in deltas]
     reach = max(margin_pct, *(abs(row["change"]) for row in rows)) * 2
     low = max(min(row["low"] for row in rows), -reach, -100.0)
@@ -226,9 +225,9 @@ _ID = re.compile(r'(\bid="|url\(#|href="#)([^")]+)')
 
 def with_own_ids(svg: str, prefix: str) -> str:
     """The SVG with ids unlike those of other charts on a page, and the same at every rendering."""
-    known: dict[str, str] = {}
+    ids: dict[str, str] = {}
 
     def renamed(match: re.Match[str]) -> str:
-        return match[1] + known.setdefault(match[2], f"{prefix}-{len(known)}")
+        return match[1] + ids.setdefault(match[2], f"{prefix}-{len(ids)}")
 
     return _ID.sub(renamed, svg)

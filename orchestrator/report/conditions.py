@@ -1,4 +1,4 @@
-"""Under which conditions the figures came about: data set against cache, machine, settings."""
+"""The conditions of the measurement: data set against cache, machine, settings."""
 
 from __future__ import annotations
 
@@ -8,60 +8,55 @@ from typing import Any
 from orchestrator import units
 from orchestrator.analysis.results import database
 from orchestrator.model import NodeSize, Profile
-from orchestrator.report.blocks import Cell, Column, Paragraph, Part, Section, Table
-from orchestrator.report.findings import Findings
+from orchestrator.report.blocks import Cell, Paragraph, Part, Section, Table, numbers, texts
+from orchestrator.report.report_index import ReportIndex
 
 # ------------------------------------------------------------------ data set against cache
 
 
-def cache(findings: Findings) -> Section:
-    """Whether each workload's data set fits in the database's cache: if so, reads say nothing."""
-    asked = [workload.name for workload in findings.workloads if workload.database is None]
-    if not asked:
+def cache(index: ReportIndex) -> Section:
+    """Whether each data set fits in the database's cache: if so, its reads need no disk."""
+    loads = [workload.name for workload in index.workloads if workload.database is None]
+    if not loads:
         nothing = Paragraph("No database was measured, and so no cache of one.")
         return Section("cache", "Data set against cache", (Part("", (nothing,)),))
-    rows = [row for workload in asked for row in _cache_rows(findings, workload)]
+    rows = tuple(row for workload in loads for row in _cache_rows(index, workload))
     columns = (
-        Column("Workload"),
-        Column("Tier"),
-        Column("Data set", numeric=True),
-        Column("Cache", numeric=True),
-        Column("Data : cache", numeric=True),
-        Column("What follows"),
+        *texts("Workload", "Tier"),
+        *numbers("Data set", "Cache", "Data : cache"),
+        *texts("What follows"),
     )
     about = Paragraph(
         "Data and cache of one database node, as read back from the running server. A data set "
         "that fits in the cache is read from memory, whatever the disk."
     )
-    blocks = (about, Table(columns, tuple(rows)))
-    return Section("cache", "Data set against cache", (Part("", blocks),))
+    return Section("cache", "Data set against cache", (Part("", (about, Table(columns, rows))),))
 
 
-def _cache_rows(findings: Findings, workload: str) -> Iterator[tuple[Cell, ...]]:
-    """One row where all tiers agree, else one each."""
-    found = {tier: _cache_cells(findings, tier, workload) for tier in findings.tiers}
-    if len(found) > 1 and len(set(found.values())) == 1:
-        yield (Cell(workload), Cell("all tiers"), *next(iter(found.values())))
+def _cache_rows(index: ReportIndex, workload: str) -> Iterator[tuple[Cell, ...]]:
+    """One row if all tiers agree, else one each."""
+    rows = {tier: _cache_cells(index, tier, workload) for tier in index.tiers}
+    if len(rows) > 1 and len(set(rows.values())) == 1:
+        yield (Cell(workload), Cell("all tiers"), *next(iter(rows.values())))
         return
-    for tier, cells in found.items():
+    for tier, cells in rows.items():
         yield (Cell(workload), Cell(tier, tier=tier), *cells)
 
 
-def _cache_cells(findings: Findings, tier: str, workload: str) -> tuple[Cell, ...]:
-    facts = [database(run.record) for run in findings.finished(tier, workload)]
-    data = next((one.data_bytes for one in facts if one.data_bytes is not None), None)
-    held = next((one.cache_bytes for one in facts if one.cache_bytes is not None), None)
-    if data is None or not held:
+def _cache_cells(index: ReportIndex, tier: str, workload: str) -> tuple[Cell, ...]:
+    facts = [database(run.record) for run in index.finished(tier, workload)]
+    data = next((f.data_bytes for f in facts if f.data_bytes is not None), None)
+    cached = next((f.cache_bytes for f in facts if f.cache_bytes is not None), None)
+    sizes = [
+        Cell("missing", missing=True) if size is None else Cell(units.format_bytes(size))
+        for size in (data, cached)
+    ]
+    if data is None or not cached:
         text = "not recorded" if facts else "missing: no finished run"
-        shown = [
-            Cell("missing", missing=True) if v is None else Cell(units.format_bytes(v))
-            for v in (data, held)
-        ]
-        return (*shown, Cell(""), Cell(text, missing=True))
-    ratio = data / held
+        return (*sizes, Cell(""), Cell(text, missing=True))
+    ratio = data / cached
     return (
-        Cell(units.format_bytes(data)),
-        Cell(units.format_bytes(held)),
+        *sizes,
         Cell(f"{ratio:.1f}"),
         Cell("exceeds the cache" if ratio > 1 else "fits in the cache: reads need no disk"),
     )
@@ -70,14 +65,16 @@ def _cache_cells(findings: Findings, tier: str, workload: str) -> tuple[Cell, ..
 # ------------------------------------------------------------------ environment and settings
 
 
-def environment(findings: Findings) -> Section:
-    """The machine, the software, and every setting that was asked for or read back."""
-    machine = Table((Column("Fact"), Column("Value")), tuple(_pairs(findings.campaign.fingerprint)))
-    parts = [Part("Machine", (machine,) if machine.rows else (Paragraph("Not recorded."),))]
-    parts.append(Part("Clusters", (_clusters(findings),)))
-    parts.append(Part("Workloads", (_workloads(findings),)))
-    parts.append(Part("Read back from the running database", _read_back(findings)))
-    return Section("environment", "Environment and settings", tuple(parts))
+def environment(index: ReportIndex) -> Section:
+    """The machine, the software, and every setting that was given or read back."""
+    machine = Table(texts("Fact", "Value"), tuple(_pairs(index.campaign.fingerprint)))
+    parts = (
+        Part("Machine", (machine if machine.rows else Paragraph("Not recorded."),)),
+        Part("Clusters", (_clusters(index),)),
+        Part("Workloads", (_workloads(index),)),
+        Part("Read back from the running database", _read_back(index)),
+    )
+    return Section("environment", "Environment and settings", parts)
 
 
 def _pairs(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[Cell, Cell]]:
@@ -104,18 +101,13 @@ def _value(name: str, value: Any) -> str:
     return str(value)
 
 
-def _clusters(findings: Findings) -> Table:
+def _clusters(index: ReportIndex) -> Table:
     columns = (
-        Column("Tier"),
-        Column("Database"),
-        Column("Nodes", numeric=True),
-        Column("Copies", numeric=True),
-        Column("CPUs per node", numeric=True),
-        Column("Memory per node", numeric=True),
-        Column("Disk per node", numeric=True),
-        Column("Settings"),
+        *texts("Tier", "Database"),
+        *numbers("Nodes", "Copies", "CPUs per node", "Memory per node", "Disk per node"),
+        *texts("Settings"),
     )
-    return Table(columns, tuple(_cluster_row(profile) for profile in findings.profiles))
+    return Table(columns, tuple(_cluster_row(profile) for profile in index.profiles))
 
 
 def _cluster_row(profile: Profile) -> tuple[Cell, ...]:
@@ -141,16 +133,11 @@ def _node_cells(node: NodeSize | None) -> tuple[Cell, ...]:
     )
 
 
-def _workloads(findings: Findings) -> Table:
+def _workloads(index: ReportIndex) -> Table:
     columns = (
-        Column("Workload"),
-        Column("Generator"),
-        Column("Data set"),
-        Column("Threads", numeric=True),
-        Column("Loaders", numeric=True),
-        Column("Warm-up", numeric=True),
-        Column("Measured", numeric=True),
-        Column("Options"),
+        *texts("Workload", "Generator", "Data set"),
+        *numbers("Threads", "Loaders", "Warm-up", "Measured"),
+        *texts("Options"),
     )
     rows = tuple(
         (
@@ -163,7 +150,7 @@ def _workloads(findings: Findings) -> Table:
             Cell(units.format_seconds(w.measure_s)),
             Cell(_named(w.options) or "none"),
         )
-        for w in findings.workloads
+        for w in index.workloads
     )
     return Table(columns, rows)
 
@@ -179,25 +166,24 @@ def _named(values: Mapping[str, int | float | str]) -> str:
 _NOT_SETTINGS = frozenset({"data", "cache", "telemetry", "database_before", "since_reset"})
 
 
-def _read_back(findings: Findings) -> tuple[Table | Paragraph, ...]:
-    """Facts in which all finished runs of a tier agree; given once where all tiers do."""
-    facts = {tier: _constant(findings, tier) for tier in findings.tiers}
-    known = {tier: found for tier, found in facts.items() if found}
+def _read_back(index: ReportIndex) -> tuple[Table | Paragraph, ...]:
+    """Facts in which all finished runs of a tier agree; given once if all tiers do."""
+    known = {tier: facts for tier in index.tiers if (facts := _constant(index, tier))}
     if not known:
         return (Paragraph("Nothing: no run was finished."),)
-    names = dict.fromkeys(name for found in known.values() for name in found)
+    names = dict.fromkeys(name for facts in known.values() for name in facts)
     rows = tuple(
-        (Cell(name), Cell(_shared({tier: found.get(name) for tier, found in known.items()})))
+        (Cell(name), Cell(_shared({tier: facts.get(name) for tier, facts in known.items()})))
         for name in names
     )
-    return (Table((Column("Fact"), Column("Value")), rows),)
+    return (Table(texts("Fact", "Value"), rows),)
 
 
-def _constant(findings: Findings, tier: str) -> dict[str, str]:
-    """A fact that changes from run to run is a measurement, and stands in the run's record."""
+def _constant(index: ReportIndex, tier: str) -> dict[str, str]:
+    """Facts that changed from run to run are left out: they stand in the runs' records."""
     runs = [
         {name.text: value.text for name, value in _pairs(data.record.facts)}
-        for data in findings.campaign.runs
+        for data in index.campaign.runs
         if data.record.outcome == "done" and data.record.run.profile == tier
     ]
     return {

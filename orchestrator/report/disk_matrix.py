@@ -1,7 +1,7 @@
 """The raw disk matrix in the report: ceilings found, latency against depth, every cell.
 
-Figures are the verdict's means over repetitions; what they say together is counted anew from them
-by orchestrator/matrix.py.
+Values are the verdict's means over repetitions; ceilings and laws are computed from these anew by
+`planning/disk_matrix.py`.
 """
 
 from __future__ import annotations
@@ -16,23 +16,33 @@ from orchestrator.model import Profile, Workload
 from orchestrator.planning import disk_matrix
 from orchestrator.planning.disk_matrix import Ceiling, DepthLaw, MatrixCell
 from orchestrator.report import matrix_charts, wording
-from orchestrator.report.blocks import Block, Cell, Column, Figures, Paragraph, Part, Section, Table
-from orchestrator.report.findings import Findings
+from orchestrator.report.blocks import (
+    Block,
+    Cell,
+    Charts,
+    Paragraph,
+    Part,
+    Section,
+    Table,
+    numbers,
+    texts,
+)
+from orchestrator.report.report_index import ReportIndex
 
 _NOT_REACHED = "not reached"
 
 
-def sections(findings: Findings) -> tuple[Section, ...]:
+def sections(index: ReportIndex) -> tuple[Section, ...]:
     """One for each workload that is a matrix."""
     return tuple(
-        _section(findings, workload, cells)
-        for workload in findings.workloads
+        _section(index, workload, cells)
+        for workload in index.workloads
         if (cells := disk_matrix.planned(workload.options))
     )
 
 
-def _section(findings: Findings, workload: Workload, cells: Sequence[MatrixCell]) -> Section:
-    measured = {tier: _measured(findings, tier, workload.name, cells) for tier in findings.tiers}
+def _section(index: ReportIndex, workload: Workload, cells: Sequence[MatrixCell]) -> Section:
+    measured = {tier: _measured(index, tier, workload.name, cells) for tier in index.tiers}
     known = {tier: rows for tier, rows in measured.items() if not rows.empty}
     anchor, title = f"matrix-{workload.name}", f"{workload.name}: {workload.title}"
     if not known:
@@ -40,8 +50,8 @@ def _section(findings: Findings, workload: Workload, cells: Sequence[MatrixCell]
         return Section(anchor, title, (Part("", (nothing,)),))
     parts = (
         Part("", (_about(workload, cells),)),
-        Part("Ceilings found", (_ceilings(findings.profiles, measured),)),
-        Part("Latency against depth", tuple(_depth(findings, workload, known))),
+        Part("Ceilings found", (_ceilings(index.profiles, measured),)),
+        Part("Latency against depth", tuple(_depth(index, workload, known))),
         Part("What a larger block costs", (_steps(known),)),
         *(Part(f"Every cell of {tier}", _every_cell(workload, known, tier)) for tier in known),
     )
@@ -49,16 +59,16 @@ def _section(findings: Findings, workload: Workload, cells: Sequence[MatrixCell]
 
 
 def _measured(
-    findings: Findings, tier: str, workload: str, cells: Sequence[MatrixCell]
+    index: ReportIndex, tier: str, workload: str, cells: Sequence[MatrixCell]
 ) -> pd.DataFrame:
-    """Means over the repetitions. What one of them lacks is left out: the rest is biased."""
-    n = len(findings.finished(tier, workload))
-    figures = {
+    """Means over the repetitions. Cells that one of them lacks are left out: the rest is biased."""
+    n = len(index.finished(tier, workload))
+    means = {
         (cell.metric, cell.scope): cell.mean
-        for cell in findings.verdict.cells
+        for cell in index.verdict.cells
         if (cell.profile, cell.workload, cell.n) == (tier, workload, n)
     }
-    return disk_matrix.table(cells, figures)
+    return disk_matrix.table(cells, means)
 
 
 def _about(workload: Workload, cells: Sequence[MatrixCell]) -> Paragraph:
@@ -74,16 +84,8 @@ def _about(workload: Workload, cells: Sequence[MatrixCell]) -> Paragraph:
 
 
 def _ceilings(profiles: Sequence[Profile], measured: Mapping[str, pd.DataFrame]) -> Table:
-    columns = (
-        Column("Tier"),
-        Column("IOPS", numeric=True),
-        Column("IOPS declared", numeric=True),
-        Column("Reading", numeric=True),
-        Column("Writing", numeric=True),
-        Column("Bandwidth declared", numeric=True),
-        Column("Native I/O size", numeric=True),
-        Column("One I/O alone", numeric=True),
-    )
+    limits = ("IOPS", "IOPS declared", "Reading", "Writing", "Bandwidth declared")
+    columns = (*texts("Tier"), *numbers(*limits, "Native I/O size", "One I/O alone"))
     rows = tuple(_ceiling_row(profile, measured[profile.name]) for profile in profiles)
     remark = (
         "A ceiling is the median of the cells on the highest plateau; it was reached where half as "
@@ -104,30 +106,26 @@ def _ceiling_row(profile: Profile, rows: pd.DataFrame) -> tuple[Cell, ...]:
     return (
         head,
         _ceiling(iops.get("all"), tier.iops, ""),
-        _declared(tier.iops, ""),
+        Cell(wording.declared(tier.iops, "")),
         _ceiling(rate.get("read"), tier.bytes_per_s, "bytes/s"),
         _ceiling(rate.get("write"), tier.bytes_per_s, "bytes/s"),
-        _declared(tier.bytes_per_s, "bytes/s"),
+        Cell(wording.declared(tier.bytes_per_s, "bytes/s")),
         Cell(units.format_bytes(native)) if native else Cell(_NOT_REACHED),
-        Cell(units.format_seconds(float(alone["latency_avg_s"])), detail=_asked(alone)),
+        Cell(units.format_seconds(float(alone["latency_avg_s"])), detail=_load(alone)),
     )
 
 
-def _ceiling(found: Ceiling | None, declared: float | None, unit: str) -> Cell:
-    if found is None:
+def _ceiling(ceiling: Ceiling | None, declared: float | None, unit: str) -> Cell:
+    if ceiling is None:
         return Cell("not asked for")
-    text = units.format_quantity(found.value, unit)
-    if not found.reached:
+    text = units.format_quantity(ceiling.value, unit)
+    if not ceiling.reached:
         return Cell(_NOT_REACHED, detail=f"highest {text}")
-    off = [units.format_change((found.value / declared - 1) * 100)] if declared else []
-    return Cell(text, detail=", ".join((*off, wording.count(found.cells, "cell"))))
+    off = [units.format_change((ceiling.value / declared - 1) * 100)] if declared else []
+    return Cell(text, detail=", ".join((*off, wording.count(ceiling.cells, "cell"))))
 
 
-def _declared(value: float | None, unit: str) -> Cell:
-    return Cell("none declared") if value is None else Cell(units.format_quantity(value, unit))
-
-
-def _asked(row: pd.Series) -> str:
+def _load(row: pd.Series) -> str:
     block = disk_matrix.block_name(int(row["block_bytes"]))
     return f"{matrix_charts.in_words(row)} of {block}, {int(row['in_flight'])} in flight"
 
@@ -136,7 +134,7 @@ def _asked(row: pd.Series) -> str:
 
 
 def _depth(
-    findings: Findings, workload: Workload, measured: Mapping[str, pd.DataFrame]
+    index: ReportIndex, workload: Workload, measured: Mapping[str, pd.DataFrame]
 ) -> Iterator[Block]:
     laws = [(tier, law) for tier, rows in measured.items() for law in disk_matrix.depth_laws(rows)]
     if laws:
@@ -145,20 +143,16 @@ def _depth(
         yield Paragraph(
             f"No disk was saturated at {disk_matrix.MIN_LAW_POINTS} depths: nothing to fit."
         )
-    figure = matrix_charts.depth_chart(measured, findings.tiers, workload.name)
+    chart = matrix_charts.depth_chart(measured, index.tiers, workload.name)
     caption = "A saturated disk gives no more: each further I/O in flight only waits."
-    yield Figures((figure,), tuple(measured), caption)
+    yield Charts((chart,), tuple(measured), caption)
 
 
 def _laws(laws: Sequence[tuple[str, DepthLaw]]) -> Table:
     columns = (
-        Column("Tier"),
-        Column("Asked for"),
-        Column("Alone", numeric=True),
-        Column("Saturated from", numeric=True),
-        Column("Added by each in flight", numeric=True),
-        Column("1 / IOPS", numeric=True),
-        Column("Off the line at most", numeric=True),
+        *texts("Tier", "Asked for"),
+        *numbers("Alone", "Saturated from", "Added by each in flight"),
+        *numbers("1 / IOPS", "Off the line at most"),
     )
     remark = (
         "Where the disk is saturated, median latency is fitted by a straight line against what is "
@@ -168,8 +162,7 @@ def _laws(laws: Sequence[tuple[str, DepthLaw]]) -> Table:
 
 
 def _law_row(tier: str, law: DepthLaw) -> tuple[Cell, ...]:
-    asked = {"pattern": law.pattern, "read_pct": law.read_pct}
-    words = matrix_charts.in_words(pd.Series(asked))
+    words = matrix_charts.in_words(pd.Series({"pattern": law.pattern, "read_pct": law.read_pct}))
     alone = Cell("") if law.alone_s is None else Cell(units.format_seconds(law.alone_s))
     return (
         Cell(tier, tier=tier),
@@ -202,13 +195,7 @@ def _steps(measured: Mapping[str, pd.DataFrame]) -> Table | Paragraph:
     )
     if not rows:
         return Paragraph("No disk was saturated with two sizes of block under the same load.")
-    columns = (
-        Column("Tier"),
-        Column("From", numeric=True),
-        Column("To", numeric=True),
-        Column("Bytes", numeric=True),
-        Column("Latency", numeric=True),
-    )
+    columns = (*texts("Tier"), *numbers("From", "To", "Bytes", "Latency"))
     remark = "Median latencies, and their median over the loads that saturate the disk with both."
     return Table(columns, rows, remarks=(remark,))
 
@@ -221,7 +208,7 @@ def _every_cell(
 ) -> tuple[Block, ...]:
     maps = matrix_charts.heat_maps(measured, tier, workload.name)
     caption = "Down: block; across: I/Os in flight (depth × threads). A blank was not measured."
-    return Figures(maps, (tier,), caption), _table(measured[tier])
+    return Charts(maps, (tier,), caption), _table(measured[tier])
 
 
 _LATENCIES = {
@@ -234,12 +221,8 @@ _LATENCIES = {
 
 def _table(rows: pd.DataFrame) -> Table:
     columns = (
-        Column("Asked for"),
-        Column("Block", numeric=True),
-        Column("Depth × threads", numeric=True),
-        Column("IOPS", numeric=True),
-        Column("Bandwidth", numeric=True),
-        *(Column(title, numeric=True) for title in _LATENCIES.values()),
+        *texts("Asked for"),
+        *numbers("Block", "Depth × threads", "IOPS", "Bandwidth", *_LATENCIES.values()),
     )
     remark = (
         "Latency. A percentile stands where ten I/Os lie beyond it besides those in flight at the "

@@ -1,12 +1,12 @@
-"""The tiers as declared, as fio found them before they were used, and what they cost."""
+"""The tiers as declared, as fio measured them before they were used, and what they cost."""
 
 from __future__ import annotations
 
 from orchestrator import units
 from orchestrator.model import Burst, DiskKind, Gate, GateCheck, Tier
 from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Column, Items, Paragraph, Part, Section, Table
-from orchestrator.report.findings import Findings, sentence
+from orchestrator.report.blocks import Cell, Items, Paragraph, Part, Section, Table, numbers, texts
+from orchestrator.report.report_index import ReportIndex, sentence
 
 _HELD_BY: dict[DiskKind, str] = {
     "emulated": "emulated block device",
@@ -18,41 +18,32 @@ _HELD_BY: dict[DiskKind, str] = {
 }
 
 
-def disks(findings: Findings) -> Section:
-    """What each tier declares, what fio found, and what it costs."""
-    declared = Part("Declared, per disk", (_declared(findings),))
-    sources = Part("Sources and prices", (_sources(findings),))
-    return Section("disks", "The disk tiers", (declared, _gates(findings), sources))
+def section(index: ReportIndex) -> Section:
+    declared = Part("Declared, per disk", (_declared(index),))
+    sources = Part("Sources and prices", (_sources(index),))
+    return Section("disks", "The disk tiers", (declared, _gates(index), sources))
 
 
-def _declared(findings: Findings) -> Table:
+def _declared(index: ReportIndex) -> Table:
     columns = (
-        Column("Tier"),
-        Column("IOPS", numeric=True),
-        Column("Bandwidth", numeric=True),
-        Column("Read latency", numeric=True),
-        Column("Write latency", numeric=True),
-        Column("Burst"),
-        Column("Held to it by"),
+        *texts("Tier"),
+        *numbers("IOPS", "Bandwidth", "Read latency", "Write latency"),
+        *texts("Burst", "Held to it by"),
     )
-    rows = tuple(_declared_row(profile.name, profile.tier) for profile in findings.profiles)
+    rows = tuple(_declared_row(profile.name, profile.tier) for profile in index.profiles)
     return Table(columns, rows)
 
 
 def _declared_row(name: str, tier: Tier) -> tuple[Cell, ...]:
     return (
         Cell(name, detail=tier.title, tier=name),
-        _limit(tier.iops, ""),
-        _limit(tier.bytes_per_s, "bytes/s"),
-        _limit(tier.read_latency_s, "s"),
-        _limit(tier.write_latency_s, "s"),
+        Cell(wording.declared(tier.iops, "")),
+        Cell(wording.declared(tier.bytes_per_s, "bytes/s")),
+        Cell(wording.declared(tier.read_latency_s, "s")),
+        Cell(wording.declared(tier.write_latency_s, "s")),
         Cell(_burst(tier.burst)),
         Cell(_HELD_BY[tier.kind] + (f" ({tier.enforcement})" if tier.like else "")),
     )
-
-
-def _limit(value: float | None, unit: str) -> Cell:
-    return Cell("none declared") if value is None else Cell(units.format_quantity(value, unit))
 
 
 def _burst(burst: Burst | None) -> str:
@@ -62,16 +53,16 @@ def _burst(burst: Burst | None) -> str:
         units.format_number(burst.iops) + " IOPS" if burst.iops is not None else "",
         units.format_bytes_per_s(burst.bytes_per_s) if burst.bytes_per_s is not None else "",
     ]
-    most = wording.listing([rate for rate in rates if rate])
+    most = units.listed([rate for rate in rates if rate])
     start = units.format_quantity(burst.start_pct, "%")
     return f"up to {most} for {units.format_seconds(burst.duration_s)}, credit {start} at the start"
 
 
-def _gate(findings: Findings, profile: str) -> Gate | None:
+def _gate(index: ReportIndex, profile: str) -> Gate | None:
     """The last gate taken for a profile; one that failed is shown before any that passed."""
     gates = [
         data.record.gate
-        for data in findings.campaign.runs
+        for data in index.campaign.runs
         if data.record.run.profile == profile and data.record.gate is not None
     ]
     return max(gates, key=lambda gate: (not gate.passed, gate.taken_s), default=None)
@@ -79,36 +70,32 @@ def _gate(findings: Findings, profile: str) -> Gate | None:
 
 _PROVES_LITTLE_PCT = 30.0
 _GATE_COLUMNS = (
-    Column("Limit"),
-    Column("Declared", numeric=True),
-    Column("Measured", numeric=True),
-    Column("Off by", numeric=True),
-    Column("Allowed", numeric=True),
-    Column("Verdict"),
+    *texts("Limit"),
+    *numbers("Declared", "Measured", "Off by", "Allowed"),
+    *texts("Verdict"),
 )
 
 
-def _gates(findings: Findings) -> Part:
+def _gates(index: ReportIndex) -> Part:
     rows: list[tuple[Cell, ...]] = []
-    for profile in findings.profiles:
-        gate = _gate(findings, profile.name)
-        if gate is None:
-            untested = "no gate was recorded: nothing shows that the disk is what its tier declares"
-            rows.append((Cell(f"{profile.name}: {untested}", strong=True),))
-        elif not gate.checks:
+    for profile in index.profiles:
+        gate = _gate(index, profile.name)
+        if gate and gate.checks:
+            rows.extend(_gate_rows(profile.name, gate, _age_s(index, profile.name, gate)))
+            continue
+        untested = "no gate was recorded: nothing shows that the disk is what its tier declares"
+        if gate:
             untested = "not measured; its limits are only declared"
-            rows.append((Cell(f"{profile.name}: {untested}", strong=True),))
-        else:
-            rows.extend(_gate_rows(profile.name, gate, _age_s(findings, profile.name, gate)))
+        rows.append((Cell(f"{profile.name}: {untested}", strong=True),))
     title = "Truth gate: fio on each tier's disk before it was used"
     return Part(title, (Table(_GATE_COLUMNS, tuple(rows)),))
 
 
-def _age_s(findings: Findings, profile: str, gate: Gate) -> float:
-    """How old the gate was when the profile's first run began."""
+def _age_s(index: ReportIndex, profile: str, gate: Gate) -> float:
+    """Age of the gate when the profile's first run began."""
     began = [
         data.record.phases[0].start_s
-        for data in findings.campaign.runs
+        for data in index.campaign.runs
         if data.record.run.profile == profile and data.record.phases
     ]
     return max(0.0, min(began, default=gate.taken_s) - gate.taken_s)
@@ -132,16 +119,14 @@ def _gate_rows(name: str, gate: Gate, age_s: float = 0.0) -> tuple[tuple[Cell, .
 
 def _check_row(check: GateCheck) -> tuple[Cell, ...]:
     unit = "" if check.unit == "1/s" else check.unit
-    declared, allowed, off = Cell("none declared"), "", ""
-    if check.declared is not None:
-        declared = Cell(units.format_quantity(check.declared, unit))
-        if check.declared:
-            off = units.format_change((check.measured / check.declared - 1) * 100)
+    off, allowed = "", ""
+    if check.declared:
+        off = units.format_change((check.measured / check.declared - 1) * 100)
     if check.tolerance_pct is not None:
         allowed = f"±{units.format_number(check.tolerance_pct)} %"
     return (
         Cell(check.limit),
-        declared,
+        Cell(wording.declared(check.declared, unit)),
         Cell(units.format_quantity(check.measured, unit)),
         Cell(off),
         Cell(allowed),
@@ -149,17 +134,17 @@ def _check_row(check: GateCheck) -> tuple[Cell, ...]:
     )
 
 
-def _sources(findings: Findings) -> Items:
-    """Where each tier's limits and price were read, and what is to be known about them."""
+def _sources(index: ReportIndex) -> Items:
+    """Where each tier's limits and price were read, with the notes on them."""
     rows = []
-    for profile in findings.profiles:
+    for profile in index.profiles:
         tier = profile.tier
         source = f"{tier.source}, as of {tier.as_of}" if tier.source and tier.as_of else tier.source
-        told = [
+        sentences = [
             sentence(f"limits: {source or 'source not stated'}"),
             sentence(tier.notes.strip()),
             *(sentence(cap) for cap in tier.vm_caps),
             sentence(f"price of a disk: {wording.price(tier.price)}"),
         ]
-        rows.append(Paragraph(" ".join(part for part in told if part), lead=profile.name))
+        rows.append(Paragraph(" ".join(part for part in sentences if part), lead=profile.name))
     return Items(tuple(rows))

@@ -8,49 +8,49 @@ from orchestrator.analysis.results import Results
 from orchestrator.model import Verdict
 from orchestrator.report import (
     bottlenecks,
+    chart_sections,
     conditions,
     disk_matrix,
     disks,
-    figures,
     method,
     summary,
     tables,
 )
 from orchestrator.report.blocks import Document, Part, Section
 from orchestrator.report.caveats import stamps
-from orchestrator.report.findings import Findings
+from orchestrator.report.report_index import ReportIndex
 
 
 def arrange(campaign: Results, verdict: Verdict) -> Document:
     """The first screen, then tables, causes, charts, and the conditions they hold under."""
-    findings = Findings(campaign, verdict)
-    word, text = summary.status(findings)
+    index = ReportIndex(campaign, verdict)
+    word, text = summary.status(index)
     return Document(
-        title=summary.title(findings),
-        subtitle=summary.subtitle(findings),
+        title=summary.title(index),
+        subtitle=summary.subtitle(index),
         status=word,
         status_text=text,
-        stamps=stamps(findings),
-        answers=summary.answers(findings),
-        verdicts=summary.verdict_table(findings),
-        footnotes=findings.footnotes,
+        stamps=stamps(index),
+        answers=summary.answers(index),
+        verdicts=summary.verdict_table(index),
+        footnotes=index.footnotes,
         sections=(
-            tables.measured(findings),
-            *disk_matrix.sections(findings),
-            _deltas(findings),
-            bottlenecks.limits(findings),
-            figures.over_time(findings),
-            disks.disks(findings),
-            conditions.cache(findings),
-            conditions.environment(findings),
-            method.method(findings),
+            tables.measured(index),
+            *disk_matrix.sections(index),
+            _deltas(index),
+            bottlenecks.section(index),
+            chart_sections.over_time(index),
+            disks.section(index),
+            conditions.cache(index),
+            conditions.environment(index),
+            method.section(index),
         ),
-        tiers=findings.tiers,
+        tiers=index.tiers,
     )
 
 
-def _deltas(findings: Findings) -> Section:
+def _deltas(index: ReportIndex) -> Section:
     """The tables of changes, the same as a chart, and why some are open."""
-    section = tables.deltas(findings)
-    charts = tuple(Part("As intervals", (drawn,)) for drawn in figures.changes(findings))
-    return replace(section, parts=(*section.parts, *charts, *tables.open_questions(findings)))
+    section = tables.deltas(index)
+    charts = tuple(Part("As intervals", (drawn,)) for drawn in chart_sections.changes(index))
+    return replace(section, parts=(*section.parts, *charts, *tables.open_questions(index)))

@@ -10,9 +10,9 @@ from orchestrator.report.blocks import (
     Answer,
     Block,
     Cell,
+    Charts,
     Code,
     Document,
-    Figures,
     Footnote,
     Items,
     Paragraph,
@@ -91,8 +91,8 @@ def _block(block: Block) -> str:
             return "\n".join(f"- {_paragraph(row)}" for row in rows)
         case Code(text=text):
             return f"```sh\n{text}\n```"
-        case Figures():
-            return _figures(block)
+        case Charts():
+            return _charts(block)
 
 
 def _paragraph(paragraph: Paragraph) -> str:
@@ -100,9 +100,9 @@ def _paragraph(paragraph: Paragraph) -> str:
     return lead + _plain(paragraph.text)
 
 
-def _figures(figures: Figures) -> str:
-    images = "\n".join(f"![{_plain(f.title)}]({f.path})" for f in figures.rows)
-    return f"{images}\n\n{_plain(figures.caption)}" if figures.caption else images
+def _charts(charts: Charts) -> str:
+    images = "\n".join(f"![{_plain(chart.title)}]({chart.path})" for chart in charts.rows)
+    return f"{images}\n\n{_plain(charts.caption)}" if charts.caption else images
 
 
 def _table(table: Table) -> str:

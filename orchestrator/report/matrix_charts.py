@@ -12,7 +12,7 @@ import pandas as pd
 
 from orchestrator.planning import disk_matrix
 from orchestrator.report import charts
-from orchestrator.report.blocks import Figure
+from orchestrator.report.blocks import Chart
 
 _STEP, _ROW, _PANELS_IN_A_ROW = 30, 18, 2
 _WIDTH, _HEIGHT = 320, 150
@@ -22,10 +22,10 @@ _EVEN = 1.01  # the narrowest range of colours: all cells may be alike
 
 
 def in_words(row: pd.Series) -> str:
-    """How a cell asks: `random reads`, `sequential I/O, 30 % reads`."""
+    """What a cell does: `random reads`, `sequential I/O, 30 % reads`."""
     read_pct = int(row["read_pct"])
-    what = {100: "reads", 0: "writes"}.get(read_pct, f"I/O, {read_pct} % reads")
-    return f"{row['pattern']} {what}"
+    mix = {100: "reads", 0: "writes"}.get(read_pct, f"I/O, {read_pct} % reads")
+    return f"{row['pattern']} {mix}"
 
 
 # ------------------------------------------------------------------ heat maps
@@ -49,8 +49,8 @@ _HEATS = (
 )
 
 
-def heat_maps(measured: Mapping[str, pd.DataFrame], tier: str, workload: str) -> tuple[Figure, ...]:
-    """IOPS, bandwidth and latency of one tier; colours mean the same for all tiers."""
+def heat_maps(measured: Mapping[str, pd.DataFrame], tier: str, workload: str) -> tuple[Chart, ...]:
+    """IOPS, bandwidth and latency of one tier. A colour means the same for all tiers."""
     every = pd.concat(measured.values())
     drawn = []
     for heat in _HEATS:
@@ -59,7 +59,7 @@ def heat_maps(measured: Mapping[str, pd.DataFrame], tier: str, workload: str) ->
         span = float(values.min()), float(values.max())
         svg = charts.with_own_ids(_heat_map(measured[tier], heat, tier, span), name)
         title = f"{heat.title} of {tier} in every cell of {workload}, {heat.unit}"
-        drawn.append(Figure(name, title, svg))
+        drawn.append(Chart(name, title, svg))
     return tuple(drawn)
 
 
@@ -121,10 +121,8 @@ def _short(value: float) -> str:
 # ------------------------------------------------------------------ latency against depth
 
 
-def depth_chart(
-    measured: Mapping[str, pd.DataFrame], tiers: Sequence[str], workload: str
-) -> Figure:
-    """Of the series with the most depths, the one that shows the law; a line for each tier."""
+def depth_chart(measured: Mapping[str, pd.DataFrame], tiers: Sequence[str], workload: str) -> Chart:
+    """The first series among those with the most depths, with a line for each tier."""
     every = pd.concat(measured.values())
     depths = every.groupby(disk_matrix.SERIES)["in_flight"].transform("nunique")
     longest = every[depths == depths.max()].iloc[0]
@@ -133,10 +131,10 @@ def depth_chart(
         for tier, rows in measured.items()
         for flight, latency_s in _latencies(rows, longest)
     ]
-    what = f"{in_words(longest)} of {disk_matrix.block_name(int(longest['block_bytes']))}"
+    load = f"{in_words(longest)} of {disk_matrix.block_name(int(longest['block_bytes']))}"
     name = f"{workload}-depth"
-    svg = charts.with_own_ids(_lines(points, tiers, what), name)
-    return Figure(name, f"Median latency of {what} against what is in flight, ms", svg)
+    svg = charts.with_own_ids(_lines(points, tiers, load), name)
+    return Chart(name, f"Median latency of {load} against what is in flight, ms", svg)
 
 
 def _latencies(rows: pd.DataFrame, like: pd.Series) -> list[tuple[int, float]]:
@@ -144,14 +142,13 @@ def _latencies(rows: pd.DataFrame, like: pd.Series) -> list[tuple[int, float]]:
     return list(zip(own["in_flight"], own["typical_s"], strict=True))
 
 
-def _lines(points: Sequence[Mapping[str, Any]], tiers: Sequence[str], what: str) -> str:
-    scale = alt.Scale(domain=list(tiers), range=list(charts.colours(tiers).values()))
+def _lines(points: Sequence[Mapping[str, Any]], tiers: Sequence[str], load: str) -> str:
     base = alt.Chart(alt.NamedData("points")).encode(
         x=alt.X("in_flight:Q", title="I/Os in flight"),
         y=alt.Y("ms:Q", title=None, scale=alt.Scale(zero=True)),
-        color=alt.Color("tier:N", scale=scale, legend=None),
+        color=charts.colour(tiers, legend=False),
     )
     layers = alt.layer(base.mark_line(strokeWidth=1.2), base.mark_point(size=30, filled=True))
-    title = alt.Title(f"Latency of {what}", subtitle="median, ms")
+    title = alt.Title(f"Latency of {load}", subtitle="median, ms")
     chart = layers.properties(width=_WIDTH, height=_HEIGHT, title=title)
     return charts.rendered(chart.to_dict(), points=points)

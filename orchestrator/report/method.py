@@ -1,4 +1,4 @@
-"""How the figures were made, how to make them again, and where the raw files of each are."""
+"""The method, how to repeat the campaign, and where the raw files of each run are."""
 
 from __future__ import annotations
 
@@ -7,8 +7,18 @@ import shlex
 from orchestrator import units
 from orchestrator.model import Plan, Run
 from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Code, Column, Items, Paragraph, Part, Section, Table
-from orchestrator.report.findings import Findings
+from orchestrator.report.blocks import (
+    Cell,
+    Code,
+    Items,
+    Paragraph,
+    Part,
+    Section,
+    Table,
+    numbers,
+    texts,
+)
+from orchestrator.report.report_index import ReportIndex
 
 _DISCLAIMER = (
     "The order-entry workload is derived from the TPC-C specification and does not comply with it: "
@@ -19,12 +29,12 @@ _DISCLAIMER = (
 )
 
 
-def method(findings: Findings) -> Section:
-    parts = [Part("Method", (_method(findings.campaign.plan),))]
-    if any(findings.is_tpcc_derived(workload.name) for workload in findings.workloads):
+def section(index: ReportIndex) -> Section:
+    parts = [Part("Method", (_method(index.campaign.plan),))]
+    if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
         parts.append(Part("TPC-C-derived, not TPC-C", (Paragraph(_DISCLAIMER),)))
-    parts.append(Part("To do it again", _again(findings.campaign.plan)))
-    parts.append(Part("Runs and their raw files", (_runs(findings), _files())))
+    parts.append(Part("To do it again", _again(index.campaign.plan)))
+    parts.append(Part("Runs and their raw files", (_runs(index), _FILES)))
     return Section("method", "Method, and how to reproduce", tuple(parts))
 
 
@@ -35,8 +45,8 @@ def _method(plan: Plan) -> Paragraph:
         f"Every tier ran every workload {times}, round by round in an order that turns about, so "
         "that a slow drift of the machine favours none; the warm-up is recorded and not counted. "
         "A change is the ratio of the contender's mean to the baseline's, with a 95 % interval "
-        "from the spread between repetitions. It is the same where that whole interval lies "
-        f"within ±{margin}, better or worse where it lies on one side of no change and the number "
+        "from the spread between repetitions. It is the same if that whole interval lies "
+        f"within ±{margin}, better or worse if it lies on one side of no change and the number "
         "of comparisons does not make that likely by chance, and inconclusive otherwise. The long "
         "form is docs/METHOD.md."
     )
@@ -56,43 +66,38 @@ def _again(plan: Plan) -> tuple[Paragraph | Code, ...]:
 def command(plan: Plan) -> str:
     """The command that plans this campaign again, on a machine that is set up."""
     by_baseline = sorted((p.name for p in plan.profiles), key=lambda name: name != plan.baseline)
-    ordered = [plan.files.get(f"profile {name}", name) for name in by_baseline]
-    workloads = [plan.files.get(f"workload {one.name}", one.name) for one in plan.workloads]
-    if len(ordered) == 1 and len(workloads) == 1:
-        what = f"run --profile {shlex.quote(ordered[0])} --workload {shlex.quote(workloads[0])}"
-    else:
-        names, loads = shlex.quote(" ".join(ordered)), shlex.quote(" ".join(workloads))
-        what = f"compare --profiles {names} --workloads {loads} --margin {plan.margin_pct:g}"
+    profiles = [plan.files.get(f"profile {name}", name) for name in by_baseline]
+    workloads = [plan.files.get(f"workload {load.name}", load.name) for load in plan.workloads]
+    names, loads = shlex.quote(" ".join(profiles)), shlex.quote(" ".join(workloads))
+    rest = f"--scale {plan.scale} --repeats {plan.repetitions} --seed {plan.seed}"
+    if any(note.kind == "rehearsal" for note in plan.notes):
+        return f"tierbench rehearse --profiles {names} --workloads {loads} {rest}"
+    verb = f"compare --profiles {names} --workloads {loads} --margin {plan.margin_pct:g}"
+    if len(profiles) == 1 and len(workloads) == 1:
+        verb = f"run --profile {shlex.quote(profiles[0])} --workload {shlex.quote(workloads[0])}"
     clusters = {(profile.cluster.database, profile.cluster.nodes) for profile in plan.profiles}
     same = ""
     if len(clusters) == 1:
         database, nodes = clusters.pop()
         same = f" --db {database} --nodes {nodes}"
     other = f" --generator {plan.generator}" if plan.generator else ""
-    rest = f"--scale {plan.scale} --repeats {plan.repetitions} --seed {plan.seed}"
-    if any(note.kind == "rehearsal" for note in plan.notes):
-        names, loads = shlex.quote(" ".join(ordered)), shlex.quote(" ".join(workloads))
-        return f"tierbench rehearse --profiles {names} --workloads {loads} {rest}"
-    return f"tierbench {what}{same} {rest}{other}"
+    return f"tierbench {verb}{same} {rest}{other}"
 
 
-def _runs(findings: Findings) -> Table:
+def _runs(index: ReportIndex) -> Table:
     columns = (
-        Column("Run", numeric=True),
-        Column("Tier"),
-        Column("Workload"),
-        Column("Repetition", numeric=True),
-        Column("Measured from"),
-        Column("Outcome"),
-        Column("Files"),
+        *numbers("Run"),
+        *texts("Tier", "Workload"),
+        *numbers("Repetition"),
+        *texts("Measured from", "Outcome", "Files"),
     )
-    return Table(columns, tuple(_run_row(findings, run) for run in findings.campaign.plan.runs))
+    return Table(columns, tuple(_run_row(index, run) for run in index.campaign.plan.runs))
 
 
-def _run_row(findings: Findings, run: Run) -> tuple[Cell, ...]:
-    data = findings.run(run.number)
+def _run_row(index: ReportIndex, run: Run) -> tuple[Cell, ...]:
+    data = index.run(run.number)
     window = data.record.phase("measure") if data is not None else None
-    loss = findings.loss(run)
+    loss = index.loss(run)
     folder = f"runs/{run.slug}/"
     return (
         Cell(str(run.number)),
@@ -105,14 +110,11 @@ def _run_row(findings: Findings, run: Run) -> tuple[Cell, ...]:
     )
 
 
-def _files() -> Items:
-    return Items(
-        (
-            Paragraph("every figure of the run, its phases, facts and doubts", lead="record.json"),
-            Paragraph("throughput and latency, second by second", lead="intervals.csv"),
-            Paragraph(
-                "CPU, memory and disk counters as read, once a second", lead="samples.parquet"
-            ),
-            Paragraph("untouched output, exact commands, logs, settings as applied", lead="raw/"),
-        )
+_FILES = Items(
+    (
+        Paragraph("every figure of the run, its phases, facts and doubts", lead="record.json"),
+        Paragraph("throughput and latency, second by second", lead="intervals.csv"),
+        Paragraph("CPU, memory and disk counters as read, once a second", lead="samples.parquet"),
+        Paragraph("untouched output, exact commands, logs, settings as applied", lead="raw/"),
     )
+)

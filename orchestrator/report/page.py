@@ -9,7 +9,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from orchestrator.report import charts, wording
-from orchestrator.report.blocks import Block, Document, Figure
+from orchestrator.report.blocks import Block, Chart, Document
 
 
 def draw(document: Document) -> str:
@@ -40,7 +40,7 @@ def _text(text: str) -> Markup:
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(wording.unbroken(text)))))
 
 
-def _inline(figure: Figure) -> Markup:
+def _inline(chart: Chart) -> Markup:
     """A chart inside the page, with a name for those who hear the page."""
-    named = Markup('<svg role="img" aria-label="{}" ').format(figure.title)
-    return Markup(figure.svg.replace("<svg ", str(named), 1))
+    named = Markup('<svg role="img" aria-label="{}" ').format(chart.title)
+    return Markup(chart.svg.replace("<svg ", str(named), 1))

@@ -13,7 +13,7 @@ import pandas as pd
 
 from orchestrator.analysis import counters
 from orchestrator.analysis.results import RunData
-from orchestrator.report.findings import Findings
+from orchestrator.report.report_index import ReportIndex
 
 POINTS_PER_LINE = 150
 _COLUMNS = ["seconds", "value", "tier", "run"]
@@ -34,34 +34,33 @@ class Series:
     @property
     def highest(self) -> dict[str, float]:
         """Tier → its highest value."""
-        return {
-            str(tier): float(v) for tier, v in self.table.groupby("tier")["value"].max().items()
-        }
+        highest = self.table.groupby("tier")["value"].max()
+        return {str(tier): float(value) for tier, value in highest.items()}
 
 
-def of_interval(findings: Findings, workload: str, column: str) -> Series:
+def of_interval(index: ReportIndex, workload: str, column: str) -> Series:
     """A column of intervals.csv for every run of a workload that left one."""
     pieces = []
-    for tier, data, start_s in _runs(findings, workload):
+    for tier, data, start_s in _runs(index, workload):
         rows = data.intervals[data.intervals["phase"].isin(_COUNTED)]
         pieces.append(_piece(rows["time_s"] - start_s, rows[column], tier, data))
     return _thinned(pieces)
 
 
-def of_disk(findings: Findings, workload: str, metric: str) -> Series:
+def of_disk(index: ReportIndex, workload: str, metric: str) -> Series:
     """Reads and writes together, per second, of the busiest database node's disk in each run."""
     pieces = []
-    for tier, data, start_s in _runs(findings, workload):
+    for tier, data, start_s in _runs(index, workload):
         rate = _busiest_node_rate(data, _DISK_COUNTERS[metric])
         pieces.append(_piece(rate.index.to_series() - start_s, rate, tier, data))
     return _thinned(pieces)
 
 
-def _runs(findings: Findings, workload: str) -> list[tuple[str, RunData, float]]:
+def _runs(index: ReportIndex, workload: str) -> list[tuple[str, RunData, float]]:
     return [
         (tier, data, measure.start_s)
-        for tier in findings.tiers
-        for data in findings.finished(tier, workload)
+        for tier in index.tiers
+        for data in index.finished(tier, workload)
         if (measure := data.record.phase("measure")) is not None
     ]
 
@@ -90,12 +89,12 @@ def _thinned(pieces: list[pd.DataFrame]) -> Series:
     return Series(means.reset_index(), bin_s)
 
 
-def _busiest_node_rate(data: RunData, wanted: tuple[str, ...]) -> pd.Series:
-    """The counters' rates together, by the begin of each step, of the node where they are highest
+def _busiest_node_rate(data: RunData, metrics: tuple[str, ...]) -> pd.Series:
+    """The sum of the counters' rates, by the begin of each step, of the node where it is highest
     while measured."""
     names = [node.name for node in data.record.nodes if node.role == "database"]
     table = data.samples
-    rows = table["metric"].isin(wanted) & table["node"].isin(names)
+    rows = table["metric"].isin(metrics) & table["node"].isin(names)
     rates = counters.rates(table[rows])
     rates = rates[rates["phase"].isin(_COUNTED)]
     measuring = rates[rates["phase"] == "measure"]

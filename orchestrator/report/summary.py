@@ -1,4 +1,4 @@
-"""The first screen: is there an answer, which, how sure, and what to distrust."""
+"""The first screen: the answer to each workload, how sure it is, and the changes it rests on."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ from orchestrator import units
 from orchestrator.analysis.results import database
 from orchestrator.model import CellSummary, Decision, Workload
 from orchestrator.report import wording
-from orchestrator.report.blocks import Answer, Cell, Column, StatusWord, Table
-from orchestrator.report.findings import Findings
+from orchestrator.report.blocks import Answer, Cell, StatusWord, Table, numbers, texts
+from orchestrator.report.report_index import ReportIndex
 
 _LATENCIES = ("latency_avg_s", "latency_p99_s")
 
 
-def title(findings: Findings) -> str:
-    if len(findings.tiers) == 1:
-        return f"{findings.tiers[0]}, measured"
-    names = findings.tiers
+def title(index: ReportIndex) -> str:
+    names = index.tiers
+    if len(names) == 1:
+        return f"{names[0]}, measured"
     return f"Which disk tier: {', '.join(names[:-1])} or {names[-1]}?"
 
 
-def subtitle(findings: Findings) -> str:
-    """Campaign, database, size, when: enough to know which report this is."""
-    plan = findings.campaign.plan
+def subtitle(index: ReportIndex) -> str:
+    """Campaign, database, size and time, which tell this report from others."""
+    plan = index.campaign.plan
     cluster = plan.profiles[0].cluster
-    parts = [findings.campaign.name, _database(findings), wording.count(cluster.nodes, "node")]
+    parts = [index.campaign.name, _database(index), wording.count(cluster.nodes, "node")]
     if plan.repetitions > 1:
         parts.append(f"{plan.repetitions} repetitions")
-    parts.append(_when(findings))
+    parts.append(_when(index))
     return " · ".join(part for part in parts if part)
 
 
-def _database(findings: Findings) -> str:
+def _database(index: ReportIndex) -> str:
     """Name and version as the running server gave it, else as the profile asks."""
-    cluster = findings.campaign.plan.profiles[0].cluster
+    cluster = index.campaign.plan.profiles[0].cluster
     if cluster.database == "none":
         return "the disk alone, no database"
-    versions = (database(run.record).version for run in findings.campaign.runs)
+    versions = (database(run.record).version for run in index.campaign.runs)
     version = next((version for version in versions if version), cluster.version)
     return f"{cluster.database} {version}" if version else cluster.database
 
 
-def _when(findings: Findings) -> str:
-    phases = [phase for data in findings.campaign.runs for phase in data.record.phases]
+def _when(index: ReportIndex) -> str:
+    phases = [phase for data in index.campaign.runs for phase in data.record.phases]
     if not phases:
         return ""
     first = wording.moment(min(phase.start_s for phase in phases))
@@ -51,161 +51,146 @@ def _when(findings: Findings) -> str:
     return f"{first} to {last}"
 
 
-def status(findings: Findings) -> tuple[StatusWord, str]:
-    """Conclusive: every workload has an answer and every planned run left figures."""
-    lost = _lost_text(findings)
-    if not findings.contenders:
+def status(index: ReportIndex) -> tuple[StatusWord, str]:
+    """Conclusive if every workload has an answer and every planned run left figures."""
+    lost = _lost_text(index)
+    if not index.contenders:
         only = "One profile was measured; there is nothing to compare it with."
         return "nothing to compare", f"{only}{lost}"
-    answered = sum(decision.tier is not None for decision in findings.verdict.decisions)
-    asked = len(findings.workloads)
+    answered = sum(decision.tier is not None for decision in index.verdict.decisions)
+    total, deltas = len(index.workloads), index.verdict.deltas
     if not answered:
-        return "not conclusive", f"No workload has an answer{_too_few(findings)}.{lost}"
-    text = f"{answered} of {wording.count(asked, 'workload')} {_have(answered)} an answer; "
-    word: StatusWord = "conclusive" if answered == asked and not lost else "partly conclusive"
-    return word, f"{text}{_settled(findings)}.{lost}"
-
-
-def _have(number: int) -> str:
-    return "has" if number == 1 else "have"
-
-
-def _settled(findings: Findings) -> str:
-    deltas = findings.verdict.deltas
+        few = ": with one run of each there is no telling a difference from chance"
+        too_few = few if index.campaign.plan.repetitions == 1 else ""
+        return "not conclusive", f"No workload has an answer{too_few}.{lost}"
+    have = "has" if answered == 1 else "have"
     settled = sum(delta.verdict != "inconclusive" for delta in deltas)
-    return f"{settled} of {wording.count(len(deltas), 'comparison')} came to a verdict"
+    word: StatusWord = "conclusive" if answered == total and not lost else "partly conclusive"
+    return word, (
+        f"{answered} of {wording.count(total, 'workload')} {have} an answer; "
+        f"{settled} of {wording.count(len(deltas), 'comparison')} came to a verdict.{lost}"
+    )
 
 
-def _too_few(findings: Findings) -> str:
-    if findings.campaign.plan.repetitions > 1:
+def _lost_text(index: ReportIndex) -> str:
+    if not (lost := index.lost_runs):
         return ""
-    return ": with one run of each there is no telling a difference from chance"
-
-
-def _lost_text(findings: Findings) -> str:
-    if not (lost := findings.lost_runs):
-        return ""
-    planned = wording.count(len(findings.campaign.plan.runs), "planned run")
+    planned = wording.count(len(index.campaign.plan.runs), "planned run")
     return f" {len(lost)} of {planned} left no figures."
 
 
-def answers(findings: Findings) -> tuple[Answer, ...]:
-    decisions = {decision.workload: decision for decision in findings.verdict.decisions}
+def answers(index: ReportIndex) -> tuple[Answer, ...]:
+    decisions = {decision.workload: decision for decision in index.verdict.decisions}
     return tuple(
-        _answer(findings, workload, decisions.get(workload.name)) for workload in findings.workloads
+        _answer(index, workload, decisions.get(workload.name)) for workload in index.workloads
     )
 
 
-def _answer(findings: Findings, workload: Workload, decision: Decision | None) -> Answer:
-    if not findings.contenders:
-        return Answer(workload.name, None, _plain_figures(findings, workload.name), "")
+def _answer(index: ReportIndex, workload: Workload, decision: Decision | None) -> Answer:
+    if not index.contenders:
+        return Answer(workload.name, None, _lone_profile(index, workload.name), "")
     if decision is None:
         return Answer(workload.name, None, "No decision was recorded.", "")
     price = wording.decision_price(decision)
-    return Answer(workload.name, decision.tier, findings.opening(decision.reason), price)
+    return Answer(workload.name, decision.tier, index.opening(decision.reason), price)
 
 
-def _plain_figures(findings: Findings, workload: str) -> str:
-    """For a lone profile: what it did, in one line."""
-    name = findings.verdict.baseline
-    rate = findings.cell(name, workload, findings.throughput_metric(workload))
+def _lone_profile(index: ReportIndex, workload: str) -> str:
+    """The values of a profile that is compared with none, as a sentence."""
+    name = index.verdict.baseline
+    rate = index.cell(name, workload, index.throughput_metric(workload))
     if rate is None:
-        return " ".join(findings.losses(findings.planned(name, workload)))
+        return " ".join(index.losses(index.planned(name, workload)))
     latencies = [
-        f"{word} {wording.figure_with_unit(cell)}"
+        f"{word} {wording.value_with_unit(cell)}"
         for word, metric in (("average", "latency_avg_s"), ("99th percentile", "latency_p99_s"))
-        if (cell := findings.cell(name, workload, metric)) is not None
+        if (cell := index.cell(name, workload, metric)) is not None
     ]
-    whose = "New-Order latency " if findings.latency_scope(workload) != "all" else "latency "
+    whose = "New-Order latency " if index.latency_scope(workload) != "all" else "latency "
     tail = f"; {whose}{', '.join(latencies)}" if latencies else ""
-    return f"{name} did {wording.figure_with_unit(rate)}{tail} (n = {rate.n})."
+    return f"{name} did {wording.value_with_unit(rate)}{tail} (n = {rate.n})."
 
 
-def verdict_table(findings: Findings) -> Table:
-    """Per workload: the baseline's own figures, then each contender's change against them."""
+def verdict_table(index: ReportIndex) -> Table:
+    """Per workload: the baseline's own values, then each contender's change against them."""
     rows: list[tuple[Cell, ...]] = []
-    for workload in findings.workloads:
+    for workload in index.workloads:
         rows.append((Cell(f"{workload.name}: {workload.title}", strong=True),))
-        rows.append(_baseline_row(findings, workload.name))
-        rows.extend(_contender_row(findings, c, workload.name) for c in findings.contenders)
-    columns = (
-        Column("Tier"),
-        Column("Throughput", numeric=True),
-        Column("Average latency", numeric=True),
-        Column("p99 latency", numeric=True),
-    )
-    remarks = (*_reading(findings), *findings.losses(findings.campaign.plan.runs))
+        rows.append(_baseline_row(index, workload.name))
+        rows.extend(_contender_row(index, c, workload.name) for c in index.contenders)
+    columns = (*texts("Tier"), *numbers("Throughput", "Average latency", "p99 latency"))
+    remarks = (*_reading(index), *index.losses(index.campaign.plan.runs))
     return Table(columns, tuple(rows), remarks=remarks)
 
 
-def _reading(findings: Findings) -> Iterator[str]:
-    """How to read the table, as far as what stands in it needs saying."""
-    if findings.contenders:
-        margin = units.format_quantity(findings.campaign.plan.margin_pct, "%")
+def _reading(index: ReportIndex) -> Iterator[str]:
+    """How to read the table, as far as this one needs it."""
+    if index.contenders:
+        margin = units.format_quantity(index.campaign.plan.margin_pct, "%")
         yield (
             "Changes are against the baseline of the same workload, with their 95 % interval; one "
             f"that lies within ±{margin} counts as the same."
         )
-    if any(findings.is_tpcc_derived(workload.name) for workload in findings.workloads):
+    if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
         yield (
             "The TPC-C-derived workload counts New-Orders per minute (NOPM), "
             "and its latency is that of New-Order."
         )
 
 
-def _baseline_row(findings: Findings, workload: str) -> tuple[Cell, ...]:
-    name = findings.verdict.baseline
-    notes = findings.notes(workload, name)
-    metrics = (findings.throughput_metric(workload), *_LATENCIES)
-    cells = [findings.cell(name, workload, metric) for metric in metrics]
+def _baseline_row(index: ReportIndex, workload: str) -> tuple[Cell, ...]:
+    name = index.verdict.baseline
+    notes = index.notes(workload, name)
+    metrics = (index.throughput_metric(workload), *_LATENCIES)
+    cells = [index.cell(name, workload, metric) for metric in metrics]
     n = max((cell.n for cell in cells if cell is not None), default=0)
-    label = f"baseline, n = {n}" if findings.contenders else f"n = {n}"
+    label = f"baseline, n = {n}" if index.contenders else f"n = {n}"
     return (
         Cell(name, detail=label, tier=name, notes=notes),
-        *(figure_cell(findings, name, workload, cell, wording.figure_with_unit) for cell in cells),
+        *(value_cell(index, name, workload, cell, wording.value_with_unit) for cell in cells),
     )
 
 
-def figure_cell(
-    findings: Findings,
+def value_cell(
+    index: ReportIndex,
     profile: str,
     workload: str,
     cell: CellSummary | None,
     words: Callable[[CellSummary], str],
 ) -> Cell:
-    """A figure with its spread. What finished runs did not measure is told from lost runs."""
+    """A value with its spread. What finished runs did not measure is told from lost runs."""
     if cell is None:
-        return Cell(_absence(findings, profile, workload), missing=True)
+        return Cell(_absence(index, profile, workload), missing=True)
     return Cell(words(cell), detail=wording.spread(cell))
 
 
-def _absence(findings: Findings, profile: str, workload: str) -> str:
-    return "not measured" if findings.finished(profile, workload) else "missing"
+def _absence(index: ReportIndex, profile: str, workload: str) -> str:
+    return "not measured" if index.finished(profile, workload) else "missing"
 
 
-def _contender_row(findings: Findings, contender: str, workload: str) -> tuple[Cell, ...]:
-    metrics = (findings.throughput_metric(workload), *_LATENCIES)
-    deltas = [findings.delta(contender, workload, metric) for metric in metrics]
+def _contender_row(index: ReportIndex, contender: str, workload: str) -> tuple[Cell, ...]:
+    metrics = (index.throughput_metric(workload), *_LATENCIES)
+    deltas = [index.delta(contender, workload, metric) for metric in metrics]
     n = next((wording.runs_on_each_side(d) for d in deltas if d is not None), None)
     if n is None:
-        n = str(len(findings.finished(contender, workload)))
+        n = str(len(index.finished(contender, workload)))
     return (
         Cell(contender, detail=f"n = {n}", tier=contender),
-        *(change_cell(findings, contender, workload, metric) for metric in metrics),
+        *(change_cell(index, contender, workload, metric) for metric in metrics),
     )
 
 
-def change_cell(findings: Findings, contender: str, workload: str, metric: str) -> Cell:
+def change_cell(index: ReportIndex, contender: str, workload: str, metric: str) -> Cell:
     """A change with its interval, verdict word and the doubts about either side."""
-    delta = findings.delta(contender, workload, metric)
+    delta = index.delta(contender, workload, metric)
     if delta is None:
-        baseline = findings.cell(findings.verdict.baseline, workload, metric)
-        own = findings.cell(contender, workload, metric)
-        lacks = _absence(findings, contender, workload) if own is None else "no baseline"
+        baseline = index.cell(index.verdict.baseline, workload, metric)
+        own = index.cell(contender, workload, metric)
+        lacks = _absence(index, contender, workload) if own is None else "no baseline"
         return Cell("no change" if own and baseline else lacks, missing=True)
     return Cell(
         units.format_change(delta.change_pct),
         detail=wording.interval(delta) or "no interval",
         word=delta.verdict,
-        notes=findings.notes(workload, contender, findings.verdict.baseline),
+        notes=index.notes(workload, contender, index.verdict.baseline),
     )

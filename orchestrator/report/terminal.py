@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -26,20 +26,18 @@ def status(word: StatusWord, text: str) -> Text:
     return Text.assemble((word.upper(), _STATUS_STYLE[word]), "  ", text)
 
 
-def stamps(found: tuple[Stamp, ...]) -> Text:
+def stamps(stamps: tuple[Stamp, ...]) -> Text:
     """The labels alone, for the top."""
     line = Text()
-    for stamp in found:
+    for stamp in stamps:
         line.append(f" {stamp.label} ", style="black on yellow")
         line.append(" ")
     return line
 
 
-def answers(found: tuple[Answer, ...], tiers: int) -> RenderableType:
-    grid = Grid.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column()
-    for answer in found:
+def answers(answers: tuple[Answer, ...], tiers: int) -> RenderableType:
+    grid = _pairs(padding=2, style="dim")
+    for answer in answers:
         line = Text()
         if answer.tier:
             line.append(answer.tier, style="bold")
@@ -53,8 +51,8 @@ def answers(found: tuple[Answer, ...], tiers: int) -> RenderableType:
 
 @dataclass(frozen=True)
 class _Fitted:
-    """A grid per group under its heading, all with the same widths; the remarks below. Where the
-    terminal is too narrow, words wrap and figures stay whole."""
+    """A grid per group under its heading, all with the same widths; the remarks below. If the
+    terminal is too narrow, words wrap and numbers stay whole."""
 
     block: Table
 
@@ -95,6 +93,14 @@ def fit(widths: list[int], words: list[bool], most: int) -> list[int]:
     return fitted
 
 
+def _pairs(padding: int, style: str, justify: JustifyMethod = "left") -> Grid:
+    """A grid of a word and what belongs to it."""
+    grid = Grid.grid(padding=(0, padding, 0, 0))
+    grid.add_column(justify=justify, style=style, no_wrap=True)
+    grid.add_column()
+    return grid
+
+
 def _grid(block: Table, widths: list[int]) -> Grid:
     grid = Grid.grid(padding=(0, GAP, 0, 0))
     for column, width in zip(block.columns, widths, strict=True):
@@ -109,7 +115,7 @@ def _widths(rows: list[list[Text]]) -> list[int]:
 
 
 def _cell(cell: Cell) -> Text:
-    """The figure with its word, and below it what is quieter."""
+    """The text with its verdict, and the detail dimmed below."""
     line = Text(cell.text, style="italic yellow" if cell.missing else "")
     if cell.word:
         line.append(f" {cell.word}", style=_WORD_STYLE[cell.word])
@@ -121,20 +127,16 @@ def _cell(cell: Cell) -> Text:
 
 
 def doubts(footnotes: tuple[Footnote, ...]) -> RenderableType:
-    grid = Grid.grid(padding=(0, 1))
-    grid.add_column(justify="right", style="yellow", no_wrap=True)
-    grid.add_column()
+    grid = _pairs(padding=1, style="yellow", justify="right")
     for note in footnotes:
         line = Text.assemble(note.text, " ", (note.advice, "italic"), (f" ({note.where})", "dim"))
         grid.add_row(f"[{note.number}]", line)
     return grid
 
 
-def meanings(found: tuple[Stamp, ...]) -> RenderableType:
+def meanings(stamps: tuple[Stamp, ...]) -> RenderableType:
     """What the stamps mean, for the end."""
-    grid = Grid.grid(padding=(0, 2, 0, 0))
-    grid.add_column(style="yellow", no_wrap=True)
-    grid.add_column()
-    for stamp in found:
+    grid = _pairs(padding=2, style="yellow")
+    for stamp in stamps:
         grid.add_row(stamp.label, Text.assemble(stamp.text, " ", (stamp.advice, "italic")))
     return grid

@@ -1,10 +1,9 @@
-"""How a figure, a spread, a change and a price are put into words, the same in every table."""
+"""Values, spreads, changes and prices in words, the same in every table."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from orchestrator import units
@@ -13,14 +12,18 @@ from orchestrator.model import CellSummary, Decision, Delta, Price
 _AFTER_NUMBER = {"1/s": "/s", "1/min": " NOPM"}
 
 
-def figure(cell: CellSummary) -> str:
-    """The mean, bare of a unit that the column's title gives."""
+def value(cell: CellSummary) -> str:
+    """The mean, without a unit that the column's title gives."""
     unit = "" if cell.unit in _AFTER_NUMBER else cell.unit
     return units.format_quantity(cell.mean, unit)
 
 
-def figure_with_unit(cell: CellSummary) -> str:
-    return figure(cell) + _AFTER_NUMBER.get(cell.unit, "")
+def value_with_unit(cell: CellSummary) -> str:
+    return value(cell) + _AFTER_NUMBER.get(cell.unit, "")
+
+
+def declared(limit: float | None, unit: str) -> str:
+    return "none declared" if limit is None else units.format_quantity(limit, unit)
 
 
 def spread(cell: CellSummary) -> str:
@@ -34,7 +37,7 @@ def spread(cell: CellSummary) -> str:
 
 
 def interval(delta: Delta) -> str:
-    """`+5.1 to +9.8 %`; empty where one run on a side leaves no interval."""
+    """`+5.1 to +9.8 %`; empty if one run on a side leaves no interval."""
     if delta.ci_low_pct is None or delta.ci_high_pct is None:
         return ""
     low = units.format_change(delta.ci_low_pct).removesuffix(" %")
@@ -65,13 +68,6 @@ def price(stated: Price | None) -> str:
     )
 
 
-def listing(words: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    if len(words) < 2:
-        return "".join(words)
-    return f"{', '.join(words[:-1])} and {words[-1]}"
-
-
 def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
@@ -80,7 +76,7 @@ _BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|(?:µs|ms|s|min|h|B|[KMGT]iB|MB/s|IOPS|
 
 
 def unbroken(text: str) -> str:
-    """With the spaces that hold a number to its sign and unit made such that no line ends there."""
+    """The text with unbreakable spaces between a number and its sign or unit."""
     joined = text.replace("± ", "±\u00a0").replace("n = ", "n\u00a0=\u00a0")
     return _BEFORE_UNIT.sub("\u00a0", joined)
 

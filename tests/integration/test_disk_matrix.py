@@ -86,7 +86,10 @@ scales:
     threads: 1
     warmup: 500ms
     measure: 1s
-    options: {cells: "random read 100 block 4KiB depth 8,32"}
+    options:
+      cells: |
+        random read 100 block 4KiB depth 8,32
+        random read 100 block 256KiB depth 8
 """
 
 

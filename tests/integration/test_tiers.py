@@ -16,11 +16,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator import tier_catalog
-from orchestrator.analysis.doubts.run_checks import RUN_CHECKS
-from orchestrator.analysis.results import RunData
+from orchestrator.analysis.doubts import run_checks
 from orchestrator.cli import main
 from orchestrator.errors import GateError, RunError, UsageError
-from orchestrator.model import Burst, DeviceCap, Doubt, Gate, GateCheck, Tier, Volume
+from orchestrator.model import Burst, DeviceCap, Gate, GateCheck, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.planning import project_files
 from orchestrator.platforms import own_images
@@ -346,8 +345,4 @@ def test_limits_are_changed_by_command_and_recorded(
     (run,) = store.load(tmp_path / "latest").runs
     (change_made,) = run.record.facts["limit_changes"]
     assert change_made["set"] == {"iops": 3000.0, "bytes_per_s": 1e8}
-    assert "limits changed" in {doubt.kind for doubt in limits_doubts(run)}
-
-
-def limits_doubts(run: RunData) -> list[Doubt]:
-    return [doubt for check in RUN_CHECKS for doubt in check(run, {})]
+    assert "limits changed" in {doubt.kind for doubt in run_checks.doubts(run, {})}

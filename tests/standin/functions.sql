@@ -15,7 +15,8 @@ RETURNS SETOF record LANGUAGE sql STABLE SECURITY DEFINER AS $$
        AS s(host text, zone text, uuid text) $$;
 
 CREATE FUNCTION pg_catalog.yb_get_effective_transaction_isolation_level()
-RETURNS text LANGUAGE sql STABLE AS $$ SELECT 'repeatable read' $$;
+RETURNS text LANGUAGE sql STABLE SECURITY DEFINER AS $$
+  SELECT trim(pg_read_file('/run/standin/isolation')) $$;
 
 CREATE FUNCTION pg_catalog.yb_table_properties(
   oid, OUT num_tablets bigint, OUT num_hash_key_columns bigint, OUT is_colocated boolean)

@@ -1,8 +1,7 @@
 """Typed reasons to distrust a figure, each with what to do about it. Pure.
 
-One small function per kind, found through two registries at the end: kinds about the campaign here,
-kinds about a single run in `doubts_of_runs`. Advice is for the campaign at hand: what was already
-done is not advised again.
+Kinds about the campaign are here, those about a single run in `run_checks`. Advice is for the
+campaign at hand: what was already done is not advised again.
 """
 
 from __future__ import annotations
@@ -10,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from orchestrator.analysis import comparability, resources, results
-from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
-from orchestrator.analysis.doubts.run_checks import RUN_CHECKS
+from orchestrator.analysis.doubts import run_checks
 from orchestrator.analysis.results import Results
 from orchestrator.facts import DoubtKind, NoteKind
 from orchestrator.model import DiskKind, Doubt
@@ -48,26 +46,22 @@ def find(campaign: Results) -> tuple[Doubt, ...]:
     for run in sorted(campaign.runs, key=lambda run: run.record.run.number):
         doubts += run.record.doubts
         if run.record.outcome == "done":
-            used = resources.total(run, cpus)
-            doubts += [doubt for check in RUN_CHECKS for doubt in check(run, used)]
-            doubts += [doubt for check in DISK_CHECKS for doubt in check(run)]
+            doubts += run_checks.doubts(run, resources.total(run, cpus))
     return tuple(dict.fromkeys(doubts))
 
 
 def _rehearsed(campaign: Results) -> Iterator[Doubt]:
-    """Before all others: there are no figures to doubt one by one."""
-    plan = campaign.plan
-    pairs = ((profile, workload) for profile in plan.profiles for workload in plan.workloads)
-    if any(rehearsal.is_rehearsed(profile, workload) for profile, workload in pairs):
+    """First of all: then there are no figures to doubt one by one."""
+    cells = results.cells(campaign)
+    if any(rehearsal.is_rehearsed(cell.profile, cell.workload) for cell in cells):
         yield Doubt("rehearsal", rehearsal.WARNING, rehearsal.ADVICE)
 
 
 def _one_repetition(campaign: Results) -> Iterator[Doubt]:
-    plan = campaign.plan
     single = [cell.title for cell in results.cells(campaign) if len(cell.finished) == 1]
     if not single:
         return
-    if plan.repetitions == 1:
+    if campaign.plan.repetitions == 1:
         text = "every cell was measured once: a difference cannot be told from chance"
     else:
         text = f"only one repetition finished of {', '.join(single)}: it has no interval"
@@ -124,16 +118,9 @@ def _fewer_nodes(campaign: Results) -> Iterator[Doubt]:
 
 
 def _unlike_runs(campaign: Results) -> Iterator[Doubt]:
-    plan = campaign.plan
-    for workload in plan.workloads:
-        runs = [
-            run
-            for cell in results.cells(campaign)
-            if cell.workload is workload
-            for run in cell.finished
-        ]
-        unlike = comparability.among(runs)
-        if unlike:
+    for workload in campaign.plan.workloads:
+        cells = [cell for cell in results.cells(campaign) if cell.workload is workload]
+        if unlike := comparability.among([run for cell in cells for run in cell.finished]):
             yield Doubt(
                 "unlike runs",
                 f"runs of {workload.name} differ in more than the tier, so they are not compared: "

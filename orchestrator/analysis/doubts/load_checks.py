@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from orchestrator.analysis import resources, results
 from orchestrator.analysis.results import RunData
-from orchestrator.model import Doubt, Record
+from orchestrator.model import Record
 from orchestrator.units import format_number
 
 BEHIND = 0.01  # of what was asked for: less is the queue of a moment
@@ -15,15 +15,15 @@ CHANCE = 3.0  # standard deviations of the number of random arrivals in the wind
 _PER_THREAD = 2  # transactions that a thread may owe when the run ends, without being behind
 
 
-def overload(run: RunData, _: resources.Used) -> Iterator[Doubt]:
-    """Where work came in faster than it was done, latency is the length of a queue that grows."""
+def overload(run: RunData, _: resources.Values) -> Iterator[tuple[str, str]]:
+    """If work came in faster than it was done, latency is the length of a queue that grows."""
     if resources.paced(run.record):
         yield from _unstarted(run.record)
         yield from _unserved(run.record)
 
 
-def _unstarted(record: Record) -> Iterator[Doubt]:
-    """By the built-in generator: what was due by the end of the run and had not begun."""
+def _unstarted(record: Record) -> Iterator[tuple[str, str]]:
+    """What the built-in generator counted as due by the end of the run and not begun."""
     facts = results.generator(record)
     owed, begun = facts.unstarted, facts.recorded_transactions
     if not owed or begun is None:
@@ -31,18 +31,16 @@ def _unstarted(record: Record) -> Iterator[Doubt]:
     due = owed + begun
     if owed < BEHIND * due or owed <= _PER_THREAD * record.workload.threads:
         return
-    yield Doubt(
-        "overload",
+    yield (
         f"{format_number(owed)} of {format_number(due)} transactions that were due had not begun "
         f"when the run ended ({100 * owed / due:.1f} %): the database did not keep up, so latency "
         "is mostly the wait in a queue that grew, and depends on how long was measured",
         _advice(record),
-        record.run.number,
     )
 
 
-def _unserved(record: Record) -> Iterator[Doubt]:
-    """By BenchBase, which tells no more than what it served."""
+def _unserved(record: Record) -> Iterator[tuple[str, str]]:
+    """What BenchBase did not serve; it counts nothing else."""
     facts = results.generator(record)
     served, rate = facts.served_of_asked, facts.arrival_rate_per_s
     if served is None or not rate:
@@ -50,18 +48,16 @@ def _unserved(record: Record) -> Iterator[Doubt]:
     arrivals = rate * record.workload.measure_s
     if 1 - served <= max(BEHIND, CHANCE / math.sqrt(arrivals)):
         return
-    yield Doubt(
-        "overload",
+    yield (
         f"{format_number(served * rate)}/s of the {format_number(rate)}/s asked for were served "
         f"({100 * served:.1f} %): the database did not keep up, and what waited for a terminal or "
         "was dropped is not in its latency",
         _advice(record),
-        record.run.number,
     )
 
 
 def _advice(record: Record) -> str:
-    if resources.thinks(record):
+    if record.workload.thinks:
         return "give the terminals more threads to share, or load fewer warehouses"
     served = results.value_of(record, "throughput_per_s")
     at = f" below the {format_number(served)}/s that were served" if served else ""

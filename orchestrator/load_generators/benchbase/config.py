@@ -141,16 +141,16 @@ def settings(workload: Workload) -> Settings:
     if "warehouses" not in parameters:
         mistakes.append(Mistake(f"{where}: dataset.warehouses", "this key is missing"))
     warehouses = read("warehouses", parameters, 1, _positive)
-    thinks = read("think", options, "none", _thinks)
+    read("think", options, "none", _think)
     result = Settings(
         warehouses=warehouses,
-        terminals=TERMINALS_PER_WAREHOUSE * warehouses if thinks else workload.threads,
+        terminals=TERMINALS_PER_WAREHOUSE * warehouses if workload.thinks else workload.threads,
         loader_threads=workload.loader_threads,
         isolation=read("isolation", options, "read committed", _isolation),
         max_attempts=read("max_attempts", options, _MAX_ATTEMPTS, _positive),
         arrival_rate=read("arrival_rate", options, 0, _rate),
         weights=read("weights", options, ",".join(map(str, _WEIGHTS)), _weights),
-        thinks=thinks,
+        thinks=workload.thinks,
         warmup_s=read("warmup", {"warmup": workload.warmup_s}, 0, _whole_seconds),
         measure_s=read("measure", {"measure": workload.measure_s}, 1, _whole_seconds),
     )
@@ -214,10 +214,10 @@ def _whole_seconds(value: Any) -> int:
     return int(value)
 
 
-def _thinks(value: Any) -> bool:
+def _think(value: Any) -> str:
     if value not in ("none", "spec"):
         raise ValueError(f"none or spec (given: {value!r})")
-    return bool(value == "spec")
+    return str(value)
 
 
 def _isolation(value: Any) -> str:

@@ -1,7 +1,7 @@
 """The programs of the stand-in image: what YugabyteDB's servers say, around a PostgreSQL.
 
-Runs inside the image only, on the standard library. Facts that it imitates, with their sources:
-docs/YUGABYTEDB.md. Switches, as environment variables of a node:
+Runs inside the image only, on the standard library. What it may say, with the sources:
+tests/standin/evidence/. Switches, as environment variables of a node:
   STANDIN_VERSION       the version it claims (default: the study's)
   STANDIN_SLOW_S        seconds before a node begins to start
   STANDIN_REFUSE_JOIN   1: the node fails to join

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from standin.yugabyted import get
+from standin.texts import line
+from standin.yugabyted import VERSION, get
 
-COMMANDS = ("get_is_load_balancer_idle", "flush_sys_catalog", "list_all_masters")
+COMMANDS = ("get_is_load_balancer_idle", "flush_sys_catalog")
 
 
 def main() -> None:
@@ -18,17 +19,16 @@ def main() -> None:
     parser.add_argument("command", choices=COMMANDS)
     asked = parser.parse_args()
     hosts = [master.split(":")[0] for master in asked.master_addresses.split(",")]
-    masters: list[str] = []
-    for host in hosts:
-        try:
-            masters = get(f"http://{host}:7000/standin/masters")
-            break
-        except OSError:
-            continue
-    if not masters:
-        sys.stderr.write("Unable to establish connection to leader master\n")
+    if not any(_leads(host) for host in hosts):
+        sys.stderr.write(line("no_master", VERSION, masters=asked.master_addresses) + "\n")
         raise SystemExit(1)
     if asked.command == "get_is_load_balancer_idle":
-        sys.stdout.write("Idle = 1\n")
-    elif asked.command == "list_all_masters":
-        sys.stdout.write("".join(f"{master}:7100 ALIVE\n" for master in masters))
+        sys.stdout.write(line("idle", VERSION) + "\n")
+
+
+def _leads(host: str) -> bool:
+    try:
+        get(f"http://{host}:7000/standin/masters")
+    except OSError:
+        return False
+    return True

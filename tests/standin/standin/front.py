@@ -11,6 +11,7 @@ import ssl
 import struct
 
 from standin.metrics import Activity
+from standin.texts import line
 
 PG_PORT = 6432
 _TLS_REQUEST, _GSS_REQUEST = 80877103, 80877104
@@ -36,8 +37,16 @@ def rewritten(sql: bytes) -> bytes:
 
 
 class Front:
-    def __init__(self, listen: str, behind: str, activity: Activity, tls: ssl.SSLContext | None):
+    def __init__(
+        self,
+        listen: str,
+        behind: str,
+        activity: Activity,
+        tls: ssl.SSLContext | None,
+        version: str,
+    ) -> None:
         self._listen, self._behind, self._activity, self._tls = listen, behind, activity, tls
+        self._version = version
 
     def run(self) -> None:
         asyncio.run(self._serve())
@@ -76,7 +85,9 @@ class Front:
             else:
                 rest = await reader.readexactly(length - 8)
                 if self._tls is not None and not secure and code >> 16 == 3:
-                    writer.write(_refusal("no pg_hba.conf entry for host, SSL off"))
+                    about = {"host": writer.get_extra_info("peername")[0], **who(rest)}
+                    text = line("not_encrypted", self._version, **about)
+                    writer.write(refusal(text, "28000"))
                     await writer.drain()
                     return None
                 return head + rest
@@ -87,7 +98,7 @@ class Front:
         try:
             theirs, ours = await asyncio.open_connection(self._behind, PG_PORT)
         except OSError:
-            writer.write(_refusal("the database system is starting up", "57P03"))
+            writer.write(refusal(line("starting_up", self._version), "57P03"))
             await writer.drain()
             return
         ours.write(first)
@@ -125,6 +136,14 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         writer.close()
 
 
-def _refusal(text: str, code: str = "28000") -> bytes:
+def who(packet: bytes) -> dict[str, str]:
+    """User and database of a start-up packet: names and values, each ended by a zero."""
+    words = packet.decode(errors="replace").split("\0")
+    named = dict(zip(words[::2], words[1::2], strict=False))
+    user = named.get("user", "")
+    return {"user": user, "database": named.get("database", user)}
+
+
+def refusal(text: str, code: str) -> bytes:
     body = b"".join(part.encode() + b"\0" for part in ("SFATAL", "VFATAL", f"C{code}", f"M{text}"))
     return b"E" + struct.pack("!I", len(body) + 5) + body + b"\0"

@@ -6,11 +6,13 @@ has something to wait for. Three tables of a tablet each, besides the sums.
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from typing import Any
 
+from standin.texts import series
+
+IDS = {"master": "yb.master", "tserver": "yb.tabletserver"}
 TABLES = ("sbtest1", "sbtest2", "transactions")
 PIECE_BYTES = 256 * 1024
 MERGE_S = 2.0
@@ -66,22 +68,26 @@ class Activity:
             return shown
 
 
-def entities(server: str, activity: Activity, reset: bool) -> list[dict[str, Any]]:
-    """`/metrics` of a master or tablet server, unfiltered."""
+def entities(server: str, version: str, activity: Activity, reset: bool) -> list[dict[str, Any]]:
+    """`/metrics` of a master or tablet server, unfiltered.
+
+    From 2.20 on: the store of provisional records counts too, and latencies have no percentiles.
+    """
+    recent = series(version) >= (2, 20)
     now = activity.numbers()
     shown = activity.take_percentile(reset)
     found: list[dict[str, Any]] = [
-        {"type": "server", "id": f"yb.{server}", "attributes": {}, "metrics": _server(now)}
+        {"type": "server", "id": IDS[server], "attributes": {}, "metrics": _server(now)}
     ]
     for number, table in enumerate(TABLES):
         about = {"namespace_name": "bench", "table_name": table, "table_id": f"{number:032x}"}
         found.append(
             {"type": "tablet", "id": f"{number:032x}", "attributes": about,
-             "metrics": _tablet(now, number)}
+             "metrics": _tablet(now, number, recent)}
         )  # fmt: skip
         found.append(
             {"type": "table", "id": f"{number:032x}", "attributes": about,
-             "metrics": _table(now, number, shown)}
+             "metrics": _table(now, number, None if recent else shown)}
         )  # fmt: skip
     found.append(
         {"type": "cluster", "id": "yb.cluster", "attributes": {},
@@ -104,14 +110,12 @@ def _server(now: dict[str, int]) -> list[dict[str, Any]]:
     ]
 
 
-def _tablet(now: dict[str, int], number: int) -> list[dict[str, Any]]:
+def _tablet(now: dict[str, int], number: int, recent: bool) -> list[dict[str, Any]]:
     values = {
         "log_bytes_logged": now["bytes"],
         "rocksdb_flush_write_bytes": now["flushed"],
         "rocksdb_compact_write_bytes": now["merged"],
         "rocksdb_compact_read_bytes": now["merged"],
-        "intentsdb_rocksdb_flush_write_bytes": now["flushed"] // 2,
-        "intentsdb_rocksdb_compact_write_bytes": 0,
         "rocksdb_block_cache_hit": now["statements"] * 3,
         "rocksdb_block_cache_miss": now["statements"],
         "rocksdb_stall_micros": 0,
@@ -121,14 +125,17 @@ def _tablet(now: dict[str, int], number: int) -> list[dict[str, Any]]:
         "transaction_conflicts": now["statements"] // 1000,
         "rocksdb_sequence_number": 1_125_899_906_842_624,
     }
+    if recent:
+        values["intentsdb_rocksdb_flush_write_bytes"] = now["flushed"] // 2
+        values["intentsdb_rocksdb_compact_write_bytes"] = 0
     return [{"name": name, "value": _part(value, number)} for name, value in values.items()]
 
 
-def _table(now: dict[str, int], number: int, shown: int) -> list[dict[str, Any]]:
+def _table(now: dict[str, int], number: int, shown: int | None) -> list[dict[str, Any]]:
     syncs = _part(now["statements"] // 10, number)
     found = []
     for name, micros in (("log_sync_latency", SYNC_US), ("log_append_latency", 40)):
-        parts = dict.fromkeys(HISTOGRAM_PARTS, shown)
+        parts = {} if shown is None else dict.fromkeys(HISTOGRAM_PARTS, shown)
         found.append({"name": name, "total_count": syncs, **parts, "total_sum": syncs * micros})
     return found
 
@@ -141,27 +148,6 @@ def filtered(found: list[dict[str, Any]], parts: list[str]) -> list[dict[str, An
         {**entity, "metrics": [m for m in entity["metrics"] if any(p in m["name"] for p in parts)]}
         for entity in found
     ]
-
-
-def as_json(found: list[dict[str, Any]]) -> str:
-    return json.dumps(found)
-
-
-def as_prometheus(found: list[dict[str, Any]], at: str, now_ms: int) -> str:
-    """`/prometheus-metrics`: labels, and a time in milliseconds after every value."""
-    lines = []
-    for entity in found:
-        labels = {"exported_instance": at, "metric_type": entity["type"], **entity["attributes"]}
-        inner = ",".join(f'{key}="{value}"' for key, value in labels.items())
-        for metric in entity["metrics"]:
-            name = metric["name"]
-            if "value" in metric:
-                lines += [f"# HELP {name} {name}", f"# TYPE {name} gauge"]
-                lines.append(f"{name}{{{inner}}} {int(metric['value'])} {now_ms}")
-            else:
-                lines.append(f"{name}_sum{{{inner}}} {metric['total_sum']} {now_ms}")
-                lines.append(f"{name}_count{{{inner}}} {metric['total_count']} {now_ms}")
-    return "\n".join(lines) + "\n"
 
 
 def statements(activity: Activity) -> list[dict[str, Any]]:

@@ -1,15 +1,10 @@
-"""The servers' pages: masters at 7000, tablet servers at 9000, YSQL at 13000.
-
-A master that does not lead redirects to the leader's own address, as recent releases do: a reader
-outside of the cluster's network must not follow.
-"""
+"""The servers' pages that are read: masters at 7000, tablet servers at 9000, YSQL at 13000."""
 
 from __future__ import annotations
 
 import http.server
 import json
 import threading
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -29,12 +24,6 @@ def serve(address: str, port: int, pages: Mapping[str, Page]) -> None:
             parts = urlsplit(self.path)
             page = pages.get(parts.path)
             code, content = page(parse_qs(parts.query)) if page else (404, "no such page")
-            if code == 307:
-                self.send_response(307)
-                self.send_header("Location", content)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-                return
             body = (content if isinstance(content, str) else json.dumps(content)).encode()
             self.send_response(code)
             self.send_header("Content-Length", str(len(body)))
@@ -48,50 +37,27 @@ def serve(address: str, port: int, pages: Mapping[str, Page]) -> None:
     threading.Thread(target=server.serve_forever, daemon=True).start()
 
 
-def _counters(server: str, activity: Activity) -> Page:
+def _counters(server: str, version: str, activity: Activity) -> Page:
     def page(query: Query) -> tuple[int, Any]:
         reset = query.get("reset_histograms", ["true"])[0] != "false"
         asked = [part for text in query.get("metrics", []) for part in text.split(",")]
-        return 200, metrics.filtered(metrics.entities(server, activity, reset), asked)
+        return 200, metrics.filtered(metrics.entities(server, version, activity, reset), asked)
 
     return page
-
-
-def _text(server: str, address: str, activity: Activity) -> Page:
-    def page(query: Query) -> tuple[int, Any]:
-        reset = query.get("reset_histograms", ["true"])[0] != "false"
-        found = metrics.entities(server, activity, reset)
-        return 200, metrics.as_prometheus(found, address, int(time.time() * 1000))
-
-    return page
-
-
-def _flags(flags: Mapping[str, str]) -> dict[str, Page]:
-    listed = [{"name": k, "value": v, "type": "Default"} for k, v in flags.items()]
-    raw = "".join(f"--{name}={value}\n" for name, value in flags.items())
-    return {
-        "/api/v1/varz": lambda _: (200, {"flags": listed}),
-        "/varz": lambda _: (200, raw),
-    }
 
 
 def common(
-    server: str, at: str, flags: Mapping[str, str], version: str, activity: Activity
+    server: str, flags: Mapping[str, str], version: str, activity: Activity
 ) -> dict[str, Page]:
     number, build = version.split("-b")
     about = {"version_number": number, "build_number": build, "git_hash": "stand-in"}
+    listed = [{"name": name, "value": value} for name, value in flags.items()]
     return {
-        **_flags(flags),
+        "/api/v1/varz": lambda _: (200, {"flags": listed}),
         "/api/v1/version": lambda _: (200, about),
-        "/api/v1/version-info": lambda _: (200, about),
-        "/metrics": _counters(server, activity),
-        "/prometheus-metrics": _text(server, at, activity),
+        "/metrics": _counters(server, version, activity),
     }
 
 
 def ysql(activity: Activity) -> dict[str, Page]:
-    return {
-        "/metrics": lambda _: (200, metrics.statements(activity)),
-        "/statements": lambda _: (200, {"statements": []}),
-        "/rpcz": lambda _: (200, {"connections": []}),
-    }
+    return {"/metrics": lambda _: (200, metrics.statements(activity))}

@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from standin.yugabyted import get
+from standin.texts import line
+from standin.yugabyted import VERSION, get
+
+COMMANDS = ("flush_all_tablets",)
 
 
 def main() -> None:
@@ -13,12 +16,12 @@ def main() -> None:
     parser.add_argument("--server_address", required=True)
     parser.add_argument("--timeout_ms", type=int, default=60000)
     parser.add_argument("--certs_dir_name")
-    parser.add_argument("command", choices=("flush_all_tablets", "compact_all_tablets"))
+    parser.add_argument("command", choices=COMMANDS)
     asked = parser.parse_args()
     host = asked.server_address.rsplit(":", 1)[0]
     try:
         get(f"http://{host}:9000/standin/flush")
     except OSError as error:
-        sys.stderr.write(f"Unable to flush all tablets: {error}\n")
+        sys.stderr.write(line("not_flushed", VERSION) + "\n")
         raise SystemExit(1) from error
-    sys.stdout.write("Successfully flushed all tablets\n")
+    sys.stdout.write(line("flushed", VERSION) + "\n")

@@ -17,6 +17,7 @@ from typing import Any
 
 from standin.metrics import Activity
 from standin.pages import Page, Query
+from standin.texts import series
 
 BEAT_S = 0.5
 DEAD_AFTER_S = 3.0  # of the real one: 60
@@ -39,9 +40,11 @@ class Member:
 class Universe:
     """Guarded: pages and beats come from many threads. `keep` is where it survives a restart."""
 
-    def __init__(self, keep: Path, activity: Activity) -> None:
+    def __init__(self, keep: Path, activity: Activity, version: str) -> None:
         self._lock = threading.RLock()
         self._keep, self._activity = keep, activity
+        # Servers are listed by placement, which yugabyted names from 2.20 on.
+        self._placement = str(uuid.UUID(int=0)) if series(version) >= (2, 20) else ""
         self.members: dict[str, Member] = {}
         self.copies = 1
         self._seen: tuple[float, int, int] = (0.0, 0, 0)
@@ -92,8 +95,6 @@ class Universe:
             "/api/v1/tablet-servers": self._tablet_servers,
             "/api/v1/health-check": self._health,
             "/api/v1/cluster-config": self._config,
-            "/api/v1/is-leader": lambda _: (200, {"STATUS": "OK"}),
-            "/api/v1/tablet-under-replication": lambda _: (200, {"underreplicated_tablets": []}),
             "/standin/beat": self._beat,
             "/standin/place": self._place,
             "/standin/masters": lambda _: (200, self.masters()),
@@ -127,7 +128,7 @@ class Universe:
                     "region": region,
                     "zone": zone,
                 }
-            return 200, {"": rows}
+            return 200, {self._placement: rows}
 
     def _health(self, _: Query) -> tuple[int, Any]:
         with self._lock:

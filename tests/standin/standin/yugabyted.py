@@ -15,6 +15,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlencode
@@ -22,10 +23,12 @@ from urllib.parse import urlencode
 from standin import options, pages
 from standin.front import PG_PORT, Front
 from standin.metrics import Activity
+from standin.texts import line
 from standin.universe import BEAT_S, Universe
 
 VERSION = os.environ.get("STANDIN_VERSION", "2.18.1.0-b84")
 RUN = Path("/run/standin")
+_PLACE = ("cloud_provider", "cloud_region", "cloud_zone")
 _PG_ARGS = (
     "shared_buffers=32MB",
     "max_connections=300",
@@ -43,19 +46,25 @@ def say(text: str) -> None:
 
 
 def fail(text: str) -> NoReturn:
-    say(f"ERROR: {text}")
+    say(text)
     raise SystemExit(1)
 
 
-def _redirect(to: str) -> pages.Page:
-    return lambda _: (307, to)
+def _of_leader(url: str) -> pages.Page:
+    """As a master that does not lead: the leader's answer, or a page of HTML without one."""
+
+    def page(_: pages.Query) -> tuple[int, Any]:
+        try:
+            return 200, get(url)
+        except OSError:
+            return 200, line("no_leader", VERSION, url=url)
+
+    return page
 
 
 def main() -> None:
     asked = options.start_parser(VERSION).parse_args()
-    if asked.command == "version":
-        say(f"stand-in for YugabyteDB {VERSION}")
-    elif asked.command == "configure":
+    if asked.command == "configure":
         _place_data(asked.rf, Path(asked.base_dir))
     else:
         Node(asked).start()
@@ -66,14 +75,20 @@ def _place_data(copies: str, base: Path) -> None:
     first = conf["join"] or conf["advertise_address"]
     try:
         get(f"http://{first}:7000/standin/place?rf={copies}")
-    except OSError as error:
-        fail(f"not enough nodes to set-up a RF-{copies} cluster ({error})")
-    say("Configuration successful.")
+    except OSError:
+        fail(line("not_placed", VERSION, copies=copies))
+    say(line("placed", VERSION))
 
 
 def get(url: str) -> Any:
     with urllib.request.urlopen(url, timeout=3) as answer:
         return json.loads(answer.read())
+
+
+def isolation(tserver: Mapping[str, str]) -> str:
+    """What READ COMMITTED really is, as the tablet server's flags have it."""
+    committed = tserver["yb_enable_read_committed_isolation"] == "true"
+    return "read committed" if committed else "repeatable read"
 
 
 class Node:
@@ -84,8 +99,8 @@ class Node:
         self.conf_file = self.base / "conf/yugabyted.conf"
         self.conf: dict[str, Any] = {
             "advertise_address": "", "join": "", "current_masters": "", "database_password": None,
-            "cluster_member": False, "secure": False, "cloud_location": "cloud1.datacenter1.rack1",
-            "master_flags": "", "tserver_flags": "",
+            "cluster_member": False, "secure": False, "master_flags": "", "tserver_flags": "",
+            **dict(zip(_PLACE, ("cloud1", "datacenter1", "rack1"), strict=True)),
         }  # fmt: skip
         if self.conf_file.is_file():
             self.conf.update(json.loads(self.conf_file.read_text()))
@@ -111,7 +126,7 @@ class Node:
         (self.data / "yugabyted.pid").write_text(str(os.getpid()))
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, self._killed)
-        say("Starting yugabyted...")
+        say(line("starting", VERSION))
         self._run(master, tserver)
 
     def _refuse_second_start(self) -> None:
@@ -121,26 +136,28 @@ class Node:
         command = Path(f"/proc/{file.read_text()}/cmdline")
         mine = int(file.read_text()) == os.getpid()
         if not mine and command.is_file() and b"yugabyted" in command.read_bytes():
-            say("yugabyted is already running!")
-            raise SystemExit(1)
+            fail(line("running_already", VERSION))
 
     def _read_asked(self) -> None:
         asked, conf = self.asked, self.conf
         own = socket.gethostbyname(socket.gethostname())
         address = asked.advertise_address or conf["advertise_address"] or own
-        if problem := options.address_problem(address, VERSION):
-            fail(problem)
-        location = asked.cloud_location or conf["cloud_location"]
-        if len(location.split(".")) != 3:
-            fail("Incorrect format used for flag --cloud_location")
+        if not options.can_be_advertised(address, VERSION):
+            fail(line("no_address", VERSION))
+        place = (asked.cloud_location or self._place()).split(".")
+        if len(place) != 3:
+            fail(line("no_location", VERSION))
         conf.update(
+            zip(_PLACE, place, strict=True),
             advertise_address=address,
-            cloud_location=location,
             join=asked.join or conf["join"],
             secure=bool(asked.secure or conf["secure"]),
             master_flags=asked.master_flags or conf["master_flags"],
             tserver_flags=asked.tserver_flags or conf["tserver_flags"],
         )
+
+    def _place(self) -> str:
+        return ".".join(self.conf[part] for part in _PLACE)
 
     def _check_join(self) -> None:
         if self.asked.join is None:
@@ -151,10 +168,10 @@ class Node:
         except OSError:
             varz = None
         if varz is None or refused:
-            fail("master at the join ip provided is not reachable.")
+            fail(line("join_refused", VERSION, join=self.asked.join))
         flags = {flag["name"]: flag["value"] for flag in varz["flags"]}
         if (flags["use_node_to_node_encryption"] == "true") != self.conf["secure"]:
-            fail("Cannot join a secure and an insecure node.")
+            fail(line("secure_differs", VERSION))
 
     def _check_certificates(self) -> None:
         if not self.conf["secure"]:
@@ -163,10 +180,12 @@ class Node:
         folder = self.base / "certs"
         for name in ("ca.crt", f"node.{address}.crt", f"node.{address}.key"):
             if not (folder / name).is_file():
-                fail(f"Trying to use {folder} as the certs directory. Correct certs not found")
-        key = (folder / f"node.{address}.key").stat()
-        if key.st_uid != 0 or key.st_mode & 0o077:
-            fail("the private key must belong to root and be closed to others")
+                fail(line("no_certificates", VERSION, folder=str(folder)))
+        file = folder / f"node.{address}.key"
+        if file.stat().st_uid != 0:
+            fail(line("key_not_owned", VERSION, file=str(file)))
+        if file.stat().st_mode & 0o077:
+            fail(line("key_not_closed", VERSION, file=str(file)))
 
     def _flags(self, server: str) -> dict[str, str]:
         try:
@@ -174,7 +193,7 @@ class Node:
         except SystemExit as unknown:
             (self.base / f"logs/{server}.err").write_text(f"{unknown}\n")
             say(str(unknown))
-            fail(f"Failed to start {server}")
+            fail(line("not_started", VERSION, server=server))
         flags["fs_data_dirs"] = str(self.data)
         if self.conf["secure"]:
             flags["use_node_to_node_encryption"] = "true"
@@ -191,7 +210,7 @@ class Node:
             os.close(os.open(probe, os.O_CREAT | os.O_WRONLY | os.O_DIRECT))
         except OSError:
             if flags["require_durable_wal_write"] == "true":
-                fail("O_DIRECT is not allowed on this file system, but a durable WAL is required")
+                fail(line("no_direct_io", VERSION))
             flags["durable_wal_write"] = "false"
         probe.unlink(missing_ok=True)
 
@@ -203,25 +222,27 @@ class Node:
         RUN.mkdir(exist_ok=True)
         # As released builds do: -b0, whatever the build is; that is on the page /api/v1/version.
         number = VERSION.partition("-")[0]
-        (RUN / "banner").write_text(
-            f"PostgreSQL 11.2-YB-{number}-b0 on a stand-in for tests, which is not YugabyteDB"
-        )
+        banner = line("banner", VERSION, number=number)
+        (RUN / "banner").write_text(f"{banner} a stand-in for tests, which is not YugabyteDB")
+        (RUN / "isolation").write_text(isolation(tserver))
         leads = not self.conf["join"]
         if leads:
-            self.universe = Universe(self.data / "yb-data/master/universe.json", self.activity)
+            keep = self.data / "yb-data/master/universe.json"
+            self.universe = Universe(keep, self.activity, VERSION)
             self._start_postgres()
         try:
             self._serve_pages(address, first, master, tserver, leads)
-        except OSError as error:
-            fail(f"Error binding socket to {address}:7000: {error.strerror}")
-        front = Front(address, first, self.activity, self._tls(address))
+        except OSError:
+            fail(line("not_bound", VERSION, address=f"{address}:7000"))
+        front = Front(address, first, self.activity, self._tls(address), VERSION)
         threading.Thread(target=front.run, daemon=True).start()
         self._beat(first, address)
         if leads and self.conf["secure"] and not self.conf["database_password"]:
             self._set_password()
         self.conf["cluster_member"] = True
         self._save()
-        say(f"+ Status : Running.\n+ YugabyteDB started successfully! (stand-in, {VERSION})")
+        say(line("status", VERSION))
+        say(line("started", VERSION))
         while True:
             time.sleep(BEAT_S)
             self._beat(first, address)
@@ -231,15 +252,13 @@ class Node:
     def _serve_pages(
         self, address: str, first: str, master: dict[str, str], tserver: dict[str, str], leads: bool
     ) -> None:
-        mine = pages.common("master", f"{address}:7000", master, VERSION, self.activity)
+        mine = pages.common("master", master, VERSION, self.activity)
         if self.universe is not None:
             mine |= self.universe.pages()
         else:
             for path in ("tablet-servers", "health-check", "cluster-config"):
-                at = f"http://{first}:7000/api/v1/{path}"
-                mine[f"/api/v1/{path}"] = _redirect(at)
-            mine["/api/v1/is-leader"] = lambda _: (503, "")
-        theirs = pages.common("tserver", f"{address}:9000", tserver, VERSION, self.activity)
+                mine[f"/api/v1/{path}"] = _of_leader(f"http://{first}:7000/api/v1/{path}")
+        theirs = pages.common("tserver", tserver, VERSION, self.activity)
         theirs["/standin/flush"] = self._flush
         pages.serve(address, 7000, mine)
         pages.serve(address, 9000, theirs)
@@ -252,7 +271,7 @@ class Node:
     def _beat(self, first: str, address: str) -> None:
         """A sign of life; the answer says who the masters are, which the node remembers."""
         files = self.activity.numbers()["files"]
-        about = {"host": address, "zone": self.conf["cloud_location"], "files": files}
+        about = {"host": address, "zone": self._place(), "files": files}
         try:
             masters = get(f"http://{first}:7000/standin/beat?{urlencode(about)}")["masters"]
         except (OSError, urllib.error.URLError):
@@ -300,7 +319,8 @@ class Node:
             if (RUN / f".s.PGSQL.{PG_PORT}").exists() and self._psql("SELECT 1"):
                 return
             if self.postgres.poll() is not None:
-                fail((self.base / "logs/tserver.err").read_text()[-2000:])
+                told = self.base / "logs/tserver.err"
+                fail(told.read_text()[-2000:])
             time.sleep(0.05)
         fail("the PostgreSQL of the stand-in did not start")
 
@@ -316,14 +336,14 @@ class Node:
         """As the real one: a random one for the administrator, kept in its own file."""
         password = secrets.token_hex(6)
         if not self._psql(f"ALTER ROLE yugabyte PASSWORD '{password}'"):
-            fail("Could not update Postgress user password.")
+            fail(line("no_password", VERSION))
         self._write_hba(self.data / "pg_data", "scram-sha-256")
         self._psql("SELECT pg_reload_conf()")
         self.conf["database_password"] = password
 
     def _killed(self, *_: Any) -> None:
         """No slower stop: everything of this node is killed and recovers from its log."""
-        say("Shutting down...")
+        say(line("stopping", VERSION))
         (self.data / "yugabyted.pid").unlink(missing_ok=True)
         if self.postgres is not None:
             self.postgres.kill()

@@ -78,17 +78,12 @@ def yugabytedb(sync_s: float = 7.0, nodes: int = 3) -> Mapping[str, Any]:
 
 
 def figures(facts: Mapping[str, Any]) -> dict[str, float]:
-    shape = Shape(1500.0, 500.0, 3.0, 0.002, 40.0)
-    campaign = build_campaign(
-        shapes={("premium", "point-select"): shape},
-        profiles=["premium"],
-        workloads=["point-select"],
-        repetitions=1,
-    )
-    run = campaign.runs[0]
-    before = {"since_reset": {**dict.fromkeys(facts["since_reset"], 0.0)}}
-    whole = {"database_before": before, "database": facts}
-    gathered = resources.gather(replace(run, record=replace(run.record, facts=whole)), 32.0)
+    shapes = {("premium", "point-select"): Shape(1500.0, 500.0, 3.0, 0.002, 40.0)}
+    cell: dict[str, Any] = {"profiles": ["premium"], "workloads": ["point-select"]}
+    run = build_campaign(shapes=shapes, repetitions=1, **cell).runs[0]
+    before = {"since_reset": dict.fromkeys(facts["since_reset"], 0.0)}
+    both = {"database_before": before, "database": facts}
+    gathered = resources.gather(replace(run, record=replace(run.record, facts=both)), 32.0)
     return gathered["node-1"]
 
 

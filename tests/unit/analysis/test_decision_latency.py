@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.analysis import bottlenecks, decision, stats
-from orchestrator.analysis.contests import THROUGHPUT, Candidate, chances, contest
+from orchestrator.analysis import decision, stats
+from orchestrator.analysis.contests import THROUGHPUT, Candidate, chances, make_contest
 from orchestrator.facts import BottleneckCause
 from orchestrator.metrics import measured
 from orchestrator.model import Bottleneck, Decision, Record
@@ -27,7 +27,7 @@ NOISY = (0.7, 1.0, 1.4)
 def tpcc(
     figures: Mapping[str, tuple[float, float]],
     *,
-    limits: BottleneckCause = bottlenecks.LOAD_BOUND,
+    limits: BottleneckCause = "load_bound",
     latency_noise: Sequence[float] = STEADY,
     p99_noise: Sequence[float] = STEADY,
     p99_of_average: Mapping[str, float] | None = None,
@@ -58,7 +58,7 @@ def tpcc(
     return decision.decisions(campaign, found)[0]
 
 
-@pytest.mark.parametrize("limit", [bottlenecks.LOAD_BOUND, bottlenecks.CPU_BOUND])
+@pytest.mark.parametrize("limit", ["load_bound", "cpu_bound"])
 def test_founding_study_s_cheapest_tier_is_not_named(limit: BottleneckCause) -> None:
     """NOPM within 1.9 %, New-Order 177, 110 and 94 ms: throughput alone would name the cheapest."""
     found = tpcc(STUDY, limits=limit)
@@ -68,7 +68,7 @@ def test_founding_study_s_cheapest_tier_is_not_named(limit: BottleneckCause) -> 
     assert "disk is not the limit on any tier" not in found.reason
 
 
-@pytest.mark.parametrize("limit", [bottlenecks.LOAD_BOUND, bottlenecks.CPU_BOUND])
+@pytest.mark.parametrize("limit", ["load_bound", "cpu_bound"])
 def test_latency_that_noise_leaves_open_does_not_count_as_proven(limit: BottleneckCause) -> None:
     found = tpcc(STUDY, limits=limit, latency_noise=NOISY)
     assert found.tier is None, found.reason
@@ -122,10 +122,10 @@ def test_a_difference_likely_by_chance_among_many_comparisons_rules_nothing_out(
     """The same figures, alone and among a hundred comparisons that show nothing."""
     slower = {"premium": (1_000.0, 1_001.0, 940.0), "ultra": (1_100.0, 1_110.0, 1_120.0)}
     rivals = [Candidate(build_profile(n), {THROUGHPUT: v}, "") for n, v in slower.items()]
-    field = contest("insert", rivals, list(slower), 1.0)
-    (chance,) = chances(field)
+    contest = make_contest("insert", rivals, list(slower), 1.0)
+    (chance,) = chances(contest)
     assert 0.005 < chance < 0.05, "the example must be one that a family can change"
-    alone = replace(field, chance=stats.highest_significant([chance]))
-    among = replace(field, chance=stats.highest_significant([chance, *[0.9] * 99]))
+    alone = replace(contest, chance=stats.highest_significant([chance]))
+    among = replace(contest, chance=stats.highest_significant([chance, *[0.9] * 99]))
     assert decision.decide(alone).tier == "ultra"
     assert decision.decide(among).tier is None

@@ -18,7 +18,9 @@ from tests.campaigns import build_campaign
 def found(record: Record) -> dict[str, Doubt]:
     run = build_campaign(workloads=["point-select"], nodes=1).runs[0]
     run = replace(run, record=record)
-    return {doubt.kind: doubt for check in DISK_CHECKS for doubt in check(run)}
+    return {
+        kind: Doubt(kind, *reason) for kind, check in DISK_CHECKS.items() for reason in check(run)
+    }
 
 
 def record(**facts: Any) -> Record:

@@ -100,19 +100,18 @@ def two_nodes() -> pd.DataFrame:
 
 def test_telemetry_of_nodes_and_of_all() -> None:
     found = figures(resources.telemetry(NODES, counters.Growth(two_nodes(), 0, 10)))
-    assert found["cpu_pct", "n1"] == pytest.approx(50.0)
-    assert found["cpu_pct", "n2"] == pytest.approx(25.0)
-    assert found["cpu_pct", "all"] == pytest.approx(37.5)
-    assert found["disk_iops", "n1"] == pytest.approx(400.0)
-    assert found["disk_iops", "all"] == pytest.approx(500.0)
-    assert found["disk_read_bytes_per_s", "all"] == pytest.approx(300 * 8_192)
-    assert found["disk_write_bytes_per_s", "all"] == pytest.approx(200 * 4_096)
-    assert found["disk_await_s", "n1"] == pytest.approx(0.002)
-    assert found["disk_await_s", "n2"] == pytest.approx(0.001)
-    assert found["disk_await_s", "all"] == pytest.approx(0.9 / 500)  # of all I/Os, not of nodes
-    assert found["disk_queue_depth", "all"] == pytest.approx(0.9)
-    assert found["client_cpu_pct", "all"] == pytest.approx(25.0)
-    assert found["host_cpu_pct", "all"] == pytest.approx(75.0)
+    expected: dict[str, dict[str, float]] = {
+        "cpu_pct": {"n1": 50.0, "n2": 25.0, "all": 37.5},
+        "disk_iops": {"n1": 400.0, "all": 500.0},
+        "disk_read_bytes_per_s": {"all": 300 * 8_192},
+        "disk_write_bytes_per_s": {"all": 200 * 4_096},
+        "disk_await_s": {"n1": 0.002, "n2": 0.001, "all": 0.9 / 500},  # of all I/Os, not of nodes
+        "disk_queue_depth": {"all": 0.9},
+        "client_cpu_pct": {"all": 25.0},
+        "host_cpu_pct": {"all": 75.0},
+    }
+    for metric, scopes in expected.items():
+        assert {scope: found[metric, scope] for scope in scopes} == pytest.approx(scopes), metric
 
 
 def test_nodes_on_one_disk_are_counted_once() -> None:
@@ -185,13 +184,10 @@ def test_finished_runs_only_and_only_planned_ones() -> None:
     campaign = build_campaign(
         profiles=["premium"], workloads=["insert"], repetitions=4, failed=[2], frames=False
     )
-    assert [r.record.run.number for r in results.finished(campaign, "premium", "insert")] == [
-        1,
-        3,
-        4,
-    ]
     shorter = replace(campaign, plan=replace(campaign.plan, runs=campaign.plan.runs[:3]))
-    assert [r.record.run.number for r in results.finished(shorter, "premium", "insert")] == [1, 3]
+    for planned, numbers in ((campaign, [1, 3, 4]), (shorter, [1, 3])):
+        finished = results.finished(planned, "premium", "insert")
+        assert [run.record.run.number for run in finished] == numbers
 
 
 def test_facts_are_read_by_group_and_type() -> None:

@@ -29,11 +29,14 @@ def word(
     margin_pct: float = 5.0,
 ) -> tuple[VerdictWord, str]:
     """The verdict of a lone comparison."""
+    compared = pair(left, right, metric)
+    return verdicts.verdict(compared, margin_pct, compared.chance or 1.0, 1)
+
+
+def pair(left: Sequence[float], right: Sequence[float], metric: str) -> verdicts.Pair:
     ratio = stats.ratio_of_means(left, right)
-    pair = verdicts.Pair(
-        "ultra", "insert", METRICS[metric], "all", tuple(left), tuple(right), ratio, ""
-    )
-    return verdicts.verdict(pair, margin_pct, ratio.p_value or 1.0, 1)
+    sides = tuple(left), tuple(right)
+    return verdicts.Pair("ultra", "insert", METRICS[metric], "all", *sides, ratio, "")
 
 
 def two_tiers(
@@ -63,14 +66,11 @@ def throughput(campaign: Results) -> Delta:
 # ------------------------------------------------------------------ the words
 
 
-def test_more_throughput_is_better_and_less_is_worse() -> None:
-    assert word([100, 101, 99], [130, 131, 129])[0] == "better"
-    assert word([130, 131, 129], [100, 101, 99])[0] == "worse"
-
-
-def test_more_latency_is_worse_and_less_is_better() -> None:
-    assert word([0.10, 0.101, 0.099], [0.13, 0.131, 0.129], "latency_avg_s")[0] == "worse"
-    assert word([0.13, 0.131, 0.129], [0.10, 0.101, 0.099], "latency_p99_s")[0] == "better"
+def test_more_throughput_is_better_and_more_latency_is_worse() -> None:
+    less, more = [100, 101, 99], [130, 131, 129]
+    assert (word(less, more)[0], word(more, less)[0]) == ("better", "worse")
+    assert word(less, more, "latency_avg_s")[0] == "worse"
+    assert word(more, less, "latency_p99_s")[0] == "better"
 
 
 def test_within_the_margin_is_the_same_even_where_the_interval_excludes_no_change() -> None:
@@ -177,11 +177,9 @@ def test_many_comparisons_raise_no_alarm_by_their_number() -> None:
 
 
 def test_a_lone_chance_hit_among_many_is_inconclusive() -> None:
-    ratio = stats.ratio_of_means([100, 101, 99], [106, 107.5, 104.5])
-    values = (100.0, 101.0, 99.0), (106.0, 107.5, 104.5)
-    pair = verdicts.Pair("ultra", "insert", METRICS["throughput_per_s"], "all", *values, ratio, "")
-    assert verdicts.verdict(pair, 5.0, ratio.p_value or 1.0, 1)[0] == "better"
-    found, reason = verdicts.verdict(pair, 5.0, 0.3, 24)
+    sides = [100.0, 101.0, 99.0], [106.0, 107.5, 104.5]
+    assert word(*sides)[0] == "better"
+    found, reason = verdicts.verdict(pair(*sides, "throughput_per_s"), 5.0, 0.3, 24)
     assert found == "inconclusive"
     assert "among 24 comparisons" in reason
 

@@ -45,19 +45,20 @@ def no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_engine")
-def test_only_root_can_start_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(UnavailableError, match="only root on Linux") as raised:
+@pytest.mark.parametrize(
+    ("user", "reason", "advice"),
+    [
+        (1000, "only root on Linux", "start Docker"),
+        (0, "no Docker engine is installed", "docker.io"),
+    ],
+)
+def test_an_engine_that_cannot_be_started_or_installed(
+    user: int, reason: str, advice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    with pytest.raises(UnavailableError, match=reason) as raised:
         provision.provide_engine(FakeClock(), Refusing(), QuietProgress())
-    assert "start Docker" in raised.value.advice
-
-
-@pytest.mark.usefixtures("no_engine")
-def test_an_engine_that_cannot_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    with pytest.raises(UnavailableError, match="no Docker engine is installed") as raised:
-        provision.provide_engine(FakeClock(), Refusing(), QuietProgress())
-    assert "docker.io" in raised.value.advice
+    assert advice in raised.value.advice
 
 
 @pytest.mark.usefixtures("no_engine")

@@ -16,7 +16,7 @@ import pytest
 
 from orchestrator import report
 from orchestrator.analysis import comparability, resources
-from orchestrator.analysis.doubts.run_checks import RUN_CHECKS
+from orchestrator.analysis.doubts import run_checks
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import campaign
@@ -294,10 +294,10 @@ def test_what_is_doubted_advises_nothing_that_only_the_owner_can_do() -> None:
     facts = {**run.record.facts, "database": {"durable": False}}
     run = replace(run, record=replace(run.record, facts=facts))
     busy = {"host_cpu_pct": 100.0}
-    doubts = {doubt.kind: doubt for check in RUN_CHECKS for doubt in check(run, busy)}
-    assert doubts["host saturated"].text.endswith("100 % busy, with the load generator on it")
-    assert "NODES" not in doubts["host saturated"].advice
-    assert "owner" in doubts["commits not durable"].advice
+    found = {doubt.kind: doubt for doubt in run_checks.doubts(run, busy)}
+    assert found["host saturated"].text.endswith("100 % busy, with the load generator on it")
+    assert "NODES" not in found["host saturated"].advice
+    assert "owner" in found["commits not durable"].advice
 
 
 def test_processors_of_nodes_elsewhere_are_not_this_machines() -> None:

@@ -64,19 +64,15 @@ def test_the_same_plan_comes_of_it(own_profile: Path) -> None:
     asked = Request([str(own_profile), "premium"], ["tpcc"], "postgresql", "smoke", 1, 3, 7)
     made = planned(asked)
     again = options(command(made))
-    assert (
-        planned(
-            Request(
-                again["--profiles"].split(),
-                again["--workloads"].split(),
-                again["--db"],
-                again["--scale"],
-                int(again["--nodes"]),
-                int(again["--repeats"]),
-                int(again["--seed"]),
-                float(again["--margin"]),
-                generator=again.get("--generator"),
-            )
-        )
-        == made
+    request = Request(
+        again["--profiles"].split(),
+        again["--workloads"].split(),
+        again["--db"],
+        again["--scale"],
+        int(again["--nodes"]),
+        int(again["--repeats"]),
+        int(again["--seed"]),
+        float(again["--margin"]),
+        generator=again.get("--generator"),
     )
+    assert planned(request) == made

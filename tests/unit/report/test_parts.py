@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from orchestrator.model import Burst, Doubt
 from orchestrator.report import charts, markdown, series, wording
-from orchestrator.report.blocks import Cell, Column, Document, Figure, Table
+from orchestrator.report.blocks import Cell, Chart, Column, Document, Table
 from orchestrator.report.document import arrange
-from orchestrator.report.findings import Findings, ranges
 from orchestrator.report.page import draw
+from orchestrator.report.report_index import ReportIndex, ranges
 from tests import report_verdicts
 from tests.campaigns import START_S, build_campaign, build_tier
 
 
 @pytest.fixture(scope="module")
-def findings() -> Findings:
-    return Findings(report_verdicts.campaign(frames=False), report_verdicts.verdict())
+def index() -> ReportIndex:
+    return ReportIndex(report_verdicts.campaign(frames=False), report_verdicts.verdict())
 
 
 # ------------------------------------------------------------------ doubts
@@ -28,47 +29,49 @@ def findings() -> Findings:
 def test_charts_of_a_workload_with_a_long_name_have_files_of_their_own() -> None:
     workload = "\N{EARTH GLOBE AMERICAS}" * 62
     names = [f"{workload}-{what}" for what in ("throughput", "latency-p50", "latency-p99")]
-    paths = {Figure(name, "", "").path for name in names}
+    paths = {Chart(name, "", "").path for name in names}
     assert len(paths) == 3
     assert all(len(path.removeprefix("charts/").encode()) <= 255 for path in paths)
-    assert Figure("tpcc-iops", "", "").path == "charts/tpcc-iops.svg"
+    assert Chart("tpcc-iops", "", "").path == "charts/tpcc-iops.svg"
 
 
-def test_a_doubt_stands_beside_the_figures_of_its_runs_only(findings: Findings) -> None:
+def test_a_doubt_stands_beside_the_figures_of_its_runs_only(index: ReportIndex) -> None:
     # runs 3 and 12 are premium × tpcc, run 8 is ultra × insert
-    assert findings.notes("tpcc", "premium") == (1,)
-    assert findings.notes("tpcc", "ultra", "premium") == (1,)
-    assert findings.notes("tpcc", "ultra") == ()
-    assert findings.notes("insert", "ultra") == (2,)
-    assert [note.where for note in findings.footnotes] == ["runs 3, 12", "run 8"]
+    assert index.notes("tpcc", "premium") == (1,)
+    assert index.notes("tpcc", "ultra", "premium") == (1,)
+    assert index.notes("tpcc", "ultra") == ()
+    assert index.notes("insert", "ultra") == (2,)
+    assert [note.where for note in index.footnotes] == ["runs 3, 12", "run 8"]
 
 
 def test_a_doubt_about_every_run_is_said_once() -> None:
     campaign = build_campaign(profiles=["ultra"], workloads=["insert"], repetitions=2, frames=False)
     doubts = tuple(Doubt("client busy", "the client was busy", "use two", run) for run in (1, 2))
-    found = Findings(campaign, replace(report_verdicts.verdict(), baseline="ultra", doubts=doubts))
+    found = ReportIndex(
+        campaign, replace(report_verdicts.verdict(), baseline="ultra", doubts=doubts)
+    )
     assert found.notes("insert", "ultra") == ()
     assert [(note.text, note.advice, note.where) for note in found.footnotes] == [
         ("The client was busy.", "Use two.", "every finished run")
     ]
 
 
-def test_doubts_alike_but_for_their_numbers_are_one(findings: Findings) -> None:
+def test_doubts_alike_but_for_their_numbers_are_one(index: ReportIndex) -> None:
     doubts = tuple(
         Doubt("unsteady throughput", f"fell by {run * 3:,} % in all", "wait", run)
         for run in (4, 3, 400)
     )
-    found = Findings(findings.campaign, replace(findings.verdict, doubts=doubts))
+    found = ReportIndex(index.campaign, replace(index.verdict, doubts=doubts))
     assert [note.text for note in found.footnotes] == ["Fell by 9–1,200 % in all."]
     assert found.footnotes[0].where == "runs 3–4, 400"
 
 
-def test_many_unlike_doubts_of_a_kind_are_counted(findings: Findings) -> None:
+def test_many_unlike_doubts_of_a_kind_are_counted(index: ReportIndex) -> None:
     doubts = tuple(
         Doubt("unsteady throughput", f"{word} fell", "wait", 3)
         for word in ("a", "b", "c", "d", "e")
     )
-    found = Findings(findings.campaign, replace(findings.verdict, doubts=doubts))
+    found = ReportIndex(index.campaign, replace(index.verdict, doubts=doubts))
     assert [note.text for note in found.footnotes] == [
         "A fell. B fell. C fell. And 2 more like this, in verdict.json."
     ]
@@ -82,10 +85,10 @@ def test_ranges(numbers: tuple[int, ...], text: str) -> None:
     assert ranges(numbers) == text
 
 
-def test_a_sentence_does_not_put_a_capital_on_a_tier(findings: Findings) -> None:
-    assert findings.opening("premium-v2 is cheaper") == "premium-v2 is cheaper."
-    assert findings.opening("ultra: too dear.") == "ultra: too dear."
-    assert findings.opening("no tier has figures") == "No tier has figures."
+def test_a_sentence_does_not_put_a_capital_on_a_tier(index: ReportIndex) -> None:
+    assert index.opening("premium-v2 is cheaper") == "premium-v2 is cheaper."
+    assert index.opening("ultra: too dear.") == "ultra: too dear."
+    assert index.opening("no tier has figures") == "No tier has figures."
 
 
 # ------------------------------------------------------------------ wording
@@ -110,67 +113,53 @@ def test_interval_and_sides() -> None:
 # ------------------------------------------------------------------ series and charts
 
 
+def one_run(tier: str, **more: Any) -> ReportIndex:
+    campaign = build_campaign(profiles=[tier], workloads=["insert"], repetitions=1, **more)
+    return ReportIndex(campaign, report_verdicts.verdict())
+
+
 def test_seconds_count_from_the_start_of_measuring() -> None:
-    campaign = build_campaign(
-        profiles=["ultra"], workloads=["insert"], repetitions=1, warmup_s=5.0, measure_s=20.0
-    )
-    found = series.of_interval(
-        Findings(campaign, report_verdicts.verdict()), "insert", "throughput_per_s"
-    )
-    assert found.bin_s == 1
-    assert found.table["seconds"].tolist() == [second + 0.5 for second in range(-5, 20)]
-    assert campaign.runs[0].intervals["time_s"].iloc[0] == START_S
-    assert found.table["value"].tolist() == campaign.runs[0].intervals["throughput_per_s"].tolist()
+    index = one_run("ultra", warmup_s=5.0, measure_s=20.0)
+    rates = series.of_interval(index, "insert", "throughput_per_s")
+    assert rates.bin_s == 1
+    assert rates.table["seconds"].tolist() == [second + 0.5 for second in range(-5, 20)]
+    intervals = index.campaign.runs[0].intervals
+    assert intervals["time_s"].iloc[0] == START_S
+    assert rates.table["value"].tolist() == intervals["throughput_per_s"].tolist()
 
 
 def test_long_runs_are_thinned_to_means() -> None:
-    campaign = build_campaign(
-        profiles=["ultra"], workloads=["insert"], repetitions=1, warmup_s=20.0, measure_s=400.0
-    )
-    found = series.of_interval(
-        Findings(campaign, report_verdicts.verdict()), "insert", "throughput_per_s"
-    )
-    assert found.bin_s == 3
-    rates = campaign.runs[0].intervals.set_index("time_s")["throughput_per_s"]
+    index = one_run("ultra", warmup_s=20.0, measure_s=400.0)
+    thinned = series.of_interval(index, "insert", "throughput_per_s")
+    assert thinned.bin_s == 3
+    rates = index.campaign.runs[0].intervals.set_index("time_s")["throughput_per_s"]
     start_s = START_S + 20.0
-    first = found.table[found.table["seconds"] == 1.5]["value"].item()
+    first = thinned.table[thinned.table["seconds"] == 1.5]["value"].item()
     assert first == pytest.approx(rates.loc[start_s : start_s + 2.0].mean())
 
 
 def test_disk_series_is_the_busiest_nodes() -> None:
-    campaign = build_campaign(
-        profiles=["premium"], workloads=["insert"], repetitions=1, nodes=2, measure_s=20.0
-    )
-    run = campaign.runs[0]
+    index = one_run("premium", nodes=2, measure_s=20.0)
+    run = index.campaign.runs[0]
     busy = run.samples["node"].eq("node-2") & run.samples["metric"].str.startswith("disk_")
     samples = run.samples.assign(value=run.samples["value"].where(~busy, run.samples["value"] * 3))
-    changed = replace(campaign, runs=(replace(run, samples=samples),))
-    found = series.of_disk(Findings(changed, report_verdicts.verdict()), "insert", "disk_iops")
+    changed = replace(index.campaign, runs=(replace(run, samples=samples),))
+    iops = series.of_disk(replace(index, campaign=changed), "insert", "disk_iops")
     # 20 reads and 690 writes a second, tripled on node-2
-    assert found.table["value"].mean() == pytest.approx(3 * 710, rel=0.02)
-    assert found.highest == {"premium": found.table["value"].max()}
+    assert iops.table["value"].mean() == pytest.approx(3 * 710, rel=0.02)
+    assert iops.highest == {"premium": iops.table["value"].max()}
 
 
 def test_a_run_without_samples_has_no_disk_series() -> None:
-    campaign = build_campaign(
-        profiles=["premium"], workloads=["insert"], repetitions=1, frames=False
-    )
-    found = series.of_disk(Findings(campaign, report_verdicts.verdict()), "insert", "disk_iops")
-    assert found.table.empty
+    assert series.of_disk(one_run("premium", frames=False), "insert", "disk_iops").table.empty
 
 
 def test_caps_stand_where_their_tier_came_near() -> None:
     burst = Burst(iops=3500, bytes_per_s=None, duration_s=1800.0, start_pct=100.0)
-    premium = replace(build_tier("premium"), burst=burst)
-    tiers = {
-        "premium": premium,
-        "premium-v2": build_tier("premium-v2"),
-        "ultra": build_tier("ultra"),
-    }
-    found = charts.caps(
-        tiers, "disk_iops", {"premium": 2500.0, "premium-v2": 5400.0, "ultra": 5100.0}
-    )
-    assert [(cap.label, cap.value) for cap in found] == [
+    tiers = {name: build_tier(name) for name in ("premium", "premium-v2", "ultra")}
+    tiers["premium"] = replace(tiers["premium"], burst=burst)
+    highest = {"premium": 2500.0, "premium-v2": 5400.0, "ultra": 5100.0}
+    assert [(cap.label, cap.value) for cap in charts.caps(tiers, "disk_iops", highest)] == [
         ("cap of premium: 1,100", 1100.0),
         ("cap of premium burst: 3,500", 3500.0),
         ("cap of premium-v2, ultra: 10,000", 10000.0),
@@ -213,18 +202,18 @@ def test_ids_are_a_charts_own() -> None:
 # ------------------------------------------------------------------ drawing
 
 
-def _hostile(findings: Findings) -> Document:
-    document = arrange(findings.campaign, findings.verdict)
+def _hostile(index: ReportIndex) -> Document:
+    document = arrange(index.campaign, index.verdict)
     row = (Cell("a|b <script>alert(1)</script> *x* `code`"),)
     return replace(document, verdicts=Table((Column("Tier"),), ((row[0],), row)), sections=())
 
 
-def test_markdown_escapes_what_tools_said(findings: Findings) -> None:
-    text = markdown.draw(_hostile(findings))
+def test_markdown_escapes_what_tools_said(index: ReportIndex) -> None:
+    text = markdown.draw(_hostile(index))
     assert "a\\|b \\<script\\>alert(1)\\</script\\> \\*x\\* `code`" in text
 
 
-def test_page_escapes_what_tools_said(findings: Findings) -> None:
-    page = draw(_hostile(findings))
+def test_page_escapes_what_tools_said(index: ReportIndex) -> None:
+    page = draw(_hostile(index))
     assert "<script>" not in page
     assert "&lt;script&gt;alert(1)" in page

@@ -137,43 +137,43 @@ def test_more_tiers_than_colours() -> None:
     assert len(document.verdicts.rows) == 10
 
 
-def test_a_gate_that_failed_is_said_aloud(tmp_path: Path) -> None:
-    check = GateCheck("read IOPS", "1/s", 1100.0, 640.0, 5.0, "slow")
-
-    def failing(record: Record) -> Record:
-        return replace(record, gate=Gate(record.profile.tier.name, 1.0, (check,)))
-
-    campaign = build_campaign(
-        profiles=["premium"], workloads=["insert"], repetitions=1, frames=False, change=failing
-    )
-    text = _written(campaign, tmp_path)
-    assert "| **premium: FAILED** |" in text
-    assert "| read IOPS | 1,100 | 640 | −41.8\u00a0% | ±5\u00a0% | **slow** |" in text
+SLOW = GateCheck("read IOPS", "1/s", 1100.0, 640.0, 5.0, "slow")
+WIDE = GateCheck("read latency", "s", 0.002, 0.0026, 5000.0, "ok")
 
 
-def test_a_gate_with_a_lifted_tolerance_is_said_aloud(tmp_path: Path) -> None:
-    check = GateCheck("read latency", "s", 0.002, 0.0026, 5000.0, "ok")
+@pytest.mark.parametrize(
+    ("gate", "texts"),
+    [
+        (None, ["premium: no gate was recorded"]),
+        (
+            Gate("premium", 1.0, (SLOW,)),
+            [
+                "| **premium: FAILED** |",
+                "| read IOPS | 1,100 | 640 | −41.8\u00a0% | ±5\u00a0% | **slow** |",
+            ],
+        ),
+        (
+            Gate("premium", 1.0, (WIDE,)),
+            [
+                "premium: passed, but with a tolerance so wide that it proves little",
+                "| ±5,000\u00a0% | ok |",
+            ],
+        ),
+    ],
+    ids=["none", "failed", "tolerance lifted"],
+)
+def test_a_gate_that_proves_nothing_is_called_so(
+    gate: Gate | None, texts: list[str], tmp_path: Path
+) -> None:
     campaign = build_campaign(
         profiles=["premium"],
         workloads=["insert"],
         repetitions=1,
         frames=False,
-        change=lambda record: replace(record, gate=Gate("premium", 1.0, (check,))),
+        change=lambda record: replace(record, gate=gate),
     )
-    text = _written(campaign, tmp_path)
-    assert "premium: passed, but with a tolerance so wide that it proves little" in text
-    assert "| ±5,000\u00a0% | ok |" in text
-
-
-def test_no_gate_is_said_aloud(tmp_path: Path) -> None:
-    campaign = build_campaign(
-        profiles=["premium"],
-        workloads=["insert"],
-        repetitions=1,
-        frames=False,
-        change=lambda record: replace(record, gate=None),
-    )
-    assert "premium: no gate was recorded" in _written(campaign, tmp_path)
+    written = _written(campaign, tmp_path)
+    assert [text for text in texts if text not in written] == []
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A campaign and its verdict, indexed the way the report asks: by cell, by delta, by doubt.
+"""A campaign and its verdict, indexed as the report reads them: by cell, by delta, by doubt.
 
 The report never computes a figure of its own: what is shown comes from `Verdict` and the records.
 """
@@ -20,8 +20,8 @@ _TEXTS_SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Findings:
-    """What the arranging modules are handed."""
+class ReportIndex:
+    """Read by the modules that make sections."""
 
     campaign: Results
     verdict: Verdict
@@ -29,12 +29,8 @@ class Findings:
     @property
     def profiles(self) -> tuple[Profile, ...]:
         """The baseline first, then in the plan's order: the order of rows, legends and colours."""
-        return tuple(
-            sorted(
-                self.campaign.plan.profiles,
-                key=lambda profile: profile.name != self.verdict.baseline,
-            )
-        )
+        profiles = self.campaign.plan.profiles
+        return tuple(sorted(profiles, key=lambda profile: profile.name != self.verdict.baseline))
 
     @property
     def tiers(self) -> tuple[str, ...]:
@@ -52,7 +48,7 @@ class Findings:
         """A sentence with a capital at the start, unless a tier's name stands there."""
         return closed(text) if text.split(" ", 1)[0].rstrip(":,") in self.tiers else sentence(text)
 
-    # -------------------------------------------------------------- figures
+    # -------------------------------------------------------------- values
 
     @cached_property
     def _cells(self) -> Mapping[tuple[str, str, str, str], CellSummary]:
@@ -63,7 +59,7 @@ class Findings:
         return {(d.contender, d.workload, d.metric, d.scope): d for d in self.verdict.deltas}
 
     def is_tpcc_derived(self, workload: str) -> bool:
-        """Told by what was measured, or by the data set where nothing was."""
+        """Whether New-Orders were counted, or the data set is TPC-C's."""
         named = self.campaign.plan.workload(workload).dataset.family.startswith("tpcc")
         cells = self.verdict.cells
         return named or any(c.workload == workload and c.metric == "nopm" for c in cells)
@@ -72,7 +68,7 @@ class Findings:
         return "nopm" if self.is_tpcc_derived(workload) else "throughput_per_s"
 
     def latency_scope(self, workload: str) -> str:
-        """New-Order where the workload has it: the transaction the specification reports first."""
+        """New-Order if the workload has it: the transaction the specification reports first."""
         cells = self.verdict.cells
         scoped = any(c.workload == workload and c.scope == NEW_ORDER for c in cells)
         return NEW_ORDER if scoped else "all"
@@ -81,15 +77,15 @@ class Findings:
         return self.latency_scope(workload) if metric.startswith("latency_") else "all"
 
     def cell(self, profile: str, workload: str, metric: str) -> CellSummary | None:
-        """The figure a report shows for a metric: New-Order's latencies where there are such."""
+        """The value that a report shows for a metric: New-Order's latency if there is one."""
         return self._cells.get((profile, workload, metric, self._scope(workload, metric)))
 
     def busiest(self, profile: str, workload: str, metric: str) -> CellSummary | None:
-        """The figure of the node where it is highest; None where no node has its own."""
+        """The value of the node where it is highest; None if no node has its own."""
         nodes = (
             cell
-            for (name, load, found, scope), cell in self._cells.items()
-            if (name, load, found) == (profile, workload, metric) and scope != "all"
+            for (*names, scope), cell in self._cells.items()
+            if names == [profile, workload, metric] and scope != "all"
         )
         return max(nodes, key=lambda cell: cell.mean, default=None)
 
@@ -98,9 +94,12 @@ class Findings:
 
     # -------------------------------------------------------------- runs
 
+    @cached_property
+    def _of_cell(self) -> Mapping[tuple[str, str], results.Cell]:
+        return {(c.profile.name, c.workload.name): c for c in results.cells(self.campaign)}
+
     def planned(self, profile: str, workload: str) -> tuple[Run, ...]:
-        runs = self.campaign.plan.runs
-        return tuple(run for run in runs if (run.profile, run.workload) == (profile, workload))
+        return self._of_cell[profile, workload].planned
 
     @cached_property
     def _runs(self) -> Mapping[int, RunData]:
@@ -110,10 +109,10 @@ class Findings:
         return self._runs.get(number)
 
     def finished(self, profile: str, workload: str) -> tuple[RunData, ...]:
-        return results.finished(self.campaign, profile, workload)
+        return self._of_cell[profile, workload].finished
 
     def loss(self, run: Run) -> str | None:
-        """What became of a planned run that left no figures; None where it did."""
+        """Why a planned run left no figures; None if it left some."""
         data = self._runs.get(run.number)
         if data is None:
             return "not carried out"
@@ -123,12 +122,12 @@ class Findings:
         return f"{data.record.outcome}: {failure}"
 
     def losses(self, runs: Iterable[Run]) -> tuple[str, ...]:
-        """One sentence for each fate: which runs of which cells, and why."""
-        fates: dict[str, list[Run]] = {}
+        """A sentence for each reason, with the runs that were lost by it."""
+        lost: dict[str, list[Run]] = {}
         for run in runs:
             if (loss := self.loss(run)) is not None:
-                fates.setdefault(loss, []).append(run)
-        return tuple(_fate(lost, fate) for fate, lost in fates.items())
+                lost.setdefault(loss, []).append(run)
+        return tuple(_lost(of_it, loss) for loss, of_it in lost.items())
 
     @cached_property
     def lost_runs(self) -> tuple[Run, ...]:
@@ -175,17 +174,14 @@ class Findings:
 _CELLS_NAMED = 3
 
 
-def _fate(runs: Sequence[Run], fate: str) -> str:
-    verb = "" if fate.startswith("failed") else "was " if len(runs) == 1 else "were "
-    return closed(f"{_runs_named(runs)} {verb}{fate}")
-
-
-def _runs_named(runs: Sequence[Run]) -> str:
-    """`Runs 2, 11 (premium × insert)`; many cells are counted instead."""
+def _lost(runs: Sequence[Run], loss: str) -> str:
+    """`Runs 2, 11 (premium × insert) were not carried out.`; many cells are counted instead."""
     cells = list(dict.fromkeys(f"{run.profile} × {run.workload}" for run in runs))
     named = ", ".join(cells) if len(cells) <= _CELLS_NAMED else f"{len(cells)} cells"
-    word = "Run" if len(runs) == 1 else "Runs"
-    return f"{word} {ranges(run.number for run in runs)} ({named})"
+    word, verb = ("Run", "was ") if len(runs) == 1 else ("Runs", "were ")
+    if loss.startswith("failed"):
+        verb = ""
+    return closed(f"{word} {ranges(run.number for run in runs)} ({named}) {verb}{loss}")
 
 
 def _footnote(number: int, doubts: tuple[Doubt, ...], finished: frozenset[int]) -> Footnote:
@@ -250,10 +246,10 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def sentence(text: str) -> str:
-    """With a capital at the start and a full stop, so that texts can follow one another."""
+    """The text with a capital at the start and a full stop at the end."""
     return closed(text[:1].upper() + text[1:])
 
 
 def closed(text: str) -> str:
-    """With a full stop. For texts that begin with a name, which keeps its small letter."""
+    """The text with a full stop. For texts that begin with a name, which keeps its letter."""
     return text if not text or text[-1] in ".!?" else f"{text}."

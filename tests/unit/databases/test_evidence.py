@@ -1,0 +1,322 @@
+"""What the stand-in for YugabyteDB says is what real clusters were seen to say.
+
+Goal: no answer of it without an entry in tests/standin/evidence/, and none that differs from it.
+Method: its own modules, without containers, for the study's release, one between and the newest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import yaml
+from standin import admin, front, metrics, options, pages, texts, ts_cli, universe, yugabyted
+from standin.texts import line, series
+
+from orchestrator.databases.common.yugabyte import counters, versions
+from tests import ROOT
+
+STANDIN = ROOT / "tests/standin"
+RELEASES = (versions.STUDY, "2024.2.2.2-b2", versions.RECENT)
+KEYS = {"id", "answers", "release", "fact", "with", "source", "seen", "inferred", "from", "holds",
+        "entity", "server", "since", "sqlstate"}  # fmt: skip
+
+Entry = dict[str, Any]
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    files = sorted((STANDIN / "evidence").glob("*.yaml"))
+    return tuple(entry for file in files for entry in yaml.safe_load(file.read_text()))
+
+
+def of(answer: str) -> list[Entry]:
+    return [entry for entry in entries() if answer in entry["answers"]]
+
+
+def newest(answer: str, release: str) -> Entry:
+    """The entry of the newest release that is not newer than this one."""
+    known = [entry for entry in of(answer) if series(entry["release"]) <= series(release)]
+    return max(known, key=lambda entry: series(entry["release"]))
+
+
+def is_inferred(entry: Entry) -> bool:
+    return bool(entry.get("inferred"))
+
+
+# ------------------------------------------------------------------ the entries
+
+
+@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry["id"])
+def test_an_entry_names_what_it_was_seen_in_or_follows_from(entry: Entry) -> None:
+    assert set(entry) <= KEYS and {"id", "answers", "release", "fact"} <= set(entry)
+    assert isinstance(entry["release"], str), "quote it: 2.20 is not 2.2"
+    if is_inferred(entry):
+        assert entry["from"] and "source" not in entry and "seen" not in entry
+    else:
+        assert entry["source"] and entry["seen"] in ("output", "source code", "document")
+
+
+def test_names_are_used_once_and_the_document_counts_right() -> None:
+    names = [entry["id"] for entry in entries()]
+    assert len(set(names)) == len(names)
+    inferred = sum(is_inferred(entry) for entry in entries())
+    counted = f"{len(names) - inferred} facts with a source, {inferred} inferred"
+    assert counted in (ROOT / "docs/YUGABYTEDB.md").read_text()
+
+
+# ------------------------------------------------------------------ lines
+
+
+@pytest.mark.parametrize("name", texts.TEXTS)
+def test_a_line_is_part_of_one_that_was_seen(name: str) -> None:
+    assert of(name), f"{name} has no entry in tests/standin/evidence/"
+    for entry in of(name):
+        said = line(name, entry["release"], **entry.get("with", {}))
+        part, whole = (
+            (entry["fact"], said) if entry.get("holds") == "part" else (said, entry["fact"])
+        )
+        assert part in whole, entry["id"]
+    for since in texts.TEXTS[name]:
+        forms = [max(s for s in texts.TEXTS[name] if s <= series(e["release"])) for e in of(name)]
+        assert since in forms, f"no entry for {name} since {since}"
+
+
+def said_in(tree: ast.AST) -> Iterator[ast.expr]:
+    """What is printed or sent: the first argument of each call that does so."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in (
+            "say", "fail", "refusal", "sys.stdout.write", "sys.stderr.write",
+        ):  # fmt: skip
+            yield node.args[0]
+
+
+@pytest.mark.parametrize("file", sorted((STANDIN / "standin").glob("*.py")), ids=lambda f: f.name)
+def test_words_of_its_own_name_the_stand_in(file: Path) -> None:
+    for spoken in said_in(ast.parse(file.read_text())):
+        if isinstance(spoken, ast.BinOp):  # a line and its end
+            spoken = spoken.left
+        if isinstance(spoken, ast.Call) and ast.unparse(spoken.func) == "line":
+            continue
+        own = "".join(
+            part.value
+            for part in ast.walk(spoken)
+            if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        )
+        assert not own.strip() or "stand-in" in own, f"{file.name}: {own!r}"
+
+
+def test_every_line_is_used() -> None:
+    code = "".join(file.read_text() for file in (STANDIN / "standin").glob("*.py"))
+    used = set(re.findall(r"\bline\(\s*\"(\w+)\"", code))
+    assert used == set(texts.TEXTS)
+
+
+# ------------------------------------------------------------------ options, flags, configuration
+
+
+def start_options(release: str) -> set[str]:
+    parser = options.start_parser(release)
+    (commands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    return {action.dest for action in commands.choices["start"]._actions} - {"help"}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_options_of_start_are_those_of_the_release(release: str) -> None:
+    known: set[str] = set()
+    for entry in of("options"):
+        known |= set(entry["fact"]) if series(entry["release"]) <= series(release) else set()
+    assert start_options(release) <= known
+
+
+@pytest.mark.parametrize("entry", of("flags"), ids=lambda entry: entry["id"])
+def test_flags_have_the_values_that_were_seen(entry: Entry) -> None:
+    server = entry.get("server")
+    flags = options.server_flags("", server, entry["release"]) if server else {
+        **options.defaults("master", entry["release"]),
+        **options.defaults("tserver", entry["release"]),
+    }  # fmt: skip
+    assert {name: flags[name] for name in entry["fact"]} == entry["fact"]
+
+
+def test_every_value_of_a_flag_has_an_entry() -> None:
+    for layer in (options.COMMON, options.MASTER, options.TSERVER):
+        for since, flags in layer.items():
+            for name, value in flags.items():
+                assert any(
+                    entry["fact"].get(name) == value and series(entry["release"]) >= since
+                    for entry in of("flags")
+                ), f"{name}={value} since {since}"
+
+
+def test_the_configuration_file_has_keys_of_the_real_one(tmp_path: Path) -> None:
+    node = yugabyted.Node(argparse.Namespace(base_dir=str(tmp_path)))
+    (entry,) = of("configuration")
+    assert set(node.conf) <= set(entry["fact"])
+
+
+@pytest.mark.parametrize("entry", of("isolation"), ids=lambda entry: entry["id"])
+def test_read_committed_is_what_the_release_makes_of_it(entry: Entry) -> None:
+    assert yugabyted.isolation(options.defaults("tserver", entry["release"])) == entry["fact"]
+
+
+# ------------------------------------------------------------------ pages
+
+
+def fits(said: Any, seen: Any) -> bool:
+    """Whether each key was seen, with a value of the same kind."""
+    if isinstance(said, Mapping):
+        return isinstance(seen, Mapping) and all(
+            key in seen and fits(value, seen[key]) for key, value in said.items()
+        )
+    if isinstance(said, list):
+        return isinstance(seen, list) and (not seen or all(fits(value, seen[0]) for value in said))
+    number = (int, float)
+    return (isinstance(said, number) and isinstance(seen, number)) or type(said) is type(seen)
+
+
+@pytest.fixture
+def leader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> universe.Universe:
+    monkeypatch.setattr(universe, "_SERVERS", tmp_path / "servers.json")
+    monkeypatch.setattr(universe.Universe, "_look", lambda _: (2, 1000))
+    made = universe.Universe(tmp_path / "master/universe.json", metrics.Activity(), RELEASES[0])
+    made.hear("10.0.0.1", "cloud.region.zone1", 1)
+    return made
+
+
+def test_pages_of_the_servers_have_keys_that_were_seen(leader: universe.Universe) -> None:
+    common = pages.common("tserver", {"never_fsync": "false"}, RELEASES[0], metrics.Activity())
+    served = {**common, **leader.pages()}
+    paths = {path for path in served if not path.startswith("/standin/")} - {"/metrics"}
+    assert paths == {answer for e in entries() for answer in e["answers"] if answer[0] == "/"}
+    for path in paths - {"/api/v1/tablet-servers"}:
+        assert any(fits(served[path]({})[1], entry["fact"]) for entry in of(path)), path
+    for host in ("10.0.0.2", "10.0.0.3"):
+        leader.hear(host, "cloud.region.zone2", 1)
+    three = next(e for e in entries() if e["id"] == "cluster-config-three")
+    said = served["/api/v1/cluster-config"]({})[1]
+    assert fits(said, three["fact"]) and said["replication_info"]["live_replicas"]
+
+
+def test_tablet_servers_are_listed_as_they_were_seen(leader: universe.Universe) -> None:
+    found = of("/api/v1/tablet-servers")
+    seen = next(iter(found[0]["fact"][""].values()))
+    states = {seen["status"], *(e["fact"]["status"] for e in found if e.get("holds") == "value")}
+    alive = leader.pages()["/api/v1/tablet-servers"]({})[1]
+    leader.members["10.0.0.1"].heard_at = -1000.0
+    dead = leader.pages()["/api/v1/tablet-servers"]({})[1]
+    for listed in (alive, dead):
+        assert list(listed) == [""]
+        for row in listed[""].values():
+            assert fits(row, seen) and row["status"] in states
+
+
+def test_a_placement_has_a_name_since_it_was_seen_to_have_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(universe, "_SERVERS", tmp_path / "servers.json")
+    monkeypatch.setattr(universe.Universe, "_look", lambda _: (2, 1000))
+    for entry in of("/api/v1/tablet-servers"):
+        if entry.get("holds") == "placement":
+            keep = tmp_path / entry["release"] / "universe.json"
+            made = universe.Universe(keep, metrics.Activity(), entry["release"])
+            (name,), (seen,) = made.pages()["/api/v1/tablet-servers"]({})[1], entry["fact"]
+            assert len(name) == len(seen)
+
+
+def test_a_master_that_does_not_lead_answers_itself() -> None:
+    """Without its leader, with a page that is no JSON; it never sends a reader elsewhere."""
+    assert of("follower")
+    code, content = yugabyted._of_leader("http://127.0.0.1:9/api/v1/health-check")({})
+    assert code == 200 and content.startswith("Error retrieving leader master URL")
+
+
+# ------------------------------------------------------------------ metrics
+
+
+def evidenced(entity: str, release: str, answer: str = "metrics") -> set[str]:
+    return {
+        name
+        for entry in of(answer)
+        if entity in entry["entity"]
+        and not (entry.get("since") and series(entry["release"]) > series(release))
+        for name in entry["fact"]
+    }
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("server", ["master", "tserver"])
+def test_metrics_have_names_and_keys_that_were_seen(server: str, release: str) -> None:
+    (ids,) = of("ids")
+    parts = set(newest("histogram", release)["fact"])
+    for entity in metrics.entities(server, release, metrics.Activity(), reset=False):
+        assert entity["type"] in ("tablet", "table") or entity["id"] in ids["fact"]
+        for metric in entity["metrics"]:
+            assert metric["name"] in evidenced(entity["type"], release), metric["name"]
+            assert set(metric) == {"name", "value"} or set(metric) == parts
+
+
+def test_statements_are_counted_as_they_were_seen() -> None:
+    (keys,) = of("statement")
+    for entity in metrics.statements(metrics.Activity()):
+        for metric in entity["metrics"]:
+            assert metric["name"] in evidenced("server", RELEASES[0], "statements")
+            assert set(metric) == set(keys["fact"])
+
+
+def test_the_adapter_asks_for_metrics_that_were_seen() -> None:
+    """Its request too: a parameter that no server knows would be ignored, silently."""
+    known = {name for kind in ("tablet", "table") for name in evidenced(kind, versions.RECENT)}
+    asked = parse_qs(urlsplit(counters.PATH).query)
+    for part in asked["metrics"][0].split(","):
+        assert any(part in name for name in known), part
+    (request,) = of("request")
+    assert set(asked) <= set(request["fact"])
+
+
+# ------------------------------------------------------------------ commands and SQL
+
+
+def test_commands_are_those_that_were_seen() -> None:
+    (entry,) = of("commands")
+    assert {*admin.COMMANDS, *ts_cli.COMMANDS} == set(entry["fact"])
+
+
+def test_functions_have_columns_of_the_real_ones() -> None:
+    code = (STANDIN / "functions.sql").read_text()
+    made = re.findall(r"CREATE FUNCTION pg_catalog\.(\w+)\(([^)]*)\)", code)
+    assert made
+    for name, arguments in made:
+        assert of(name), f"{name} has no entry in tests/standin/evidence/"
+        seen = {column for entry in of(name) for column in entry["fact"]}
+        assert set(re.findall(r"OUT (\w+)", arguments)) <= seen, name
+
+
+def test_words_taken_out_of_sql_are_words_of_real_statements() -> None:
+    for pattern, _ in front._RULES:
+        assert any(pattern.search(e["fact"].encode()) for e in of("grammar")), pattern.pattern
+    for entry in of("grammar"):
+        left = front.rewritten(entry["fact"].encode()).decode().upper()
+        for word in ("SPLIT", "HASH", "ROWS_PER_TRANSACTION", "COLOCATION"):
+            assert word not in left, entry["id"]
+
+
+def test_refusals_carry_the_sqlstate_that_was_seen() -> None:
+    code = (STANDIN / "standin/front.py").read_text()
+    for name in ("starting_up", "not_encrypted"):
+        for entry in of(name):
+            assert f'"{entry["sqlstate"]}"' in code
+    packet = front.refusal("no", "57P03")
+    assert packet[:1] == b"E" and b"C57P03\0" in packet and b"Mno\0" in packet
+
+
+def test_a_start_up_packet_says_who_asks() -> None:
+    assert front.who(b"user\0bench\0database\0tpcc\0\0") == {"user": "bench", "database": "tpcc"}
+    assert front.who(b"user\0bench\0\0") == {"user": "bench", "database": "bench"}
