@@ -28,6 +28,7 @@ from orchestrator.databases.common.yugabyte import (
     versions,
 )
 from orchestrator.databases.yugabytedb import flags, image, nodes, settings, tls
+from orchestrator.databases.yugabytedb.inferred import Unread
 from orchestrator.databases.yugabytedb.readiness import Readiness, admin_address, check_flags
 from orchestrator.errors import NodeError, RunError
 from orchestrator.facts import DatabaseFacts
@@ -42,13 +43,14 @@ _FLUSH_S = 600.0
 @dataclass
 class _Running:
     """The handle of a running cluster. `begun`: its counters when measuring began. `ulimits`: of
-    each node's processes, as they are in force."""
+    each node's processes, as they are in force. `unread`: what could not be read so far."""
 
     settings: settings.Settings
     masters: str
     readiness: Readiness
     begun: lsm.ByNode
     ulimits: dict[str, Mapping[str, str]]
+    unread: Unread
 
 
 class YugabyteDB:
@@ -85,8 +87,9 @@ class YugabyteDB:
         """
         chosen, _ = settings.read(spec)
         masters = flags.master_addresses(spec, network.addresses)
-        readiness = Readiness(spec, chosen, self._connect, world)
-        handle = _Running(chosen, masters, readiness, {}, {})
+        unread = Unread(world)
+        readiness = Readiness(spec, chosen, self._connect, unread, world)
+        handle = _Running(chosen, masters, readiness, {}, {}, unread)
         kept = any(volume.kept and not volume.restored for volume in volumes)
         with ExitStack() as up:
             try:
@@ -159,9 +162,11 @@ class YugabyteDB:
             handle.readiness.await_answer(node, endpoint, up)
         place = flags.place_data(spec)
         if place is not None:
-            nodes.run(up[0], place, 300, world)
+            handle.unread.command(
+                "the placement of copies", lambda: nodes.run(up[0], place, 300, world)
+            )
         handle.readiness.await_copies(up, endpoints[0])
-        check_flags(up, handle.settings)
+        check_flags(up, handle.settings, handle.unread)
         admin = admin_address(endpoints[0], handle.readiness.password(up[0]))
         with self._connect(admin, 120.0) as session:
             version = self._release(handle.settings.version, queries.banner(session), up, world)
@@ -194,10 +199,15 @@ class YugabyteDB:
         handle: _Running = cluster.handle
         secured = handle.settings.tls
         world.progress.step("writing memory tables to disk, then waiting until nothing is merged")
-        for node, endpoint in zip(cluster.nodes, cluster.endpoints, strict=True):
-            nodes.flush_tablets(node, endpoint.host, secured, _FLUSH_S, world)
-        flush = ("flush_sys_catalog",)
-        nodes.admin(cluster.nodes[0], handle.masters, secured, flush, _FLUSH_S, world)
+
+        def flush() -> None:
+            for node, endpoint in zip(cluster.nodes, cluster.endpoints, strict=True):
+                nodes.flush_tablets(node, endpoint.host, secured, _FLUSH_S, world)
+            words = ("flush_sys_catalog",)
+            nodes.admin(cluster.nodes[0], handle.masters, secured, words, _FLUSH_S, world)
+
+        # What is not flushed is in the write-ahead log all the same.
+        handle.unread.command("whether memory tables are on disk", flush)
         lsm.await_quiet(cluster.nodes, world)
         handle.readiness.await_remembered_masters(cluster.nodes)
 
@@ -210,36 +220,39 @@ class YugabyteDB:
         handle: _Running = cluster.handle
         handle.readiness.await_balance(cluster.nodes, handle.masters)
         lsm.await_quiet(cluster.nodes, world, deadline_s=1800)
-        handle.begun = lsm.read(cluster.nodes)
+        handle.begun = self._counters(cluster)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """RunError if the cluster does not answer; NodeError if that is because a node died."""
         try:
             return self._facts(cluster, cluster.handle, world)
-        except (OSError, KeyError, ValueError, RunError) as error:
-            failure = RunError(f"YugabyteDB's servers could not be read: {error}")
-            if isinstance(error, RunError):
-                failure = error
-            container_nodes.raise_cause(failure, cluster.nodes, world, nodes.log)
+        except RunError as error:
+            container_nodes.raise_cause(error, cluster.nodes, world, nodes.log)
 
     def _facts(self, cluster: Cluster, handle: _Running, world: World) -> DatabaseFacts:
-        servers = check_flags(cluster.nodes, handle.settings)
+        unread, ups = handle.unread, cluster.nodes
+        servers = check_flags(ups, handle.settings, unread)
         with self._connect(sql.local(cluster.endpoints[0]), 60.0) as session:
             banner = queries.banner(session)
             execution = server_facts.execution(session, servers)
-        placement = server_facts.placement(cluster.nodes)
+        placement: dict[str, Any] = unread.attempt(
+            "copies, tablets and data files", lambda: server_facts.placement(ups), {}, ups
+        )
+        ended = self._counters(cluster)
         durability = server_facts.picked(servers, server_facts.DURABILITY)
+        known = "durable_wal_write" in durability
         return DatabaseFacts(
             version=cluster.version,
             version_asked=str(handle.settings.version),
             image=image.chosen(handle.settings, world.platform),
             stand_in=server_facts.STAND_IN in banner or None,
-            durable=server_facts.durable(servers),
+            durable=server_facts.durable(servers) if known else None,
             durability={"asked": handle.settings.durability, **durability},
             execution=execution,
-            data_bytes=placement.pop("data_bytes"),
+            data_bytes=placement.pop("data_bytes", None),
             cache_bytes=cluster.nodes[0].memory_bytes,
-            since_reset=lsm.since(handle.begun, lsm.read(cluster.nodes)),
+            since_reset=lsm.since(handle.begun, ended) if ended else {},
+            not_read=unread.text(),
             more={
                 "banner": banner,
                 "tls": handle.settings.tls,
@@ -247,4 +260,11 @@ class YugabyteDB:
                 "flags": server_facts.picked(servers, server_facts.EXPLANATORY),
                 **placement,
             },
+        )
+
+    def _counters(self, cluster: Cluster) -> lsm.ByNode:
+        unread: Unread = cluster.handle.unread
+        none: lsm.ByNode = {}
+        return unread.attempt(
+            "the storage engine's counters", lambda: lsm.read(cluster.nodes), none, cluster.nodes
         )

@@ -156,8 +156,10 @@ def _prepared(
         # to the user of this program.
         steps.append(f"install -D -m 600 -t {CERTS_DIR} {CERTS_SOURCE}/*")
     if restored:
-        # Nodes know each other by address: at another one the node would wait forever.
-        check = f'grep -q \'"advertise_address": "{node_address}"\' {CONF}'
+        # Nodes know each other by address: at another one the node would wait forever. A file that
+        # names none is no reason to refuse.
+        key = '"advertise_address" *: *'
+        check = f"! grep -q '{key}' {CONF} || grep -q '{key}\"{node_address}\"' {CONF}"
         complaint = f"this disk was loaded at another address than {node_address}"
         steps.append(f"{{ {check} || {{ echo '{complaint}'; exit 78; }}; }}")
         # A killed node leaves these, and would believe that it runs already.

@@ -275,6 +275,13 @@ def test_another_build_than_asked(asked: str | None, running: str, doubted: bool
     assert ("another build" in kinds(small(change=changed))) is doubted
 
 
+def test_facts_not_read() -> None:
+    reason = "the flags of the tablet servers: KeyError: 'flags'"
+    doubt = the("facts not read", small(change=facts(not_read=reason)))
+    assert reason in doubt.text
+    assert "facts not read" not in kinds(small())
+
+
 def test_commits_that_are_not_durable() -> None:
     assert "commits not durable" in kinds(small(change=facts(durable=False)))
 
