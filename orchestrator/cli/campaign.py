@@ -240,13 +240,17 @@ def set_limits(
 
 
 def first_run(
-    version: str | None, root: Path, cache: Path, progress: Progress
+    version: str | None,
+    root: Path,
+    cache: Path,
+    progress: Progress,
+    results: Path | None = None,
 ) -> Iterator[checklist.Finding]:
-    """Goes through YugabyteDB's checklist (docs/FIRST-RUN-YUGABYTEDB.md)."""
+    """Goes through YugabyteDB's checklist (docs/FIRST-RUN-YUGABYTEDB.md); keeps it in `results`."""
     spec = checklist.spec(version)
     with _at_work(root, cache, progress) as (world, engine):
         image.obtain(spec, engine)
-        yield from first_runs.kept(checklist.first_run(spec, world), spec, engine, world)
+        yield from first_runs.kept(checklist.first_run(spec, world), spec, engine, world, results)
 
 
 def _kinds() -> dict[str, DiskKind]:

@@ -35,7 +35,7 @@ _BLOCK_CACHE_PCT = 50  # of the tablet server's share: its own default
 # space: loading changes no row, a run begins with a copy, and the longest, of 35 min, keeps 20 min
 # of changes more than by default; shorter ones than 15 min keep the same. `=900` in the profile
 # gives the default back.
-_HISTORY_S = 4 * 3600
+HISTORY_S = 4 * 3600
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def _common(settings: Settings) -> dict[str, str]:
         # Each node leads one tablet of every table, and no tablet splits during a run.
         "ysql_num_shards_per_tserver": "1",
         "enable_automatic_tablet_splitting": "false",
-        "timestamp_history_retention_interval_sec": str(_HISTORY_S),
+        "timestamp_history_retention_interval_sec": str(HISTORY_S),
     }
     if settings.durability == "durable":
         # Required: else a file system that lacks it turns it off with only a line in the log.

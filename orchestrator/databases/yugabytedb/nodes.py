@@ -27,7 +27,7 @@ from orchestrator.powers import (
 _HOME = "/home/yugabyte"
 # What YugabyteDB's documents ask of each node (deploy/manual-deployment/system-config). Processes
 # and their threads are counted by user, over all containers of the machine.
-_OPEN_FILES, _PROCESSES = 1_048_576, 12_000
+OPEN_FILES, _PROCESSES = 1_048_576, 12_000
 _LOGS = ("yugabyted.log", "master.err", "tserver.err")
 
 
@@ -62,7 +62,7 @@ def container_spec(
         memory_bytes=spec.size.memory_bytes,
         # For YSQL's processes; it counts against the memory limit.
         shared_memory_bytes=max(256 * 2**20, spec.size.memory_bytes // 8),
-        ulimits={"nofile": _OPEN_FILES, "nproc": _PROCESSES * spec.nodes},
+        ulimits={"nofile": OPEN_FILES, "nproc": _PROCESSES * spec.nodes},
         stop_timeout_s=30,
         io_caps=volume.caps,
     )
