@@ -117,13 +117,23 @@ def _with_databases(
         database = cluster.database if request.database == AUTO else request.database
         choice = choose(database, partial(_proven, cluster, cache), failure)
         node = cluster.node_of.get(choice.name, cluster.node)
-        cluster = replace(cluster, database=choice.name, node=node, node_of={})
+        settings = _settings(cluster.settings, choice.name)
+        cluster = replace(cluster, database=choice.name, node=node, node_of={}, settings=settings)
         bound.append(replace(profile, cluster=cluster))
         choices += [choice.note] if choice.note else []
     for profile in bound:
         if profile.cluster.database == PREFERRED:
             _pull(profile.cluster)
     return tuple(bound), (*dict.fromkeys(choices), *notes)
+
+
+def _settings(given: Mapping[str, str], database: str) -> dict[str, str]:
+    """Those of every database, and those of `database` (`settings_of`), without its name."""
+    if database == plan.EXISTING:
+        return dict(given)
+    others = tuple(f"{name}." for name in databases() if name != database)
+    own = {key: value for key, value in given.items() if not key.startswith(others)}
+    return {key.removeprefix(f"{database}."): value for key, value in own.items()}
 
 
 def _pull(cluster: ClusterSpec) -> None:

@@ -177,6 +177,12 @@ def test_a_flag_for_one_server_goes_to_that_server_alone() -> None:
     assert chosen.tserver_flags == {"b_flag": "2", "c_flag": "3"}
 
 
+@pytest.mark.parametrize(("text", "tls"), [("on", True), ("True", True), ("False", False)])
+def test_a_switch_is_read_as_yaml_writes_it(text: str, tls: bool) -> None:
+    chosen, mistakes = settings.read(replace(THREE, settings={"tls": text}))
+    assert (chosen.tls, mistakes) == (tls, ())
+
+
 def test_a_value_with_commas_is_braced_where_the_release_takes_that() -> None:
     old = replace(THREE, settings={"ysql_pg_conf_csv": "a=1,b=2"})
     recent = replace(old, version="2025.2.1.0-b141")
