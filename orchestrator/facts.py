@@ -139,7 +139,8 @@ class GeneratorFacts(_Group):
 
     `recorded_…`: what was kept one by one. `sysbench_transactions`: its own total. `unstarted`:
     transactions that were due and had not begun at the end. `served_of_asked`: the share of
-    `arrival_rate_per_s` that was served.
+    `arrival_rate_per_s` that was served. `statements_batched`: whether statements travelled
+    together; None if the generator does not say.
     """
 
     version: str | None = None
@@ -149,3 +150,4 @@ class GeneratorFacts(_Group):
     unstarted: float | None = None
     arrival_rate_per_s: float | None = None
     served_of_asked: float | None = None
+    statements_batched: bool | None = None

@@ -31,6 +31,8 @@ _ALL = (
     Metric("latency_p999_s", "s", "lower", "99.9th percentile latency", percent=99.9),
     Metric("latency_max_s", "s", "lower", "Maximum latency"),
     Metric("statement_latency_avg_s", "s", "lower", "Latency per statement"),
+    Metric("connection_wait_avg_s", "s", "lower", "Average wait for a connection"),
+    Metric("connection_wait_p99_s", "s", "lower", "99th percentile wait for a connection"),
     Metric("transactions", "", "none", "Transactions measured"),
     Metric("rollbacks", "", "none", "Intended rollbacks"),
     Metric("failures", "", "none", "Failed transactions"),

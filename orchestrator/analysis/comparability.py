@@ -108,9 +108,11 @@ def _facts(left: Record, right: Record) -> Iterator[str]:
         one, two = (getattr(facts, name) for facts in databases)
         if one is not None and two is not None:
             yield from _leaves("running database's ", {name: one}, {name: two})
-    one, two = (results.generator(record).version for record in (left, right))
-    if one is not None and two is not None:
-        yield from _unlike("load generator's version", one, two)
+    generators = [results.generator(record) for record in (left, right)]
+    for name, title in (("version", "version"), ("statements_batched", "batching of statements")):
+        one, two = (getattr(facts, name) for facts in generators)
+        if one is not None and two is not None:
+            yield from _unlike(f"load generator's {title}", one, two)
 
 
 def _data(left: Record, right: Record) -> Iterator[str]:

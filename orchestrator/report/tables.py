@@ -54,11 +54,13 @@ def _columns(index: ReportIndex, workload: str) -> tuple[_Shown, ...]:
     new_order = index.latency_scope(workload) != "all"
     per_statement = "statement_latency_avg_s"
     statements = any(index.cell(tier, workload, per_statement) for tier in index.tiers)
+    waits = any(index.cell(tier, workload, "connection_wait_avg_s") for tier in index.tiers)
     columns = (
         _Shown("latency_avg_s", "New-Order average latency" if new_order else "Average latency"),
         _Shown("latency_p95_s", "p95"),
         _Shown("latency_p99_s", "p99"),
         _Shown(per_statement, "Latency per statement") if statements else None,
+        _Shown("connection_wait_avg_s", "Wait for a connection") if waits else None,
         _Shown("nopm", "NOPM") if index.is_tpcc_derived(workload) else None,
         _Shown("throughput_per_s", "Transactions/s"),
         _Shown("cpu_pct", "CPU"),

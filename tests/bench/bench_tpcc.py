@@ -5,7 +5,8 @@
 
 Goal: what the built-in workload costs beside its peers, on one PostgreSQL of this machine now.
 Peers run where they are installed: BenchBase by BENCHBASE_HOME, go-tpc by the PATH; `pg_restore`
-only loads: the same rows by bare COPY, then keys, with as many workers as ours. Method: each
+only loads: the same rows by bare COPY, then keys, with as many workers as ours. All have foreign
+keys, as BenchBase always has, except where the name says otherwise. Method: each
 repeat starts a fresh server on this machine's own disk (no tier) for each program in turn, so the
 programs alternate; 4 warehouses, 8 terminals, no think time; medians of the repeats. Client CPU is
 that of the client's container (of the process for go-tpc) over warm-up and window, divided by all
@@ -105,14 +106,18 @@ Program = Callable[[Cluster, str, Path, World], Cost]
 
 def installed(world: World, console: Console) -> dict[str, Program]:
     """The built-in, and each peer that is here; says which are not."""
-    found: dict[str, Program] = {"built-in": generator(None), "pg_restore": bare_copy}
+    found: dict[str, Program] = {
+        "built-in": generator(workload(None)),
+        "built-in, no foreign keys": generator(workload(None, foreign_keys=False)),
+        "pg_restore": bare_copy,
+    }
     try:
         load_generators()["benchbase"].check(workload("benchbase"), SERVER, world)
-        found["BenchBase"] = generator("benchbase")
+        found["BenchBase"] = generator(workload("benchbase"))
     except UnavailableError as error:
         console.print(f"BenchBase is left out: {error.what}")
     if shutil.which("go-tpc"):
-        found["go-tpc"] = go_tpc
+        found["go-tpc, no foreign keys"] = go_tpc
     else:
         console.print("go-tpc is left out: it is not on the PATH")
     return found
@@ -130,11 +135,15 @@ def on_fresh_server(program: Callable[[Cluster, str, Path, World], T], world: Wo
         return program(cluster, "tierbench-bench", out, world)
 
 
-def workload(name: str | None) -> Workload:
+def workload(name: str | None, foreign_keys: bool = True) -> Workload:
+    """As the load generator of that name runs it (None: the built-in)."""
     _, (tpcc,) = project_files.read(ROOT, [], ["tpcc"], "smoke")
+    parameters = {"warehouses": WAREHOUSES}
+    if name is None:  # BenchBase's own tables always have them
+        parameters["foreign_keys"] = int(foreign_keys)
     tpcc = replace(
         tpcc,
-        dataset=replace(tpcc.dataset, parameters={"warehouses": WAREHOUSES}),
+        dataset=replace(tpcc.dataset, parameters=parameters),
         threads=TERMINALS,
         warmup_s=WARMUP_S,
         measure_s=MEASURE_S,
@@ -142,9 +151,8 @@ def workload(name: str | None) -> Workload:
     return bind(tpcc, name)
 
 
-def generator(name: str | None) -> Program:
+def generator(asked: Workload) -> Program:
     """A load generator of ours, through its own adapter."""
-    asked = workload(name)
     made = load_generators()[asked.generator]
 
     def run(cluster: Cluster, network: str, out: Path, world: World) -> Cost:

@@ -8,6 +8,7 @@
 --   transactional_copy   whether COPY is part of the transaction around it
 --   load_session         statements of a connection that loads
 --   run_session          statements of a terminal's connection
+--   batches              whether statements may travel together, before one Sync
 --   conflicts            texts of errors without an SQLSTATE of their own that may be tried again
 local postgresql = {name = "postgresql", keys_first = false, transactional_copy = true,
                     copy_options = ""}
@@ -16,6 +17,7 @@ local postgresql = {name = "postgresql", keys_first = false, transactional_copy 
 -- one worker; it is freed at the end of the session.
 postgresql.load_session = {"SET maintenance_work_mem = '128MB'"}
 postgresql.run_session = {}
+postgresql.batches = true
 function postgresql.key(columns) return "(" .. table.concat(columns, ", ") .. ")" end
 function postgresql.split() return "" end
 
@@ -31,6 +33,11 @@ local yugabytedb = {name = "yugabytedb", keys_first = true, transactional_copy =
 -- Its planner has poor estimates of table sizes; joins with an order's lines must use
 -- the key, never a scan of the table.
 yugabytedb.run_session = {"SET enable_hashjoin = off", "SET enable_mergejoin = off"}
+
+-- Inside a batch its servers repeat a statement after a conflict or a read restart wrongly (the
+-- earlier ones' work is lost: yugabyte-db issue 21607) or, in later releases, not at all behind a
+-- write (26934), so that an ordinary conflict would end the transaction.
+yugabytedb.batches = false
 
 function yugabytedb.key(columns, range)
    local hashed, ordered = {}, {}

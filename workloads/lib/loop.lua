@@ -178,7 +178,7 @@ local function closed(self)
 end
 
 -- A schedule: due_us() is the instant of the next transaction; done(now_us) moves on;
--- overdue(now_us) counts what should have started by then and has not.
+-- overdue(now_us), asked last, counts what should have started by then and has not.
 local function poisson(rate_per_s)
    local function gap_us() return -math.log(1 - math.random()) / rate_per_s * 1e6 end
    local due_us, schedule = clock.now_us() + gap_us(), {}
@@ -210,12 +210,13 @@ local function scheduled(self, schedule)
    self.recorder.unstarted = schedule.overdue(ended_us)
 end
 
--- workload: conn; draw() -> kind, and draws the transaction's input; execute(kind) ->
--- outcome, one attempt with that input; new_schedule(): if the workload has its own.
+-- workload: conn; batches: whether statements travel together; draw() -> kind, and draws the
+-- transaction's input; execute(kind) -> outcome, one attempt with that input; new_schedule():
+-- if the workload has its own.
 function loop.new(thread_id, workload, types)
    local opt = sysbench.opt
    local rollback = workload.conn:prepare("ROLLBACK")
-   workload.conn:start_pipeline()
+   workload.conn:start_pipeline(workload.batches)
    return {thread_id = thread_id, workload = workload, conn = workload.conn, rollback = rollback,
            failures = 0, max_attempts = opt.max_attempts,
            recorder = recorder.open(opt.out, thread_id, types, opt.record)}

@@ -9,7 +9,9 @@
 --
 -- Use: conn = pq.connect{...}; st = conn:prepare(sql, types); conn:send(st, …) any
 -- number of times; conn:flush() sends them as one batch and waits; conn:rows(i),
--- conn:int(i, row, col), conn:bytes(i, row, col) read result i (all from 0).
+-- conn:int(i, row, col), conn:bytes(i, row, col) read result i (all from 0) until the next
+-- send. With start_pipeline(false) each send is a batch of its own and waits; flush() then only
+-- says where results begin to count from 0 again.
 -- Parameter types and the binary form of values: pq_codec.lua. Results are binary: values
 -- for int() must be cast to int4 in SQL; text is bytes.
 -- A failure raises {sqlstate=, message=, lost=true|nil}. lost: the connection is gone.
@@ -104,7 +106,8 @@ function pq.connect(address)
       error(new_failure("08001", "cannot connect: " .. message, true), 0)
    end
    return setmetatable({
-      c = ffi.gc(c, lib.PQfinish), statements = 0, pipeline = false, queued = 0, kept = 0,
+      c = ffi.gc(c, lib.PQfinish), statements = 0, batches = true, queued = 0, kept = 0,
+      complete = false,
       parameters = codec.new_parameters(), results = ffi.new("PGresult *[?]", MAX_BATCH),
    }, Connection)
 end
@@ -204,13 +207,52 @@ function Connection:prepare(sql, types, unprepared)
    return st
 end
 
-function Connection:start_pipeline()
+function Connection:start_pipeline(batches)
    if lib.PQenterPipelineMode(self.c) ~= 1 then error(self:failure(nil), 0) end
-   self.pipeline = true
+   self.batches = batches
+end
+
+function Connection:clear()
+   for i = 0, self.kept - 1 do lib.PQclear(self.results[i]) end
+   self.kept = 0
+end
+
+local function fail(self, failure, lost)
+   failure.lost, self.complete = failure.lost or lost, true
+   error(failure, 0)
+end
+
+-- Ends the batch that is queued and waits for its results, which are kept behind those of the
+-- same transaction's earlier sends. After the first failing statement the server skips the
+-- rest of a batch: a COMMIT behind it is not executed.
+local function receive(self)
+   local c, n, failure = self.c, self.queued, nil
+   self.queued = 0
+   if lib.PQpipelineSync(c) ~= 1 then fail(self, self:failure(nil)) end
+   for _ = 1, n do
+      local r = lib.PQgetResult(c)
+      if r == nil then fail(self, failure or self:failure(nil), true) end
+      self.results[self.kept], self.kept = r, self.kept + 1
+      local status = lib.PQresultStatus(r)
+      if status ~= TUPLES_OK and status ~= COMMAND_OK then
+         failure = failure or self:failure(r)
+      end
+      lib.PQgetResult(c)
+   end
+   local r, lost = lib.PQgetResult(c), nil
+   if r == nil or lib.PQresultStatus(r) ~= SYNC then
+      failure, lost = failure or self:failure(r), true
+   end
+   lib.PQclear(r)
+   if failure then fail(self, failure, lost) end
 end
 
 -- Queues one execution with the arguments a…k, which libpq copies before this returns.
 function Connection:send(st, a, b, c, d, e, f, g, h, k)
+   if self.complete then
+      self:clear()
+      self.complete = false
+   end
    local p = self.parameters
    local args = p.args
    args[1], args[2], args[3], args[4], args[5] = a, b, c, d, e
@@ -225,41 +267,13 @@ function Connection:send(st, a, b, c, d, e, f, g, h, k)
    if sent ~= 1 then error(self:failure(nil), 0) end
    self.queued = self.queued + 1
    if self.thread_id then ffi.C.sb_counter_inc(self.thread_id, st.kind) end
+   if not self.batches then receive(self) end
 end
 
-function Connection:clear()
-   for i = 0, self.kept - 1 do lib.PQclear(self.results[i]) end
-   self.kept = 0
-end
-
--- Sends what is queued and waits for all of it. After the first failing statement the
--- server skips the rest of the batch: a COMMIT behind it is not executed.
+-- Sends what is queued and waits for all of it.
 function Connection:flush()
-   local c, n, failure = self.c, self.queued, nil
-   self.queued = 0
-   self:clear()
-   if lib.PQpipelineSync(c) ~= 1 then error(self:failure(nil), 0) end
-   for i = 0, n - 1 do
-      local r = lib.PQgetResult(c)
-      if r == nil then
-         failure = failure or self:failure(nil)
-         failure.lost = true
-         error(failure, 0)
-      end
-      self.results[i], self.kept = r, i + 1
-      local status = lib.PQresultStatus(r)
-      if status ~= TUPLES_OK and status ~= COMMAND_OK then
-         failure = failure or self:failure(r)
-      end
-      lib.PQgetResult(c)
-   end
-   local r = lib.PQgetResult(c)
-   if r == nil or lib.PQresultStatus(r) ~= SYNC then
-      failure = failure or self:failure(r)
-      failure.lost = true
-   end
-   lib.PQclear(r)
-   if failure then error(failure, 0) end
+   if self.queued > 0 then receive(self) end
+   self.complete = true
 end
 
 function Connection:run(st, ...)
@@ -284,7 +298,7 @@ function Connection:int(i, row, col)
    return codec.int(lib.PQgetvalue(self.results[i], row, col))
 end
 
--- A pointer valid until the next flush, and the length.
+-- A pointer valid until the next send, and the length.
 function Connection:bytes(i, row, col)
    local r = self.results[i]
    return lib.PQgetvalue(r, row, col), lib.PQgetlength(r, row, col)

@@ -4,9 +4,10 @@
 -- the order in which the thread finished its transactions:
 --   int64  start_ns    unix time (CLOCK_REALTIME) at which the transaction was started
 --                      or, in open loop, was scheduled to start
---   uint32 latency_us  from start_ns to its end: retries and back-off included, and in
---                      open loop the wait for a free thread (CLOCK_MONOTONIC)
---   uint32 queue_us    open loop: from the scheduled to the actual start; otherwise 0
+--   uint32 latency_us  from start_ns to its end: retries and back-off included, and in open
+--                      loop or with think time queue_us as well (CLOCK_MONOTONIC)
+--   uint32 queue_us    open loop: from the scheduled to the actual start; think time: from a
+--                      terminal's turn until it had a connection; otherwise 0
 --   uint32 sqlstate    0, or the five characters of the last error read as a base-36
 --                      number (of the error that ended it, or of the last one retried)
 --   uint8  type        index, from 0, into recorder.json's "types"

@@ -3,14 +3,17 @@
 --            --threads=8 --time=60 --report-interval=1 run
 -- Options (default), besides lib/loop.lua's (--out, --record, --arrival-rate,
 -- --max-attempts, --isolation, --seed):
---   --think (none)      none: no pauses, every transaction draws its warehouse and district,
---                       so that all are reached whatever the number of threads;
---                       spec: keying and think times; ten terminals per warehouse, bound to
---                       warehouse and district, served by --threads connections
+--   --think (none)      none: no pauses, every transaction draws its warehouse, so that all
+--                       are reached whatever the number of threads;
+--                       spec: keying and think times; ten terminals per warehouse, each
+--                       served by any of --threads connections that is free
 --   --weights (45,43,4,4,4)  cards of new_order, payment, order_status, delivery and
 --                       stock_level in a terminal's deck, which is shuffled and dealt
 --                       again and again: exact shares, and less noise between runs than
---                       independent draws (clause 5.2.4.2 allows both)
+--                       independent draws. Clause 5.2.4.2 asks for such draws, or for a
+--                       deck of sets of 23 cards (--weights=10,10,1,1,1)
+--   --batches (auto)    on: statements that need no result of each other travel together; off:
+--                       each by itself; auto: as lib/dialects.lua has it for the database
 --   --warehouses (0)    if not 0: the run ends at once unless the data set has that many
 --   --db-ps-mode (auto) disable: statements are parsed at every execution
 -- Reads scale and C constants of the data set from its table tpcc_facts. Not TPC-C: not
@@ -27,10 +30,12 @@ local terminals = require("terminals")
 local transactions = require("transactions")
 
 local DISTRICTS = schema.DISTRICTS
+local NO_THREAD = 65535  -- a number that no thread has, for random numbers of the whole run
 local types = {}
 for i, t in ipairs(transactions.types) do types[i] = t.name end
 
 sysbench.cmdline.options = loop.add_options{
+   batches = {"Whether statements travel together: on, off, auto", "auto"},
    think = {"none, or spec for keying and think times", "none"},
    warehouses = {"Warehouses that the data set must have (0: any)", 0},
    weights = {"Cards of each transaction type in the deck", "45,43,4,4,4"},
@@ -70,6 +75,15 @@ local function read_facts(conn)
    return facts
 end
 
+local BATCHES = {on = true, ["1"] = true, off = false, ["0"] = false}
+
+local function batches(facts)
+   local asked = sysbench.opt.batches
+   if asked == "auto" then return dialects.named(facts.dialect).batches end
+   if BATCHES[asked] == nil then error("--batches is on, off or auto", 0) end
+   return BATCHES[asked]
+end
+
 local function check_options(facts)
    local opt = sysbench.opt
    if opt.think ~= "none" and opt.think ~= "spec" then error("--think is none or spec", 0) end
@@ -90,63 +104,58 @@ function init()
       conn:close()
       check_options(facts)
       local opt = sysbench.opt
-      local terminal_count = opt.think == "spec" and DISTRICTS * facts.warehouses or opt.threads
+      local terminal_count = opt.threads
+      if opt.think == "spec" then
+         math.randomseed(opt.seed * 65536 + NO_THREAD)
+         terminals.create(facts.warehouses, transactions.types, weights)
+         terminal_count = DISTRICTS * facts.warehouses
+      end
       loop.describe(types, {think = opt.think, weights = weights, warehouses = facts.warehouses,
                             terminals = terminal_count, c_last_load = facts.c_last,
-                            c_last_run = facts.c_last_run, data_seed = facts.seed})
+                            c_last_run = facts.c_last_run, data_seed = facts.seed,
+                            batches = batches(facts)})
    end)
 end
 
 local function new_deck()
-   local deck, at = {}, 0
-   for i, weight in ipairs(parse_weights()) do
-      for _ = 1, weight do deck[#deck + 1] = i end
-   end
+   local deck, left = {}, 0
+   local cards = terminals.fill(deck, parse_weights())
    return function()
-      if at == 0 then
-         for i = #deck, 2, -1 do
-            local j = math.random(i)
-            deck[i], deck[j] = deck[j], deck[i]
-         end
-         at = #deck
-      end
-      local card = deck[at]
-      at = at - 1
+      local card
+      card, left = terminals.deal(deck, cards, left)
       return card
    end
 end
 
--- A terminal; home() returns the warehouse and district for its next transaction.
-local function new_terminal(facts, home)
+-- A terminal's warehouse and its district, which only Stock-Level uses, are set before each draw.
+local function new_terminal(facts)
    return {warehouses = facts.warehouses, c_last = facts.c_last_run, c_customer = facts.c_customer,
-           c_item = facts.c_item, home = home}
+           c_item = facts.c_item}
 end
 
 -- No think times: one terminal per thread, at home in all warehouses.
 local function draws_freely(workload, facts, input)
-   local deal, warehouses = new_deck(), facts.warehouses
-   local terminal = new_terminal(facts, function()
-      return math.random(warehouses), math.random(DISTRICTS)
-   end)
+   local deal, terminal = new_deck(), new_terminal(facts)
    function workload.draw()
       local card = deal()
+      terminal.w, terminal.d = math.random(facts.warehouses), math.random(DISTRICTS)
       transactions.types[card].draw(terminal, input)
       return card - 1
    end
 end
 
-local function draws_for_terminals(workload, facts, input, thread_id)
+local function draws_for_terminals(workload, facts, input)
    local schedule
-   local function bound(w, d) return new_terminal(facts, function() return w, d end) end
+   local terminal = new_terminal(facts)
    function workload.new_schedule()
-      schedule = terminals(thread_id, sysbench.opt.threads, facts.warehouses, transactions.types,
-                           parse_weights(), bound, new_deck)
+      schedule = terminals.schedule(transactions.types)
       return schedule
    end
    function workload.draw()
-      local terminal = schedule.current
-      transactions.types[terminal.card].draw(terminal, input)
-      return terminal.card - 1
+      local card
+      terminal.w, terminal.d, card = schedule.current()
+      transactions.types[card].draw(terminal, input)
+      return card - 1
    end
 end
 
@@ -155,12 +164,12 @@ local function new_workload(thread_id)
    local facts, input = read_facts(conn), transactions.new_input()
    for _, statement in ipairs(dialects.named(facts.dialect).run_session) do conn:exec(statement) end
    local prepared = transactions.prepare(conn, sysbench.opt.db_ps_mode == "disable")
-   local workload = {conn = conn}
+   local workload = {conn = conn, batches = batches(facts)}
    function workload.execute(kind)
       return transactions.types[kind + 1].execute(conn, prepared, input)
    end
    local draws = sysbench.opt.think == "spec" and draws_for_terminals or draws_freely
-   draws(workload, facts, input, thread_id)
+   draws(workload, facts, input)
    return workload
 end
 

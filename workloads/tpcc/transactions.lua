@@ -2,8 +2,9 @@
 --
 -- Each has draw(input) for the terminal's input and execute(input) for one attempt with
 -- it, which returns an outcome (0 committed, 1 rolled back on purpose) or raises.
--- Statements that do not need each other's results travel as one batch; statements over
--- an order's lines take arrays. Money is counted in cents, rates in ten-thousandths.
+-- Statements that do not need each other's results are sent before one flush, as one batch where
+-- the database is good for it; statements over an order's lines take arrays. Money is counted in
+-- cents, rates in ten-thousandths.
 --
 -- Read committed keeps all consistency conditions: counters change by UPDATE … SET
 -- x = x + …, whose RETURNING is read instead of an earlier SELECT, and Delivery locks the
@@ -55,7 +56,7 @@ end
 
 -- Sorted by warehouse and item: the order in which stock rows are locked.
 local function sort_lines(input)
-   for i = 1, input.n - 1 do
+   for i = 1, input.valid - 1 do
       local w, item, quantity = input.w_ids[i], input.items[i], input.quantities[i]
       local j = i - 1
       while j >= 0 and (input.w_ids[j] > w or (input.w_ids[j] == w and input.items[j] > item)) do
@@ -69,7 +70,7 @@ end
 
 local function draw_new_order(terminal, input)
    local n = rnd(5, MAX_LINES)
-   input.w, input.d = terminal.home()
+   input.w, input.d = terminal.w, rnd(DISTRICTS)
    input.c, input.n, input.all_local = random.customer(terminal.c_customer), n, 1
    input.rollback = rnd(100) == 1
    for i = 0, n - 1 do
@@ -79,9 +80,9 @@ local function draw_new_order(terminal, input)
       end
       input.w_ids[i], input.items[i], input.quantities[i] = w, random.item(terminal.c_item), rnd(10)
    end
-   -- An item number that no item has, on the last line.
+   -- An item number that no item has, on the last line, which is the only one that is not valid.
    if input.rollback then input.items[n - 1] = ITEMS + 1 end
-   input.items.n = n
+   input.valid = input.rollback and n - 1 or n
    sort_lines(input)
 end
 
@@ -90,12 +91,12 @@ end
 local function send_stock(conn, s, input, round)
    local w_ids, items, quantities = input.round_w, input.round_items, input.round_quantities
    local n, seen, later = 0, 0, false
-   for i = 0, input.n - 1 do
+   for i = 0, input.valid - 1 do
       local repeated = i > 0 and input.items[i] == input.items[i - 1]
          and input.w_ids[i] == input.w_ids[i - 1]
       seen = repeated and seen + 1 or 1
       if seen > round then later = true end
-      if seen == round and input.items[i] <= ITEMS then
+      if seen == round then
          w_ids[n], items[n], quantities[n] = input.w_ids[i], input.items[i], input.quantities[i]
          n = n + 1
       end
@@ -116,7 +117,7 @@ local function read_prices(conn, input, i)
 end
 
 -- Copies every line's district information from the results of the stock updates, which
--- live only until the next batch.
+-- live only until the next send.
 local function read_stock(conn, input, first, rounds)
    local updated = 0
    for i = first, first + rounds - 1 do
@@ -132,21 +133,21 @@ local function read_stock(conn, input, first, rounds)
          updated = updated + 1
       end
    end
-   if updated ~= input.n then missing("stock") end
+   if updated ~= input.valid then missing("stock") end
 end
 
 local function send_lines(conn, s, input, order)
-   local numbers, amounts = input.numbers, input.amounts
-   for i = 0, input.n - 1 do amounts[i] = input.quantities[i] * input.prices[input.items[i]] end
-   input.w_ids.n, input.quantities.n, numbers.n, amounts.n, input.infos.n =
-      input.n, input.n, input.n, input.n, input.n
+   local numbers, amounts, n = input.numbers, input.amounts, input.valid
+   for i = 0, n - 1 do amounts[i] = input.quantities[i] * input.prices[input.items[i]] end
+   input.w_ids.n, input.items.n, input.quantities.n, numbers.n, amounts.n, input.infos.n =
+      n, n, n, n, n, n
    conn:send(s.insert_order_lines, input.w, input.d, order, numbers, input.items, input.w_ids,
              input.quantities, amounts, input.infos)
 end
 
--- A transaction that will be rolled back first does all its work except the lines: the
--- specification demands that work, and its undoing, in the mix.
+-- A transaction that will be rolled back processes all its valid lines first (clause 2.4.2.3).
 local function execute_new_order(conn, s, input)
+   input.items.n = input.n
    conn:send(s.begin)
    conn:send(s.new_order_customer, input.w, input.d, input.c)
    conn:send(s.items, input.items)
@@ -154,28 +155,24 @@ local function execute_new_order(conn, s, input)
    conn:flush()
    if conn:rows(1) == 0 then missing("customer or warehouse") end
    if conn:rows(3) == 0 then missing("district") end
-   local order, unused = conn:int(3, 0, 0), read_prices(conn, input, 2) < input.n
-   if unused and not input.rollback then missing("item") end
+   local order = conn:int(3, 0, 0)
+   if read_prices(conn, input, 2) ~= input.valid then missing("item") end
 
    conn:send(s.insert_order, input.w, input.d, order, input.c, input.n, input.all_local)
    conn:send(s.insert_new_order, input.w, input.d, order)
    local rounds = 1
    while send_stock(conn, s, input, rounds) do rounds = rounds + 1 end
-   if unused then
-      conn:run(s.rollback)
-      return ROLLED_BACK
-   end
    conn:flush()
    read_stock(conn, input, 2, rounds)
    send_lines(conn, s, input, order)
-   conn:run(s.commit)
-   return COMMITTED
+   conn:run(input.rollback and s.rollback or s.commit)
+   return input.rollback and ROLLED_BACK or COMMITTED
 end
 
 -- Payment ---------------------------------------------------------------------------
 
 local function draw_payment(terminal, input)
-   input.w, input.d = terminal.home()
+   input.w, input.d = terminal.w, rnd(DISTRICTS)
    input.c_w, input.c_d = input.w, input.d
    if terminal.warehouses > 1 and rnd(100) <= 15 then
       input.c_w, input.c_d = another_warehouse(terminal, input.w), rnd(DISTRICTS)
@@ -206,7 +203,7 @@ end
 -- Order-Status ----------------------------------------------------------------------
 
 local function draw_order_status(terminal, input)
-   input.w, input.d = terminal.home()
+   input.w, input.d = terminal.w, rnd(DISTRICTS)
    draw_customer(terminal, input)
 end
 
@@ -223,7 +220,7 @@ end
 -- Delivery --------------------------------------------------------------------------
 
 local function draw_delivery(terminal, input)
-   input.w = terminal.home()
+   input.w = terminal.w
    input.carrier = rnd(10)
 end
 
@@ -300,7 +297,7 @@ end
 -- Stock-Level -----------------------------------------------------------------------
 
 local function draw_stock_level(terminal, input)
-   input.w, input.d = terminal.home()
+   input.w, input.d = terminal.w, terminal.d
    input.threshold = rnd(10, 20)
 end
 

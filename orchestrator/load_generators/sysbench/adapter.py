@@ -128,11 +128,11 @@ class Sysbench:
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
         table = read_records(out)
-        statements = workload.statements_per_transaction
+        statements, pooled = workload.statements_per_transaction, workload.thinks
         phases = {"warm-up": (start_s - workload.warmup_s, start_s), "measure": (start_s, end_s)}
         return Result(
-            measurements=transactions.measurements(table, start_s, end_s, statements),
-            intervals=transactions.intervals(table, phases),
+            measurements=transactions.measurements(table, start_s, end_s, statements, pooled),
+            intervals=transactions.intervals(table, phases, pooled),
             latencies=table,
             facts=_facts(table, out),
         )
@@ -183,11 +183,13 @@ def _facts(table: pd.DataFrame, out: Path) -> GeneratorFacts:
     """Cross-checks and counted errors of the whole run, warm-up included."""
     totals = _TOTAL.findall((out / "sysbench.out").read_text())
     threads = [json.loads(file.read_text()) for file in sorted(out.glob("errors-*.json"))]
+    mode = json.loads((out / "recorder.json").read_text()).get("mode", {})
     return GeneratorFacts(
         recorded_transactions=len(table),
         recorded_failures=int((table["outcome"] == transactions.FAILED).sum()),
         sysbench_transactions=int(totals[-1]) if totals else None,
         unstarted=sum(int(thread.get("unstarted", 0)) for thread in threads),
+        statements_batched=mode.get("batches"),
         more={"errors": _sum_errors(threads)},
     )
 

@@ -29,7 +29,7 @@ _TABLES = (*_LOOP, *RANDOM, "skip_trx")
 KNOWN: Mapping[str, tuple[str, ...]] = {
     "sysbench/point_select.lua": _TABLES,
     "sysbench/insert.lua": _TABLES,
-    "tpcc/tpcc.lua": (*_LOOP, "think", "weights"),
+    "tpcc/tpcc.lua": (*_LOOP, "batches", "think", "weights"),
 }
 # Parameters of a data set that the run gets too, and those of the loader alone.
 _OF_RUN = ("tables", "table_size", "warehouses")

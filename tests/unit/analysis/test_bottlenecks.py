@@ -398,4 +398,6 @@ def test_think_time_has_a_ceiling() -> None:
     record = campaign.runs[0].record
     assert resources.ceiling_nopm(record) is None
     thinking = replace(record, workload=replace(record.workload, options={"think": "spec"}))
-    assert resources.ceiling_nopm(thinking) == pytest.approx(257.2)
+    assert resources.ceiling_nopm(thinking) == pytest.approx(254.6)  # 20 × 12.86 × 0.99
+    cards = replace(record.workload, options={"think": "spec", "weights": "10,10,1,1,1"})
+    assert resources.ceiling_nopm(replace(record, workload=cards)) is None

@@ -66,3 +66,53 @@ def test_a_second_without_transactions_is_a_row_of_zero() -> None:
     assert list(rows["phase"]) == ["warm-up", "measure", "measure", "measure"]
     assert list(rows["throughput_per_s"]) == [0, 1, 0, 0]
     assert list(rows["errors"]) == [0, 0, 0, 1]
+
+
+def test_the_wait_for_a_connection_is_not_in_latency_but_a_figure_of_its_own() -> None:
+    table = transaction_table([(9.0, 0.9, "new_order", 0), (9.5, 1.1, "new_order", 0)])
+    table["queue_s"] = [0.8, 0.9]
+    found = transactions.measurements(table, 10.0, 11.0, None, pooled=True)
+    assert values(found)["transactions"] == 1  # the window goes by when it ended, as ever
+    assert values(found)["latency_avg_s"] == pytest.approx(0.2)
+    assert values(found)["latency_max_s"] == pytest.approx(0.2)
+    assert values(found)["connection_wait_avg_s"] == pytest.approx(0.9)
+    rows = transactions.intervals(table, {"measure": (9.0, 11.0)}, pooled=True)
+    assert list(rows["throughput_per_s"]) == [1, 1]
+    assert list(rows["latency_avg_s"]) == pytest.approx([0.1, 0.2])
+
+
+def test_in_an_open_loop_latency_has_the_queue_in_it() -> None:
+    table = transaction_table([(9.0, 1.1, "a", 0)])
+    table["queue_s"] = 0.9
+    found = values(transactions.measurements(table, 10.0, 11.0, None))
+    assert found["latency_avg_s"] == pytest.approx(1.1)
+    assert "connection_wait_avg_s" not in found
+
+
+def test_the_p99_of_the_wait_needs_a_thousand_transactions() -> None:
+    table = transaction_table([(0.0, 0.5, "a", 0)] * 1000)
+    table["queue_s"] = [0.0] * 989 + [0.1] * 11
+    found = values(transactions.measurements(table, 0.0, 1.0, None, pooled=True))
+    assert found["connection_wait_p99_s"] == pytest.approx(0.1)
+    found = values(transactions.measurements(table[1:], 0.0, 1.0, None, pooled=True))
+    assert "connection_wait_p99_s" not in found
+
+
+def test_the_percentiles_of_all_leave_delivery_out_and_its_counts_stay() -> None:
+    rows = [(0.1, 1e-3 * (i + 1), "new_order", 0) for i in range(1000)]
+    table = transaction_table([*rows, *[(0.1, 5.0, "delivery", 0)] * 40])
+    found = transactions.measurements(table, 0.0, 10.0, None)
+    assert values(found)["transactions"] == 1040
+    assert values(found)["latency_p99_s"] == pytest.approx(0.990)  # of the 1,000 New-Orders
+    assert values(found)["latency_avg_s"] == pytest.approx((500.5 + 200.0) / 1040)
+    assert values(found)["latency_max_s"] == pytest.approx(5.0)
+    assert values(found, "delivery")["latency_avg_s"] == pytest.approx(5.0)
+    seconds = transactions.intervals(table, {"measure": (5.0, 6.0)})
+    assert list(seconds["throughput_per_s"]) == [40]
+    assert list(seconds["latency_avg_s"]) == pytest.approx([5.0])
+    assert seconds["latency_p99_s"].isna().all()  # nothing but Delivery ended in that second
+
+
+def test_a_delivery_of_another_workload_is_a_transaction_like_any_other() -> None:
+    table = transaction_table([(0.0, 0.1, "delivery", 0)] * 200)
+    assert values(transactions.measurements(table, 0.0, 1.0, None))["latency_p95_s"] == 0.1

@@ -169,12 +169,15 @@ def test_no_command_line_holds_a_password() -> None:
     assert "secret" not in " ".join(adapter._run_command(a_workload(), CLUSTER))
 
 
-def record(start_ns: int, latency_us: int, kind: int, outcome: int, sqlstate: int = 0) -> bytes:
-    return struct.pack("<qIIIBBH", start_ns, latency_us, 0, sqlstate, kind, outcome, 1)
+def record(
+    start_ns: int, latency_us: int, kind: int, outcome: int, sqlstate: int = 0, queue_us: int = 0
+) -> bytes:
+    return struct.pack("<qIIIBBH", start_ns, latency_us, queue_us, sqlstate, kind, outcome, 1)
 
 
 def folder(path: Path, *files: bytes) -> Path:
-    (path / "recorder.json").write_text(json.dumps({"types": ["new_order", "payment"]}))
+    described = {"types": ["new_order", "payment"], "mode": {"batches": False}}
+    (path / "recorder.json").write_text(json.dumps(described))
     for number, content in enumerate(files):
         (path / f"latency-{number}.bin").write_bytes(content)
     (path / "sysbench.out").write_text("    transactions:            3      (1.00 per sec.)\n")
@@ -214,6 +217,24 @@ def test_the_cross_check_with_sysbench_itself(tmp_path: Path) -> None:
     facts = result.facts.recorded()
     assert facts["sysbench_transactions"] == 3
     assert facts["recorded_transactions"] == facts["unstarted"] == 1
+    assert facts["statements_batched"] is False
     (error,) = facts["errors"]
     assert (error["kind"], error["sqlstate"], error["count"]) == ("retried", "40001", 5)
     assert {m.metric: m.value for m in result.measurements if m.scope == "all"}["nopm"] == 15.0
+
+
+@pytest.mark.parametrize(
+    ("options", "latency_s"), [({"think": "spec"}, 0.2), ({"arrival_rate": 5}, 0.5), ({}, 0.5)]
+)
+def test_latency_is_without_the_wait_for_a_connection_where_terminals_think(
+    options: dict[str, Any], latency_s: float, tmp_path: Path
+) -> None:
+    out = folder(tmp_path, record(2_000_000_000, 500_000, 0, 0, queue_us=300_000))
+    workload = replace(a_workload(), options=options)
+    result = adapter.Sysbench().read(workload, out, 1.0, 5.0)
+    figures = {(m.metric, m.scope): m.value for m in result.measurements}
+    assert figures["latency_avg_s", "new_order"] == pytest.approx(latency_s)
+    waits = [value for (metric, _), value in figures.items() if metric == "connection_wait_avg_s"]
+    assert waits == ([pytest.approx(0.3)] if "think" in options else [])
+    kept = result.latencies
+    assert kept is not None and kept["latency_s"].tolist() == pytest.approx([0.5])

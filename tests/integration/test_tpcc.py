@@ -1,0 +1,300 @@
+"""The TPC-C-derived workload's own rules, held against its Lua and a real PostgreSQL.
+
+Goal: terminals share connections, input and rollbacks are as the specification has them, and
+statements travel as they were asked to. Method: LuaJIT in the client's image runs the workload's
+modules with a clock of its own, so that nothing depends on speed; one warehouse is loaded for what
+needs a server.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.analysis import transactions
+from orchestrator.load_generators.sysbench import adapter
+from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.model import Cluster, Endpoint, Node, Workload
+from orchestrator.planning import project_files
+from orchestrator.platforms import own_images
+from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.powers import HOST_NETWORK, World
+from tests import ROOT
+from tests.integration import servers
+from tests.integration.conftest import make_world
+
+pytestmark = pytest.mark.docker
+
+GENERATOR = Sysbench()
+PRELUDE = """
+package.path = "/workloads/lib/?.lua;/workloads/tpcc/?.lua;" .. package.path
+math.randomseed(1)
+local now_us = 1e6
+package.loaded.clock = {now_us = function() return now_us end}
+local json, terminals = require("json"), require("terminals")
+local TYPES = {{keying_s = 18, think_s = 12}, {keying_s = 3, think_s = 12},
+               {keying_s = 2, think_s = 10}, {keying_s = 2, think_s = 5},
+               {keying_s = 2, think_s = 5}}
+"""
+# One connection takes a terminal and is stuck in its transaction; another goes on.
+STUCK = """
+terminals.create(1, TYPES, {45, 43, 4, 4, 4})
+local stuck, other = terminals.schedule(TYPES), terminals.schedule(TYPES)
+stuck.due_us()
+local _, theirs = stuck.current()
+local played, longest_us = {}, 0
+for d = 1, 10 do played[d] = 0 end
+for _ = 1, 1000 do
+   local due_us = other.due_us()
+   now_us = math.max(now_us, due_us)
+   longest_us = math.max(longest_us, now_us - due_us)
+   local _, d = other.current()
+   played[d] = played[d] + 1
+   other.done(now_us)
+end
+print(json{theirs = theirs, played = played, longest_us = longest_us})
+"""
+# Few connections and long transactions, in virtual time.
+BUSY = """
+terminals.create(1, TYPES, {45, 43, 4, 4, 4})
+local threads, waited, late = {}, 0, 0
+for i = 1, 5 do threads[i] = {wake_us = now_us, schedule = terminals.schedule(TYPES)} end
+local sleeping, all_busy_since_us = #threads, math.huge
+for _ = 1, 200000 do
+   local thread = threads[1]
+   for _, other in ipairs(threads) do
+      if other.wake_us < thread.wake_us then thread = other end
+   end
+   now_us = thread.wake_us
+   local was_running = thread.running
+   if was_running then
+      thread.schedule.done(now_us)
+      thread.running, sleeping = false, sleeping + 1
+   end
+   local due_us = thread.schedule.due_us()
+   if now_us < due_us then
+      thread.wake_us = due_us
+   else
+      if due_us < now_us then
+         waited = waited + 1
+         if sleeping > 1 or due_us < all_busy_since_us then late = late + 1 end
+      end
+      thread.running, sleeping = true, sleeping - 1
+      if sleeping == 0 and not was_running then all_busy_since_us = now_us end
+      thread.wake_us = now_us + math.random() * 20e6
+   end
+end
+print(json{waited = waited, late = late})
+"""
+OVERDUE = """
+terminals.create(1, TYPES, {45, 43, 4, 4, 4})
+local one, two = terminals.schedule(TYPES), terminals.schedule(TYPES)
+one.due_us()
+print(json{two = two.overdue(1e12), one = one.overdue(1e12), left = two.due_us() == math.huge})
+"""
+
+# What a terminal of warehouse 2, district 3 draws, for each type; and New-Orders' input.
+DRAWS = """
+local transactions = require("transactions")
+local terminal = {warehouses = 4, w = 2, d = 3, c_last = 1, c_customer = 1, c_item = 1}
+local districts, input = {}, transactions.new_input()
+for i, t in ipairs(transactions.types) do
+   districts[i] = {}
+   for d = 1, 10 do districts[i][d] = 0 end
+   for _ = 1, 2000 do
+      input.d = nil
+      t.draw(terminal, input)
+      assert(input.w == 2)
+      if input.d then districts[i][input.d] = districts[i][input.d] + 1 end
+   end
+end
+print(json{districts = districts})
+"""
+# A failing statement behind an insert: what is left, and results by their numbers.
+SENT = """
+local pq = require("pq")
+local function left_by(batches)
+   local conn = pq.connect(ADDRESS)
+   conn:exec("DROP TABLE IF EXISTS sent")
+   conn:exec("CREATE TABLE sent (n int4)")
+   local insert = conn:prepare("INSERT INTO sent VALUES ($1) RETURNING n", "i")
+   local divide = conn:prepare("SELECT 1 / $1", "i")
+   conn:start_pipeline(batches)
+   for _ = 1, 20 do
+      conn:send(insert, 5)
+      conn:send(divide, 1)
+      conn:send(insert, 7)
+      conn:flush()
+      assert(conn:int(0, 0, 0) == 5 and conn:int(1, 0, 0) == 1 and conn:int(2, 0, 0) == 7)
+   end
+   local ok, failure = pcall(function()
+      conn:send(insert, 9)
+      conn:send(divide, 0)
+      conn:flush()
+   end)
+   assert(not ok and failure.sqlstate == "22012" and not failure.lost, tostring(failure))
+   conn:run(divide, 1)
+   assert(conn:int(0, 0, 0) == 1)
+   conn:close()
+   conn = pq.connect(ADDRESS)
+   return tonumber(conn:exec("SELECT count(*) FROM sent WHERE n = 9")[1][1])
+end
+print(json{together = left_by(true), alone = left_by(false)})
+"""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A client, and one loaded warehouse that it reaches."""
+
+    cluster: Cluster
+    workload: Workload
+    client: Node
+    out: Path
+    world: World
+    server: servers.Server
+
+    def lua(self, program: str) -> dict[str, Any]:
+        """What a program prints as JSON."""
+        at = self.cluster.endpoints[0]
+        known = {"host": at.host, "port": at.port, "user": at.user, "password": at.password}
+        known["db"] = at.database
+        address = ", ".join(f"{key} = {json.dumps(value)}" for key, value in known.items())
+        text = f"{PRELUDE}local ADDRESS = {{{address}}}\n{program}"
+        (self.out / "program.lua").write_text(text)
+        run = ["luajit", "/out/program.lua"]
+        done = self.world.platform.exec(self.client.container or "", run, timeout_s=60)
+        assert done.exit_code == 0, done.err
+        printed: dict[str, Any] = json.loads(done.out)
+        return printed
+
+    def run(self, measure_s: float, threads: int, **options: Any) -> Any:
+        """The transactions of one run, as a table."""
+        for old in self.out.glob("latency-*.bin"):
+            old.unlink()
+        workload = replace(
+            self.workload,
+            options={"seed": 1, **options},
+            threads=threads,
+            warmup_s=0.0,
+            measure_s=measure_s,
+        )
+        GENERATOR.run(workload, self.cluster, self.client, self.out, self.world)
+        return adapter.read_records(self.out)
+
+    def count(self, question: str) -> int:
+        ((number,),) = self.server.ask(question)
+        assert isinstance(number, int)
+        return number
+
+    def sound(self) -> None:
+        """The consistency conditions hold."""
+        GENERATOR.verify(self.workload, self.cluster, self.world)
+
+
+@pytest.fixture(scope="module")
+def bench(engine: DockerPlatform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    world = make_world(engine)
+    _, (workload,) = project_files.read(ROOT, [], ["tpcc"], "smoke")
+    workload = replace(workload, dataset=replace(workload.dataset, parameters={"warehouses": 1}))
+    out = tmp_path_factory.mktemp("out")
+    with (
+        servers.postgresql(own_images.need(ROOT, "postgres", engine)) as server,
+        GENERATOR.client(HOST_NETWORK, out, world) as client,
+    ):
+        host, port = server.hosts[0], server.port
+        at = Endpoint(host, port, port, server.user, server.password, server.database, host)
+        cluster = Cluster("postgresql", "17", (), (at,), HOST_NETWORK)
+        GENERATOR.load(workload, cluster, client, world)
+        yield Bench(cluster, workload, client, out, world, server)
+
+
+# ------------------------------------------------------------------ terminals
+
+
+def test_any_free_connection_serves_the_next_terminal(bench: Bench) -> None:
+    found = bench.lua(STUCK)
+    played = found["played"]
+    assert played.pop(found["theirs"] - 1) == 0
+    assert min(played) > 50  # the other nine go on as if nothing was stuck
+    assert found["longest_us"] == 0
+
+
+def test_a_terminal_waits_only_while_all_connections_are_busy(bench: Bench) -> None:
+    found = bench.lua(BUSY)
+    assert found["waited"] > 1000
+    assert found["late"] == 0
+
+
+def test_a_terminal_that_is_overdue_at_the_end_is_counted_once(bench: Bench) -> None:
+    assert bench.lua(OVERDUE) == {"two": 9, "one": 1, "left": True}
+
+
+def test_the_threads_of_sysbench_share_the_terminals(bench: Bench) -> None:
+    """Ten terminals play about seven cards in that time; ten for each thread would play 56."""
+    table = bench.run(15.0, 8, think="spec")
+    assert 1 <= len(table) <= 25
+    described = json.loads((bench.out / "recorder.json").read_text())
+    assert described["mode"]["terminals"] == 10
+
+
+# ------------------------------------------------------------------ input and rollbacks
+
+
+def test_every_transaction_draws_its_district_but_a_stock_level_has_its_terminals(
+    bench: Bench,
+) -> None:
+    new_order, payment, order_status, delivery, stock_level = bench.lua(DRAWS)["districts"]
+    for drawn in (new_order, payment, order_status):
+        assert min(drawn) > 100  # of 2,000 over ten districts
+    assert delivery == [0] * 10  # works on all districts
+    assert stock_level == [0, 0, 2000, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_a_rolled_back_new_order_has_processed_its_valid_lines(bench: Bench) -> None:
+    """The server counts rows that were inserted, those rolled back as well."""
+    lines = "SELECT count(*) FROM order_line"
+    before = bench.count(lines)
+    bench.server.ask("SELECT pg_stat_reset()")
+    table = bench.run(5.0, 2, weights="1,0,0,0,0")
+    inserted = bench.count("SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'order_line'")
+    rolled_back = int((table["outcome"] == transactions.ROLLED_BACK).sum())
+    assert (table["outcome"] != transactions.FAILED).all() and rolled_back > 0
+    assert table["retries"].sum() == 0
+    lost = inserted - (bench.count(lines) - before)
+    assert 4 * rolled_back <= lost <= 14 * rolled_back
+    bench.sound()
+
+
+# ------------------------------------------------------------------ statements on their way
+
+
+def test_a_statement_by_itself_does_not_share_the_fate_of_the_next(bench: Bench) -> None:
+    """Before one Sync both are undone; a Sync each, and the first one stays."""
+    assert bench.lua(SENT) == {"together": 0, "alone": 1}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "options", "batched"),
+    [
+        ("postgresql", {}, True),
+        ("postgresql", {"batches": 0}, False),
+        ("yugabytedb", {}, False),
+        ("yugabytedb", {"batches": 1}, True),
+    ],
+)
+def test_statements_travel_as_the_database_needs_it_unless_asked(
+    dialect: str, options: dict[str, Any], batched: bool, bench: Bench
+) -> None:
+    """The data set says which database it was loaded for."""
+    bench.server.ask(f"UPDATE tpcc_facts SET value = '{dialect}' WHERE name = 'dialect'")
+    table = bench.run(2.0, 2, **options)
+    assert (table["outcome"] != transactions.FAILED).all() and len(table) > 20
+    result = GENERATOR.read(bench.workload, bench.out, 0.0, 1.0)
+    assert result.facts.statements_batched is batched
+    bench.sound()
