@@ -62,7 +62,9 @@ def kept(
         world.progress.note(f"{report} has all of it, to attach to an issue; no password is in it")
     confirmed = [finding.name for finding in made if finding.state == "confirmed"]
     if file is None or not _complete(confirmed):
-        world.progress.note("DB=auto goes on taking PostgreSQL here: not every line is confirmed")
+        world.progress.note(
+            "DB=auto goes on taking PostgreSQL here: not every line that it needs is confirmed"
+        )
         return
     file.parent.mkdir(parents=True, exist_ok=True)
     content = {"image": tag, "confirmed": confirmed, "passed_s": world.clock.now()}
