@@ -224,7 +224,7 @@ def show_list() -> None:
     """Lists profiles, workloads, databases, load generators and tier mechanisms."""
     for title, names in (
         ("profiles", project_files.names(ROOT / "profiles")),
-        ("workloads", project_files.names(ROOT / "workloads")),
+        ("workloads", project_files.titles(ROOT / "workloads")),
         ("databases", tuple(databases())),
         ("load generators", tuple(load_generators())),
         ("tier mechanisms", tuple(tier_mechanisms())),

@@ -7,6 +7,7 @@ from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.load_generators.fio import Fio
 from orchestrator.load_generators.sysbench import run_options
 from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.load_generators.sysbench_stock.adapter import SysbenchStock
 from orchestrator.model import Workload
 from orchestrator.parts import LoadGenerator
 
@@ -17,6 +18,7 @@ _CHECKS = {"sysbench": run_options.check}
 def load_generators() -> dict[str, LoadGenerator]:
     return {
         "sysbench": Sysbench(),
+        "sysbench-stock": SysbenchStock.from_environment(),
         "benchbase": BenchBase.from_environment(),
         "fio": Fio(),
         "dry": DryGenerator(),

@@ -13,6 +13,7 @@ from orchestrator import tier_catalog
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.model import DiskKind, Profile, Workload
 from orchestrator.planning import profiles as parse
+from orchestrator.planning import strict_yaml
 from orchestrator.planning.schema import KINDS
 from orchestrator.planning.strict_yaml import collecting, raise_all, refused
 
@@ -20,6 +21,15 @@ from orchestrator.planning.strict_yaml import collecting, raise_all, refused
 def names(folder: Path) -> tuple[str, ...]:
     """The names of the YAML files in `folder`, without their ending."""
     return tuple(sorted(file.stem for file in folder.glob("*.yaml")))
+
+
+def titles(folder: Path) -> tuple[str, ...]:
+    """`<name> (<title>)` of the YAML files in `folder`. UsageError if one cannot be read."""
+    files = {name: folder / f"{name}.yaml" for name in names(folder)}
+    contents = {
+        name: strict_yaml.parse(str(file), _text(file, folder)) for name, file in files.items()
+    }
+    return tuple(f"{name} ({content.get('title', '')})" for name, content in contents.items())
 
 
 def read(

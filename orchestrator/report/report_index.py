@@ -80,6 +80,20 @@ class ReportIndex:
         """The value that a report shows for a metric: New-Order's latency if there is one."""
         return self._cells.get((profile, workload, metric, self._scope(workload, metric)))
 
+    def transaction_types(self, workload: str) -> tuple[str, ...]:
+        """Those that were counted apart; none if all transactions are of one type."""
+        counted = (
+            cell.scope
+            for cell in self.verdict.cells
+            if (cell.workload, cell.metric) == (workload, "transactions")
+        )
+        return tuple(dict.fromkeys(scope for scope in counted if scope != "all"))
+
+    def cell_of_type(
+        self, profile: str, workload: str, metric: str, transaction_type: str
+    ) -> CellSummary | None:
+        return self._cells.get((profile, workload, metric, transaction_type))
+
     def busiest(self, profile: str, workload: str, metric: str) -> CellSummary | None:
         """The value of the node where it is highest; None if no node has its own."""
         nodes = (

@@ -78,10 +78,11 @@ def _piece(seconds: pd.Series, value: pd.Series, tier: str, data: RunData) -> pd
 
 def _thinned(pieces: list[pd.DataFrame]) -> Series:
     """Each value belongs to the time after its own; a point stands in the middle of its bin."""
-    full = [piece for piece in pieces if len(piece)]
+    known = [piece.dropna(subset=["value"]) for piece in pieces]
+    full = [piece for piece in known if len(piece)]
     if not full:
         return Series(pd.DataFrame(columns=_COLUMNS), 1)
-    table = pd.concat(full, ignore_index=True).dropna(subset=["value"])
+    table = pd.concat(full, ignore_index=True)
     span_s = table["seconds"].max() - table["seconds"].min()
     bin_s = max(1, math.ceil(span_s / POINTS_PER_LINE))
     table["seconds"] = (np.floor(table["seconds"] / bin_s) + 0.5) * bin_s

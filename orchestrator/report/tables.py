@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from orchestrator.report import wording
+from orchestrator.report import transaction_types, wording
 from orchestrator.report.blocks import Cell, Paragraph, Part, Section, Table, numbers, texts
 from orchestrator.report.report_index import ReportIndex, sentence
 from orchestrator.report.summary import change_cell, value_cell
@@ -77,7 +77,8 @@ def _workload_part(index: ReportIndex, workload: str) -> Part:
     heads = (*texts("Tier"), *numbers(*(shown.title for shown in columns)))
     table = Table(heads, rows, remarks=_remarks(index, workload))
     spec = index.campaign.plan.workload(workload)
-    return Part(f"{workload}: {spec.title}", (table,))
+    by_type = transaction_types.tables(index, workload)
+    return Part(f"{workload}: {spec.title}", (table, *by_type))
 
 
 def _remarks(index: ReportIndex, workload: str) -> tuple[str, ...]:

@@ -1,1 +1,1 @@
-"""sysbench with the workloads of `workloads/`."""
+"""Our own scripts of `workloads/` on sysbench's threads."""

@@ -27,6 +27,12 @@ from orchestrator.load_generators.common.client import (
     client_container,
     run_in_client,
 )
+from orchestrator.load_generators.common.sysbench_console import (
+    STARTED,
+    STOP_GRACE_S,
+    flags,
+    progress,
+)
 from orchestrator.load_generators.sysbench import run_options
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
 from orchestrator.parts import Result
@@ -46,9 +52,7 @@ _RECORD = np.dtype(
     ]
 )
 _BASE36 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_STARTED = "Threads started!"
 _TOTAL = re.compile(r"^\s+transactions:\s+(\d+)", re.MULTILINE)
-_STOP_GRACE_S = 60.0
 
 
 class Sysbench:
@@ -76,7 +80,7 @@ class Sysbench:
             "luajit",
             f"/workloads/{Path(workload.script).parent}/load.lua",
             *_connection(cluster),
-            *_flags(workload.dataset.parameters),
+            *flags(workload.dataset.parameters),
             f"--workers={workload.loader_threads}",
             f"--seed={workload.options.get('seed', 1)}",
         ]
@@ -98,12 +102,12 @@ class Sysbench:
         starts_s: list[float] = []
 
         def on_line(line: str) -> None:
-            if line.startswith(_STARTED):
+            if line.startswith(STARTED):
                 starts_s.append(world.clock.now())
             elif line.startswith("[ "):
-                world.progress.step(_progress(line, workload))
+                world.progress.step(progress(line, workload))
 
-        timeout_s = workload.warmup_s + workload.measure_s + _STOP_GRACE_S
+        timeout_s = workload.warmup_s + workload.measure_s + STOP_GRACE_S
         done = run_in_client(client, argv, cluster, world, timeout_s=timeout_s, on_line=on_line)
         (out / "sysbench.out").write_text(done.out)
         (out / "sysbench.err").write_text(done.err)
@@ -218,10 +222,6 @@ def _connection(cluster: Cluster) -> list[str]:
     ]
 
 
-def _flags(parameters: Mapping[str, Any]) -> list[str]:
-    return [f"--{key.replace('_', '-')}={value}" for key, value in parameters.items()]
-
-
 def _run_command(workload: Workload, cluster: Cluster) -> list[str]:
     statements = workload.statements_per_transaction
     return [
@@ -229,8 +229,8 @@ def _run_command(workload: Workload, cluster: Cluster) -> list[str]:
         f"/workloads/{workload.script}",
         "--db-driver=pgsql",
         *_connection(cluster),
-        *_flags(run_options.run_parameters(workload)),
-        *_flags(run_options.run_options(workload)),
+        *flags(run_options.run_parameters(workload)),
+        *flags(run_options.run_options(workload)),
         *([f"--statements={statements}"] if statements else []),
         f"--threads={workload.threads}",
         f"--time={workload.warmup_s + workload.measure_s:g}",
@@ -253,15 +253,6 @@ def _load_progress(family: str, world: World) -> Callable[[str], None]:
         world.progress.step(text, left_s or None)
 
     return on_line
-
-
-def _progress(line: str, workload: Workload) -> str:
-    second, tps = re.match(r"\[ (\d+)s \]", line), re.search(r"tps: ([\d.]+)", line)
-    rate = f"{format_number(float(tps[1]))} transactions/s" if tps else line
-    elapsed_s = int(second[1]) if second else 0
-    if elapsed_s <= workload.warmup_s:
-        return f"warm-up {elapsed_s}/{workload.warmup_s:g} s: {rate}"
-    return f"measuring {elapsed_s - workload.warmup_s:g}/{workload.measure_s:g} s: {rate}"
 
 
 def _last_line(done: Completed) -> str:

@@ -128,6 +128,16 @@ def test_seconds_count_from_the_start_of_measuring() -> None:
     assert rates.table["value"].tolist() == intervals["throughput_per_s"].tolist()
 
 
+def test_a_column_without_any_value_has_no_series() -> None:
+    """Stock sysbench gives one percentile of each second, and not the others."""
+    campaign = one_run("ultra", warmup_s=5.0, measure_s=20.0).campaign
+    intervals = campaign.runs[0].intervals.assign(latency_p50_s=float("nan"))
+    changed = replace(campaign, runs=(replace(campaign.runs[0], intervals=intervals),))
+    index = ReportIndex(changed, report_verdicts.verdict())
+    assert series.of_interval(index, "insert", "latency_p50_s").table.empty
+    assert len(series.of_interval(index, "insert", "latency_p99_s").table)
+
+
 def test_long_runs_are_thinned_to_means() -> None:
     index = one_run("ultra", warmup_s=20.0, measure_s=400.0)
     thinned = series.of_interval(index, "insert", "throughput_per_s")

@@ -1,0 +1,1 @@
+"""sysbench's own workloads, unmodified, through its own PostgreSQL driver."""

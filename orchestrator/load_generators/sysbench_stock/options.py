@@ -1,0 +1,106 @@
+"""The options that a workload of stock sysbench may set: each takes effect, or is refused.
+
+oltp_common.lua of 1.0.20 lets every script take every option, also those that the script never
+reads; and of two equal options the last is used silently. Both are refused before anything starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from orchestrator.errors import Mistake
+from orchestrator.model import Workload
+from orchestrator.planning.strict_yaml import raise_all
+
+BULK_INSERT = "bulk_insert"
+_RANDOM = ("rand_type", "rand_spec_iter", "rand_spec_pct", "rand_spec_res", "rand_pareto_h")
+_PREPARED = ("db_ps_mode", *_RANDOM)
+_READS = (
+    *("point_selects", "range_selects", "range_size"),
+    *("simple_ranges", "sum_ranges", "order_ranges", "distinct_ranges"),
+)
+_WRITES = ("index_updates", "non_index_updates", "delete_inserts")
+# Script of sysbench 1.0.20 → options that it reads while it runs.
+KNOWN: Mapping[str, tuple[str, ...]] = {
+    "oltp_point_select": _PREPARED,
+    "oltp_read_only": (*_PREPARED, "skip_trx", *_READS),
+    "oltp_read_write": (*_PREPARED, "skip_trx", *_READS, *_WRITES),
+    "oltp_write_only": (*_PREPARED, "skip_trx", *_WRITES),
+    "oltp_insert": _RANDOM,
+    "oltp_update_index": (*_PREPARED, "index_updates"),
+    "oltp_update_non_index": (*_PREPARED, "non_index_updates"),
+    "oltp_delete": _PREPARED,
+    BULK_INSERT: (),
+    "select_random_points": (*_PREPARED, "random_points"),
+    "select_random_ranges": (*_PREPARED, "number_of_ranges", "delta"),
+}
+_DISTRIBUTIONS = ("uniform", "gaussian", "special", "pareto")
+_TABLES = ("tables", "table_size", "create_secondary", "secondary")
+_SET_HERE: Mapping[str, str] = {
+    "rand_seed": "the campaign's SEED (--seed) sets it",
+    **dict.fromkeys(("threads", "num_threads"), "`threads` of the scale sets it"),
+    **dict.fromkeys(("time", "max_time"), "`warmup` and `measure` of the scale set it"),
+    "warmup_time": "`warmup` of the scale sets it",
+    **dict.fromkeys(("events", "max_requests"), "a run is as long as its scale says"),
+    **dict.fromkeys(("rate", "tx_rate"), "sysbench gives up when it is late"),
+    **dict.fromkeys(
+        ("report_interval", "report_checkpoints", "histogram", "percentile", "verbosity"),
+        "the figures are read from it",
+    ),
+    **dict.fromkeys((*_TABLES, "auto_inc"), "it belongs under `dataset`"),
+}
+
+
+def is_path(script: str) -> bool:
+    """Returns whether the script is a file of the user's; else it is one of sysbench's own."""
+    return script.endswith(".lua") or "/" in script
+
+
+def check(workload: Workload, upstream: bool) -> None:
+    """UsageError listing what has no effect or cannot work. `upstream`: it is sysbench 1.0.20;
+    another sysbench has other scripts and options, and refuses unknown ones itself."""
+    where = f"workloads/{workload.name}.yaml"
+    mistakes = {**dict(_unknown(workload) if upstream else ()), **dict(_mistakes(workload))}
+    raise_all([Mistake(f"{where}: {key}", what) for key, what in mistakes.items()])
+
+
+def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
+    for key in workload.options:
+        if key in _SET_HERE:
+            yield f"options.{key}", _SET_HERE[key]
+        elif key.startswith(("pgsql_", "mysql_", "db_")) and key != "db_ps_mode":
+            yield f"options.{key}", "the cluster and its database set it"
+    for key, seconds in (("warmup", workload.warmup_s), ("measure", workload.measure_s)):
+        if seconds != int(seconds):
+            yield f"scales.{key}", f"sysbench counts whole seconds, not {seconds:g}"
+    dataset = workload.dataset.parameters
+    if workload.script == BULK_INSERT:
+        if dataset.get("threads") != workload.threads:
+            yield "dataset.threads", f"must be {workload.threads}: each thread has its own table"
+        if workload.warmup_s:
+            yield "scales.warmup", "must be 0s: each start of bulk_insert begins at row 1"
+    if workload.script.startswith("select_random_") and dataset.get("tables", 1) != 1:
+        yield "dataset.tables", f"must be 1: {workload.script} reads one table"
+
+
+def _unknown(workload: Workload) -> Iterator[tuple[str, str]]:
+    script = workload.script
+    if is_path(script):
+        return  # only sysbench can tell what it knows
+    if script not in KNOWN:
+        yield "script", f"sysbench 1.0.20 has {', '.join(KNOWN)}, or give the path of a .lua file"
+        return
+    known = KNOWN[script]
+    for key, value in workload.options.items():
+        if key not in (*known, "seed"):
+            has = ", ".join(known) or "none"
+            yield f"options.{key}", f"{script} does not read this option; it reads {has}"
+        elif key == "rand_type" and value not in _DISTRIBUTIONS:
+            yield f"options.{key}", f"sysbench draws {', '.join(_DISTRIBUTIONS)}, not {value!r}"
+    parameters = ("threads",) if script == BULK_INSERT else _TABLES
+    if script not in ("oltp_insert", BULK_INSERT):  # without it, oltp_insert begins empty
+        parameters = (*parameters, "auto_inc")
+    for key in workload.dataset.parameters:
+        if key not in parameters:
+            has = ", ".join(parameters)
+            yield f"dataset.{key}", f"{script} has no such parameter; it has {has}"

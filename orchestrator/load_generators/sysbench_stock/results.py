@@ -1,0 +1,136 @@
+"""Reads what sysbench prints: one line a second, a histogram of latencies, totals.
+
+Format: sysbench 1.0.20 and the 1.1 of its forks, with `--report-interval=1 --histogram
+--percentile=99`. Several processes (one for each node) are put together: counts, sums and
+histograms add up. sysbench keeps no single transactions.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from orchestrator.analysis import stats
+from orchestrator.errors import LoadError
+from orchestrator.metrics import INTERVAL_COLUMNS, PERCENTILES, measured
+from orchestrator.model import Measurement
+
+PERCENT = 99  # the one percentile that sysbench gives for each second
+# sysbench counts latencies in 1,024 classes from 1 µs to 100 s, each as much wider than the last.
+HISTOGRAM_STEP = math.exp(math.log(1e8) / 1023) - 1
+
+_BANNER = re.compile(r"^sysbench (\S+)", re.MULTILINE)
+_FORK = "Server Endpoint: "  # yugabyte/sysbench names each host that it was given
+_SECOND = re.compile(
+    r"^\[ (?P<second>\d+)s \] thds: \d+ tps: (?P<tps>[\d.]+) qps: [\d.]+ \(r/w/o: [\d./]+\) "
+    r"lat \(ms,(?P<percent>\d+)%\): (?P<latency>[\d.]+) err/s: (?P<errors>[\d.]+)",
+    re.MULTILINE,
+)
+_CLASS = re.compile(r"^ *([\d.]+) \|\** +(\d+)$", re.MULTILINE)
+_TOTALS = {
+    "read": r"read: +(\d+)",
+    "write": r"write: +(\d+)",
+    "other": r"other: +(\d+)",
+    "transactions": r"total number of events: +(\d+)",
+    "ignored_errors": r"ignored errors: +(\d+)",
+    "reconnects": r"reconnects: +(\d+)",
+    "time_s": r"(?:total time|time elapsed): +([\d.]+)s",
+    "max_ms": r"max: +([\d.]+)",
+    "sum_ms": r"sum: +([\d.]+)",
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """The output of one process. `histogram`: latency (ms, the middle of its class) → count;
+    `totals`: figures by the names above; `fork`: of yugabyte/sysbench, as its banner shows."""
+
+    version: str
+    fork: bool
+    seconds: tuple[Mapping[str, float], ...]
+    histogram: Mapping[float, int]
+    totals: Mapping[str, float]
+
+
+def parse(text: str) -> Report:
+    """LoadError unless the output is whole: a banner, all totals, as many latencies as events."""
+    totals = {}
+    for name, pattern in _TOTALS.items():
+        match = re.search(rf"^ *{pattern}", text, re.MULTILINE)
+        if match is None:
+            raise LoadError(f"sysbench's output has no {name}: it is not that of a whole run")
+        totals[name] = float(match[1])
+    banner = _BANNER.search(text)
+    histogram: Counter[float] = Counter()
+    for value, count in _CLASS.findall(text):
+        histogram[float(value)] += int(count)
+    if histogram.total() != totals["transactions"]:
+        raise LoadError(
+            f"sysbench's histogram has {histogram.total()} latencies for "
+            f"{totals['transactions']:g} transactions"
+        )
+    seconds = ({k: float(v) for k, v in m.groupdict().items()} for m in _SECOND.finditer(text))
+    version = banner[1] if banner else ""
+    return Report(version, _FORK in text, tuple(seconds), histogram, totals)
+
+
+def total(reports: Sequence[Report], name: str) -> float:
+    return sum(report.totals[name] for report in reports)
+
+
+def measurements(reports: Sequence[Report], statements: int | None) -> Iterator[Measurement]:
+    """The figures of the measured window, which is each process' whole life."""
+    count = int(total(reports, "transactions"))
+    rate = sum(one.totals["transactions"] / one.totals["time_s"] for one in reports)
+    yield measured("transactions", count)
+    yield measured("throughput_per_s", rate)
+    yield measured("failures", 0)  # sysbench ends at an error that it does not repeat
+    yield measured("retries", total(reports, "ignored_errors"))
+    if not count:
+        return
+    average_s = total(reports, "sum_ms") / count * 1e-3
+    yield measured("latency_avg_s", average_s)
+    yield measured("latency_max_s", max(one.totals["max_ms"] for one in reports) * 1e-3)
+    if statements:
+        yield measured("statement_latency_avg_s", average_s / statements)
+    histogram: Counter[float] = Counter()
+    for one in reports:
+        histogram.update(one.histogram)
+    for metric, percent in PERCENTILES.items():
+        if count >= stats.percentile_min_count(percent):
+            yield measured(metric, percentile_ms(histogram, percent) * 1e-3)
+
+
+def percentile_ms(histogram: Mapping[float, int], percent: float) -> float:
+    """The nearest rank's class."""
+    values = sorted(histogram)
+    ranks = list(itertools.accumulate(histogram[value] for value in values))
+    rank = math.ceil(percent / 100 * ranks[-1])
+    return next(value for value, last in zip(values, ranks, strict=True) if last >= rank)
+
+
+def intervals(phases: Mapping[str, tuple[float, Sequence[Report]]]) -> pd.DataFrame:
+    """One row for each second of each phase, given as (begin, outputs). The errors are attempts
+    that were repeated. Percentiles of several processes cannot be put together: they are absent."""
+    rows: list[dict[str, object]] = []
+    for phase, (start_s, reports) in phases.items():
+        by_second: dict[float, list[Mapping[str, float]]] = {}
+        for line in itertools.chain.from_iterable(report.seconds for report in reports):
+            by_second.setdefault(line["second"], []).append(line)
+        for second, lines in sorted(by_second.items()):
+            row: dict[str, object] = {
+                "time_s": round(start_s + second - 1, 6),
+                "phase": phase,
+                "throughput_per_s": sum(line["tps"] for line in lines),
+                "errors": sum(line["errors"] for line in lines),
+            }
+            if len(reports) == 1 and lines[0]["tps"]:
+                row[f"latency_p{lines[0]['percent']:g}_s"] = lines[0]["latency"] * 1e-3
+            rows.append(row)
+    return pd.DataFrame(rows, columns=list(INTERVAL_COLUMNS))

@@ -1,0 +1,93 @@
+"""Stock sysbench: from a workload's file to a report, and its own counts held against the server's.
+
+Goal: what sysbench's scripts ask of the database is what the figures say. Method: short windows of
+the image's sysbench on a PostgreSQL without a tier; nothing here measures a disk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.analysis.results import value_of
+from orchestrator.errors import LoadError
+from orchestrator.load_generators.sysbench_stock import options
+from orchestrator.load_generators.sysbench_stock.adapter import SysbenchStock
+from orchestrator.model import Dataset, Workload
+from orchestrator.planning import project_files
+from orchestrator.powers import World
+from orchestrator.system import store
+from tests import ROOT
+from tests.integration.conftest import HERE, tierbench
+from tests.integration.postgresql_nodes import NETWORK, count, plain_volumes, running
+
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
+
+GENERATOR = SysbenchStock()
+UNLIMITED = str(HERE / "profiles" / "unlimited.yaml")
+
+
+def workload(name: str, **dataset: int) -> Workload:
+    """A shipped workload, over quickly."""
+    _, (shipped,) = project_files.read(ROOT, [], [name], "smoke")
+    parameters = dataset or {"tables": 1, "table_size": 2000}
+    return replace(
+        shipped, dataset=Dataset("x", parameters), threads=2, warmup_s=0.0, measure_s=1.0
+    )
+
+
+@pytest.mark.parametrize("name", ["stock", "own-script"])
+def test_a_workload_becomes_a_report(name: str, tmp_path: Path) -> None:
+    code, text = tierbench(
+        *["run", "--profile", UNLIMITED, "--workload", str(HERE / "workloads" / f"{name}.yaml")],
+        *["--scale", "smoke", "--results", str(tmp_path)],
+    )
+    assert code == 0, text
+    (run,) = store.load(tmp_path / "latest").runs
+    record = run.record
+    transactions = value_of(record, "transactions")
+    assert transactions and transactions > 20
+    rate, average_s = value_of(record, "throughput_per_s"), value_of(record, "latency_avg_s")
+    assert rate and average_s
+    assert rate * average_s == pytest.approx(2, rel=0.15)  # Little's law, two threads
+    facts = record.facts["generator"]
+    assert (facts["version"], facts["processes"]) == ("1.0.20", 1)
+    assert not facts["single_transactions_kept"]
+    statements = sum(facts["queries"].values()) / transactions
+    repeated = value_of(record, "retries") or 0
+    expected = {"stock": 3 + 4 + 4 + 2, "own-script": 3 + 2}[name]
+    assert statements == pytest.approx(expected, abs=0.1 + 15 * repeated / transactions)
+    measured = run.intervals[run.intervals["phase"] == "measure"]
+    assert len(measured) >= 3 and measured["latency_p99_s"].notna().all()
+    assert set(run.intervals["phase"]) == {"warm-up", "measure"}
+    report = (tmp_path / "latest" / "report.html").read_text()
+    assert "sysbench-stock" in report and "secret" not in report
+
+
+@pytest.mark.parametrize("name", list(options.KNOWN))
+def test_every_shipped_workload_loads_and_runs(name: str, world: World, tmp_path: Path) -> None:
+    """Two nodes that take SQL, both the same server: their processes' counts add up to its own."""
+    small = workload(name, threads=2) if name == "bulk_insert" else workload(name)
+    with (
+        plain_volumes(1, world) as volumes,
+        running(volumes, world) as cluster,
+        GENERATOR.client(NETWORK, tmp_path, world) as client,
+    ):
+        twice = replace(cluster, endpoints=cluster.endpoints * 2)
+        GENERATOR.load(small, cluster, client, world)
+        _, measure = GENERATOR.run(small, twice, client, tmp_path, world)
+        rows = count(cluster, "SELECT count(*) FROM sbtest1")
+        if name != "bulk_insert":  # which takes tables that are there
+            with pytest.raises(LoadError, match="already exists"):
+                GENERATOR.load(small, cluster, client, world)
+    result = GENERATOR.read(small, tmp_path, measure.start_s, measure.end_s)
+    figures = {one.metric: one.value for one in result.measurements}
+    assert figures["transactions"] > 20
+    assert result.facts.more["processes"] == (1 if name == "bulk_insert" else 2)
+    if name == "oltp_insert":
+        assert rows == 2000 + figures["transactions"]
+    if name == "oltp_delete":
+        assert rows == 2000 - result.facts.more["queries"]["write"]
+    assert "secret" not in (tmp_path / "command.txt").read_text()
