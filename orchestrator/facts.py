@@ -43,7 +43,7 @@ DoubtKind = Literal[
     "unsteady throughput", "short window", "few checkpoints", "data fits in the cache",
     "client busy", "host saturated", "machine shared", "telemetry gaps", "failures", "retries",
     "few transactions", "overload", "Little's law", "think time's ceiling", "totals differ",
-    "commits not durable", "another build", "consistency not checked",
+    "commits not durable", "another build", "consistency not checked", "facts not read",
 ]
 # fmt: on
 
@@ -109,8 +109,9 @@ class DatabaseFacts(_Group):
 
     `version_asked`: the version that the profile asks for. `durable`: whether commits are on the
     disk before they are answered, by the settings in `durability`. `settings`: those given at its
-    start. `stand_in`: a program for tests plays the database. `since_reset`: counters since
-    measuring began, by the names above.
+    start. `execution`: what decides how statements run (isolation, planner, background work), as
+    read back. `stand_in`: a program for tests plays the database. `not_read`: what could not be
+    read, and why. `since_reset`: counters since measuring began, by the names above.
     """
 
     version: str | None = None
@@ -120,6 +121,8 @@ class DatabaseFacts(_Group):
     durable: bool | None = None
     durability: Mapping[str, Any] | None = None
     settings: Mapping[str, Any] | None = None
+    execution: Mapping[str, Any] | None = None
+    not_read: str | None = None
     data_bytes: float | None = None
     cache_bytes: float | None = None
     since_reset: Mapping[str, Any] = field(default_factory=dict)

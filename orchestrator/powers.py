@@ -63,6 +63,7 @@ class Mount:
 
 
 HOST_NETWORK = "host"  # the network of the machine itself
+UNLIMITED = "unlimited"  # a limit of a container's processes, as the kernel writes it
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ class ContainerSpec:
     """One container to start. `ports`: container port → port on 127.0.0.1, None for any free one.
 
     `io_caps` are read back from its control group once it runs; GateError if they differ.
+    `ulimits` (`nofile`, `nproc`) are wishes: an engine may refuse to set them.
     """
 
     name: str
@@ -86,6 +88,7 @@ class ContainerSpec:
     cpu_shares: int | None = None
     memory_bytes: int | None = None
     shared_memory_bytes: int | None = None
+    ulimits: Mapping[str, int] = field(default_factory=dict)
     init: bool = False
     host_devices: bool = False
     io_caps: tuple[DeviceCap, ...] = ()
@@ -94,13 +97,15 @@ class ContainerSpec:
 
 @dataclass(frozen=True)
 class Container:
-    """A started container. `ports`: container port → port on 127.0.0.1."""
+    """A started container. `ports`: container port → port on 127.0.0.1. `ulimits`: those in force
+    of its spec's, a number or UNLIMITED; empty if they could not be read."""
 
     name: str
     id: str
     process_id: int
     address: str | None
     ports: Mapping[int, int]
+    ulimits: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,14 @@ from orchestrator.planning import rehearsal
 from orchestrator.units import format_bytes
 
 MAX_DATA_DIFFERENCE_PCT = 5.0
-_COMPARED = ("version", "image", "stand_in", "durable", "durability")  # of DatabaseFacts
+_COMPARED = (
+    "version",
+    "image",
+    "stand_in",
+    "durable",
+    "durability",
+    "execution",
+)  # of DatabaseFacts
 
 
 def differences(left: Record, right: Record) -> tuple[str, ...]:

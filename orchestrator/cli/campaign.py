@@ -117,13 +117,23 @@ def _with_databases(
         database = cluster.database if request.database == AUTO else request.database
         choice = choose(database, partial(_proven, cluster, cache), failure)
         node = cluster.node_of.get(choice.name, cluster.node)
-        cluster = replace(cluster, database=choice.name, node=node, node_of={})
+        settings = _settings(cluster.settings, choice.name)
+        cluster = replace(cluster, database=choice.name, node=node, node_of={}, settings=settings)
         bound.append(replace(profile, cluster=cluster))
         choices += [choice.note] if choice.note else []
     for profile in bound:
         if profile.cluster.database == PREFERRED:
             _pull(profile.cluster)
     return tuple(bound), (*dict.fromkeys(choices), *notes)
+
+
+def _settings(given: Mapping[str, str], database: str) -> dict[str, str]:
+    """Those of every database, and those of `database` (`settings_of`), without its name."""
+    if database == plan.EXISTING:
+        return dict(given)
+    others = tuple(f"{name}." for name in databases() if name != database)
+    own = {key: value for key, value in given.items() if not key.startswith(others)}
+    return {key.removeprefix(f"{database}."): value for key, value in own.items()}
 
 
 def _pull(cluster: ClusterSpec) -> None:
@@ -240,13 +250,17 @@ def set_limits(
 
 
 def first_run(
-    version: str | None, root: Path, cache: Path, progress: Progress
+    version: str | None,
+    root: Path,
+    cache: Path,
+    progress: Progress,
+    results: Path | None = None,
 ) -> Iterator[checklist.Finding]:
-    """Goes through YugabyteDB's checklist (docs/FIRST-RUN-YUGABYTEDB.md)."""
+    """Goes through YugabyteDB's checklist (docs/FIRST-RUN-YUGABYTEDB.md); keeps it in `results`."""
     spec = checklist.spec(version)
     with _at_work(root, cache, progress) as (world, engine):
         image.obtain(spec, engine)
-        yield from first_runs.kept(checklist.first_run(spec, world), spec, engine, world)
+        yield from first_runs.kept(checklist.first_run(spec, world), spec, engine, world, results)
 
 
 def _kinds() -> dict[str, DiskKind]:

@@ -198,10 +198,12 @@ def _first_run(db: str, version: str | None) -> None:
         raise UsageError(f"no first-run checklist for {db!r}; known: yugabytedb")
     marks = {"confirmed": "[green]", "not confirmed": "[red]", "could not be looked at": "[yellow]"}
     states = []
-    for finding in campaign.first_run(version, ROOT, CACHE, _progress):
+    for finding in campaign.first_run(version, ROOT, CACHE, _progress, RESULTS):
         _progress.done()
         states.append(finding.state)
-        text = f"{marks[finding.state]}{finding.state}[/] {finding.name}: {escape(finding.claim)}"
+        before = " (inferred)" if finding.inferred else ""
+        line = f"{finding.name}{before}: {escape(finding.claim)}"
+        text = f"{marks[finding.state]}{finding.state}[/] {line}"
         _out.print(text, highlight=False)
         _out.print(f"    {escape(finding.seen)}", style="dim", highlight=False)
     if any(state != "confirmed" for state in states):

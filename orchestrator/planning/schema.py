@@ -176,6 +176,7 @@ class ClusterYaml(_Strict):
     settings: Mapping[str, Text] = {}
     existing: Mapping[str, Text] = {}
     node_of: Mapping[str, Mapping[str, NodeYaml]] = {}
+    settings_of: Mapping[str, Mapping[str, Mapping[str, Text]]] = {}
 
     @model_validator(mode="after")
     def _whole(self) -> ClusterYaml:
@@ -203,6 +204,11 @@ class ClusterYaml(_Strict):
             settings={
                 **self.settings,
                 **{f"existing.{key}": value for key, value in self.existing.items()},
+                **{
+                    f"{database}.{key}": value
+                    for database, scales in self.settings_of.items()
+                    for key, value in scales.get(scale, {}).items()
+                },
             },
             node_of={
                 database: scales[scale].build()

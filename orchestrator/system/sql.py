@@ -6,7 +6,7 @@ the connection and the translation of errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -69,10 +69,24 @@ class _Psycopg:
             rows.write(text)
 
 
+def batch(address: Address, statements: Sequence[str], timeout_s: float = 60.0) -> None:
+    """Sends all statements together (pipeline mode) in a session of their own. RunError as
+    `session`."""
+    with _connected(address, timeout_s) as connection, connection.pipeline():
+        for statement in statements:
+            connection.execute(statement.encode())
+
+
 @contextmanager
 def session(address: Address, statement_timeout_s: float = 60.0) -> Iterator[Session]:
     """Opens a session in autocommit mode. RunError if the server cannot be reached, refuses a
     statement, or takes longer for one than `statement_timeout_s` (0: no limit)."""
+    with _connected(address, statement_timeout_s) as connection:
+        yield _Psycopg(connection, address)
+
+
+@contextmanager
+def _connected(address: Address, statement_timeout_s: float) -> Iterator[psycopg.Connection[Row]]:
     with (
         _in_our_words(address),
         psycopg.connect(
@@ -90,7 +104,7 @@ def session(address: Address, statement_timeout_s: float = 60.0) -> Iterator[Ses
             sslrootcert=address.tls_root,
         ) as connection,
     ):
-        yield _Psycopg(connection, address)
+        yield connection
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from orchestrator import facts as counted
 from orchestrator.collectors.yugabytedb import YugabyteDBCollector
 from orchestrator.databases.common.yugabyte import counters, lsm
 from orchestrator.databases.existing.adapter import ExistingCluster
-from orchestrator.databases.yugabytedb import checklist, flags, readiness
+from orchestrator.databases.yugabytedb import checklist, checks, flags, readiness
 from orchestrator.databases.yugabytedb.adapter import YugabyteDB
 from orchestrator.errors import NodeError
 from orchestrator.load_generators import load_generators
@@ -313,8 +313,9 @@ def test_the_first_run_checklist_goes_through(
 ) -> None:
     monkeypatch.setattr(checklist, "NETWORK", NETWORK)
     found = list(checklist.first_run(checklist.spec(own={"image": image}), world))
-    assert [one.name for one in found] == [fact.name for fact in checklist.FACTS] + ["cold-copy"]
-    assert [one for one in found if one.state != "confirmed"] == []
+    assert [one.name for one in found] == [fact.name for fact in checklist.lines()]
+    open_lines = {one.name for one in found if one.state != "confirmed"}
+    assert open_lines & checklist.needed() == set()
 
 
 @pytest.mark.parametrize(
@@ -328,13 +329,13 @@ def test_another_release_is_a_line_of_the_checklist_and_not_its_end(
     running: str, facts: str, image: str, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checklist, "NETWORK", NETWORK)
-    monkeypatch.setattr(checklist, "FACTS", checklist.FACTS[:2])
+    monkeypatch.setattr(checklist, "FACTS", checks.FACTS[:2])
     other = {number: {"STANDIN_VERSION": running} for number in (1, 2, 3)}
     here = replace(world, platform=Switched(world.platform, other))
     found = list(checklist.first_run(checklist.spec(own={"image": image}), here))
-    assert [one.name for one in found] == ["banner", "pages", "cold-copy"]
-    assert found[0].state == "not confirmed" and facts in found[0].seen
-    assert found[1].state == "confirmed"
+    assert [one.name for one in found] == ["start", "banner", "pages", "settle", "cold-copy"]
+    assert found[1].state == "not confirmed" and facts in found[1].seen
+    assert found[2].state == "confirmed"
 
 
 def test_another_build_runs_and_is_recorded(image: str, world: World) -> None:
@@ -352,7 +353,7 @@ def test_the_first_run_checklist_says_what_is_not_so(
 ) -> None:
     """Here: a metric that a release no longer has, and one that cannot be looked at at all."""
     monkeypatch.setattr(checklist, "NETWORK", NETWORK)
-    monkeypatch.setattr(checklist, "_METRICS", ("wal_syncs_total", "no_such_counter"))
+    monkeypatch.setattr(checks, "METRICS", ("wal_syncs_total", "no_such_counter"))
     monkeypatch.setattr(counters, "statements", lambda _: dict[str, Any]()["no such page"])
     found = {
         one.name: (one.state, one.seen)

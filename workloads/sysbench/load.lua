@@ -7,6 +7,8 @@
 --   --create-secondary (on), --reset (off: existing tables are an error), --pgsql-host
 --   (localhost), --pgsql-port (5432), --pgsql-user (postgres), --pgsql-password, --pgsql-db
 --   (postgres), --dialect (postgresql) | yugabytedb: keys and index before the rows.
+--   For yugabytedb: --sharding (hash) | range, --tablets (0: the database decides) of each table
+--   and index, --sequence-cache (0: 1000; elsewhere the database decides).
 -- Writes one JSON object per line: phase "load" about once a second (parts_done, parts,
 -- rows, bytes, rows_per_s, bytes_per_s, elapsed_s, eta_s), "keys" (tables_done, tables),
 -- "done"; a failure is {"phase":"failed","message":…}, a line on standard error, status 1.
@@ -16,18 +18,19 @@
 -- {"phase":"retry",…}. After an interruption, a call with the same options continues: until the
 -- end, a table sbtest_parts holds which parts are complete.
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
-package.path = here .. "/../lib/?.lua;" .. package.path
+package.path = here .. "/?.lua;" .. here .. "/../lib/?.lua;" .. package.path
 
 local clock = require("clock")
 local dialects = require("dialects")
 local pq = require("pq")
 local retry = require("retry")
 local rows = require("rows")
+local tables = require("tables")
 local workers = require("workers")
 
 local PART_ROWS = 250000
 local C_GROUPS, PAD_GROUPS = 10, 5
-local opt, dialect
+local opt, dialect, layout
 
 local function connect(index)
    local conn = pq.connect(pq.address(opt, index))
@@ -41,21 +44,23 @@ end
 
 local function add_index(conn, t)
    if not opt.create_secondary then return end
-   conn:exec(string.format("CREATE INDEX IF NOT EXISTS k_%d ON sbtest%d (k)", t, t))
+   conn:exec(tables.create_index(dialect, t, layout))
 end
 
 local function create(conn, t)
    if opt.reset then conn:exec("DROP TABLE IF EXISTS sbtest" .. t) end
-   local key = dialect.keys_first and ", PRIMARY KEY (id)" or ""
-   conn:exec(string.format([[CREATE TABLE sbtest%d (id serial, k integer DEFAULT 0 NOT NULL,
-      c char(120) DEFAULT '' NOT NULL, pad char(60) DEFAULT '' NOT NULL%s)]], t, key))
+   conn:exec(tables.create(dialect, t, layout))
+   local cache = tables.cache_sequence(dialect, t, opt.sequence_cache)
+   if cache then conn:exec(cache) end
    if dialect.keys_first then add_index(conn, t) end
 end
 
 -- Creates all tables, or finds those of an interrupted load (then true): bookkeeping comes last.
 local function ensure_tables(conn)
-   local options = string.format("tables=%d table_size=%d seed=%d dialect=%s secondary=%s",
-      opt.tables, opt.table_size, opt.seed, opt.dialect, tostring(opt.create_secondary))
+   local options = string.format(
+      "tables=%d table_size=%d seed=%d dialect=%s secondary=%s sharding=%s tablets=%d",
+      opt.tables, opt.table_size, opt.seed, opt.dialect, tostring(opt.create_secondary),
+      opt.sharding, opt.tablets)
    local begun = conn:exec("SELECT obj_description(to_regclass('sbtest_parts'), 'pg_class')")[1][1]
    if begun and not opt.reset then
       if begun == options then return true end
@@ -173,9 +178,14 @@ end
 workers.main(function()
    opt = workers.options(arg, {
       tables = 1, table_size = 10000, workers = 2, seed = 1, create_secondary = true, reset = false,
-      dialect = "postgresql", pgsql_host = "localhost", pgsql_port = 5432, pgsql_user = "postgres",
-      pgsql_password = "", pgsql_db = "postgres"})
+      sharding = "hash", tablets = 0, sequence_cache = 0, dialect = "postgresql",
+      pgsql_host = "localhost", pgsql_port = 5432, pgsql_user = "postgres", pgsql_password = "",
+      pgsql_db = "postgres"})
    dialect = dialects.named(opt.dialect)
+   layout = {sharding = opt.sharding, tablets = opt.tablets, rows = opt.table_size}
+   if opt.sharding ~= "hash" and opt.sharding ~= "range" then
+      error("--sharding is hash or range", 0)
+   end
    local started_us = clock.now_us()
    local conn = connect(0)
    load(parts(conn, ensure_tables(conn)))

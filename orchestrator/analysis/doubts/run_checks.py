@@ -287,6 +287,14 @@ def _other_build(run: RunData, _: Values) -> Reasons:
         )
 
 
+def _not_read(run: RunData, _: Values) -> Reasons:
+    if reasons := results.database(run.record).not_read:
+        yield (
+            f"the database's servers did not say all that was asked: {reasons}",
+            "`tierbench doctor --db yugabytedb` shows which pages of this release are different",
+        )
+
+
 def _of_others(run: RunData) -> bool:
     """Whether others run the cluster: then its nodes and settings are not ours to change."""
     return run.record.profile.cluster.database == "existing"
@@ -316,4 +324,5 @@ RUN_CHECKS: dict[DoubtKind, Callable[[RunData, Values], Reasons]] = {
     "commits not durable": _not_durable,
     "another build": _other_build,
     "consistency not checked": not_checked,
+    "facts not read": _not_read,
 }

@@ -172,9 +172,9 @@ def facts(
     known = DatabaseFacts(version=observed.version, stand_in=stand_in)
     if observed.flavour == POSTGRESQL:
         return replace(_postgresql(known, session), more=more)
-    more["isolation"] = queries.effective_isolation(session)
-    if declared.tservers:
-        servers = {name: pages.flags(url) for name, url in sources(watched, pages.TSERVER).items()}
+    servers = {name: pages.flags(url) for name, url in sources(watched, pages.TSERVER).items()}
+    known = replace(known, execution=server_facts.execution(session, servers))
+    if servers:
         durability = server_facts.picked(servers, server_facts.DURABILITY)
         durable = server_facts.durable(servers)
         known = replace(known, durability=durability, durable=durable)

@@ -12,7 +12,7 @@ Facts, traps and their sources: docs/YUGABYTEDB.md.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -28,11 +28,12 @@ from orchestrator.databases.common.yugabyte import (
     versions,
 )
 from orchestrator.databases.yugabytedb import flags, image, nodes, settings, tls
+from orchestrator.databases.yugabytedb.inferred import Unread
 from orchestrator.databases.yugabytedb.readiness import Readiness, admin_address, check_flags
 from orchestrator.errors import NodeError, RunError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume, sources
-from orchestrator.powers import Network, World
+from orchestrator.powers import Container, ContainerSpec, Network, World
 from orchestrator.system import sql
 from orchestrator.system.sql import Connect
 
@@ -41,12 +42,15 @@ _FLUSH_S = 600.0
 
 @dataclass
 class _Running:
-    """The handle of a running cluster. `begun`: its counters when measuring began."""
+    """The handle of a running cluster. `begun`: its counters when measuring began. `ulimits`: of
+    each node's processes, as they are in force. `unread`: what could not be read so far."""
 
     settings: settings.Settings
     masters: str
     readiness: Readiness
     begun: lsm.ByNode
+    ulimits: dict[str, Mapping[str, str]]
+    unread: Unread
 
 
 class YugabyteDB:
@@ -83,8 +87,9 @@ class YugabyteDB:
         """
         chosen, _ = settings.read(spec)
         masters = flags.master_addresses(spec, network.addresses)
-        readiness = Readiness(spec, chosen, self._connect, world)
-        handle = _Running(chosen, masters, readiness, {})
+        unread = Unread(world)
+        readiness = Readiness(spec, chosen, self._connect, unread, world)
+        handle = _Running(chosen, masters, readiness, {}, {}, unread)
         kept = any(volume.kept for volume in volumes)
         with ExitStack() as up:
             try:
@@ -116,12 +121,31 @@ class YugabyteDB:
                 spec, handle.settings, number, volume, network, tag, certificates[number - 1]
             )
             container = up.enter_context(world.platform.running(plan))
+            self._keep_limits(handle, number, plan, container, world)
             urls = nodes.sources(container)
             node = container_nodes.described(number, plan, volume, container, urls)
             started.append((node, container_nodes.endpoint(container, flags.YSQL, password)))
             if not volume.restored:
                 handle.readiness.await_answer(*started[-1], up=[node for node, _ in started])
         return started
+
+    def _keep_limits(
+        self,
+        handle: _Running,
+        number: int,
+        plan: ContainerSpec,
+        container: Container,
+        world: World,
+    ) -> None:
+        """Keeps the limits of the node's processes for the record. The first node's warn if they
+        are too low: the engine gives all nodes the same."""
+        handle.ulimits[f"node-{number}"] = container.ulimits
+        short = nodes.short_limits(plan, container)
+        if short and number == 1:
+            world.progress.warn(
+                f"the engine does not raise the limits of YugabyteDB's processes ({short}): many "
+                "connections may fail"
+            )
 
     def _await_cluster(
         self,
@@ -138,9 +162,11 @@ class YugabyteDB:
             handle.readiness.await_answer(node, endpoint, up)
         place = flags.place_data(spec)
         if place is not None:
-            nodes.run(up[0], place, 300, world)
+            handle.unread.command(
+                "the placement of copies", lambda: nodes.run(up[0], place, 300, world)
+            )
         handle.readiness.await_copies(up, endpoints[0])
-        check_flags(up, handle.settings)
+        check_flags(up, handle.settings, handle.unread)
         admin = admin_address(endpoints[0], handle.readiness.password(up[0]))
         with self._connect(admin, 120.0) as session:
             version = self._release(handle.settings.version, queries.banner(session), up, world)
@@ -173,10 +199,15 @@ class YugabyteDB:
         handle: _Running = cluster.handle
         secured = handle.settings.tls
         world.progress.step("writing memory tables to disk, then waiting until nothing is merged")
-        for node, endpoint in zip(cluster.nodes, cluster.endpoints, strict=True):
-            nodes.flush_tablets(node, endpoint.host, secured, _FLUSH_S, world)
-        flush = ("flush_sys_catalog",)
-        nodes.admin(cluster.nodes[0], handle.masters, secured, flush, _FLUSH_S, world)
+
+        def flush() -> None:
+            for node, endpoint in zip(cluster.nodes, cluster.endpoints, strict=True):
+                nodes.flush_tablets(node, endpoint.host, secured, _FLUSH_S, world)
+            words = ("flush_sys_catalog",)
+            nodes.admin(cluster.nodes[0], handle.masters, secured, words, _FLUSH_S, world)
+
+        # What is not flushed is in the write-ahead log all the same.
+        handle.unread.command("whether memory tables are on disk", flush)
         lsm.await_quiet(cluster.nodes, world)
         handle.readiness.await_remembered_masters(cluster.nodes)
 
@@ -189,40 +220,51 @@ class YugabyteDB:
         handle: _Running = cluster.handle
         handle.readiness.await_balance(cluster.nodes, handle.masters)
         lsm.await_quiet(cluster.nodes, world, deadline_s=1800)
-        handle.begun = lsm.read(cluster.nodes)
+        handle.begun = self._counters(cluster)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """RunError if the cluster does not answer; NodeError if that is because a node died."""
         try:
             return self._facts(cluster, cluster.handle, world)
-        except (OSError, KeyError, ValueError, RunError) as error:
-            failure = RunError(f"YugabyteDB's servers could not be read: {error}")
-            if isinstance(error, RunError):
-                failure = error
-            container_nodes.raise_cause(failure, cluster.nodes, world, nodes.log)
+        except RunError as error:
+            container_nodes.raise_cause(error, cluster.nodes, world, nodes.log)
 
     def _facts(self, cluster: Cluster, handle: _Running, world: World) -> DatabaseFacts:
-        servers = check_flags(cluster.nodes, handle.settings)
+        unread, ups = handle.unread, cluster.nodes
+        servers = check_flags(ups, handle.settings, unread)
         with self._connect(sql.local(cluster.endpoints[0]), 60.0) as session:
             banner = queries.banner(session)
-            isolation = queries.effective_isolation(session)
-        placement = server_facts.placement(cluster.nodes)
+            execution = server_facts.execution(session, servers)
+        placement: dict[str, Any] = unread.attempt(
+            "copies, tablets and data files", lambda: server_facts.placement(ups), {}, ups
+        )
+        ended = self._counters(cluster)
         durability = server_facts.picked(servers, server_facts.DURABILITY)
+        known = "durable_wal_write" in durability
         return DatabaseFacts(
             version=cluster.version,
             version_asked=str(handle.settings.version),
             image=image.chosen(handle.settings, world.platform),
             stand_in=server_facts.STAND_IN in banner or None,
-            durable=server_facts.durable(servers),
+            durable=server_facts.durable(servers) if known else None,
             durability={"asked": handle.settings.durability, **durability},
-            data_bytes=placement.pop("data_bytes"),
+            execution=execution,
+            data_bytes=placement.pop("data_bytes", None),
             cache_bytes=cluster.nodes[0].memory_bytes,
-            since_reset=lsm.since(handle.begun, lsm.read(cluster.nodes)),
+            since_reset=lsm.since(handle.begun, ended) if ended else {},
+            not_read=unread.text(),
             more={
                 "banner": banner,
                 "tls": handle.settings.tls,
-                "isolation": isolation,
+                "ulimits": handle.ulimits,
                 "flags": server_facts.picked(servers, server_facts.EXPLANATORY),
                 **placement,
             },
+        )
+
+    def _counters(self, cluster: Cluster) -> lsm.ByNode:
+        unread: Unread = cluster.handle.unread
+        none: lsm.ByNode = {}
+        return unread.attempt(
+            "the storage engine's counters", lambda: lsm.read(cluster.nodes), none, cluster.nodes
         )

@@ -1,208 +1,78 @@
-"""The first-run checklist: everything that is only inferred about YugabyteDB, checked and reported.
+"""The first-run checklist: everything that the adapter relies on, checked and reported.
 
-The adapter relies on facts from documents and source code that no running server has confirmed.
-`tierbench doctor --db yugabytedb` checks each on three nodes of the real image and prints whether
-it is so (docs/FIRST-RUN-YUGABYTEDB.md).
+Some of it follows from documents and source code that no running server has confirmed.
+`tierbench doctor --db yugabytedb` checks each line on three nodes of the real image and prints
+whether it is so (docs/FIRST-RUN-YUGABYTEDB.md). A line that fails ends nothing.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
-from orchestrator.databases.common.yugabyte import counters, pages, versions
-from orchestrator.databases.yugabytedb import flags, nodes, settings
+from orchestrator.databases.yugabytedb import settings
 from orchestrator.databases.yugabytedb.adapter import YugabyteDB
+from orchestrator.databases.yugabytedb.checks import COPIED, FACTS, ROWS, Fact, Probe
 from orchestrator.errors import TierbenchError
-from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize, Volume, sources
+from orchestrator.model import ClusterSpec, NodeSize, Volume
 from orchestrator.powers import World
-from orchestrator.system import http_client, sql
-from orchestrator.system.clock import wait_until
+from orchestrator.system import sql
 from orchestrator.system.sql import Connect
 
 State = Literal["confirmed", "not confirmed", "could not be looked at"]
 NETWORK = "tierbench-first-run"
 _GIB = 2**30
-_ROWS = 1000
-_COPIED = "SELECT count(*) AS rows FROM first_copy"
-_SPREAD_S = 120.0
-_METRICS = (
-    "wal_bytes_total", "wal_syncs_total", "wal_sync_seconds_total", "flush_written_bytes_total",
-    "compaction_written_bytes_total", "block_cache_hits_total", "block_cache_misses_total",
-    "sst_files",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Probe:
-    """A running cluster of the image, and what is needed to query it. `release`: the one that the
-    image's tag names, with its build."""
-
-    cluster: Cluster
-    connect: Connect
-    world: World
-    release: str
-
-    @property
-    def nodes(self) -> Sequence[Node]:
-        return self.cluster.nodes
-
-    def masters(self) -> list[str]:
-        return list(sources(self.nodes, pages.MASTER).values())
-
-    def tserver(self) -> str:
-        return next(iter(sources(self.nodes, pages.TSERVER).values()))
-
-    def value(self, *statements: str) -> Any:
-        """The first value of the last statement, asked of the first node."""
-        with self.connect(sql.local(self.cluster.endpoints[0]), 120.0) as session:
-            rows = [session.rows(statement) for statement in statements][-1]
-        return next(iter(rows[0].values()))
-
-    def addresses(self) -> str:
-        hosts = [endpoint.host for endpoint in self.cluster.endpoints]
-        return ",".join(f"{host}:{flags.MASTER_RPC}" for host in hosts)
-
-
-@dataclass(frozen=True)
-class Fact:
-    """`claim`: what was inferred. `look` returns whether it is true, and what was seen."""
-
-    name: str
-    claim: str
-    look: Callable[[Probe], tuple[bool, str]]
 
 
 @dataclass(frozen=True)
 class Finding:
+    """One line, looked at. `inferred`: no real cluster was ever seen to say it before."""
+
     name: str
     claim: str
     state: State
     seen: str
+    inferred: bool = False
 
 
-# ------------------------------------------------------------------ the checks
+# ------------------------------------------------------------------ lines about the cluster itself
 
 
-def _banner(probe: Probe) -> tuple[bool, str]:
-    banner = str(probe.value("SELECT version()"))
-    page = pages.version(probe.tserver())
-    same = versions.banner_number(banner) == versions.parse(page).number
-    return page == probe.release and same, f"{banner}; page: {page}; asked: {probe.release}"
+def _rows_of_copy(probe: Probe) -> tuple[bool, str]:
+    rows = probe.value(COPIED)
+    return rows == ROWS, f"{rows} rows"
 
 
-def _pages(probe: Probe) -> tuple[bool, str]:
-    answers = {
-        f"{name} {server}": len(http_client.get(f"{url}/metrics?reset_histograms=false"))
-        for server in (pages.MASTER, pages.TSERVER, pages.YSQL)
-        for name, url in sources(probe.nodes, server).items()
-    }
-    return len(answers) == 3 * len(probe.nodes), f"bytes of /metrics: {answers}"
+def _settled(probe: Probe) -> tuple[bool, str]:
+    YugabyteDB(probe.connect).settle(probe.cluster, probe.world)
+    unread = probe.cluster.handle.unread.text()
+    return unread is None, unread or "written out, quiet, and every page was read"
 
 
-def _memory(probe: Probe) -> tuple[bool, str]:
-    limit = probe.nodes[0].memory_bytes or 0
-    shares = flags.memory(limit)
-    expected = {
-        "memory_limit_hard_bytes": str(shares.tserver_bytes),
-        "db_block_cache_size_bytes": str(shares.block_cache_bytes),
-    }
-    running = pages.flags(probe.tserver())
-    values = {name: running.get(name) for name in expected}
-    return values == expected, f"of {limit}: {values}"
+START = Fact(
+    "start",
+    "nodes come up one after the other and make one cluster",
+    lambda _: (True, "all are up"),
+)
+SETTLE = Fact("settle", "memory tables are written out and the disks become quiet", _settled)
+COLD_COPY = Fact(
+    "cold-copy",
+    "nodes start again, all at once, from the disks of a stopped cluster",
+    _rows_of_copy,
+)
+_ADVICE = {COLD_COPY.name: "use `restore: load` in profiles until the cause is known"}
 
 
-def _layout(probe: Probe) -> tuple[bool, str]:
-    tablets = probe.value(
-        "CREATE TABLE IF NOT EXISTS first_run (w int, i int, PRIMARY KEY ((w) HASH, i ASC))",
-        "SELECT num_tablets FROM yb_table_properties('first_run'::regclass)",
-    )
-    return tablets == len(probe.nodes), f"{tablets} tablets on {len(probe.nodes)} nodes"
+def lines() -> tuple[Fact, ...]:
+    """All lines in their order."""
+    return (START, *FACTS, SETTLE, COLD_COPY)
 
 
-def _copy(probe: Probe) -> tuple[bool, str]:
-    with probe.connect(sql.local(probe.cluster.endpoints[-1]), 120.0) as session:
-        session.rows("CREATE TABLE first_copy (a int PRIMARY KEY, b text) SPLIT INTO 3 TABLETS")
-        lines = "".join(f"{number}\tx\n" for number in range(_ROWS))
-        session.copy("COPY first_copy FROM STDIN WITH (ROWS_PER_TRANSACTION 200)", lines)
-    rows = probe.value(_COPIED)
-    return rows == _ROWS, f"{rows} rows"
-
-
-def _counters(probe: Probe) -> tuple[bool, str]:
-    sampled = counters.storage(http_client.get(f"{probe.tserver()}{counters.PATH}"))
-    missing = [name for name in _METRICS if name not in sampled]
-    return not missing, f"missing: {', '.join(missing) or 'none'}"
-
-
-def _statements(probe: Probe) -> tuple[bool, str]:
-    url = next(iter(sources(probe.nodes, pages.YSQL).values()))
-    counted = counters.statements(http_client.get(f"{url}/metrics?reset_histograms=false"))
-    return bool(counted), str(counted)
-
-
-def _followers(probe: Probe) -> tuple[bool, str]:
-    """Records how masters that do not lead answer; the adapter accepts any answer of theirs."""
-    answers = []
-    for url in probe.masters():
-        try:
-            http_client.get_json(f"{url}/api/v1/health-check")
-            answers.append("answers")
-        except OSError as error:
-            answers.append(str(error).removeprefix(url))
-    return "answers" in answers, "; ".join(answers)
-
-
-def _commands(probe: Probe) -> tuple[bool, str]:
-    first, idle = probe.nodes[0], ("get_is_load_balancer_idle",)
-    answer = nodes.admin(first, probe.addresses(), False, idle, 60, probe.world)
-    nodes.flush_tablets(first, probe.cluster.endpoints[0].host, False, 120, probe.world)
-    return re.search(r"Idle = [01]", answer) is not None, answer.strip()
-
-
-def _remembered(probe: Probe) -> tuple[bool, str]:
-    conf = {node.name: nodes.remembered(node, probe.world) for node in probe.nodes}
-    known = {name: str(content.get("current_masters", "")) for name, content in conf.items()}
-    first = probe.cluster.endpoints[0].host
-    same = str(conf[probe.nodes[0].name].get("advertise_address")) == first
-    complete = all(len(text.split(",")) == len(probe.nodes) for text in known.values())
-    return same and complete, f"{known} (written once a minute)"
-
-
-def _leaders(probe: Probe) -> tuple[bool, str]:
-    leaders: dict[str, int] = {}
-
-    def spread() -> bool:
-        leaders.update(pages.leaders(probe.masters()))
-        return min(leaders.values(), default=0) > 0
-
-    in_time = wait_until(spread, deadline_s=_SPREAD_S, clock=probe.world.clock, every_s=1.0)
-    return in_time, str(leaders)
-
-
-def _isolation(probe: Probe) -> tuple[bool, str]:
-    level = str(probe.value("SELECT yb_get_effective_transaction_isolation_level()"))
-    return "repeatable" in level.lower(), level
-
-
-FACTS = (
-    Fact("banner", "version() names the release asked for, a server's page its build", _banner),
-    Fact("pages", "masters, tablet servers and YSQL answer through published ports", _pages),
-    Fact("memory", "the servers take the memory they are given, not the machine's", _memory),
-    Fact("layout", "a table for which no tablets are declared gets one for each node", _layout),
-    Fact("copy", "COPY takes ROWS_PER_TRANSACTION, and tables take SPLIT INTO", _copy),
-    Fact("counters", "the metrics sampled here are there under their names", _counters),
-    Fact("statements", "YSQL counts statements, with a sum of microseconds", _statements),
-    Fact("followers", "one master answers for the cluster, others may redirect", _followers),
-    Fact("commands", "yb-admin and yb-ts-cli are in the image and take these options", _commands),
-    Fact("masters", "each node's file names its address and, in time, all masters", _remembered),
-    Fact("leaders", "every node leads tablets once nothing moves any more", _leaders),
-    Fact("isolation", "READ COMMITTED runs as REPEATABLE READ by default", _isolation),
-)  # fmt: skip
-COLD_COPY = ("cold-copy", "nodes start again, all at once, from the disks of a stopped cluster")
+def needed() -> set[str]:
+    """The names of the lines that DB=auto waits for."""
+    return {fact.name for fact in lines() if fact.needed}
 
 
 # ------------------------------------------------------------------ the run
@@ -217,9 +87,10 @@ def spec(version: str | None = None, own: Mapping[str, str] | None = None) -> Cl
 def first_run(
     cluster_spec: ClusterSpec, world: World, connect: Connect = sql.session
 ) -> Iterator[Finding]:
-    """Yields each finding as it is made. TierbenchError if the cluster does not come up at all.
+    """Yields each finding as it is made. UnavailableError if the image is not here.
 
-    A release other than the expected one is a finding here, not an error.
+    A release other than the expected one is a finding here, and so is a cluster that does not come
+    up: then the other lines could not be looked at.
     """
     database = YugabyteDB(connect, refuse_other_release=False)
     database.check(cluster_spec, world)
@@ -229,33 +100,57 @@ def first_run(
         for name in names:
             up.enter_context(world.platform.volume(name, "", ""))
         network = up.enter_context(world.platform.network(NETWORK, cluster_spec.nodes))
-        volumes = [Volume(name, "", restored=False) for name in names]
-        with database.running(cluster_spec, volumes, network, world) as cluster:
-            probe = Probe(cluster, connect, world, release)
-            for fact in FACTS:
-                world.progress.step(f"checking: {fact.claim}")
-                yield _finding(fact, probe)
-            database.settle(cluster, world)
+
+        def looked_at(restored: bool, facts: tuple[Fact, ...]) -> Iterator[Finding]:
+            volumes = [Volume(name, "", restored=restored) for name in names]
+            with ExitStack() as cluster_up:
+                running = database.running(cluster_spec, volumes, network, world)
+
+                def probe() -> Probe:
+                    cluster = cluster_up.enter_context(running)
+                    return Probe(cluster, connect, world, release)
+
+                yield from _looked_at(facts, probe, world)
+
+        yield from looked_at(False, (START, *FACTS, SETTLE))
         world.progress.step("starting again from the same disks")
-        restored = [replace(volume, restored=True) for volume in volumes]
-        yield _cold_copy(database.running(cluster_spec, restored, network, world), connect)
+        yield from looked_at(True, (COLD_COPY,))
 
 
-def _finding(fact: Fact, probe: Probe) -> Finding:
+def _looked_at(
+    facts: tuple[Fact, ...], start: Callable[[], Probe], world: World
+) -> Iterator[Finding]:
+    """The findings on the cluster that `start` starts; without it, the first is not confirmed."""
+    try:
+        probe = start()
+    except Exception as error:
+        yield _of_error(facts[0], error, "not confirmed")
+        for fact in facts[1:]:
+            reason = RuntimeError("the cluster did not come up")
+            yield _of_error(fact, reason, "could not be looked at")
+        return
+    for fact in facts:
+        world.progress.step(f"checking: {fact.claim}")
+        yield finding(fact, probe)
+
+
+def finding(fact: Fact, probe: Probe) -> Finding:
+    """What is seen of one line, without passwords. Any error is one of this line alone."""
     try:
         confirmed, seen = fact.look(probe)
-    except (TierbenchError, OSError, KeyError, IndexError, ValueError) as error:
-        reason = error.what if isinstance(error, TierbenchError) else str(error)
-        return Finding(fact.name, fact.claim, "could not be looked at", reason)
-    return Finding(fact.name, fact.claim, "confirmed" if confirmed else "not confirmed", seen)
+        state: State = "confirmed" if confirmed else "not confirmed"
+        made = Finding(fact.name, fact.claim, state, seen, fact.inferred)
+    except Exception as error:
+        made = _of_error(fact, error, "could not be looked at")
+    seen = made.seen
+    for endpoint in probe.cluster.endpoints:
+        seen = seen.replace(endpoint.password, "***")
+    return replace(made, seen=seen)
 
 
-def _cold_copy(running: AbstractContextManager[Cluster], connect: Connect) -> Finding:
-    name, claim = COLD_COPY
-    try:
-        with running as cluster, connect(sql.local(cluster.endpoints[0]), 120.0) as session:
-            rows = session.rows(_COPIED)[0]["rows"]
-    except TierbenchError as error:
-        advice = "use `restore: load` in profiles until the cause is known"
-        return Finding(name, claim, "not confirmed", f"{error.what}\n{error.evidence}\n{advice}")
-    return Finding(name, claim, "confirmed" if rows == _ROWS else "not confirmed", f"{rows} rows")
+def _of_error(fact: Fact, error: Exception, state: State) -> Finding:
+    seen = f"{type(error).__name__}: {error}"
+    if isinstance(error, TierbenchError):
+        seen = "\n".join(text for text in (error.what, error.evidence) if text)
+    advice = _ADVICE.get(fact.name, "")
+    return Finding(fact.name, fact.claim, state, f"{seen}\n{advice}".strip(), fact.inferred)

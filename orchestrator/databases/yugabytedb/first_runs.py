@@ -9,9 +9,11 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from orchestrator import __version__
 from orchestrator.databases.yugabytedb import checklist, image, settings
 from orchestrator.databases.yugabytedb.checklist import Finding
 from orchestrator.errors import TierbenchError
@@ -37,19 +39,32 @@ def passed(spec: ClusterSpec, platform: Platform, cache: Path) -> str:
 
 
 def kept(
-    findings: Iterable[Finding], spec: ClusterSpec, platform: Platform, world: World
+    findings: Iterable[Finding],
+    spec: ClusterSpec,
+    platform: Platform,
+    world: World,
+    results: Path | None = None,
 ) -> Iterator[Finding]:
-    """Yields the findings as they are made, then keeps whether all were confirmed."""
+    """Yields the findings as they are made, then keeps whether all that is needed was confirmed,
+    and writes all of them to a file in `results`."""
     tag, file = _file(spec, platform, world.cache)
     if file is not None:
         file.unlink(missing_ok=True)
-    confirmed: list[str] = []
+    made: list[Finding] = []
     for finding in findings:
-        if finding.state == "confirmed":
-            confirmed.append(finding.name)
+        made.append(finding)
         yield finding
+    world.progress.note(summary(made))
+    if results is not None:
+        report = results / f"first-run-{re.sub(r'[^A-Za-z0-9.-]+', '-', tag)}.txt"
+        results.mkdir(parents=True, exist_ok=True)
+        report.write_text(_text(made, tag, platform, world), encoding="utf-8")
+        world.progress.note(f"{report} has all of it, to attach to an issue; no password is in it")
+    confirmed = [finding.name for finding in made if finding.state == "confirmed"]
     if file is None or not _complete(confirmed):
-        world.progress.note("DB=auto goes on taking PostgreSQL here: not every line is confirmed")
+        world.progress.note(
+            "DB=auto goes on taking PostgreSQL here: not every line that it needs is confirmed"
+        )
         return
     file.parent.mkdir(parents=True, exist_ok=True)
     content = {"image": tag, "confirmed": confirmed, "passed_s": world.clock.now()}
@@ -59,10 +74,37 @@ def kept(
     )
 
 
+def summary(findings: Sequence[Finding]) -> str:
+    """`17 of 19 confirmed, these differ: memory, leaders`."""
+    differing = [finding.name for finding in findings if finding.state != "confirmed"]
+    text = f"{len(findings) - len(differing)} of {len(findings)} confirmed"
+    return f"{text}, these differ: {', '.join(differing)}" if differing else text
+
+
+_SECRET = re.compile(r"(password['\"]?\s*[=:]\s*)\S+", re.IGNORECASE)
+
+
+def _text(findings: Sequence[Finding], tag: str, platform: Platform, world: World) -> str:
+    """All lines with what was seen, and on what they were seen."""
+    machine = platform.machines()[0].facts()
+    day = datetime.datetime.fromtimestamp(world.clock.now(), datetime.UTC).date()
+    lines = [
+        f"First run of {tag} ({platform.image_id(tag)}) with tierbench {__version__}, {day}",
+        f"Machine: {machine.system}, kernel {machine.kernel}, {machine.cpus} CPUs, "
+        f"{machine.memory_bytes} bytes",
+        f"Engine: {dict(platform.facts())}",
+        summary(findings),
+    ]
+    for finding in findings:
+        before = " (inferred)" if finding.inferred else ""
+        lines += ["", f"{finding.state} {finding.name}{before}: {finding.claim}"]
+        lines += [f"    {line}" for line in finding.seen.splitlines()]
+    return _SECRET.sub(r"\1***", "\n".join(lines)) + "\n"
+
+
 def _complete(confirmed: Iterable[str]) -> bool:
     """False also if this version of tierbench has a line that an earlier checklist did not."""
-    names = {*(fact.name for fact in checklist.FACTS), checklist.COLD_COPY[0]}
-    return names <= set(confirmed)
+    return checklist.needed() <= set(confirmed)
 
 
 def _file(spec: ClusterSpec, platform: Platform, cache: Path) -> tuple[str, Path | None]:

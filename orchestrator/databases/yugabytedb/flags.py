@@ -29,6 +29,14 @@ _TSERVER_PCT, _MASTER_PCT = 60, 10
 _MASTER_BYTES = (192 * _MIB, 2048 * _MIB)
 _BLOCK_CACHE_PCT = 50  # of the tablet server's share: its own default
 
+# How long old versions of rows are kept. Reads that take longer than the default of 900 s (ANALYZE
+# and counts of large tables, consistency checks) end in "Snapshot too old"; YugabyteDB's own advice
+# is a value above the time of the longest (issues 19586 and 27437: 1 to 4 h). Here it costs little
+# space: loading changes no row, a run begins with a copy, and the longest, of 35 min, keeps 20 min
+# of changes more than by default; shorter ones than 15 min keep the same. `=900` in the profile
+# gives the default back.
+HISTORY_S = 4 * 3600
+
 
 @dataclass(frozen=True)
 class Memory:
@@ -57,6 +65,7 @@ def _common(settings: Settings) -> dict[str, str]:
         # Each node leads one tablet of every table, and no tablet splits during a run.
         "ysql_num_shards_per_tserver": "1",
         "enable_automatic_tablet_splitting": "false",
+        "timestamp_history_retention_interval_sec": str(HISTORY_S),
     }
     if settings.durability == "durable":
         # Required: else a file system that lacks it turns it off with only a line in the log.
@@ -86,11 +95,13 @@ def master_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
 def tserver_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
     """The tablet server's flags, the profile's own last."""
     shares = memory(spec.size.memory_bytes)
+    background = {"ysql_enable_auto_analyze": "false"}  # a flag of the tablet server alone
     return {
         "memory_limit_hard_bytes": str(shares.tserver_bytes),
         "db_block_cache_size_bytes": str(shares.block_cache_bytes),
         "tserver_enable_metrics_snapshotter": "false",
         **_common(settings),
+        **(background if settings.version.has("auto_analyze") else {}),
         **settings.tserver_flags,
     }
 
@@ -145,8 +156,10 @@ def _prepared(
         # to the user of this program.
         steps.append(f"install -D -m 600 -t {CERTS_DIR} {CERTS_SOURCE}/*")
     if restored:
-        # Nodes know each other by address: at another one the node would wait forever.
-        check = f'grep -q \'"advertise_address": "{node_address}"\' {CONF}'
+        # Nodes know each other by address: at another one the node would wait forever. A file that
+        # names none is no reason to refuse.
+        key = '"advertise_address" *: *'
+        check = f"! grep -q '{key}' {CONF} || grep -q '{key}\"{node_address}\"' {CONF}"
         complaint = f"this disk was loaded at another address than {node_address}"
         steps.append(f"{{ {check} || {{ echo '{complaint}'; exit 78; }}; }}")
         # A killed node leaves these, and would believe that it runs already.

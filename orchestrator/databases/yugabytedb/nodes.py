@@ -14,9 +14,20 @@ from orchestrator.databases.yugabytedb import flags
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.errors import TierbenchError
 from orchestrator.model import ClusterSpec, Node, Volume
-from orchestrator.powers import Completed, Container, ContainerSpec, Mount, Network, World
+from orchestrator.powers import (
+    UNLIMITED,
+    Completed,
+    Container,
+    ContainerSpec,
+    Mount,
+    Network,
+    World,
+)
 
 _HOME = "/home/yugabyte"
+# What YugabyteDB's documents ask of each node (deploy/manual-deployment/system-config). Processes
+# and their threads are counted by user, over all containers of the machine.
+OPEN_FILES, _PROCESSES = 1_048_576, 12_000
 _LOGS = ("yugabyted.log", "master.err", "tserver.err")
 
 
@@ -51,6 +62,7 @@ def container_spec(
         memory_bytes=spec.size.memory_bytes,
         # For YSQL's processes; it counts against the memory limit.
         shared_memory_bytes=max(256 * 2**20, spec.size.memory_bytes // 8),
+        ulimits={"nofile": OPEN_FILES, "nproc": _PROCESSES * spec.nodes},
         stop_timeout_s=30,
         io_caps=volume.caps,
     )
@@ -66,6 +78,18 @@ def sources(container: Container) -> dict[str, str]:
             (pages.YSQL, flags.YSQL_WEB),
         )
     }
+
+
+def short_limits(plan: ContainerSpec, container: Container) -> str:
+    """Which limits of the container's processes are below the plan's; empty if none is known to
+    be. yugabyted only warns of it, and a tablet server with many sessions fails later."""
+    low = [
+        f"{name} {container.ulimits[name]} instead of {least}"
+        for name, least in plan.ulimits.items()
+        if container.ulimits.get(name, UNLIMITED) != UNLIMITED
+        and int(container.ulimits[name]) < least
+    ]
+    return ", ".join(low)
 
 
 # ------------------------------------------------------------------ watching and stopping

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from orchestrator.databases.common import container_nodes
-from orchestrator.databases.common.yugabyte import pages, queries
+from orchestrator.databases.common.yugabyte import pages, queries, server_facts
 from orchestrator.databases.yugabytedb import nodes
+from orchestrator.databases.yugabytedb.inferred import UNREADABLE, Unread, raise_if_dead
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.errors import NodeError, RunError
 from orchestrator.model import ClusterSpec, Endpoint, Node, sources
@@ -34,10 +35,15 @@ class Readiness:
     """Waits for a cluster that is being started. `up`: the nodes started so far, in order."""
 
     def __init__(
-        self, spec: ClusterSpec, settings: Settings, connect: Connect, world: World
+        self,
+        spec: ClusterSpec,
+        settings: Settings,
+        connect: Connect,
+        unread: Unread,
+        world: World,
     ) -> None:
         self._factor, self._tls = spec.replication_factor, settings.tls
-        self._connect, self._world = connect, world
+        self._connect, self._unread, self._world = connect, unread, world
 
     def _wait(self, failure: str, missing: Callable[[], str], up: Sequence[Node]) -> None:
         names = [container_nodes.container_name(node) for node in up]
@@ -48,12 +54,17 @@ class Readiness:
     def await_answer(self, node: Node, endpoint: Endpoint, up: Sequence[Node]) -> None:
         """Waits until `node` answers SQL, and the masters count as many nodes as are up."""
 
-        def missing() -> str:
-            with self._connect(admin_address(endpoint, self.password(up[0])), 30.0) as session:
-                session.rows("SELECT 1")
+        def uncounted() -> str:
             servers = pages.tablet_servers(list(sources(up, pages.MASTER).values()))
             alive = sum(server.alive for server in servers)
             return "" if alive >= len(up) else f"{alive} of {len(up)} tablet servers are alive"
+
+        counted = self._unread.patiently("the masters' list of tablet servers", uncounted)
+
+        def missing() -> str:
+            with self._connect(admin_address(endpoint, self.password(up[0])), 30.0) as session:
+                session.rows("SELECT 1")
+            return counted()
 
         self._wait(f"YugabyteDB's {node.name} was not ready", missing, up)
 
@@ -61,13 +72,18 @@ class Readiness:
         """Waits until the replication factor is the profile's and no tablet lacks a copy."""
         masters = list(sources(up, pages.MASTER).values())
 
-        def missing() -> str:
+        def uncopied() -> str:
             factor = pages.replication_factor(masters)
             if factor != self._factor:
                 return f"it keeps {factor} copies, expected {self._factor}"
             health = pages.health(masters)
-            if not health.well:
-                return str(health)
+            return "" if health.well else str(health)
+
+        copied = self._unread.patiently("the number and state of copies", uncopied)
+
+        def missing() -> str:
+            if text := copied():
+                return text
             with self._connect(admin_address(endpoint, self.password(up[0])), 30.0) as session:
                 known = len(queries.servers(session))
             return "" if known == len(up) else f"yb_servers() knows {known} of {len(up)} nodes"
@@ -82,7 +98,14 @@ class Readiness:
 
     def await_remembered_masters(self, up: Sequence[Node]) -> None:
         """Waits until every node's own file, from which a copy of its disk starts, names all
-        masters. yugabyted writes it once a minute."""
+        masters. yugabyted writes it once a minute. Past the deadline it is only noted."""
+        state = ""
+
+        def complete() -> bool:
+            nonlocal state
+            raise_if_dead(up, self._world)
+            state = missing()
+            return not state
 
         def missing() -> str:
             for node in up:
@@ -92,7 +115,9 @@ class Readiness:
                     return f"{node.name} remembers {known} of {self._factor} masters"
             return ""
 
-        self._wait("not every node knew all masters", missing, up)
+        deadline_s = NODE_DEADLINE_S
+        if not wait_until(complete, deadline_s=deadline_s, clock=self._world.clock, every_s=0.5):
+            self._unread.note("the masters that each node remembers", state)
 
     def await_balance(self, up: Sequence[Node], masters: str) -> None:
         """Waits until leaders are spread and nothing moves any more; only warns past the
@@ -103,12 +128,11 @@ class Readiness:
 
         def ready() -> bool:
             nonlocal idle_polls
-            names = [container_nodes.container_name(node) for node in up]
-            container_nodes.raise_if_dead(names, self._world, nodes.log)
+            raise_if_dead(up, self._world)
             try:
                 answer = nodes.admin(up[0], masters, self._tls, _IDLE, 30, self._world)
                 leaders.update(pages.leaders(urls))
-            except (RunError, OSError):  # an election is under way
+            except (RunError, *UNREADABLE):  # an election is under way
                 answer = ""
             spread = sum(leaders.values()) < len(up) or min(leaders.values(), default=0) > 0
             idle_polls = idle_polls + 1 if "Idle = 1" in answer and spread else 0
@@ -121,13 +145,23 @@ class Readiness:
             )
 
 
-def check_flags(up: Sequence[Node], settings: Settings) -> dict[str, dict[str, str]]:
-    """Node → its tablet server's flags. NodeError if durability is not the profile's."""
-    servers = {name: pages.flags(url) for name, url in sources(up, pages.TSERVER).items()}
+def check_flags(
+    up: Sequence[Node], settings: Settings, unread: Unread
+) -> dict[str, server_facts.Flags]:
+    """Node → its tablet server's flags, none if they cannot be read. NodeError if durability is
+    not the profile's."""
+    servers: dict[str, server_facts.Flags] = unread.attempt(
+        "the flags of the tablet servers",
+        lambda: {name: pages.flags(url) for name, url in sources(up, pages.TSERVER).items()},
+        {},
+        up,
+    )
     expected = "true" if settings.durability == "durable" else "false"
     for name, flags in servers.items():
         value = flags.get("durable_wal_write")
-        if value != expected:
+        if value is None:
+            unread.note("durable_wal_write", f"it is not among the flags of {name}")
+        elif value != expected:
             raise NodeError(
                 f"{name} runs with durable_wal_write={value}; "
                 f"`durability: {settings.durability}` means {expected}",

@@ -22,6 +22,7 @@ MAX_NODES = 9
 REPLICATION_FACTORS = (1, 3, 5)
 OWN = ("durability", "tls", "zones", "wal_directory", "image", "restore")  # docs/YUGABYTEDB.md
 
+_YAML = {"true": "on", "false": "off"}  # what YAML makes of an unquoted `on` and `off`
 _NAME = re.compile(r"(?:(master|tserver)\.)?([a-z][a-z0-9_]*)")
 _ZONE = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+){2}")
 _PLACED = "it follows from the node's place in the cluster"
@@ -81,6 +82,7 @@ def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
     def second(name: str, *words: str) -> bool:
         """Whether the second of two words was chosen; the first is the default."""
         value = texts.pop(name, words[0]).strip().lower()
+        value = _YAML.get(value, value)
         if value not in words:
             mistakes.append(_mistake(name, f"{value!r} is none of {', '.join(words)}"))
         return value == words[1]

@@ -18,6 +18,8 @@ from orchestrator.units import short
 
 DISTRIBUTIONS = ("uniform", "gaussian", "special", "pareto")  # of sysbench 1.0.20
 
+SHARDINGS = ("hash", "range")  # of load.lua, where the database shards
+
 # Options of sysbench itself that our scripts use.
 PREPARED = "db_ps_mode"
 RANDOM = ("rand_type", "rand_spec_iter", "rand_spec_pct", "rand_spec_res", "rand_pareto_h")
@@ -31,10 +33,11 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
 }
 # Parameters of a data set that the run gets too, and those of the loader alone.
 _OF_RUN = ("tables", "table_size", "warehouses")
-_OF_LOADER = ("create_secondary", "foreign_keys", "tablets")
+_LAYOUT = ("tablets", "sharding", "sequence_cache")  # of sysbench's tables, where they are sharded
+_OF_LOADER = ("create_secondary", "foreign_keys", *_LAYOUT)
 # Script's folder → parameters of its load.lua.
 _PARAMETERS = {
-    "sysbench": ("tables", "table_size", "create_secondary"),
+    "sysbench": ("tables", "table_size", "create_secondary", *_LAYOUT),
     "tpcc": ("warehouses", "foreign_keys", "tablets"),
 }
 
@@ -81,9 +84,11 @@ def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
         elif key == "rand_type" and value not in DISTRIBUTIONS:
             yield f"options.{key}", f"sysbench draws {_list(DISTRIBUTIONS)}, not {short(value)}"
     loader = _PARAMETERS.get(str(PurePosixPath(workload.script).parent))
-    for key in workload.dataset.parameters:
+    for key, value in workload.dataset.parameters.items():
         if loader is not None and key not in loader:
             yield f"dataset.{key}", f"the loader has no such parameter; it has {_list(loader)}"
+        elif loader is not None and key == "sharding" and value not in SHARDINGS:
+            yield f"dataset.{key}", f"tables are sharded by {_list(SHARDINGS)}, not {short(value)}"
     if workload.statements_per_transaction and "skip_trx" not in (known or ("skip_trx",)):
         what = f"the transactions of {workload.script} have no given number of statements"
         yield "statements_per_transaction", what

@@ -11,6 +11,7 @@ import contextlib
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import Any
 
 from docker.errors import APIError, DockerException, NotFound
@@ -18,7 +19,7 @@ from docker.errors import APIError, DockerException, NotFound
 import docker
 from orchestrator.errors import NodeError, RunError
 from orchestrator.platforms.common.machines import FarMachine, LocalMachine
-from orchestrator.platforms.docker import devices
+from orchestrator.platforms.docker import devices, ulimits
 from orchestrator.platforms.docker.errors import engine_errors
 from orchestrator.platforms.docker.guard import Guard
 from orchestrator.platforms.docker.images import Images
@@ -105,7 +106,7 @@ class DockerPlatform(Images, Networks):
         container = self._made(spec)
         with taken_down(lambda: self._take_down(spec, container)):
             with engine_errors(f"starting {spec.name}"):
-                container = self._rights.started(container, lambda: self._create(spec))
+                container = self._started(spec, container)
                 patiently(container.reload, self._clock)
             yield self._describe(spec, container)
 
@@ -116,6 +117,17 @@ class DockerPlatform(Images, Networks):
             if leftover is not None:
                 self._remove(spec.name, leftover.id)
             return self._create(spec)
+
+    def _started(self, spec: ContainerSpec, container: Any) -> Any:
+        """Starts the container, or another one without what the engine refuses to give it."""
+        try:
+            return self._rights.started(container, lambda: self._create(spec))
+        except APIError as error:
+            if not (spec.ulimits and ulimits.refused(error)):
+                raise
+        self._remove(spec.name, container.id)
+        bare = replace(spec, ulimits={})
+        return self._started(bare, self._create(bare))
 
     def _take_down(self, spec: ContainerSpec, container: Any) -> None:
         with contextlib.suppress(DockerException, OSError):
@@ -129,7 +141,7 @@ class DockerPlatform(Images, Networks):
             taken_down(lambda: self._remove(spec.name, container.id)),
             engine_errors(f"running {spec.name}"),
         ):
-            container = self._rights.started(container, lambda: self._create(spec))
+            container = self._started(spec, container)
             exit_code = self._exit_code_of(spec, container, started + timeout_s, timeout_s)
             out = bytes(patiently(container.logs, self._clock)).decode(errors="replace")
         return Completed(spec.command, exit_code, out, "", self._clock.monotonic() - started)
@@ -170,6 +182,7 @@ class DockerPlatform(Images, Networks):
             "mem_limit": spec.memory_bytes,
             "memswap_limit": spec.memory_bytes,
             "shm_size": spec.shared_memory_bytes,
+            "ulimits": ulimits.options(spec.ulimits),
         }
         if spec.host_devices:
             self._rights.add_to(host)
@@ -212,7 +225,9 @@ class DockerPlatform(Images, Networks):
             for key, value in bindings.items()
             if value
         }
-        return Container(spec.name, container.id, int(state["Pid"]), spec.address, ports)
+        process = int(state["Pid"])
+        limits = ulimits.in_force(spec.ulimits, process, self.machine_of(spec.name))
+        return Container(spec.name, container.id, process, spec.address, ports, limits)
 
     def stop(self, container: str, timeout_s: float) -> None:
         def stop() -> None:

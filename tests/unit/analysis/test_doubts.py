@@ -275,6 +275,13 @@ def test_another_build_than_asked(asked: str | None, running: str, doubted: bool
     assert ("another build" in kinds(small(change=changed))) is doubted
 
 
+def test_facts_not_read() -> None:
+    reason = "the flags of the tablet servers: KeyError: 'flags'"
+    doubt = the("facts not read", small(change=facts(not_read=reason)))
+    assert reason in doubt.text
+    assert "facts not read" not in kinds(small())
+
+
 def test_commits_that_are_not_durable() -> None:
     assert "commits not durable" in kinds(small(change=facts(durable=False)))
 
@@ -335,6 +342,14 @@ def clustered(**changes: Any) -> Record:
 )
 def test_what_makes_runs_unlike(other: Callable[[], Record], phrase: str) -> None:
     assert phrase in comparability.differences(record(), other())
+
+
+def test_runs_of_another_isolation_or_planner_are_unlike() -> None:
+    left = facts(execution={"isolation": "repeatable read", "yb_enable_cbo": "off"})(record())
+    right = facts(execution={"isolation": "read committed", "yb_enable_cbo": "off"})(record())
+    phrase = "running database's execution.isolation repeatable read against read committed"
+    assert comparability.differences(left, right) == (phrase,)
+    assert comparability.differences(record(), right) == ()  # of records that do not hold it
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from tests import ROOT
 from tests.fakes import FakeDatabase, FakePlatform, Log, QuietProgress, fake_parts, fake_world
 
 OFFICIAL = "yugabytedb/yugabyte:2.18.1.0-b84"
-NAMES = [*(fact.name for fact in checklist.FACTS), checklist.COLD_COPY[0]]
+NAMES = [fact.name for fact in checklist.lines()]
 
 
 class Engine(FakePlatform):

@@ -87,7 +87,7 @@ class _Session:
             return [{"name": name, "setting": value} for name, value in settings.items()]
         elif "pg_database_size" in text:
             return [{"bytes": 4096}]
-        elif "isolation" in text:
+        elif "AS level" in text:
             return [{"level": "repeatable read"}]
         return []
 

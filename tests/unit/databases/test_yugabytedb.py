@@ -17,7 +17,7 @@ from orchestrator.databases.yugabytedb import checklist, flags, image, nodes, se
 from orchestrator.databases.yugabytedb.adapter import YugabyteDB
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import ClusterSpec, NodeSize, Volume
-from orchestrator.powers import Network
+from orchestrator.powers import Container, Network
 from orchestrator.system.shell import SystemShell
 from tests import ROOT, golden
 from tests.fakes import FakePlatform, fake_world
@@ -68,6 +68,7 @@ def rendered(spec: ClusterSpec, restored: bool) -> str:
             *(f"mount {m.source} {m.target}{' ro' if m.read_only else ''}" for m in plan.mounts),
             *(f"port {inside} -> {outside or 'any'}" for inside, outside in plan.ports.items()),
             f"shared memory {plan.shared_memory_bytes}",
+            *(f"at least {name} {least}" for name, least in plan.ulimits.items()),
             *plan.command,
             "",
         ]
@@ -142,6 +143,24 @@ def test_a_flag_unknown_to_a_release_is_not_passed_to_it() -> None:
     assert flag in rendered(replace(THREE, version="2025.2.1.0-b141"), restored=False)
 
 
+@pytest.mark.parametrize(
+    ("release", "expected"),
+    [("2.18.1.0-b84", None), ("2024.2.2.2-b2", None), ("2025.2.1.0-b141", "false")],
+)
+def test_nothing_is_analysed_in_the_background_of_a_run(release: str, expected: str | None) -> None:
+    chosen, _ = settings.read(replace(THREE, version=release))
+    assert flags.tserver_flags(THREE, chosen).get("ysql_enable_auto_analyze") == expected
+    assert "ysql_enable_auto_analyze" not in flags.master_flags(THREE, chosen)
+
+
+def test_history_is_kept_for_the_longest_check_unless_the_profile_says_otherwise() -> None:
+    name = "timestamp_history_retention_interval_sec"
+    for given, expected in (({}, "14400"), ({name: "900"}, "900")):
+        chosen, _ = settings.read(replace(THREE, settings=given))
+        servers = flags.master_flags(THREE, chosen), flags.tserver_flags(THREE, chosen)
+        assert [server[name] for server in servers] == [expected, expected]
+
+
 def test_durable_is_required_so_that_it_cannot_be_turned_off_silently() -> None:
     chosen, _ = settings.read(replace(THREE, settings={"durability": "durable"}))
     durable = flags.tserver_flags(THREE, chosen)
@@ -158,6 +177,12 @@ def test_a_flag_for_one_server_goes_to_that_server_alone() -> None:
     assert chosen.tserver_flags == {"b_flag": "2", "c_flag": "3"}
 
 
+@pytest.mark.parametrize(("text", "tls"), [("on", True), ("True", True), ("False", False)])
+def test_a_switch_is_read_as_yaml_writes_it(text: str, tls: bool) -> None:
+    chosen, mistakes = settings.read(replace(THREE, settings={"tls": text}))
+    assert (chosen.tls, mistakes) == (tls, ())
+
+
 def test_a_value_with_commas_is_braced_where_the_release_takes_that() -> None:
     old = replace(THREE, settings={"ysql_pg_conf_csv": "a=1,b=2"})
     recent = replace(old, version="2025.2.1.0-b141")
@@ -166,6 +191,25 @@ def test_a_value_with_commas_is_braced_where_the_release_takes_that() -> None:
         "cluster.settings.ysql_pg_conf_csv": "2.18.1.0-b84 splits flags at every comma, so a value "
         "cannot hold one"
     }
+
+
+@pytest.mark.parametrize(
+    ("in_force", "short"),
+    [
+        ({"nofile": "1048576", "nproc": "unlimited"}, ""),
+        ({"nofile": "1024", "nproc": "unlimited"}, "nofile 1024 instead of 1048576"),
+        ({}, ""),
+    ],
+    ids=["raised", "not raised", "not to be read from here"],
+)
+def test_limits_that_the_engine_does_not_raise_are_said(
+    in_force: dict[str, str], short: str
+) -> None:
+    chosen, _ = settings.read(THREE)
+    volume = Volume("tierbench-node-1", "/dev/loop0", False)
+    plan = nodes.container_spec(THREE, chosen, 1, volume, NETWORK, "an-image", None)
+    container = Container(plan.name, "id", 42, plan.address, {}, in_force)
+    assert nodes.short_limits(plan, container) == short
 
 
 # ------------------------------------------------------------------ what is refused
@@ -283,7 +327,7 @@ def test_a_data_set_may_be_loaded_before_every_run_instead() -> None:
 
 def test_every_line_of_the_checklist_is_documented() -> None:
     text = (ROOT / "docs" / "FIRST-RUN-YUGABYTEDB.md").read_text()
-    for name in [*(fact.name for fact in checklist.FACTS), checklist.COLD_COPY[0]]:
+    for name in (fact.name for fact in checklist.lines()):
         assert f"| `{name}` |" in text, f"docs/FIRST-RUN-YUGABYTEDB.md does not explain {name}"
 
 

@@ -20,7 +20,13 @@ from cryptography import x509
 
 from orchestrator.collectors.node_exporter import NodeExporterCollector, readings
 from orchestrator.collectors.yugabytedb import EVERY_S, YugabyteDBCollector
-from orchestrator.databases.common.yugabyte import counters, lsm, pages, server_facts
+from orchestrator.databases.common.yugabyte import (
+    counters,
+    lsm,
+    pages,
+    queries,
+    server_facts,
+)
 from orchestrator.databases.existing.machines import device_of, processors
 from orchestrator.databases.yugabytedb import tls
 from orchestrator.errors import RunError
@@ -250,6 +256,50 @@ def test_nodes_that_differ_show_all_values() -> None:
     assert server_facts.picked(servers, server_facts.DURABILITY) == {
         "durable_wal_write": "true, false"
     }
+
+
+# ------------------------------------------------------------------ isolation and planner
+
+
+class Release:
+    """A session of a release that has the settings `known` and, if `tells`, the function that
+    tells the isolation level."""
+
+    def __init__(self, tells: bool, **known: str) -> None:
+        self._tells, self._known = tells, known
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        if "yb_get_effective" in sql and not self._tells:
+            raise RunError("function does not exist")
+        if "AS level" in sql:
+            name = "yb_effective_transaction_isolation_level"
+            return [{"level": self._known.get(name)}]
+        assert "current_setting(name, true)" in sql
+        return [{"name": name, "value": self._known.get(name)} for name in queries.SESSION_SETTINGS]
+
+    def copy(self, sql: str, text: str) -> None:
+        raise AssertionError(sql)
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_what_decides_how_statements_run_is_read_back(tells: bool) -> None:
+    level = {"yb_effective_transaction_isolation_level": "read committed"}
+    session = Release(tells, **level, transaction_isolation="read committed", yb_enable_cbo="on")
+    servers = {
+        "node-1": {"ysql_enable_auto_analyze": "false", "enable_wait_queues": "true"},
+        "node-2": {"ysql_enable_auto_analyze": "true", "enable_wait_queues": "true"},
+    }
+    assert server_facts.execution(session, servers) == {
+        "isolation": "read committed",
+        "transaction_isolation": "read committed",
+        "yb_enable_cbo": "on",
+        "enable_wait_queues": "true",
+        "ysql_enable_auto_analyze": "false, true",
+    }
+
+
+def test_a_release_that_tells_nothing_of_it_is_no_error() -> None:
+    assert server_facts.execution(Release(False), {}) == {"isolation": None}
 
 
 # ------------------------------------------------------------------ quiet

@@ -53,11 +53,25 @@ def test_a_distribution_that_was_asked_for_is_the_only_one_named() -> None:
     assert options == ["--rand-type=pareto", "--rand-pareto-h=0.1"]
 
 
-def test_options_of_the_loader_alone_are_not_given_to_the_run() -> None:
-    dataset = Dataset("tpcc", {"warehouses": 3, "foreign_keys": 1, "tablets": 8})
-    command = adapter._run_command(of_script("tpcc/tpcc.lua", dataset=dataset), CLUSTER)
-    assert "--warehouses=3" in command
-    assert not [part for part in command if "foreign" in part or "tablets" in part]
+@pytest.mark.parametrize(
+    ("script", "of_run", "of_loader"),
+    [
+        ("tpcc/tpcc.lua", {"warehouses": 3}, {"foreign_keys": 1, "tablets": 8}),
+        (
+            "sysbench/insert.lua",
+            {"tables": 2, "table_size": 10},
+            {"tablets": 24, "sharding": "range", "sequence_cache": 1000, "create_secondary": "off"},
+        ),
+    ],
+)
+def test_parameters_of_the_loader_alone_are_not_given_to_the_run(
+    script: str, of_run: dict[str, int], of_loader: dict[str, int | str]
+) -> None:
+    dataset = Dataset("a-family", {**of_run, **of_loader})
+    workload = load_generators.bind(of_script(script, dataset=dataset), None)
+    command = adapter._run_command(workload, CLUSTER)
+    assert {f"--{key.replace('_', '-')}={value}" for key, value in of_run.items()} <= set(command)
+    assert not [part for part in command for key in of_loader if key.split("_")[0] in part]
 
 
 def of_script(script: str, **changes: Any) -> Workload:
@@ -126,13 +140,25 @@ def test_an_option_that_takes_effect_is_accepted(script: str, options: dict[str,
 
 @pytest.mark.parametrize(
     ("script", "parameter"),
-    [("sysbench/insert.lua", "tablets"), ("tpcc/tpcc.lua", "reset"), ("tpcc/tpcc.lua", "workers")],
+    [
+        ("sysbench/insert.lua", "foreign_keys"),
+        ("tpcc/tpcc.lua", "sharding"),
+        ("tpcc/tpcc.lua", "reset"),
+        ("tpcc/tpcc.lua", "workers"),
+    ],
 )
 def test_a_parameter_that_the_loader_does_not_have_is_refused(script: str, parameter: str) -> None:
     dataset = of_script(script).dataset
     dataset = replace(dataset, parameters={**dataset.parameters, parameter: 1})
     refused = mistake(of_script(script, dataset=dataset))
     assert refused.where == f"workloads/mine.yaml: dataset.{parameter}"
+
+
+def test_an_unknown_sharding_is_refused_before_anything_is_loaded() -> None:
+    dataset = Dataset("sysbench-tables", {"tables": 1, "table_size": 10, "sharding": "list"})
+    refused = mistake(of_script("sysbench/insert.lua", dataset=dataset))
+    assert refused.where == "workloads/mine.yaml: dataset.sharding"
+    assert "hash, range" in refused.what
 
 
 def test_tpcc_takes_no_number_of_statements() -> None:

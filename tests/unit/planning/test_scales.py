@@ -104,6 +104,42 @@ def test_twenty_tables_are_the_studys_other_size() -> None:
     assert made.notes == plan("ultra", ["insert"], "study").notes
 
 
+def test_twenty_and_thirty_tables_are_measured_in_one_campaign(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The published study: three tiers, both sizes of sysbench's tables, and TPC-C's."""
+    monkeypatch.setattr(campaign, "_pull", lambda _: None)
+    names = ["point-select", "point-select-20", "insert", "insert-20", "tpcc"]
+    made = plan("ultra", names, "study", "yugabytedb")
+    sizes = {w.name: (w.dataset.parameters, w.threads, w.loader_threads) for w in made.workloads}
+    rows = 15_000_000
+    assert sizes == {
+        "point-select": ({"tables": 30, "table_size": rows}, 60, 10),
+        "point-select-20": ({"tables": 20, "table_size": rows}, 60, 10),
+        "insert": ({"tables": 30, "table_size": rows}, 24, 10),
+        "insert-20": ({"tables": 20, "table_size": rows}, 24, 10),
+        "tpcc": ({"warehouses": 2000}, 600, 24),
+    }
+    assert {(w.warmup_s, w.measure_s) for w in made.workloads} == {(300.0, 1800.0)}
+
+
+@pytest.mark.parametrize(
+    ("database", "scale", "settings"),
+    [
+        ("yugabytedb", "study", {"tls": "on"}),
+        ("yugabytedb", "study-20", {"tls": "on"}),
+        ("yugabytedb", "smoke", {}),
+        ("postgresql", "study", {}),
+    ],
+)
+def test_the_studys_cluster_has_tls_as_the_study_had(
+    database: str, scale: str, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(campaign, "_pull", lambda _: None)
+    (profile,) = plan("ultra", ["insert"], scale, database).profiles
+    assert profile.cluster.settings == settings
+
+
 def test_a_workload_without_tables_runs_at_study_and_the_plan_says_so() -> None:
     made = plan("ultra", ["insert", "tpcc", "disk-matrix"], "study-20")
     assert [workload.scale for workload in made.workloads] == ["study-20", "study", "study"]

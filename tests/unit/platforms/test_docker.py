@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -18,7 +18,7 @@ from docker.errors import APIError, NotFound
 import docker
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.platforms.docker import guard
+from orchestrator.platforms.docker import guard, ulimits
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import ContainerSpec
 from orchestrator.system import host
@@ -107,10 +107,16 @@ class Api:
     def create_host_config(self, **options: Any) -> Any:
         return options
 
-    def create_container(self, name: str, labels: Any, **_: Any) -> dict[str, str]:
+    def create_container(
+        self, name: str, labels: Any, host_config: Any, **_: Any
+    ) -> dict[str, str]:
         self._engine.called(f"create container {name}")
-        state = {"Running": True, "Pid": 7, "Status": "running"}
-        attrs = {"Config": {"Labels": labels}, "State": state, "NetworkSettings": {"Ports": {}}}
+        attrs = {
+            "Config": {"Labels": labels},
+            "State": {"Running": True, "Pid": 7, "Status": "running"},
+            "NetworkSettings": {"Ports": {}},
+            "HostConfig": host_config,
+        }
         return {"Id": self._engine.add("container", name, attrs).id}
 
 
@@ -254,6 +260,41 @@ def test_an_error_in_removing_does_not_hide_another(engine: Engine, ours: Docker
     with pytest.raises(NodeError, match="node-1 died") as failed, measured_in(ours):
         raise NodeError("node-1 died")
     assert any("could not be removed" in note for note in failed.value.__notes__)
+
+
+# As moby and runc say it where the engine itself may not raise a limit (containerd issue 8304).
+RLIMIT = "failed to create shim task: error setting rlimits: error setting rlimit type 7: EPERM"
+
+
+@pytest.mark.parametrize(
+    ("words", "limits"), [(RLIMIT, []), ("no such device", None)], ids=["limits", "another reason"]
+)
+def test_a_container_starts_without_limits_that_the_engine_may_not_raise(
+    engine: Engine, ours: DockerPlatform, words: str, limits: list[Any] | None
+) -> None:
+    engine.errors["start tierbench-x"] = [refusal(500, words)]
+    spec = replace(SPEC, ulimits={"nofile": 1048576})
+    expected = pytest.raises(RunError) if limits is None else contextlib.nullcontext()
+    with expected, ours.running(spec):
+        (container,) = engine.things
+        assert container.attrs["HostConfig"]["ulimits"] == limits
+    assert engine.names("container") == []
+
+
+def test_limits_in_force_are_read_back() -> None:
+    text = (
+        "Limit                     Soft Limit           Hard Limit           Units     \n"
+        "Max processes             unlimited            unlimited            processes \n"
+        "Max open files            1024                 524288               files     \n"
+    )
+
+    class Kernel(LocalMachine):
+        def read(self, path: str) -> str:
+            return {"/proc/7/limits": text}[path]
+
+    wishes = {"nofile": 1048576, "nproc": 12000}
+    assert ulimits.in_force(wishes, 7, Kernel()) == {"nofile": "1024", "nproc": "unlimited"}
+    assert ulimits.in_force({}, 7, Kernel()) == {}
 
 
 @pytest.mark.parametrize("kind", ["container", "volume"])

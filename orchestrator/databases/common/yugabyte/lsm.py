@@ -19,6 +19,7 @@ from orchestrator.system.clock import wait_until
 
 QUIET_S = 15.0  # without a flush or a compaction
 POLL_S = 3.0
+_UNREADABLE_S = 60.0
 _QUIET_DEADLINE_S = 3 * 3600.0
 _WORK = ("flush_written_bytes_total", "compaction_written_bytes_total")
 
@@ -35,18 +36,23 @@ def read(nodes: Sequence[Node]) -> dict[str, dict[str, float]]:
 
 def await_quiet(nodes: Sequence[Node], world: World, deadline_s: float = _QUIET_DEADLINE_S) -> None:
     """Waits until no node has flushed or merged anything for `QUIET_S`. RunError past the
-    deadline."""
+    deadline. Counters that stay unreadable are only warned of: they may have another form."""
     last: list[list[float | None]] | None = None
-    since_s = world.clock.monotonic()
+    since_s = read_s = world.clock.monotonic()
 
     def quiet() -> bool:
-        nonlocal last, since_s
+        nonlocal last, since_s, read_s
+        now_s = world.clock.monotonic()
         try:
             work = [[node.get(name) for name in _WORK] for node in read(nodes).values()]
-        except (OSError, ValueError):
-            work = None
-        now_s = world.clock.monotonic()
-        if work is None or work != last:
+        except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
+            last, since_s = None, now_s
+            if now_s - read_s < _UNREADABLE_S:
+                return False
+            world.progress.warn(f"whether files are still merged could not be read: {error}")
+            return True
+        read_s = now_s
+        if work != last:
             last, since_s = work, now_s
         return now_s - since_s >= QUIET_S
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from orchestrator.errors import RunError
 from orchestrator.model import Endpoint
 from orchestrator.system.sql import Session
@@ -18,13 +20,41 @@ def servers(session: Session) -> tuple[str, ...]:
     return tuple(sorted(str(row["host"]) for row in session.rows("SELECT host FROM yb_servers()")))
 
 
+_EFFECTIVE = (
+    "SELECT yb_get_effective_transaction_isolation_level() AS level",
+    "SELECT current_setting('yb_effective_transaction_isolation_level', true) AS level",
+)
+
+
 def effective_isolation(session: Session) -> str | None:
     """The isolation level that READ COMMITTED really gives; None if the release cannot tell."""
-    try:
-        rows = session.rows("SELECT yb_get_effective_transaction_isolation_level() AS level")
-    except RunError:
-        return None
-    return str(rows[0]["level"])
+    for statement in _EFFECTIVE:
+        with contextlib.suppress(RunError):
+            level = session.rows(statement)[0]["level"]
+            return str(level) if level else None
+    return None
+
+
+# What decides how statements are planned and isolated. Releases have some of them.
+SESSION_SETTINGS = (
+    "transaction_isolation",
+    "yb_enable_cbo",
+    "yb_enable_optimizer_statistics",
+    "yb_enable_base_scans_cost_model",
+    "yb_enable_bitmapscan",
+    "yb_enable_parallel_append",
+    "yb_use_hash_splitting_by_default",
+    "temp_file_limit",
+)
+
+
+def session_settings(session: Session) -> dict[str, str]:
+    """The values of `SESSION_SETTINGS` in a new session; what the release lacks is left out."""
+    names = ", ".join(f"('{name}')" for name in SESSION_SETTINGS)
+    rows = session.rows(
+        f"SELECT name, current_setting(name, true) AS value FROM (VALUES {names}) AS s(name)"
+    )
+    return {str(row["name"]): str(row["value"]) for row in rows if row["value"] is not None}
 
 
 def create_own(session: Session, own: Endpoint) -> None:

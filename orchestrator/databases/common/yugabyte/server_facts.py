@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from orchestrator.databases.common.yugabyte import pages
+from orchestrator.databases.common.yugabyte import pages, queries
 from orchestrator.model import Node, sources
+from orchestrator.system.sql import Session
 
 STAND_IN = "stand-in"  # in the banner of the image that tests use instead of YugabyteDB
 
@@ -25,8 +26,6 @@ EXPLANATORY = (
     "db_block_cache_size_bytes",
     "ysql_num_shards_per_tserver",
     "enable_automatic_tablet_splitting",
-    "enable_wait_queues",
-    "yb_enable_read_committed_isolation",
     "ysql_enable_packed_row",
     "compression_type",
     "rocksdb_compact_flush_rate_limit_bytes_per_sec",
@@ -35,6 +34,16 @@ EXPLANATORY = (
     "use_node_to_node_encryption",
     "use_client_to_server_encryption",
     "ysql_max_connections",
+)
+
+# Flags that decide how statements run and what runs beside them; yugabyted's values differ between
+# releases.
+EXECUTION = (
+    "yb_enable_read_committed_isolation",
+    "enable_wait_queues",
+    "ysql_enable_auto_analyze",
+    "ysql_enable_auto_analyze_service",
+    "timestamp_history_retention_interval_sec",
 )
 
 Flags = Mapping[str, str]
@@ -57,6 +66,16 @@ def picked(servers: Mapping[str, Flags], names: Sequence[str]) -> dict[str, str]
         for name in names
     }
     return {name: ", ".join(different) for name, different in values.items() if different}
+
+
+def execution(session: Session, servers: Mapping[str, Flags]) -> dict[str, Any]:
+    """Isolation, planner and background work as they are in force: of a new session, and, as far
+    as servers' pages could be read, of their flags."""
+    return {
+        "isolation": queries.effective_isolation(session),
+        **queries.session_settings(session),
+        **picked(servers, EXECUTION),
+    }
 
 
 def placement(nodes: Sequence[Node]) -> dict[str, Any]:

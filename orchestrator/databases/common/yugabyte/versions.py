@@ -117,5 +117,27 @@ DIFFERENCES = (
         "nothing: statements used here mean the same in both",
         f"{_DOCS}/stable/api/ysql/pg15-features/",
     ),
+    Difference(
+        "auto_analyze",
+        (2025, 2),
+        "yugabyted turns Auto Analyze on: ANALYZE runs in the background as rows change",
+        "it is turned off, because it would run inside the measured window, and more often on a "
+        "faster tier; older releases have it off, under other flags",
+        f"{_DOCS}/stable/additional-features/auto-analyze/",
+    ),
+    Difference(
+        "read_committed",
+        (2025, 2),
+        "yugabyted makes READ COMMITTED take effect; before, it runs as REPEATABLE READ",
+        "nothing: it belongs to the release; the level in force is recorded and compared",
+        f"{_REPOSITORY}/pull/29478",
+    ),
+    Difference(
+        "cost_based_optimizer",
+        (2025, 2),
+        "yugabyted turns on the cost-based optimiser, bitmap scans and parallel append",
+        "nothing: it belongs to the release; the values in force are recorded and compared",
+        f"{_REPOSITORY}/pull/29478",
+    ),
 )
 _BY_NAME = {row.name: row for row in DIFFERENCES}

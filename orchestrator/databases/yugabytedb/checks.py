@@ -1,0 +1,298 @@
+"""What the first-run checklist looks at on a running cluster, one small function for each line.
+
+The adapter relies on these. `inferred` marks what no real cluster was ever seen to say: it follows
+from documents and source code alone (docs/YUGABYTEDB.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.databases.common.yugabyte import counters, pages, queries, versions
+from orchestrator.databases.yugabytedb import flags, nodes
+from orchestrator.errors import RunError
+from orchestrator.model import Cluster, Node, sources
+from orchestrator.powers import UNLIMITED, World
+from orchestrator.system import http_client, sql
+from orchestrator.system.clock import wait_until
+from orchestrator.system.sql import Connect
+
+ROWS = 1000
+COPIED = "SELECT count(*) AS rows FROM first_copy"
+_SPREAD_S = 120.0
+_BATCHES, _SESSIONS = 20, 2
+METRICS = (
+    "wal_bytes_total", "wal_syncs_total", "wal_sync_seconds_total", "flush_written_bytes_total",
+    "compaction_written_bytes_total", "block_cache_hits_total", "block_cache_misses_total",
+    "sst_files",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A running cluster of the image, and what is needed to query it. `release`: the one that the
+    image's tag names, with its build."""
+
+    cluster: Cluster
+    connect: Connect
+    world: World
+    release: str
+    batch: Callable[[sql.Address, Sequence[str]], None] = sql.batch
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        return self.cluster.nodes
+
+    def masters(self) -> list[str]:
+        return list(sources(self.nodes, pages.MASTER).values())
+
+    def tserver(self) -> str:
+        return next(iter(sources(self.nodes, pages.TSERVER).values()))
+
+    def addresses(self) -> list[sql.Address]:
+        return [sql.local(endpoint) for endpoint in self.cluster.endpoints]
+
+    def flag(self, name: str) -> str | None:
+        return pages.flags(self.tserver()).get(name)
+
+    def value(self, *statements: str) -> Any:
+        """The first value of the last statement, asked of the first node."""
+        with self.connect(sql.local(self.cluster.endpoints[0]), 120.0) as session:
+            rows = [session.rows(statement) for statement in statements][-1]
+        return next(iter(rows[0].values()))
+
+    def voters(self) -> str:
+        hosts = [endpoint.host for endpoint in self.cluster.endpoints]
+        return ",".join(f"{host}:{flags.MASTER_RPC}" for host in hosts)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """`claim`: what the adapter relies on. `look` returns whether it is true, and what was seen.
+    `needed`: whether DB=auto waits for it."""
+
+    name: str
+    claim: str
+    look: Callable[[Probe], tuple[bool, str]]
+    inferred: bool = True
+    needed: bool = True
+
+
+def _banner(probe: Probe) -> tuple[bool, str]:
+    banner = str(probe.value("SELECT version()"))
+    page = pages.version(probe.tserver())
+    same = versions.banner_number(banner) == versions.parse(page).number
+    return page == probe.release and same, f"{banner}; page: {page}; asked: {probe.release}"
+
+
+def _pages(probe: Probe) -> tuple[bool, str]:
+    answers = {
+        f"{name} {server}": len(http_client.get(f"{url}/metrics?reset_histograms=false"))
+        for server in (pages.MASTER, pages.TSERVER, pages.YSQL)
+        for name, url in sources(probe.nodes, server).items()
+    }
+    return len(answers) == 3 * len(probe.nodes), f"bytes of /metrics: {answers}"
+
+
+def _memory(probe: Probe) -> tuple[bool, str]:
+    limit = probe.nodes[0].memory_bytes or 0
+    shares = flags.memory(limit)
+    expected = {
+        "memory_limit_hard_bytes": str(shares.tserver_bytes),
+        "db_block_cache_size_bytes": str(shares.block_cache_bytes),
+    }
+    running = pages.flags(probe.tserver())
+    values = {name: running.get(name) for name in expected}
+    return values == expected, f"of {limit}: {values}"
+
+
+def _layout(probe: Probe) -> tuple[bool, str]:
+    tablets = probe.value(
+        "CREATE TABLE IF NOT EXISTS first_run (w int, i int, PRIMARY KEY ((w) HASH, i ASC))",
+        "SELECT num_tablets FROM yb_table_properties('first_run'::regclass)",
+    )
+    return tablets == len(probe.nodes), f"{tablets} tablets on {len(probe.nodes)} nodes"
+
+
+def _copy(probe: Probe) -> tuple[bool, str]:
+    with probe.connect(sql.local(probe.cluster.endpoints[-1]), 120.0) as session:
+        session.rows("CREATE TABLE first_copy (a int PRIMARY KEY, b text) SPLIT INTO 3 TABLETS")
+        lines = "".join(f"{number}\tx\n" for number in range(ROWS))
+        session.copy("COPY first_copy FROM STDIN WITH (ROWS_PER_TRANSACTION 200)", lines)
+    rows = probe.value(COPIED)
+    return rows == ROWS, f"{rows} rows"
+
+
+def _counters(probe: Probe) -> tuple[bool, str]:
+    sampled = counters.storage(http_client.get(f"{probe.tserver()}{counters.PATH}"))
+    missing = [name for name in METRICS if name not in sampled]
+    return not missing, f"missing: {', '.join(missing) or 'none'}"
+
+
+def _statements(probe: Probe) -> tuple[bool, str]:
+    url = next(iter(sources(probe.nodes, pages.YSQL).values()))
+    counted = counters.statements(http_client.get(f"{url}/metrics?reset_histograms=false"))
+    return bool(counted), str(counted)
+
+
+def _followers(probe: Probe) -> tuple[bool, str]:
+    """Records how masters that do not lead answer; the adapter accepts any answer of theirs."""
+    answers = []
+    for url in probe.masters():
+        try:
+            http_client.get_json(f"{url}/api/v1/health-check")
+            answers.append("answers")
+        except OSError as error:
+            answers.append(str(error).removeprefix(url))
+    return "answers" in answers, "; ".join(answers)
+
+
+def _commands(probe: Probe) -> tuple[bool, str]:
+    first, idle = probe.nodes[0], ("get_is_load_balancer_idle",)
+    answer = nodes.admin(first, probe.voters(), False, idle, 60, probe.world)
+    nodes.flush_tablets(first, probe.cluster.endpoints[0].host, False, 120, probe.world)
+    return re.search(r"Idle = [01]", answer) is not None, answer.strip()
+
+
+def _remembered(probe: Probe) -> tuple[bool, str]:
+    conf = {node.name: nodes.remembered(node, probe.world) for node in probe.nodes}
+    known = {name: str(content.get("current_masters", "")) for name, content in conf.items()}
+    first = probe.cluster.endpoints[0].host
+    same = str(conf[probe.nodes[0].name].get("advertise_address")) == first
+    complete = all(len(text.split(",")) == len(probe.nodes) for text in known.values())
+    return same and complete, f"{known} (written once a minute)"
+
+
+def _leaders(probe: Probe) -> tuple[bool, str]:
+    leaders: dict[str, int] = {}
+
+    def spread() -> bool:
+        leaders.update(pages.leaders(probe.masters()))
+        return min(leaders.values(), default=0) > 0
+
+    in_time = wait_until(spread, deadline_s=_SPREAD_S, clock=probe.world.clock, every_s=1.0)
+    return in_time, str(leaders)
+
+
+def _isolation(probe: Probe) -> tuple[bool, str]:
+    """READ COMMITTED takes effect since 2025.2; before, it runs as REPEATABLE READ."""
+    since = versions.parse(probe.release).has("read_committed")
+    expected = "read committed" if since else "repeatable read"
+    with probe.connect(sql.local(probe.cluster.endpoints[0]), 60.0) as session:
+        level = queries.effective_isolation(session)
+    return level == expected, f"{level}; expected of {probe.release}: {expected}"
+
+
+def _copy_index(probe: Probe) -> tuple[bool, str]:
+    """As the loader does: the index is there before the rows, and has each of them afterwards."""
+    with probe.connect(probe.addresses()[-1], 120.0) as session:
+        session.rows("CREATE TABLE first_indexed (a int, b int, PRIMARY KEY (a HASH))")
+        session.rows("CREATE INDEX first_indexed_b ON first_indexed (b)")
+        lines = "".join(f"{number}\t{number % 7}\n" for number in range(ROWS))
+        session.copy("COPY first_indexed FROM STDIN WITH (ROWS_PER_TRANSACTION 200)", lines)
+        session.rows("SET enable_seqscan = off")
+        rows = session.rows("SELECT count(*) AS rows FROM first_indexed WHERE b = 3")[0]["rows"]
+    expected = len(range(3, ROWS, 7))
+    return rows == expected, f"{rows} of {expected} rows by the index"
+
+
+def _analyze(probe: Probe) -> tuple[bool, str]:
+    """Loaders analyse several tables at once, each in a session of its own."""
+    names = [f"first_analyze_{number}" for number in range(_SESSIONS)]
+    for name in names:
+        probe.value(f"CREATE TABLE {name} AS SELECT 1 AS a", "SELECT 1")
+
+    def analyze(number: int) -> str:
+        address = probe.addresses()[number % len(probe.addresses())]
+        try:
+            with probe.connect(address, 120.0) as session:
+                for _ in range(5):
+                    session.rows(f"ANALYZE {names[number]}")
+        except RunError as error:
+            return error.what
+        return ""
+
+    with ThreadPoolExecutor(_SESSIONS) as pool:
+        errors = [error for error in pool.map(analyze, range(_SESSIONS)) if error]
+    return not errors, errors[0] if errors else f"{_SESSIONS} sessions, 5 times each"
+
+
+def _batches(probe: Probe) -> tuple[bool, str]:
+    """Statements that are sent together change all their rows or none, also under conflict."""
+    probe.value(
+        "CREATE TABLE first_batch (a int PRIMARY KEY, b int)",
+        "INSERT INTO first_batch VALUES (1, 0), (2, 0) RETURNING a",
+    )
+    change = "UPDATE first_batch SET b = b + 1 WHERE a = "
+    batch = ("BEGIN", f"{change}1", f"{change}2", "COMMIT")
+
+    def send(number: int) -> tuple[int, str]:
+        done, refusal = 0, ""
+        for _ in range(_BATCHES):
+            try:
+                probe.batch(probe.addresses()[number], batch)
+                done += 1
+            except RunError as error:
+                refusal = error.what
+        return done, refusal
+
+    with ThreadPoolExecutor(_SESSIONS) as pool:
+        sent = list(pool.map(send, range(_SESSIONS)))
+    done = sum(number for number, _ in sent)
+    first = probe.value("SELECT b FROM first_batch WHERE a = 1")
+    second = probe.value("SELECT b FROM first_batch WHERE a = 2")
+    refused = next((text for _, text in sent if text), "none refused")
+    seen = f"{done} of {_SESSIONS * _BATCHES} done, rows changed {first} and {second} times"
+    return first == second == done, f"{seen}; {refused}"
+
+
+def _history(probe: Probe) -> tuple[bool, str]:
+    value = probe.flag("timestamp_history_retention_interval_sec")
+    return value == str(flags.HISTORY_S), f"{value} s, expected {flags.HISTORY_S}"
+
+
+def _auto_analyze(probe: Probe) -> tuple[bool, str]:
+    names = ("ysql_enable_auto_analyze", "ysql_enable_auto_analyze_service")
+    values = {name: probe.flag(name) for name in names}
+    return "true" not in values.values(), str(values)
+
+
+def _ulimits(probe: Probe) -> tuple[bool, str]:
+    argv = ("sh", "-c", "ulimit -n; ulimit -u 2>/dev/null || echo unknown")
+    files, *processes = nodes.run(probe.nodes[0], argv, 20, probe.world).out.split()
+    enough = files == UNLIMITED or int(files) >= nodes.OPEN_FILES
+    return enough, f"open files {files}, processes {' '.join(processes)}"
+
+
+FACTS = (
+    Fact("banner", "version() names the release asked for, a server's page its build", _banner,
+         inferred=False),
+    Fact("pages", "masters, tablet servers and YSQL answer through published ports", _pages),
+    Fact("memory", "the servers take the memory they are given, not the machine's", _memory),
+    Fact("layout", "a table for which no tablets are declared gets one for each node", _layout),
+    Fact("copy", "COPY takes ROWS_PER_TRANSACTION, and tables take SPLIT INTO", _copy),
+    Fact("copy-index", "COPY into a table with an index fills both", _copy_index),
+    Fact("analyze", "several tables can be analysed at a time", _analyze, needed=False),
+    Fact("batches", "a batch of writes under conflict is done as a whole or not at all", _batches,
+         needed=False),
+    Fact("counters", "the metrics sampled here are there under their names", _counters,
+         inferred=False),
+    Fact("statements", "YSQL counts statements, with a sum of microseconds", _statements,
+         inferred=False),
+    Fact("followers", "one master answers for the cluster, others may redirect", _followers),
+    Fact("commands", "yb-admin and yb-ts-cli are in the image and take these options", _commands,
+         inferred=False),
+    Fact("masters", "each node's file names its address and, in time, all masters", _remembered),
+    Fact("leaders", "every node leads tablets once nothing moves any more", _leaders),
+    Fact("isolation", "READ COMMITTED takes effect, but not before 2025.2", _isolation,
+         inferred=False),
+    Fact("history", "old versions of rows are kept as long as the flag says", _history,
+         inferred=False),
+    Fact("auto-analyze", "nothing is analysed in the background", _auto_analyze),
+    Fact("ulimits", "a node may open as many files as YugabyteDB's documents ask", _ulimits,
+         needed=False),
+)  # fmt: skip

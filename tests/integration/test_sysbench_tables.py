@@ -1,0 +1,58 @@
+"""The SQL of sysbench's tables, as the loader's Lua writes it for each database.
+
+Goal: layout on YugabyteDB is said, never left to a default. Method: the Lua itself, in the client's
+image.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.powers import World
+
+pytestmark = pytest.mark.docker
+
+NETWORK = "tierbench-tables"
+SCRIPT = """
+package.path = "/workloads/sysbench/?.lua;/workloads/lib/?.lua;" .. package.path
+local tables, dialect = require("tables"), require("dialects").named("%s")
+local layout = {sharding = "%s", tablets = %d, rows = 1000}
+print((tables.create(dialect, 1, layout):gsub("%%s+", " ")))
+print(tables.create_index(dialect, 1, layout))
+print(tables.cache_sequence(dialect, 1, 0) or "-")
+"""
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_the_layout_is_said_where_the_database_shards(world: World, tmp_path: Path) -> None:
+    expected = {
+        ("postgresql", "hash", 3): ("NOT NULL)", "ON sbtest1 (k)", "-"),
+        ("yugabytedb", "hash", 0): (
+            ", PRIMARY KEY ((id) HASH))",
+            "ON sbtest1 ((k) HASH)",
+            "ALTER SEQUENCE sbtest1_id_seq CACHE 1000",
+        ),
+        ("yugabytedb", "hash", 6): (
+            ", PRIMARY KEY ((id) HASH)) SPLIT INTO 6 TABLETS",
+            "ON sbtest1 ((k) HASH) SPLIT INTO 6 TABLETS",
+            "ALTER SEQUENCE sbtest1_id_seq CACHE 1000",
+        ),
+        ("yugabytedb", "range", 3): (
+            ", PRIMARY KEY (id ASC)) SPLIT AT VALUES ((334), (667))",
+            "ON sbtest1 (k ASC) SPLIT AT VALUES ((334), (667))",
+            "ALTER SEQUENCE sbtest1_id_seq CACHE 1000",
+        ),
+    }
+    with (
+        world.platform.network(NETWORK, 1),
+        Sysbench().client(NETWORK, tmp_path, world) as client,
+    ):
+        for case, ends in expected.items():
+            argv = ("luajit", "-e", SCRIPT % case)
+            done = world.platform.exec(str(client.container), argv, timeout_s=20)
+            assert done.exit_code == 0, done.err
+            lines = done.out.splitlines()
+            assert [line.endswith(end) for line, end in zip(lines, ends, strict=True)] == [True] * 3

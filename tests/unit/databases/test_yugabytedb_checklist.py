@@ -1,0 +1,178 @@
+"""The first-run checklist: what each line expects of a release, and what follows from the lines.
+
+Goal: a line that fails ends no list, and says what was seen. Method: lines looked at one by one on
+a made-up cluster whose answers are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.databases.common.yugabyte import versions
+from orchestrator.databases.yugabytedb import checklist, first_runs, flags
+from orchestrator.databases.yugabytedb.checklist import Finding
+from orchestrator.databases.yugabytedb.checks import FACTS, Fact, Probe
+from orchestrator.errors import NodeError, RunError
+from orchestrator.model import Cluster, Endpoint, Node
+from orchestrator.system import sql
+from tests.fakes import FakePlatform, QuietProgress, fake_world
+
+PASSWORD = "0123abcd"
+HOSTS = ("10.0.0.11", "10.0.0.12", "10.0.0.13")
+
+
+class Session:
+    """Answers the first part of a statement that it knows with one row of one column."""
+
+    def __init__(self, answers: Mapping[str, Any]) -> None:
+        self._answers = answers
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        for part, answer in self._answers.items():
+            if part in sql:
+                if isinstance(answer, Exception):
+                    raise answer
+                return [answer if isinstance(answer, dict) else {"value": answer}]
+        return [{"value": None}]
+
+    def copy(self, sql: str, text: str) -> None:
+        self.rows(sql)
+
+
+def probe(answers: Mapping[str, Any] | None = None, release: str = versions.STUDY) -> Probe:
+    @contextmanager
+    def connect(_address: sql.Address, _timeout_s: float) -> Iterator[sql.Session]:
+        yield Session(answers or {})
+
+    nodes = tuple(Node(f"node-{number}", "database") for number in (1, 2, 3))
+    endpoints = tuple(Endpoint(host, 5433, 5433, "u", PASSWORD, "d") for host in HOSTS)
+    cluster = Cluster("yugabytedb", release, nodes, endpoints, "net", None)
+    return Probe(cluster, connect, fake_world(), release)
+
+
+def looked_at(name: str, cluster: Probe) -> Finding:
+    fact = next(fact for fact in FACTS if fact.name == name)
+    return checklist.finding(fact, cluster)
+
+
+@pytest.mark.parametrize(
+    ("release", "level", "state"),
+    [
+        (versions.STUDY, "repeatable read", "confirmed"),
+        (versions.STUDY, "read committed", "not confirmed"),
+        (versions.RECENT, "read committed", "confirmed"),
+        (versions.RECENT, "repeatable read", "not confirmed"),
+    ],
+)
+def test_the_isolation_expected_is_the_releases_own(release: str, level: str, state: str) -> None:
+    found = looked_at("isolation", probe({"yb_get_effective": {"level": level}}, release))
+    assert found.state == state
+    assert level in found.seen
+
+
+@pytest.mark.parametrize(
+    ("value", "state"), [(str(flags.HISTORY_S), "confirmed"), ("900", "not confirmed")]
+)
+def test_history_that_is_kept_is_looked_at(
+    value: str, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {"timestamp_history_retention_interval_sec": value}
+    monkeypatch.setattr(Probe, "flag", lambda _, name: given.get(name))
+    assert looked_at("history", probe()).state == state
+
+
+@pytest.mark.parametrize(
+    ("given", "state"),
+    [
+        ({}, "confirmed"),
+        ({"ysql_enable_auto_analyze": "false"}, "confirmed"),
+        ({"ysql_enable_auto_analyze": "true"}, "not confirmed"),
+    ],
+)
+def test_background_analysis_is_looked_at(
+    given: dict[str, str], state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Probe, "flag", lambda _, name: given.get(name))
+    assert looked_at("auto-analyze", probe()).state == state
+
+
+@pytest.mark.parametrize(
+    ("second", "state"), [(40, "confirmed"), (39, "not confirmed")], ids=["whole", "torn"]
+)
+def test_a_batch_that_was_done_in_part_is_seen(second: int, state: str) -> None:
+    cluster = replace(
+        probe({"a = 1": 40, "a = 2": second}), batch=lambda _address, _statements: None
+    )
+    found = looked_at("batches", cluster)
+    assert found.state == state and f"40 and {second} times" in found.seen
+
+
+def test_tables_that_cannot_be_analysed_at_once_are_seen() -> None:
+    conflict = RunError("40001: catalog version mismatch")
+    found = looked_at("analyze", probe({"ANALYZE": conflict}))
+    assert (found.state, found.seen) == ("not confirmed", conflict.what)
+
+
+def test_an_error_of_any_kind_is_one_of_its_line_and_says_no_password() -> None:
+    def look(_: Probe) -> tuple[bool, str]:
+        raise ZeroDivisionError(f"with {PASSWORD}")
+
+    found = checklist.finding(Fact("x", "a claim", look), probe())
+    assert found.state == "could not be looked at"
+    assert found.seen == "ZeroDivisionError: with ***"
+    assert found.inferred
+
+
+class Platform(FakePlatform):
+    def image_id(self, tag: str) -> str:
+        return "sha256:84"
+
+    def engine_id(self) -> str:
+        return "this-machine"
+
+
+def test_a_cluster_that_does_not_come_up_leaves_a_whole_list(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Broken:
+        def __init__(self, *_: Any, **__: Any) -> None: ...
+        def check(self, *_: Any) -> None: ...
+
+        @contextmanager
+        def running(self, *_: Any) -> Iterator[Cluster]:
+            raise NodeError("not ready within 300 s", evidence="the last lines")
+            yield
+
+    monkeypatch.setattr(checklist, "YugabyteDB", Broken)
+    found = list(checklist.first_run(checklist.spec(), fake_world(platform=Platform())))
+    assert [line.name for line in found] == [fact.name for fact in checklist.lines()]
+    assert found[0].state == "not confirmed" and "the last lines" in found[0].seen
+    assert {line.state for line in found[1:-1]} == {"could not be looked at"}
+
+
+def test_the_list_ends_with_a_count_and_a_file_to_attach(tmp_path: Path) -> None:
+    made = [
+        Finding("banner", "a claim", "confirmed", "2.18.1.0"),
+        Finding("memory", "a claim", "not confirmed", "password=hunter2 and more", True),
+    ]
+    progress = QuietProgress()
+    world = replace(fake_world(cache=tmp_path), progress=progress)
+    engine: Any = Platform()
+    list(first_runs.kept(made, checklist.spec(), engine, world, tmp_path / "results"))
+    assert progress.said[0] == "1 of 2 confirmed, these differ: memory"
+    (file,) = (tmp_path / "results").iterdir()
+    assert str(file) in progress.said[1]
+    text = file.read_text()
+    assert "not confirmed memory (inferred): a claim" in text and "sha256:84" in text
+    assert "hunter2" not in text
+
+
+def test_what_the_program_does_not_need_keeps_db_auto_from_nothing() -> None:
+    names = {fact.name for fact in checklist.lines()}
+    assert names - checklist.needed() == {"analyze", "batches", "ulimits"}

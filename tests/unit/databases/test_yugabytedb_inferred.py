@@ -1,0 +1,103 @@
+"""Pages and commands that differ from what was inferred about them: noted, never a refusal.
+
+Goal: a first real cluster whose pages look otherwise is still measured, and doubted. Method: pages
+that answer as told, made-up clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from orchestrator.databases.common.yugabyte import lsm, pages
+from orchestrator.databases.yugabytedb import settings
+from orchestrator.databases.yugabytedb.inferred import PATIENCE_S, Unread
+from orchestrator.databases.yugabytedb.readiness import check_flags
+from orchestrator.errors import NodeError, RunError
+from orchestrator.model import ClusterSpec, Node, NodeSize
+from orchestrator.powers import World
+from tests.fakes import FakePlatform, Log, QuietProgress, fake_world
+
+SPEC = ClusterSpec("yugabytedb", 1, 1, NodeSize(2.0, 2 * 2**30, 2**30))
+NODES = (Node("node-1", "database", sources={pages.TSERVER: "http://127.0.0.1:9"}),)
+
+
+def raising(error: Exception) -> Callable[..., Any]:
+    def reading(*_: object) -> Any:
+        raise error
+
+    return reading
+
+
+@pytest.mark.parametrize("error", [OSError("refused"), KeyError("flags"), TypeError("a list")])
+def test_a_page_in_another_form_is_noted_once_and_doubted(error: Exception) -> None:
+    world = fake_world()
+    unread = Unread(world)
+    for _ in range(2):
+        assert unread.attempt("the flags", raising(error), {}, NODES) == {}
+    assert str(unread.text()).startswith("the flags: ")
+    assert isinstance(world.progress, QuietProgress) and len(world.progress.said) == 1
+
+
+def test_a_page_of_a_dead_node_is_still_an_error() -> None:
+    platform = FakePlatform(Log())
+    platform.states["node-1"] = "exited (exit 1)"
+    with pytest.raises(NodeError, match="exited"):
+        Unread(fake_world(platform=platform)).attempt("x", raising(OSError("gone")), 0, NODES)
+
+
+def test_a_page_that_stays_unreadable_is_waited_for_only_a_while() -> None:
+    world = fake_world()
+    unread = Unread(world)
+    missing = unread.patiently("the copies", raising(ValueError("no JSON")))
+    assert missing() == "ValueError: no JSON"
+    world.clock.sleep(PATIENCE_S)
+    assert missing() == "" and unread.text() == "the copies: ValueError: no JSON"
+
+
+def test_what_a_page_says_is_waited_for_as_long_as_it_says_it() -> None:
+    world = fake_world()
+    missing = Unread(world).patiently("the copies", lambda: "1 of 3")
+    assert missing() == "1 of 3"
+    world.clock.sleep(10 * PATIENCE_S)
+    assert missing() == "1 of 3"
+
+
+def test_a_command_that_fails_is_noted_and_a_death_is_not() -> None:
+    unread = Unread(fake_world())
+    unread.command("flushing", raising(RunError("yb-ts-cli failed (exit 1)")))
+    assert unread.text() == "flushing: yb-ts-cli failed (exit 1)"
+    with pytest.raises(NodeError):
+        unread.command("flushing", raising(NodeError("it died")))
+
+
+@pytest.mark.parametrize(
+    ("flags", "text"),
+    [
+        ({}, "durable_wal_write: it is not among the flags of node-1"),
+        ({"durable_wal_write": "false"}, None),
+    ],
+)
+def test_durability_that_cannot_be_read_is_no_refusal(
+    flags: dict[str, str], text: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "flags", lambda _: flags)
+    unread = Unread(fake_world())
+    check_flags(NODES, settings.read(SPEC)[0], unread)
+    assert unread.text() == text
+
+
+def test_durability_that_is_read_and_wrong_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "flags", lambda _: {"durable_wal_write": "true"})
+    with pytest.raises(NodeError, match="durable_wal_write=true"):
+        check_flags(NODES, settings.read(SPEC)[0], Unread(fake_world()))
+
+
+def test_counters_that_stay_unreadable_keep_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lsm, "read", raising(ValueError("not a list of entities")))
+    world: World = fake_world()
+    begun_s = world.clock.monotonic()
+    lsm.await_quiet(NODES, world)
+    assert 60.0 <= world.clock.monotonic() - begun_s < 120.0
