@@ -101,6 +101,9 @@ class FakePlatform:
     def image_present(self, tag: str) -> bool:
         return tag in self.images
 
+    def image_id(self, tag: str) -> str | None:
+        return f"id of {tag}" if tag in self.images else None
+
     def pull(self, tag: str) -> bool:
         self.asked.append(("pull", tag))
         self.images |= {tag} & set(self.registry)

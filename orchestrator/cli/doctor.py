@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.errors import UnavailableError
+from orchestrator.load_generators.benchbase import distribution
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker.engine import DockerPlatform
@@ -60,4 +62,6 @@ def _docker(root: Path, clock: Clock) -> tuple[Check, ...]:
         checks.append(
             Check(f"image {tag}", exists, "there" if exists else "`make setup` builds it")
         )
-    return tuple(checks)
+    home = os.environ.get(distribution.HOME_VARIABLE)
+    benchbase = distribution.whereabouts(Path(home) if home else None, platform)
+    return (*checks, Check("BenchBase", True, benchbase))

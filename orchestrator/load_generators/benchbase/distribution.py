@@ -14,7 +14,7 @@ from pathlib import Path
 from orchestrator.errors import UnavailableError
 from orchestrator.load_generators.benchbase.config import POSTGRESQL, YUGABYTEDB, Driver
 from orchestrator.platforms import own_images
-from orchestrator.powers import Mount, World
+from orchestrator.powers import Mount, Platform, World
 
 OFFICIAL_IMAGE = "benchbase.azurecr.io/benchbase-postgres:latest"
 HOME_VARIABLE = "BENCHBASE_HOME"
@@ -27,7 +27,7 @@ _PARTS = (_JAR, "lib", "config/plugin.xml")
 @dataclass(frozen=True)
 class Distribution:
     """BenchBase is in `folder` of a container of `image` with `mounts`. `identity` changes with
-    its content: the hash of its program, or the name of the image."""
+    its content: the hash of its program, or the image's name and id."""
 
     image: str
     folder: str
@@ -39,15 +39,17 @@ class Distribution:
 def find(home: Path | None, database: str, world: World) -> Distribution:
     """Returns the distribution that is here. UnavailableError, with advice how to get one."""
     if home is None:
-        if not world.platform.image_present(OFFICIAL_IMAGE):
+        image_id = world.platform.image_id(OFFICIAL_IMAGE)
+        if image_id is None:
             raise _unavailable(f"the image {OFFICIAL_IMAGE} is not here", world)
-        # The image has PostgreSQL's driver only, which works with YugabyteDB as well.
+        # The image has PostgreSQL's driver only, which works with YugabyteDB as well. It is not
+        # known to have a tag of a release, so its id says which one was used.
+        identity = f"{OFFICIAL_IMAGE}@{image_id}"
         return Distribution(
-            OFFICIAL_IMAGE, "/benchbase/profiles/postgres", (), OFFICIAL_IMAGE, POSTGRESQL
+            OFFICIAL_IMAGE, "/benchbase/profiles/postgres", (), identity, POSTGRESQL
         )
-    missing = [part for part in _PARTS if not (home / part).exists()]
-    if missing:
-        raise _unavailable(f"{HOME_VARIABLE}={home} does not hold {', '.join(missing)}", world)
+    if missing := _missing(home):
+        raise _unavailable(f"{HOME_VARIABLE}={home} does not hold {missing}", world)
     return Distribution(
         image=own_images.tag(world.root, _RUNTIME),
         folder="/benchbase",
@@ -73,6 +75,21 @@ def provide(home: Path | None, database: str, world: World) -> Distribution:
         platform.build(str(own_images.folder(world.root, _RUNTIME)), image, lambda _line: None)
         world.progress.note(f"built {image}")
     return distribution
+
+
+def whereabouts(home: Path | None, platform: Platform) -> str:
+    """Says where BenchBase is taken from, or that it is not here and what would be."""
+    if home is not None:
+        missing = _missing(home)
+        return f"{HOME_VARIABLE}={home} does not hold {missing}" if missing else f"in {home}"
+    image_id = platform.image_id(OFFICIAL_IMAGE)
+    if image_id is not None:
+        return f"image {OFFICIAL_IMAGE}, {image_id}"
+    return f"not here; only GENERATOR=benchbase needs it, which pulls {OFFICIAL_IMAGE}"
+
+
+def _missing(home: Path) -> str:
+    return ", ".join(part for part in _PARTS if not (home / part).exists())
 
 
 def _driver(home: Path, database: str) -> Driver:

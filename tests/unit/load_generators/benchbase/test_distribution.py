@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -28,6 +29,26 @@ def test_the_official_image_is_pulled_once() -> None:
     BenchBase().check(WORKLOAD, SPEC, fake_world(platform=engine))
     BenchBase().check(WORKLOAD, SPEC, fake_world(platform=engine))
     assert engine.asked == [("pull", distribution.OFFICIAL_IMAGE)]
+
+
+def test_what_is_here_is_told(tmp_path: Path) -> None:
+    def told(home: Path | None, *images: str) -> str:
+        return distribution.whereabouts(
+            home, fake_world(platform=FakePlatform(images=images)).platform
+        )
+
+    assert told(None).startswith("not here")
+    image = distribution.OFFICIAL_IMAGE
+    assert told(None, image).endswith(f"id of {image}")
+    assert told(home(tmp_path / "here"), image) == f"in {tmp_path / 'here'}"
+    assert "does not hold benchbase.jar" in told(tmp_path, image)
+
+
+def test_another_image_of_the_same_tag_means_another_data_set() -> None:
+    engine = FakePlatform(images=[distribution.OFFICIAL_IMAGE])
+    before = BenchBase().loader_version(WORKLOAD, fake_world(platform=engine))
+    with mock.patch.object(engine, "image_id", return_value="another id"):
+        assert BenchBase().loader_version(WORKLOAD, fake_world(platform=engine)) != before
 
 
 def test_a_directory_is_mounted_read_only_into_our_java_runtime(tmp_path: Path) -> None:
