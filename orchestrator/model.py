@@ -174,8 +174,8 @@ class Run:
     @property
     def slug(self) -> str:
         """Folder name of the run: `03-ultra-tpcc-r1`."""
-        names = f"{shortened(self.profile, 90)}-{shortened(self.workload, 90)}"
-        return f"{self.number:02d}-{names}-r{self.repetition}"
+        profile, workload = shortened(self.profile, 90), shortened(self.workload, 90)
+        return f"{self.number:02d}-{profile}-{workload}-r{self.repetition}"
 
 
 @dataclass(frozen=True)
@@ -193,8 +193,7 @@ class Note:
 @dataclass(frozen=True)
 class Plan:
     """Everything decided before anything starts: replayable from this record alone. `files`:
-    "profile <name>" or "workload <name>" → the path that it was named by. `generator`: the one
-    asked for instead of the workloads' own."""
+    "profile <name>" or "workload <name>" → its path. `generator`: instead of the workloads' own."""
 
     name: str
     seed: int
@@ -286,7 +285,7 @@ class Endpoint:
 @dataclass(frozen=True)
 class Cluster:
     """A running cluster: its nodes, where to connect (one endpoint per node that takes SQL).
-    `handle`: what its database needs for later calls; only that database reads it."""
+    `handle` is its database's own. `analyze`: whether its planner gains from statistics."""
 
     database: str
     version: str
@@ -294,6 +293,7 @@ class Cluster:
     endpoints: tuple[Endpoint, ...]
     network: str
     handle: Any = field(default=None, repr=False, compare=False)
+    analyze: bool = True
 
 
 # ------------------------------------------------------------------ what a run leaves

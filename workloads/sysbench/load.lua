@@ -12,11 +12,11 @@
 -- Writes one JSON object per line: phase "load" about once a second (parts_done, parts,
 -- rows, bytes, rows_per_s, bytes_per_s, elapsed_s, eta_s), "keys" (tables_done, tables),
 -- "done"; a failure is {"phase":"failed","message":…}, a line on standard error, status 1.
--- Ends with ANALYZE and an exact count of every table. A part (up to 250,000 rows) is
--- one transaction, but on YugabyteDB, whose COPY commits by itself; k is uniform, as with
--- --rand-type=uniform. Transient failures are tried again (lib/retry.lua), each with a line
--- {"phase":"retry",…}. After an interruption, a call with the same options continues: until the
--- end, a table sbtest_parts holds which parts are complete.
+-- Ends with ANALYZE, unless --analyze=off, and an exact count of every table. A part (up to
+-- 250,000 rows) is one transaction, but on YugabyteDB, whose COPY commits by itself; k is
+-- uniform, as with --rand-type=uniform. Transient failures are tried again (lib/retry.lua), each
+-- with a line {"phase":"retry",…}. After an interruption, a call with the same options continues:
+-- until the end, a table sbtest_parts holds which parts are complete.
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
 package.path = here .. "/?.lua;" .. here .. "/../lib/?.lua;" .. package.path
 
@@ -151,7 +151,7 @@ local function finish_table(conn, t)
    end
    local last_id = math.max(opt.table_size, 1)
    conn:exec(string.format("SELECT setval('sbtest%d_id_seq', %d, true)", t, last_id))
-   if not dialect.analyze_in_turn then conn:exec("ANALYZE sbtest" .. t) end
+   if opt.analyze and not dialect.analyze_in_turn then conn:exec("ANALYZE sbtest" .. t) end
    local n = tonumber(conn:exec("SELECT count(*) FROM sbtest" .. t)[1][1])
    if n ~= opt.table_size then
       error(string.format("sbtest%d has %d rows instead of %d", t, n, opt.table_size), 0)
@@ -169,7 +169,7 @@ local function finish_tables()
       end
    end)
    local own = session(0)
-   for t = 1, dialect.analyze_in_turn and opt.tables or 0 do
+   for t = 1, opt.analyze and dialect.analyze_in_turn and opt.tables or 0 do
       own:run(function(conn) conn:exec("ANALYZE sbtest" .. t) end)
    end
    own:run(function(conn) conn:exec("DROP TABLE IF EXISTS sbtest_parts") end)
@@ -178,7 +178,7 @@ end
 workers.main(function()
    opt = workers.options(arg, {
       tables = 1, table_size = 10000, workers = 2, seed = 1, create_secondary = true, reset = false,
-      sharding = "hash", tablets = 0, sequence_cache = 0, dialect = "postgresql",
+      analyze = true, sharding = "hash", tablets = 0, sequence_cache = 0, dialect = "postgresql",
       pgsql_host = "localhost", pgsql_port = 5432, pgsql_user = "postgres", pgsql_password = "",
       pgsql_db = "postgres"})
    dialect = dialects.named(opt.dialect)

@@ -5,6 +5,7 @@
 --   --seed (1)          same seed, same rows            --dialect (postgresql) | yugabytedb
 --   --tablets (0)       yugabytedb: tablets per table and index (0: the database decides)
 --   --foreign-keys (off)                --reset (off)    drop an existing data set first
+--   --analyze (on)      statistics for the planner
 --   --pgsql-host (localhost) --pgsql-port (5432) --pgsql-user (postgres) --pgsql-password
 --   --pgsql-db (postgres)
 -- Several hosts separated by commas are used in turn.
@@ -245,7 +246,7 @@ local function finish_table(conn, t, share, effort)
       end
    end
    share.effort = effort + KEYS_SHARE * WEIGHT[t.name]
-   if not dialect.analyze_in_turn then conn:exec("ANALYZE " .. t.name) end
+   if opt.analyze and not dialect.analyze_in_turn then conn:exec("ANALYZE " .. t.name) end
    if t.warehouse then count_by_warehouse(conn, t) else count_items(conn) end
    share.effort, share.units = effort + WEIGHT[t.name], share.units + 1
 end
@@ -273,7 +274,7 @@ local function finish_tables()
          own:run(function(conn) finish_table(conn, t, share, effort) end)
       end
    end)
-   if not dialect.analyze_in_turn then return end
+   if not (opt.analyze and dialect.analyze_in_turn) then return end
    local own = session(0)
    for _, t in ipairs(schema.tables) do
       own:run(function(conn) conn:exec("ANALYZE " .. t.name) end)
@@ -293,8 +294,8 @@ end
 workers.main(function()
    opt = workers.options(arg, {
       warehouses = 1, workers = 2, seed = 1, dialect = "postgresql", tablets = 0,
-      foreign_keys = false, reset = false, pgsql_host = "localhost", pgsql_port = 5432,
-      pgsql_user = "postgres", pgsql_password = "", pgsql_db = "postgres"})
+      foreign_keys = false, analyze = true, reset = false, pgsql_host = "localhost",
+      pgsql_port = 5432, pgsql_user = "postgres", pgsql_password = "", pgsql_db = "postgres"})
    dialect = dialects.named(opt.dialect)
    for _, name in ipairs{"warehouses", "workers"} do
       if opt[name] < 1 or opt[name] % 1 ~= 0 then

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from orchestrator.databases.common.yugabyte import cache, lsm
+from orchestrator.databases.common.yugabyte import cache, lsm, versions
 from orchestrator.databases.existing import declaration, probe
 from orchestrator.databases.existing.declaration import Existing
 from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, ask_at_terminal
@@ -103,9 +103,9 @@ class ExistingCluster:
         nodes = probe.nodes(declared, observed)
         own.make()
         try:
-            yield Cluster(
-                observed.flavour, observed.version, nodes, endpoints, HOST_NETWORK, handle
-            )
+            flavour, version = observed.flavour, observed.version
+            analyze = flavour != "yugabytedb" or versions.analyzed(version)
+            yield Cluster(flavour, version, nodes, endpoints, HOST_NETWORK, handle, analyze)
         finally:
             try:
                 own.drop()

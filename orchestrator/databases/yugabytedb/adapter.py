@@ -171,7 +171,8 @@ class YugabyteDB:
         with self._connect(admin, 120.0) as session:
             version = self._release(handle.settings.version, queries.banner(session), up, world)
             queries.create_own(session, endpoints[0])
-        return Cluster(self.name, version, up, endpoints, network, handle)
+        analyze = versions.analyzed(version)
+        return Cluster(self.name, version, up, endpoints, network, handle, analyze)
 
     def _release(
         self, expected: versions.Version, banner: str, up: Sequence[Node], world: World

@@ -76,16 +76,7 @@ class Sysbench:
         return client_container(image, network, out, world)
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
-        argv = [
-            "luajit",
-            f"/workloads/{Path(workload.script).parent}/load.lua",
-            *_connection(cluster),
-            *flags(workload.dataset.parameters),
-            f"--workers={workload.loader_threads}",
-            f"--seed={_seed(workload)}",
-        ]
-        if cluster.database != "postgresql":
-            argv.append(f"--dialect={cluster.database}")
+        argv = _load_command(workload, cluster)
         family = workload.dataset.family
         on_line = _load_progress(family, world)
         done = run_in_client(
@@ -230,6 +221,22 @@ def _connection(cluster: Cluster) -> list[str]:
         f"--pgsql-port={first.port}",
         f"--pgsql-user={first.user}",
         f"--pgsql-db={first.database}",
+    ]
+
+
+def _load_command(workload: Workload, cluster: Cluster) -> list[str]:
+    parameters = workload.dataset.parameters
+    if not cluster.analyze:
+        parameters = {"analyze": "off", **parameters}
+    dialect = [] if cluster.database == "postgresql" else [f"--dialect={cluster.database}"]
+    return [
+        "luajit",
+        f"/workloads/{Path(workload.script).parent}/load.lua",
+        *_connection(cluster),
+        *flags(parameters),
+        f"--workers={workload.loader_threads}",
+        f"--seed={_seed(workload)}",
+        *dialect,
     ]
 
 

@@ -34,11 +34,11 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
 # Parameters of a data set that the run gets too, and those of the loader alone.
 _OF_RUN = ("tables", "table_size", "warehouses")
 _LAYOUT = ("tablets", "sharding", "sequence_cache")  # of sysbench's tables, where they are sharded
-_OF_LOADER = ("create_secondary", "foreign_keys", *_LAYOUT)
+_OF_LOADER = ("create_secondary", "foreign_keys", "analyze", *_LAYOUT)
 # Script's folder → parameters of its load.lua.
 _PARAMETERS = {
-    "sysbench": ("tables", "table_size", "create_secondary", *_LAYOUT),
-    "tpcc": ("warehouses", "foreign_keys", "tablets"),
+    "sysbench": ("tables", "table_size", "create_secondary", "analyze", *_LAYOUT),
+    "tpcc": ("warehouses", "foreign_keys", "analyze", "tablets"),
 }
 
 _STATEMENTS = "`statements_per_transaction` sets it"

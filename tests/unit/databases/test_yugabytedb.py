@@ -119,6 +119,19 @@ def test_the_banner_tells_the_releases_number_and_never_its_build(
     assert versions.banner_number(banner) == number
 
 
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("2.18.1.0-b84", False),
+        ("2025.1.4.0-b103", False),
+        ("2025.2.1.0-b141", True),
+        ("2026.1", True),
+    ],
+)
+def test_statistics_are_collected_where_the_planner_uses_them(version: str, expected: bool) -> None:
+    assert versions.analyzed(version) is expected
+
+
 def test_every_difference_between_releases_says_why_and_where() -> None:
     for row in versions.DIFFERENCES:
         assert row.change and row.response and row.link.startswith("https://"), row.name

@@ -74,6 +74,22 @@ def test_parameters_of_the_loader_alone_are_not_given_to_the_run(
     assert not [part for part in command for key in of_loader if key.split("_")[0] in part]
 
 
+@pytest.mark.parametrize(
+    ("cluster", "parameters", "expected"),
+    [
+        (CLUSTER, {}, []),
+        (replace(CLUSTER, analyze=False), {}, ["--analyze=off"]),
+        (replace(CLUSTER, analyze=False), {"analyze": "on"}, ["--analyze=on"]),
+    ],
+)
+def test_statistics_are_collected_if_the_planner_gains_or_the_workload_asks_for_them(
+    cluster: Cluster, parameters: dict[str, str], expected: list[str]
+) -> None:
+    dataset = Dataset("tpcc", {"warehouses": 1, **parameters})
+    command = adapter._load_command(of_script("tpcc/tpcc.lua", dataset=dataset), cluster)
+    assert [part for part in command if "analyze" in part] == expected
+
+
 def of_script(script: str, **changes: Any) -> Workload:
     family, parameters = "sysbench-tables", {"tables": 1, "table_size": 10}
     if script.startswith("tpcc"):
