@@ -68,8 +68,8 @@ def test_reads_beyond_memory_sit_at_the_control_groups_cap(tmp_path: Path) -> No
 
 def test_a_database_on_a_mounted_disk(file_system: Path, tmp_path: Path) -> None:
     tier = f"{{enforcement: mounted, path: {file_system}}}"
-    short = str(HERE / "workloads" / "short.yaml")
-    campaign, verdict = run_on(tmp_path, "real", tier, short)
+    inserts = str(HERE / "workloads" / "short-insert.yaml")
+    campaign, verdict = run_on(tmp_path, "real", tier, inserts)
     assert figure(verdict, "throughput_per_s") > 0
     (run,) = campaign.runs
     facts = run.record.facts["tier"]
