@@ -83,7 +83,8 @@ def test_a_taken_port(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("moment", ["loading", "truth gate", "starting", "measuring"])
 def test_interrupt(tmp_path: Path, moment: str) -> None:
-    program = Program.start(*run_arguments(tmp_path, fresh_workload(tmp_path)))
+    workload = fresh_workload(tmp_path) if moment == "loading" else TINY
+    program = Program.start(*run_arguments(tmp_path, workload))
     program.until(moment)
     time.sleep(0.7)
     program.process.send_signal(signal.SIGINT)

@@ -104,7 +104,7 @@ def test_a_cluster_of_the_stand_in_to_its_report(standin: Server, tmp_path: Path
     file.write_text(text)
     before = standin.databases()
     code, said = tierbench(
-        *["compare", "--profiles", str(file), "--workloads", f"{SHORT} tpcc", "--scale", "smoke"],
+        *["compare", "--profiles", str(file), "--workloads", SHORT, "--scale", "smoke"],
         *["--repeats", "1", "--accept-inconclusive", "--results", str(tmp_path / "results")],
         YB_PASSWORD=standin.password,
     )
