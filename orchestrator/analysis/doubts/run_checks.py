@@ -5,6 +5,7 @@ A check yields the text and the advice of each doubt; its kind is its name in th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Literal
@@ -16,7 +17,7 @@ from orchestrator.analysis.doubts.load_checks import not_checked, overload
 from orchestrator.analysis.resources import Values
 from orchestrator.analysis.results import RunData
 from orchestrator.facts import DoubtKind
-from orchestrator.model import Doubt
+from orchestrator.model import Doubt, Record
 from orchestrator.units import (
     format_bytes,
     format_change,
@@ -233,12 +234,19 @@ def _little(run: RunData, _: Values) -> Reasons:
     failed = (results.value_of(record, "failures") or 0.0) / record.workload.measure_s
     in_flight = (rate + failed) * latency_s
     off_pct = 100 * (in_flight / record.workload.threads - 1)
-    if abs(off_pct) > LITTLE_PCT:
+    if abs(off_pct) > LITTLE_PCT + _edges_pct(record):
         yield (
             f"throughput × latency = {in_flight:.1f} transactions in flight, with "
             f"{record.workload.threads} threads ({format_change(off_pct)})",
             "threads were idle or stuck, or a figure is wrong: see the run's raw output",
         )
+
+
+def _edges_pct(record: Record) -> float:
+    """How far the ends of a window put Little's law off. At each end every thread is somewhere in a
+    transaction, at most the longest; of independent threads such errors add up by their squares."""
+    longest_s = results.value_of(record, "latency_max_s") or 0.0
+    return 100 * longest_s * math.sqrt(2 / record.workload.threads) / record.workload.measure_s
 
 
 def _ceiling(run: RunData, _: Values) -> Reasons:

@@ -222,6 +222,21 @@ def test_little_s_law() -> None:
     )
 
 
+@pytest.mark.parametrize(("measure_s", "raised"), [(7.0, False), (60.0, True)])
+def test_little_s_law_allows_for_the_transactions_that_a_short_window_cuts(
+    measure_s: float, raised: bool
+) -> None:
+    """453 transactions of 8 threads in 7 s, Stock-Levels of up to 2 s: 7.3 in flight, truly 8.0."""
+
+    def change(record: Record) -> Record:
+        workload = replace(record.workload, threads=8, measure_s=measure_s)
+        values = {"throughput_per_s": 64.7, "latency_avg_s": 0.113, "latency_max_s": 2.0}
+        of_run = figures(*(measured(name, value) for name, value in values.items()))
+        return of_run(replace(record, workload=workload))
+
+    assert ("Little's law" in kinds(small(change=change))) is raised
+
+
 @pytest.mark.parametrize("options", [{"think": "spec"}, {"arrival_rate": 100}])
 def test_little_s_law_is_not_asked_of_threads_that_pause(options: Mapping[str, Any]) -> None:
     def change(record: Record) -> Record:
