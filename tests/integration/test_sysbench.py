@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.load_generators.common import sysbench_console
 from orchestrator.load_generators.sysbench import run_options
 from orchestrator.load_generators.sysbench.adapter import Sysbench
 from orchestrator.model import Cluster, Dataset, Node, Workload
@@ -131,7 +132,7 @@ def test_every_known_option_is_one_of_the_script_and_the_script_has_no_other(
         said = world.platform.exec(client.container or "", ask, timeout_s=20).out
     own = {line.split("[")[0].split("=")[0].strip() for line in said.splitlines() if " --" in line}
     own = {name.removeprefix("--") for name in own} - set(run_options.SET_HERE)
-    of_sysbench = {run_options.PREPARED, *run_options.RANDOM}
+    of_sysbench = {sysbench_console.PREPARED, *sysbench_console.RANDOM}
     assert own == set(run_options.KNOWN[script]) - of_sysbench
 
 

@@ -1,4 +1,4 @@
-"""What our scripts on sysbench and upstream's own have alike: flags and progress."""
+"""What our scripts on sysbench and upstream's own have alike: options, flags and progress."""
 
 from __future__ import annotations
 
@@ -9,8 +9,23 @@ from typing import Any
 from orchestrator.model import Workload
 from orchestrator.units import format_number
 
+RANDOM = ("rand_type", "rand_spec_iter", "rand_spec_pct", "rand_spec_res", "rand_pareto_h")
+DISTRIBUTIONS = ("uniform", "gaussian", "special", "pareto")  # of sysbench 1.0.20
+PREPARED = "db_ps_mode"
+# Options that no workload on sysbench may set → what does.
+SET_FOR_ALL: Mapping[str, str] = {
+    "rand_seed": "the campaign's SEED (--seed) sets it",
+    **dict.fromkeys(("threads", "num_threads"), "`threads` of the scale sets it"),
+    **dict.fromkeys(("time", "max_time"), "`warmup` and `measure` of the scale set it"),
+    **dict.fromkeys(("events", "max_requests"), "a run is as long as its scale says"),
+}
 STARTED = "Threads started!"
 STOP_GRACE_S = 60.0
+
+
+def is_of_cluster(option: str) -> bool:
+    """Whether sysbench finds its server by this option."""
+    return option.startswith(("pgsql_", "mysql_", "db_")) and option != PREPARED
 
 
 def flags(parameters: Mapping[str, Any]) -> list[str]:

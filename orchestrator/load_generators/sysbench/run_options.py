@@ -12,17 +12,18 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from orchestrator.errors import Mistake
+from orchestrator.load_generators.common.sysbench_console import (
+    DISTRIBUTIONS,
+    PREPARED,
+    RANDOM,
+    SET_FOR_ALL,
+    is_of_cluster,
+)
 from orchestrator.model import Workload
 from orchestrator.planning.strict_yaml import raise_all
 from orchestrator.units import short
 
-DISTRIBUTIONS = ("uniform", "gaussian", "special", "pareto")  # of sysbench 1.0.20
-
 SHARDINGS = ("hash", "range")  # of load.lua, where the database shards
-
-# Options of sysbench itself that our scripts use.
-PREPARED = "db_ps_mode"
-RANDOM = ("rand_type", "rand_spec_iter", "rand_spec_pct", "rand_spec_res", "rand_pareto_h")
 
 _LOOP = ("arrival_rate", "isolation", "max_attempts", PREPARED)
 _TABLES = (*_LOOP, *RANDOM, "skip_trx")
@@ -44,10 +45,8 @@ _PARAMETERS = {
 _STATEMENTS = "`statements_per_transaction` sets it"
 SET_HERE: Mapping[str, str] = {
     **dict.fromkeys(("statements", "point_selects"), _STATEMENTS),
-    **dict.fromkeys(("seed", "rand_seed"), "the campaign's SEED (--seed) sets it"),
-    **dict.fromkeys(("threads", "num_threads"), "`threads` of the scale sets it"),
-    **dict.fromkeys(("time", "max_time"), "`warmup` and `measure` of the scale set it"),
-    **dict.fromkeys(("events", "max_requests"), "a run is as long as its scale says"),
+    **SET_FOR_ALL,
+    "seed": SET_FOR_ALL["rand_seed"],
     **dict.fromkeys(("rate", "tx_rate"), "sysbench gives up when it is late: use `arrival_rate`"),
     **dict.fromkeys(("out", "record", "report_interval"), "the figures depend on it"),
     **dict.fromkeys((*_OF_RUN, *_OF_LOADER), "it belongs under `dataset`"),
@@ -77,7 +76,7 @@ def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
     for key, value in workload.options.items():
         if key in SET_HERE:
             yield f"options.{key}", SET_HERE[key]
-        elif key.startswith(("pgsql_", "mysql_", "db_")) and key != PREPARED:
+        elif is_of_cluster(key):
             yield f"options.{key}", "the cluster and its database set it"
         elif known is not None and key not in known:
             yield f"options.{key}", f"{workload.script} has no such option; it has {_list(known)}"

@@ -9,12 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from orchestrator.errors import Mistake
+from orchestrator.load_generators.common.sysbench_console import (
+    DISTRIBUTIONS,
+    PREPARED,
+    RANDOM,
+    SET_FOR_ALL,
+    is_of_cluster,
+)
 from orchestrator.model import Workload
 from orchestrator.planning.strict_yaml import raise_all
 
 BULK_INSERT = "bulk_insert"
-_RANDOM = ("rand_type", "rand_spec_iter", "rand_spec_pct", "rand_spec_res", "rand_pareto_h")
-_PREPARED = ("db_ps_mode", *_RANDOM)
+_PREPARED = (PREPARED, *RANDOM)
 _READS = (
     *("point_selects", "range_selects", "range_size"),
     *("simple_ranges", "sum_ranges", "order_ranges", "distinct_ranges"),
@@ -26,7 +32,7 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "oltp_read_only": (*_PREPARED, "skip_trx", *_READS),
     "oltp_read_write": (*_PREPARED, "skip_trx", *_READS, *_WRITES),
     "oltp_write_only": (*_PREPARED, "skip_trx", *_WRITES),
-    "oltp_insert": _RANDOM,
+    "oltp_insert": RANDOM,
     "oltp_update_index": (*_PREPARED, "index_updates"),
     "oltp_update_non_index": (*_PREPARED, "non_index_updates"),
     "oltp_delete": _PREPARED,
@@ -34,14 +40,10 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "select_random_points": (*_PREPARED, "random_points"),
     "select_random_ranges": (*_PREPARED, "number_of_ranges", "delta"),
 }
-_DISTRIBUTIONS = ("uniform", "gaussian", "special", "pareto")
 _TABLES = ("tables", "table_size", "create_secondary", "secondary")
 _SET_HERE: Mapping[str, str] = {
-    "rand_seed": "the campaign's SEED (--seed) sets it",
-    **dict.fromkeys(("threads", "num_threads"), "`threads` of the scale sets it"),
-    **dict.fromkeys(("time", "max_time"), "`warmup` and `measure` of the scale set it"),
+    **SET_FOR_ALL,
     "warmup_time": "`warmup` of the scale sets it",
-    **dict.fromkeys(("events", "max_requests"), "a run is as long as its scale says"),
     **dict.fromkeys(("rate", "tx_rate"), "sysbench gives up when it is late"),
     **dict.fromkeys(
         ("report_interval", "report_checkpoints", "histogram", "percentile", "verbosity"),
@@ -68,7 +70,7 @@ def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
     for key in workload.options:
         if key in _SET_HERE:
             yield f"options.{key}", _SET_HERE[key]
-        elif key.startswith(("pgsql_", "mysql_", "db_")) and key != "db_ps_mode":
+        elif is_of_cluster(key):
             yield f"options.{key}", "the cluster and its database set it"
     for key, seconds in (("warmup", workload.warmup_s), ("measure", workload.measure_s)):
         if seconds != int(seconds):
@@ -95,8 +97,8 @@ def _unknown(workload: Workload) -> Iterator[tuple[str, str]]:
         if key not in (*known, "seed"):
             has = ", ".join(known) or "none"
             yield f"options.{key}", f"{script} does not read this option; it reads {has}"
-        elif key == "rand_type" and value not in _DISTRIBUTIONS:
-            yield f"options.{key}", f"sysbench draws {', '.join(_DISTRIBUTIONS)}, not {value!r}"
+        elif key == "rand_type" and value not in DISTRIBUTIONS:
+            yield f"options.{key}", f"sysbench draws {', '.join(DISTRIBUTIONS)}, not {value!r}"
     parameters = ("threads",) if script == BULK_INSERT else _TABLES
     if script not in ("oltp_insert", BULK_INSERT):  # without it, oltp_insert begins empty
         parameters = (*parameters, "auto_inc")

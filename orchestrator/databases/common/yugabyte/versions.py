@@ -147,4 +147,4 @@ _BY_NAME = {row.name: row for row in DIFFERENCES}
 def analyzed(version: str) -> bool:
     """Whether loaders collect statistics for the planner of this release, with or without build."""
     number = tuple(map(int, version.split("-")[0].split(".")))
-    return number >= _BY_NAME["cost_based_optimizer"].since
+    return Version(number, 0).has("cost_based_optimizer")
