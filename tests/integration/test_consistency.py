@@ -7,21 +7,17 @@ is made in a transaction, the conditions are evaluated within it, and it is roll
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from orchestrator.load_generators.common import consistency
-from orchestrator.load_generators.sysbench.adapter import Sysbench
-from orchestrator.model import Cluster, Endpoint, Workload
-from orchestrator.planning import project_files
-from orchestrator.platforms import own_images
+from orchestrator.model import Endpoint, Workload
 from orchestrator.platforms.docker.engine import DockerPlatform
-from orchestrator.powers import HOST_NETWORK
 from tests import ROOT
-from tests.integration import servers
+from tests.integration import one_warehouse
 from tests.integration.conftest import make_world, tierbench
 
 pytestmark = pytest.mark.docker
@@ -57,19 +53,8 @@ class Loaded:
 @pytest.fixture(scope="module")
 def loaded(engine: DockerPlatform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
     world = make_world(engine)
-    _, (workload,) = project_files.read(ROOT, [], ["tpcc"], "smoke")
-    workload = replace(workload, dataset=replace(workload.dataset, parameters={"warehouses": 1}))
-    out = tmp_path_factory.mktemp("out")
-    generator = Sysbench()
-    with (
-        servers.postgresql(own_images.need(ROOT, "postgres", engine)) as server,
-        generator.client(HOST_NETWORK, out, world) as client,
-    ):
-        host, port = server.hosts[0], server.port
-        at = Endpoint(host, port, port, server.user, server.password, server.database, host)
-        cluster = Cluster("postgresql", "17", (), (at,), HOST_NETWORK)
-        generator.load(workload, cluster, client, world)
-        yield Loaded(at, workload)
+    with one_warehouse.loaded(tmp_path_factory.mktemp("out"), world) as made:
+        yield Loaded(made.cluster.endpoints[0], made.workload)
 
 
 def connection(loaded: Loaded) -> psycopg.Connection:

@@ -19,13 +19,10 @@ import pytest
 from orchestrator.analysis import transactions
 from orchestrator.load_generators.sysbench import adapter
 from orchestrator.load_generators.sysbench.adapter import Sysbench
-from orchestrator.model import Cluster, Endpoint, Node, Workload
-from orchestrator.planning import project_files
-from orchestrator.platforms import own_images
+from orchestrator.model import Cluster, Node, Workload
 from orchestrator.platforms.docker.engine import DockerPlatform
-from orchestrator.powers import HOST_NETWORK, World
-from tests import ROOT
-from tests.integration import servers
+from orchestrator.powers import World
+from tests.integration import one_warehouse, servers
 from tests.integration.conftest import make_world
 
 pytestmark = pytest.mark.docker
@@ -200,18 +197,9 @@ class Bench:
 @pytest.fixture(scope="module")
 def bench(engine: DockerPlatform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     world = make_world(engine)
-    _, (workload,) = project_files.read(ROOT, [], ["tpcc"], "smoke")
-    workload = replace(workload, dataset=replace(workload.dataset, parameters={"warehouses": 1}))
     out = tmp_path_factory.mktemp("out")
-    with (
-        servers.postgresql(own_images.need(ROOT, "postgres", engine)) as server,
-        GENERATOR.client(HOST_NETWORK, out, world) as client,
-    ):
-        host, port = server.hosts[0], server.port
-        at = Endpoint(host, port, port, server.user, server.password, server.database, host)
-        cluster = Cluster("postgresql", "17", (), (at,), HOST_NETWORK)
-        GENERATOR.load(workload, cluster, client, world)
-        yield Bench(cluster, workload, client, out, world, server)
+    with one_warehouse.loaded(out, world) as made:
+        yield Bench(made.cluster, made.workload, made.client, out, world, made.server)
 
 
 # ------------------------------------------------------------------ terminals

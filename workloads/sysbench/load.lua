@@ -14,7 +14,7 @@
 -- "done"; a failure is {"phase":"failed","message":…}, a line on standard error, status 1.
 -- Ends with ANALYZE, unless --analyze=off, and an exact count of every table. A part (up to
 -- 250,000 rows) is one transaction, but on YugabyteDB, whose COPY commits by itself; k is
--- uniform, as with --rand-type=uniform. Transient failures are tried again (lib/retry.lua), each
+-- uniform, as with --rand-type=uniform. Transient failures are tried again (lib/loader.lua), each
 -- with a line {"phase":"retry",…}. After an interruption, a call with the same options continues:
 -- until the end, a table sbtest_parts holds which parts are complete.
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
@@ -22,8 +22,7 @@ package.path = here .. "/?.lua;" .. here .. "/../lib/?.lua;" .. package.path
 
 local clock = require("clock")
 local dialects = require("dialects")
-local pq = require("pq")
-local retry = require("retry")
+local loader = require("loader")
 local rows = require("rows")
 local tables = require("tables")
 local workers = require("workers")
@@ -31,16 +30,6 @@ local workers = require("workers")
 local PART_ROWS = 250000
 local C_GROUPS, PAD_GROUPS = 10, 5
 local opt, dialect, layout
-
-local function connect(index)
-   local conn = pq.connect(pq.address(opt, index))
-   for _, statement in ipairs(dialect.load_session) do conn:exec(statement) end
-   return conn
-end
-
-local function session(index)
-   return retry.session(function(attempt) return connect(index + attempt - 1) end)
-end
 
 local function add_index(conn, t)
    if not opt.create_secondary then return end
@@ -135,16 +124,14 @@ local function load(list)
                   effort = 0}
    for _, part in ipairs(list) do phase.effort = phase.effort + part.last - part.first + 1 end
    workers.run(n, phase, function(index, share)
-      local own = session(index)
+      local own = loader.session(opt, dialect, index)
       for i = index + 1, #list, n do load_surely(own, list[i], share) end
    end)
 end
 
 local function finish_table(conn, t)
    if not dialect.keys_first then
-      local key = "SELECT 1 FROM pg_constraint WHERE contype = 'p' "
-                  .. "AND conrelid = 'sbtest%d'::regclass"
-      if not conn:exec(key:format(t))[1] then
+      if not loader.has_key(conn, "sbtest" .. t) then
          conn:exec(string.format("ALTER TABLE sbtest%d ADD PRIMARY KEY (id)", t))
       end
       add_index(conn, t)
@@ -162,13 +149,13 @@ local function finish_tables()
    local n = math.min(opt.workers, opt.tables)
    local phase = {name = "keys", units = "tables", count = opt.tables, effort = opt.tables}
    workers.run(n, phase, function(index, share)
-      local own = session(index)
+      local own = loader.session(opt, dialect, index)
       for t = index + 1, opt.tables, n do
          own:run(function(conn) finish_table(conn, t) end)
          share.units, share.effort = share.units + 1, share.effort + 1
       end
    end)
-   local own = session(0)
+   local own = loader.session(opt, dialect, 0)
    for t = 1, opt.analyze and dialect.analyze_in_turn and opt.tables or 0 do
       own:run(function(conn) conn:exec("ANALYZE sbtest" .. t) end)
    end
@@ -187,7 +174,7 @@ workers.main(function()
       error("--sharding is hash or range", 0)
    end
    local started_us = clock.now_us()
-   local conn = connect(0)
+   local conn = loader.connect(opt, dialect, 0)
    load(parts(conn, ensure_tables(conn)))
    finish_tables()
    workers.say{phase = "done", tables = opt.tables, rows = opt.tables * opt.table_size,

@@ -15,7 +15,7 @@
 -- elapsed_s, eta_s), "keys" (tables_done, tables) for keys, statistics and counting, and
 -- "done". A failure is {"phase":"failed","message":…}, a line on standard error, status 1.
 --
--- Transient failures are tried again (lib/retry.lua), each with a line {"phase":"retry",…}.
+-- Transient failures are tried again (lib/loader.lua), each with a line {"phase":"retry",…}.
 -- After an interruption, a call with the same options continues: a warehouse is one
 -- transaction together with its row in tpcc_loaded.
 -- Facts: specification 5.11 clauses 1.2 (tables), 4.3 (initial rows and cardinalities).
@@ -25,9 +25,8 @@ package.path = here .. "/../lib/?.lua;" .. here .. "/?.lua;" .. package.path
 local clock = require("clock")
 local dialects = require("dialects")
 local generate = require("generate")
-local pq = require("pq")
+local loader = require("loader")
 local random = require("random")
-local retry = require("retry")
 local schema = require("schema")
 local workers = require("workers")
 
@@ -38,16 +37,6 @@ local function rows_per_warehouse()
    local rows = schema.DISTRICTS * schema.CUSTOMERS * 10
    for _, t in ipairs(schema.tables) do rows = rows + (t.rows or 0) end
    return rows
-end
-
-local function connect(index)
-   local conn = pq.connect(pq.address(opt, index))
-   for _, statement in ipairs(dialect.load_session) do conn:exec(statement) end
-   return conn
-end
-
-local function session(index)
-   return retry.session(function(attempt) return connect(index + attempt - 1) end)
 end
 
 local function facts_of(conn)
@@ -195,7 +184,7 @@ local function load(units, facts)
                   already = opt.warehouses - #units + (units[1].w == 0 and 1 or 0),
                   effort = effort}
    workers.run(n, phase, function(index, share)
-      local own = session(index)
+      local own = loader.session(opt, dialect, index)
       for i = index + 1, #units, n do load_surely(own, units[i], constants, share) end
    end)
 end
@@ -228,11 +217,6 @@ local function count_by_warehouse(conn, t)
    if w then error(string.format("%s has no rows for warehouse %d", t.name, w), 0) end
 end
 
-local function has_key(conn, name)
-   local sql = "SELECT 1 FROM pg_constraint WHERE contype = 'p' AND conrelid = '%s'::regclass"
-   return conn:exec(sql:format(name))[1] ~= nil
-end
-
 -- Rough shares of the work after loading, for equal parts per process and the time left.
 local WEIGHT = {order_line = 30, stock = 12, customer = 12, orders = 7, history = 2, item = 1,
                 new_order = 1, district = 0, warehouse = 0}
@@ -240,9 +224,11 @@ local TOTAL_WEIGHT, KEYS_SHARE = 65, 0.8
 
 local function finish_table(conn, t, share, effort)
    if not dialect.keys_first then
-      if t.key and not has_key(conn, t.name) then conn:exec(schema.add_key(dialect, t)) end
+      if t.key and not loader.has_key(conn, t.name) then
+         conn:exec(schema.add_key(dialect, t))
+      end
       for _, sql in ipairs(schema.create_indexes(dialect, t, 0)) do
-         conn:exec((sql:gsub("CREATE INDEX", "CREATE INDEX IF NOT EXISTS")))
+         conn:exec(sql)
       end
    end
    share.effort = effort + KEYS_SHARE * WEIGHT[t.name]
@@ -268,14 +254,14 @@ local function finish_tables()
    local parts = shares_of_tables(math.min(opt.workers, #schema.tables))
    local phase = {name = "keys", units = "tables", count = #schema.tables, effort = TOTAL_WEIGHT}
    workers.run(#parts, phase, function(index, share)
-      local own = session(index)
+      local own = loader.session(opt, dialect, index)
       for _, t in ipairs(parts[index + 1]) do
          local effort = share.effort
          own:run(function(conn) finish_table(conn, t, share, effort) end)
       end
    end)
    if not (opt.analyze and dialect.analyze_in_turn) then return end
-   local own = session(0)
+   local own = loader.session(opt, dialect, 0)
    for _, t in ipairs(schema.tables) do
       own:run(function(conn) conn:exec("ANALYZE " .. t.name) end)
    end
@@ -303,7 +289,7 @@ workers.main(function()
       end
    end
    local started_us = clock.now_us()
-   local conn = connect(0)
+   local conn = loader.connect(opt, dialect, 0)
    local facts = ensure_schema(conn)
    local units = missing(conn)
    workers.say{phase = "schema", warehouses = opt.warehouses, warehouses_missing = #units,

@@ -94,7 +94,7 @@ function schema.create_indexes(dialect, t, tablets)
    local statements = {}
    for _, index in ipairs(t.indexes or {}) do
       statements[#statements + 1] = string.format(
-         "CREATE INDEX %s ON %s %s%s", index.name, t.name,
+         "CREATE INDEX IF NOT EXISTS %s ON %s %s%s", index.name, t.name,
          dialect.key(index.columns, index.range), dialect.split(tablets))
    end
    return statements
