@@ -10,12 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
-from orchestrator.facts import BottleneckCause, DoubtKind, GateQuantity, GateWord, NoteKind
+from orchestrator.facts import DoubtKind, GateQuantity, GateWord, NoteKind
 from orchestrator.units import shortened
 
 DiskKind = Literal["emulated", "cgroup", "mounted", "existing", "none", "dry"]
 Direction = Literal["higher", "lower", "none"]
-VerdictWord = Literal["better", "worse", "same", "inconclusive"]
 Outcome = Literal["done", "failed", "interrupted"]
 PhaseName = Literal["prepare", "load", "warm-up", "measure", "cool-down"]
 
@@ -395,81 +394,3 @@ class Record:
 
     def phase(self, name: PhaseName) -> Phase | None:
         return next((phase for phase in self.phases if phase.name == name), None)
-
-
-# ------------------------------------------------------------------ what is concluded
-
-
-@dataclass(frozen=True)
-class CellSummary:
-    """One metric of one cell over its finished runs. No interval if n < 2."""
-
-    profile: str
-    workload: str
-    metric: str
-    scope: str
-    unit: str
-    direction: Direction
-    n: int
-    mean: float
-    median: float
-    ci_low: float | None
-    ci_high: float | None
-    values: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Delta:
-    """Contender against baseline. `change_pct` of the metric itself: negative latency is good."""
-
-    baseline: str
-    contender: str
-    workload: str
-    metric: str
-    scope: str
-    unit: str
-    direction: Direction
-    n_baseline: int
-    n_contender: int
-    change_pct: float
-    ci_low_pct: float | None
-    ci_high_pct: float | None
-    verdict: VerdictWord
-    reason: str
-
-
-@dataclass(frozen=True)
-class Bottleneck:
-    """What limited a cell, on its busiest node; `evidence`: `analysis.resources.VALUES` by name."""
-
-    profile: str
-    workload: str
-    node: str
-    verdict: BottleneckCause
-    text: str
-    evidence: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Decision:
-    """Which tier to buy for a workload, or None if the evidence does not carry one."""
-
-    workload: str
-    tier: str | None
-    reason: str
-    monthly_cost: float | None
-    currency: str | None
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """verdict.json: made from plan and records alone."""
-
-    schema_version: int
-    baseline: str
-    cells: tuple[CellSummary, ...]
-    deltas: tuple[Delta, ...]
-    bottlenecks: tuple[Bottleneck, ...]
-    decisions: tuple[Decision, ...]
-    doubts: tuple[Doubt, ...]
-    missing: tuple[str, ...] = ()

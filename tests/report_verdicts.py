@@ -7,17 +7,19 @@ golden report can check each against this file.
 
 from __future__ import annotations
 
-from orchestrator.analysis.results import Results
-from orchestrator.metrics import METRICS
-from orchestrator.model import (
+from orchestrator.analysis.conclusions import (
     Bottleneck,
     CellSummary,
     Decision,
     Delta,
-    Doubt,
-    Note,
     Verdict,
     VerdictWord,
+)
+from orchestrator.analysis.results import Results
+from orchestrator.metrics import METRICS
+from orchestrator.model import (
+    Doubt,
+    Note,
 )
 from tests.campaigns import build_campaign
 

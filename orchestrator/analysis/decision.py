@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from orchestrator.analysis import comparability, resources, results, stats
 from orchestrator.analysis.bottlenecks import HARNESS_LIMITS
+from orchestrator.analysis.conclusions import Bottleneck, Decision
 from orchestrator.analysis.contests import (
     LATENCIES,
     NEW_ORDER,
@@ -29,7 +30,9 @@ from orchestrator.analysis.contests import (
     standing,
 )
 from orchestrator.analysis.results import Results
-from orchestrator.model import Bottleneck, Decision, Record
+from orchestrator.model import (
+    Record,
+)
 from orchestrator.units import format_quantity, listed
 
 _NOT_THE_DISK = frozenset({"cpu_bound", "load_bound"})

@@ -11,11 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from orchestrator.analysis import bottlenecks, comparability, decision, resources, results, stats
+from orchestrator.analysis.conclusions import CellSummary, Delta, Verdict, VerdictWord
 from orchestrator.analysis.doubts import campaign_checks
 from orchestrator.analysis.results import Key, Measured, Results
 from orchestrator.analysis.stats import Ratio
 from orchestrator.metrics import METRICS, Metric
-from orchestrator.model import CellSummary, Delta, Run, Verdict, VerdictWord
+from orchestrator.model import (
+    Run,
+)
 from orchestrator.units import format_change, format_quantity
 
 SCHEMA_VERSION = 1

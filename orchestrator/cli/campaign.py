@@ -19,6 +19,7 @@ from types import FrameType
 from typing import Any
 
 from orchestrator import __version__, report
+from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.collectors import collectors
@@ -26,7 +27,14 @@ from orchestrator.databases import AUTO, PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, first_runs, image
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.load_generators import bind, load_generators
-from orchestrator.model import ClusterSpec, DiskKind, Gate, Note, Plan, Profile, Verdict
+from orchestrator.model import (
+    ClusterSpec,
+    DiskKind,
+    Gate,
+    Note,
+    Plan,
+    Profile,
+)
 from orchestrator.parts import Parts
 from orchestrator.planning import plan, project_files
 from orchestrator.platforms import platforms

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from orchestrator import report
+from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.cli import campaign, doctor, provision, rehearsal
 from orchestrator.cli.check import check_command
@@ -39,7 +40,6 @@ from orchestrator.errors import (
     UsageError,
 )
 from orchestrator.load_generators import load_generators
-from orchestrator.model import Verdict
 from orchestrator.planning import project_files
 from orchestrator.run import datasets
 from orchestrator.system import store

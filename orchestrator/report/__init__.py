@@ -14,8 +14,11 @@ from pathlib import Path
 from rich.console import RenderableType
 from rich.text import Text
 
+from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.model import Gate, Verdict
+from orchestrator.model import (
+    Gate,
+)
 from orchestrator.report import disks, summary, terminal
 from orchestrator.report.blocks import Chart, Charts, Document
 from orchestrator.report.caveats import stamps

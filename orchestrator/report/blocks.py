@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from orchestrator.model import VerdictWord
+from orchestrator.analysis.conclusions import VerdictWord
 from orchestrator.units import shortened
 
 StatusWord = Literal["conclusive", "partly conclusive", "not conclusive", "nothing to compare"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchestrator import units
-from orchestrator.model import Bottleneck
+from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.report.blocks import Cell, Part, Section, Table, numbers, texts
 from orchestrator.report.report_index import ReportIndex
 

@@ -17,7 +17,10 @@ import altair as alt
 import vl_convert
 
 from orchestrator import units
-from orchestrator.model import Delta, Tier
+from orchestrator.analysis.conclusions import Delta
+from orchestrator.model import (
+    Tier,
+)
 from orchestrator.report.series import Series
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.model import Verdict
 from orchestrator.report import (
     bottlenecks,
     chart_sections,

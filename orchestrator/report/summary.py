@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from orchestrator import units
+from orchestrator.analysis.conclusions import CellSummary, Decision
 from orchestrator.analysis.results import database
-from orchestrator.model import CellSummary, Decision, Workload
+from orchestrator.model import (
+    Workload,
+)
 from orchestrator.report import wording
 from orchestrator.report.blocks import Answer, Cell, StatusWord, Table, numbers, texts
 from orchestrator.report.report_index import ReportIndex

@@ -7,7 +7,10 @@ import re
 from datetime import UTC, datetime
 
 from orchestrator import units
-from orchestrator.model import CellSummary, Decision, Delta, Price
+from orchestrator.analysis.conclusions import CellSummary, Decision, Delta
+from orchestrator.model import (
+    Price,
+)
 
 _AFTER_NUMBER = {"1/s": "/s", "1/min": " NOPM"}
 

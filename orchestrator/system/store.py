@@ -17,10 +17,15 @@ from typing import Any, TypeVar, cast
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
+from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.metrics import INTERVAL_COLUMNS, SAMPLE_COLUMNS
-from orchestrator.model import Plan, Record, Run, Verdict
+from orchestrator.model import (
+    Plan,
+    Record,
+    Run,
+)
 from orchestrator.system import version_1
 from orchestrator.system.clock import stamp
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.model import Verdict
 from orchestrator.system import store
 from tests.integration.conftest import HERE, measured, tierbench
 

@@ -18,6 +18,7 @@ import typer
 from pydantic import BaseModel
 
 from orchestrator import facts, model, parts, powers
+from orchestrator.analysis import conclusions
 from orchestrator.analysis.results import Results
 from orchestrator.cli.main import app
 from orchestrator.databases.existing.declaration import Existing
@@ -184,7 +185,7 @@ def test_every_word_of_a_result_is_documented() -> None:
         model.DiskKind,
         model.Outcome,
         model.PhaseName,
-        model.VerdictWord,
+        conclusions.VerdictWord,
         facts.GateWord,
         facts.BottleneckCause,
         facts.DoubtKind,

@@ -8,10 +8,13 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.analysis import decision, stats
+from orchestrator.analysis.conclusions import Bottleneck, Decision
 from orchestrator.analysis.contests import THROUGHPUT, Candidate, chances, make_contest
 from orchestrator.facts import BottleneckCause
 from orchestrator.metrics import measured
-from orchestrator.model import Bottleneck, Decision, Record
+from orchestrator.model import (
+    Record,
+)
 from tests.campaigns import build_campaign, build_profile
 
 # As published: New-Orders a minute, and the average latency of New-Order, with think time.

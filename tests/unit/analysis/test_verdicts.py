@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from orchestrator.analysis import stats, verdicts
+from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Results
 from orchestrator.metrics import METRICS, measured
-from orchestrator.model import Delta, VerdictWord
 from tests.campaigns import build_campaign, build_gate
 
 POINT_SELECT = ("ultra", "point-select")

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from orchestrator import report
+from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import campaign, rehearsal
 from orchestrator.databases import choose
 from orchestrator.errors import UsageError
-from orchestrator.model import Verdict
 from orchestrator.planning.profiles import read_profile
 from orchestrator.planning.rehearsal import NOTE, WARNING
 from orchestrator.report import method

@@ -13,9 +13,9 @@ import pytest
 from pydantic import TypeAdapter
 
 from orchestrator import report
+from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.model import Verdict
 from orchestrator.system import store
 from tests import ROOT
 
