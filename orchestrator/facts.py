@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_
 # fmt: off
 NoteKind = Literal[
     "fallback database", "preferred database", "fewer nodes", "nodes as asked", "other scale",
-    "approximate limits", "burst scaled", "rehearsal", "other",
+    "approximate limits", "burst scaled", "rehearsal", "published figures", "reading", "other",
 ]
 GateQuantity = Literal[
     "iops_read", "iops_write", "iops_mixed", "iops_at_depth", "depth_at_cap",
@@ -32,7 +32,7 @@ BottleneckCause = Literal[
 DoubtKind = Literal[
     # about the campaign
     "one repetition", "missing cell", "emulated tier", "cgroup tier", "none tier", "unlike disks",
-    "VM caps the disk", "fewer nodes", "unlike runs", "rehearsal",
+    "VM caps the disk", "fewer nodes", "unlike runs", "rehearsal", "published figures",
     # noted while it ran
     "leftovers", "teardown", "clock set",
     # about the disk of a run

@@ -147,11 +147,12 @@ def shortened(name: str, most_bytes: int) -> str:
 
 
 def format_change(change_pct: float) -> str:
-    """A signed change: `+12.3 %`, `−4 %`, `0 %`; factors are clearer above 300 %."""
-    if abs(change_pct) < 0.05:
+    """A signed change: `+187 %`, `−12.3 %`, `+0.05 %`, `0 %`."""
+    size = abs(change_pct)
+    if size < 0.005:
         return "0 %"
     sign = "+" if change_pct > 0 else "−"
-    digits = f"{abs(change_pct):,.0f}" if abs(change_pct) >= 100 else f"{abs(change_pct):.1f}"
+    digits = f"{size:,.0f}" if size >= 100 else f"{size:.1f}" if size >= 0.095 else f"{size:.2f}"
     return f"{sign}{digits} %"
 
 

@@ -209,9 +209,8 @@ def _load_bound(values: Values, _: str) -> str:
     if share < CEILING_PCT:
         return ""
     return (
-        f"The terminals' think time allows no more: {share:.1f} % of "
-        f"{resources.CEILING_NOPM_PER_WAREHOUSE} committed New-Orders a minute and warehouse. A "
-        "faster disk would not raise throughput; compare latencies."
+        f"The terminals' think time allows no more: {share:.1f} % of the New-Orders a minute that "
+        "it leaves room for. A faster disk would not raise throughput; compare latencies."
     )
 
 

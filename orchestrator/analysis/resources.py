@@ -6,6 +6,7 @@ not sampled is absent, never 0. Rates are from the first to the last sample of t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.analysis import counters, results
@@ -20,9 +21,9 @@ Values = Mapping[str, float]  # by their names in `VALUES`
 
 # Every value that a Bottleneck's evidence may hold: name → unit, meaning.
 VALUES = {
-    "iops_of_cap_pct": ("%", "IOPS of the IOPS cap in force, median second"),
+    "iops_of_cap_pct": ("%", "IOPS of the IOPS cap in force, median second (mean if published)"),
     "time_at_iops_cap_pct": ("%", "share of seconds within 5 % of the IOPS cap"),
-    "bandwidth_of_cap_pct": ("%", "bytes/s of the bandwidth cap in force, median second"),
+    "bandwidth_of_cap_pct": ("%", "bytes/s of the cap in force, median second (mean if published)"),
     "time_at_bandwidth_cap_pct": ("%", "share of seconds within 5 % of the bandwidth cap"),
     "burst_credit_left_pct": ("%", "burst credit at the end, of a full bucket"),
     "iops_before_fall": ("1/s", "mean IOPS before burst credit ran out"),
@@ -49,6 +50,7 @@ VALUES = {
 # With the specification's think and keying times ten terminals begin 12.86 New-Orders a minute in
 # the usual mix; 1 % of them are rolled back on purpose, and NOPM counts commits.
 CEILING_NOPM_PER_WAREHOUSE = 12.73
+BEGUN_NOPM_PER_WAREHOUSE = 12.86  # the ceiling of generators that count rollbacks too
 _USUAL_MIX = "45,43,4,4,4"
 OPEN_LOOP = ("arrival_rate", "arrival-rate", "rate")  # options that set the load's own pace
 
@@ -56,11 +58,12 @@ OPEN_LOOP = ("arrival_rate", "arrival-rate", "rate")  # options that set the loa
 def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
     """Database node → its values and those of the whole machine, by their names in `VALUES`.
 
-    Empty if nothing was sampled. `cpus`: cores of the machine, for nodes that do not say theirs.
+    Without samples those that the record itself states, if any. `cpus`: cores of the machine, for
+    nodes that do not say theirs.
     """
     window, growth, nodes = results.measured_window(run.record), run.growth, run.record.nodes
     if window is None or growth is None:
-        return {}
+        return _stated(run.record)
     machine_cpus = _machine_cpus(nodes, cpus)
     shared = {**dict(_machine(nodes, growth, machine_cpus)), **dict(_sessions(run.record))}
     gathered = {
@@ -77,6 +80,32 @@ def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
         name: {value: values[value] for value in VALUES if value in values}
         for name, values in gathered.items()
     }
+
+
+def _stated(record: Record) -> dict[str, dict[str, float]]:
+    """What the figures of a record say of its nodes' resources, where nothing was sampled. CPU of
+    all nodes is their mean and stands for each; what their disks did together does not."""
+    figures = [m for m in record.measurements if m.metric in VALUES and math.isfinite(m.value)]
+    shared = {m.metric: m.value for m in figures if (m.metric, m.scope) == ("cpu_pct", "all")}
+    nodes: dict[str, dict[str, float]] = {"each node": {}} if shared else {}
+    for m in figures:
+        if m.scope != "all":
+            nodes.setdefault(m.scope, {})[m.metric] = m.value
+    tier, waits = record.profile.tier, dict(_sessions(record))
+    return {
+        name: {**shared, **own, **dict(_mean_of_caps(tier, own)), **waits}
+        for name, own in nodes.items()
+    }
+
+
+def _mean_of_caps(tier: Tier, own: Values) -> Iterator[tuple[str, float]]:
+    """Means in the place of medians of seconds, which nobody can know of them."""
+    for name, metric, cap in (
+        ("iops_of_cap_pct", "disk_iops", tier.iops),
+        ("bandwidth_of_cap_pct", "disk_bytes_per_s", tier.bytes_per_s),
+    ):
+        if cap and metric in own:
+            yield name, 100 * own[metric] / cap
 
 
 # ------------------------------------------------------------------ over the window
@@ -163,10 +192,12 @@ def telemetry_of(run: RunData, cpus: float | None = None) -> tuple[Measurement, 
 
 
 def total(run: RunData, cpus: float | None) -> dict[str, float]:
-    """The values of all database nodes together and of the machine, over the measured window."""
+    """The values of all database nodes together and of the machine, over the measured window.
+    Without samples those that the record itself states."""
     nodes, growth = run.record.nodes, run.growth
     if growth is None:
-        return {}
+        every = (m for m in run.record.measurements if m.scope == "all")
+        return {m.metric: m.value for m in every if m.metric in VALUES}
     together = {m.metric: m.value for m in telemetry_of(run, cpus) if m.scope == "all"}
     return {**together, **dict(_machine(nodes, growth, _machine_cpus(nodes, cpus)))}
 
@@ -268,7 +299,8 @@ def paced(record: Record) -> bool:
 
 
 def ceiling_nopm(record: Record) -> float | None:
-    """Committed New-Orders a minute that think time allows at most.
+    """New-Orders a minute that think time allows at most: committed ones, unless the workload says
+    that its generator counts those rolled back too (`rollbacks: counted`).
 
     None without think time, or with another mix.
     """
@@ -277,4 +309,5 @@ def ceiling_nopm(record: Record) -> float | None:
     usual = str(workload.options.get("weights", _USUAL_MIX)).replace(" ", "") == _USUAL_MIX
     if not workload.thinks or not usual or not isinstance(warehouses, (int, float)):
         return None
-    return CEILING_NOPM_PER_WAREHOUSE * warehouses
+    counted = workload.options.get("rollbacks") == "counted"
+    return (BEGUN_NOPM_PER_WAREHOUSE if counted else CEILING_NOPM_PER_WAREHOUSE) * warehouses

@@ -140,6 +140,16 @@ def generator(record: Record) -> GeneratorFacts:
     return GeneratorFacts.read(record.facts.get("generator"))
 
 
+def published(record: Record) -> bool:
+    """Whether others published its figures: then nothing of it was run or sampled here."""
+    return "published" in record.facts
+
+
+def was_published(plan: Plan) -> bool:
+    """Whether the plan is that of a study which others carried out and published."""
+    return any(note.kind == "published figures" for note in plan.notes)
+
+
 def value_of(record: Record, metric: str, scope: str = "all") -> float | None:
     """A run's value of a metric, or None if it has none (NaN and infinity count as none)."""
     values = (m.value for m in record.measurements if (m.metric, m.scope) == (metric, scope))

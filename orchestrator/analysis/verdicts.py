@@ -96,7 +96,8 @@ def missing(campaign: Results) -> tuple[str, ...]:
 def _fate(campaign: Results, run: Run) -> str:
     record = next((r.record for r in campaign.runs if r.record.run.number == run.number), None)
     if record is None:
-        return f"run {run.number} was not carried out"
+        what = "published" if results.was_published(campaign.plan) else "carried out"
+        return f"run {run.number} was not {what}"
     why = f": {record.failure}" if record.failure else ""
     return f"run {run.number} {record.outcome}{why}"
 

@@ -21,7 +21,7 @@ from rich.markup import escape
 from orchestrator import report
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.cli import campaign, doctor, provision, rehearsal
+from orchestrator.cli import campaign, doctor, provision, rehearsal, studies
 from orchestrator.cli.check import check_command
 from orchestrator.cli.console import ConsoleProgress, LastingConsole
 from orchestrator.cli.tiers import tiers_app
@@ -235,6 +235,9 @@ def show_list() -> None:
 app.command(name="check")(check_command(ROOT, _out))
 app.command(name="rehearse")(
     rehearsal.command(ROOT, REHEARSALS, _progress, lambda f: _conclude(f, False))
+)
+app.command(name="import-study")(
+    studies.command(ROOT, RESULTS, _out, lambda folder, as_json: _conclude(folder, as_json))
 )
 app.add_typer(tiers_app(ROOT, CACHE, RESULTS, _out, _progress), name="tiers")
 

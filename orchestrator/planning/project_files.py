@@ -140,6 +140,11 @@ def _find(folder: Path, kind: str, name: str) -> Path:
     return file
 
 
+def read_text(file: Path, root: Path) -> tuple[str, str]:
+    """A file's name for messages, and its text. UsageError if it cannot be read."""
+    return _where(file, root), _text(file, root)
+
+
 def _text(file: Path, root: Path) -> str:
     """Reads the file. UsageError if it cannot be read or is not UTF-8."""
     try:

@@ -25,6 +25,10 @@ _REMARK = (
     "what the tier declares; Client and Machine CPU in percent of the whole machine. The other "
     "figures behind a cause are in verdict.json."
 )
+_REMARK_PUBLISHED = (
+    "Published means of a node, held against what the tier declares. Neither waits nor seconds are "
+    "known, so a cause is named only where means alone carry it."
+)
 
 
 def section(index: ReportIndex) -> Section:
@@ -39,7 +43,8 @@ def section(index: ReportIndex) -> Section:
             else:
                 rows.append(_unknown_row(index, tier, workload.name, keys))
     columns = (*texts("Tier", "Limited by"), *numbers(*(_SHOWN[key][0] for key in keys)))
-    table = Table(columns, tuple(rows), remarks=(_REMARK,))
+    remarks = (_REMARK_PUBLISHED if index.published else _REMARK,)
+    table = Table(columns, tuple(rows), remarks=remarks)
     return Section("limits", "What limited each run", (Part("", (table,)),))
 
 

@@ -19,6 +19,7 @@ _LABELS: dict[DoubtKind, str] = {
     "cgroup tier": "Limited by control group",
     "none tier": "No disk limits",
     "rehearsal": "Rehearsal: nothing was measured",
+    "published figures": "Published by others, not measured here",
 }
 
 
@@ -57,7 +58,12 @@ def _doubts(index: ReportIndex) -> Iterator[Stamp]:
 def _notes(index: ReportIndex) -> Iterator[Stamp]:
     """Notes of the plan, unless a doubt says the same."""
     doubted = {doubt.kind for doubt in index.verdict.doubts}
-    for note in index.campaign.plan.notes:
+    notes = index.campaign.plan.notes
+    if readings := [sentence(note.text) for note in notes if note.kind == "reading"]:
+        yield Stamp("As read here", " ".join(readings), "")
+    for note in notes:
+        if note.kind == "reading":
+            continue
         if note.kind in doubted or (note.kind in _NODES and "fewer nodes" in doubted):
             continue
         label = "Another database" if note.kind in _DATABASES else "Not as asked"
@@ -94,7 +100,7 @@ def _nodes(index: ReportIndex) -> Iterator[Stamp]:
 
 def _scale(index: ReportIndex) -> Iterator[Stamp]:
     scale = index.campaign.plan.scale
-    if scale not in ("study", "study-20"):
+    if not index.published and scale not in ("study", "study-20"):
         text = (
             "Less data and shorter runs than the published study: good for how the tiers compare "
             "under these conditions, not for sizing."

@@ -24,6 +24,9 @@ _CAPS = "Dashed: the declared cap of a tier's disk, if the tier came near it."
 
 
 def over_time(index: ReportIndex) -> Section:
+    if all(run.intervals.empty and run.samples.empty for run in index.campaign.runs):
+        nothing = Paragraph("No charts: no run left figures over time.")
+        return Section("over-time", "Over time", (Part("", (nothing,)),))
     parts = tuple(_workload_part(index, workload.name) for workload in index.workloads)
     return Section("over-time", "Over time", parts)
 
@@ -71,11 +74,14 @@ def changes(index: ReportIndex) -> tuple[Charts, ...]:
     drawn = tuple(_changes(index))
     if not drawn:
         return ()
-    caption = (
-        "Dots: change of the mean; bars: 95 % interval, cut off if it is far wider than the "
-        f"changes. Shaded: ±{index.campaign.plan.margin_pct:g} %; an interval that lies within "
-        "counts as the same."
-    )
+    margin = f"Shaded: ±{index.campaign.plan.margin_pct:g} %"
+    if any(delta.ci_low_pct is not None for delta in index.verdict.deltas):
+        caption = (
+            "Dots: change of the mean; bars: 95 % interval, cut off if it is far wider than the "
+            f"changes. {margin}; an interval that lies within counts as the same."
+        )
+    else:
+        caption = f"Dots: change, without an interval since nothing was repeated. {margin}."
     return (Charts(drawn, index.contenders, caption),)
 
 

@@ -20,6 +20,9 @@ def cache(index: ReportIndex) -> Section:
     if not loads:
         nothing = Paragraph("No database was measured, and so no cache of one.")
         return Section("cache", "Data set against cache", (Part("", (nothing,)),))
+    if index.published:
+        unknown = Paragraph("Neither the size of the data nor that of a cache was published.")
+        return Section("cache", "Data set against cache", (Part("", (unknown,)),))
     rows = tuple(row for workload in loads for row in _cache_rows(index, workload))
     columns = (
         *texts("Workload", "Tier"),
@@ -163,14 +166,15 @@ def _named(values: Mapping[str, int | float | str]) -> str:
 
 
 # Data and cache have a section of their own; the others are what a run did, not how it was set.
-_NOT_SETTINGS = frozenset({"data", "cache", "telemetry", "database_before", "since_reset"})
+_NOT_SETTINGS = frozenset({"data", "cache", "telemetry", "database_before", "since_reset", "published"})
 
 
 def _read_back(index: ReportIndex) -> tuple[Table | Paragraph, ...]:
     """Facts in which all finished runs of a tier agree; given once if all tiers do."""
     known = {tier: facts for tier in index.tiers if (facts := _constant(index, tier))}
     if not known:
-        return (Paragraph("Nothing: no run was finished."),)
+        why = "others ran it" if index.published else "no run was finished"
+        return (Paragraph(f"Nothing: {why}."),)
     names = dict.fromkeys(name for facts in known.values() for name in facts)
     rows = tuple(
         (Cell(name), Cell(_shared({tier: facts.get(name) for tier, facts in known.items()})))

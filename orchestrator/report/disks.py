@@ -41,7 +41,7 @@ def _declared_row(name: str, tier: Tier) -> tuple[Cell, ...]:
         Cell(wording.declared(tier.bytes_per_s, "bytes/s")),
         Cell(wording.declared(tier.read_latency_s, "s")),
         Cell(wording.declared(tier.write_latency_s, "s")),
-        Cell(_burst(tier.burst)),
+        Cell("none declared" if tier.kind == "existing" and not tier.burst else _burst(tier.burst)),
         Cell(_HELD_BY[tier.kind] + (f" ({tier.enforcement})" if tier.like else "")),
     )
 
@@ -77,6 +77,10 @@ _GATE_COLUMNS = (
 
 
 def _gates(index: ReportIndex) -> Part:
+    title = "Truth gate: fio on each tier's disk before it was used"
+    if index.published:
+        none = "None was taken: nothing but the study says that the disks were what is declared."
+        return Part(title, (Paragraph(none),))
     rows: list[tuple[Cell, ...]] = []
     for profile in index.profiles:
         gate = _gate(index, profile.name)
@@ -87,7 +91,6 @@ def _gates(index: ReportIndex) -> Part:
         if gate:
             untested = "not measured; its limits are only declared"
         rows.append((Cell(f"{profile.name}: {untested}", strong=True),))
-    title = "Truth gate: fio on each tier's disk before it was used"
     return Part(title, (Table(_GATE_COLUMNS, tuple(rows)),))
 
 

@@ -30,11 +30,12 @@ _DISCLAIMER = (
 
 
 def section(index: ReportIndex) -> Section:
-    parts = [Part("Method", (_method(index.campaign.plan),))]
+    method = _method_published if index.published else _method
+    parts = [Part("Method", (method(index.campaign.plan),))]
     if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
         parts.append(Part("TPC-C-derived, not TPC-C", (Paragraph(_DISCLAIMER),)))
     parts.append(Part("To do it again", _again(index.campaign.plan)))
-    parts.append(Part("Runs and their raw files", (_runs(index), _FILES)))
+    parts.append(Part("Runs and their raw files", (_runs(index), _files(index))))
     return Section("method", "Method, and how to reproduce", tuple(parts))
 
 
@@ -52,12 +53,26 @@ def _method(plan: Plan) -> Paragraph:
     )
 
 
+def _method_published(_: Plan) -> Paragraph:
+    return Paragraph(
+        "Others measured and published these figures; their own text says how. A change is the "
+        "ratio of the contender's figure to the baseline's. One value on a side has no interval, "
+        "so every change is inconclusive and no tier is named. The long form is docs/METHOD.md and "
+        "docs/STUDY.md."
+    )
+
+
 def _again(plan: Plan) -> tuple[Paragraph | Code, ...]:
+    holds = (
+        "study.yaml holds the tables, plan.json and the records what was read out of them."
+        if "study" in plan.files
+        else "plan.json holds every decision taken, fingerprint.json the machine."
+    )
     return (
         Code(command(plan)),
         Paragraph(
-            "plan.json holds every decision taken, fingerprint.json the machine. The report is "
-            "made from the files of this folder alone, and can be made again without Docker:"
+            f"{holds} The report is made from the files of this folder alone, and can be made "
+            "again without Docker:"
         ),
         Code("tierbench analyze ."),
     )
@@ -65,6 +80,8 @@ def _again(plan: Plan) -> tuple[Paragraph | Code, ...]:
 
 def command(plan: Plan) -> str:
     """The command that plans this campaign again, on a machine that is set up."""
+    if "study" in plan.files:
+        return f"tierbench import-study {shlex.quote(plan.files['study'])}"
     by_baseline = sorted((p.name for p in plan.profiles), key=lambda name: name != plan.baseline)
     profiles = [plan.files.get(f"profile {name}", name) for name in by_baseline]
     workloads = [plan.files.get(f"workload {load.name}", load.name) for load in plan.workloads]
@@ -104,17 +121,26 @@ def _run_row(index: ReportIndex, run: Run) -> tuple[Cell, ...]:
         Cell(run.profile, tier=run.profile),
         Cell(run.workload),
         Cell(str(run.repetition)),
-        Cell(wording.moment(window.start_s)) if window else Cell("never measured", missing=True),
+        Cell(wording.moment(window.start_s)) if window else _unknown_time(index),
         Cell(loss or "done", missing=loss is not None),
         Cell(folder, href=folder) if data is not None else Cell("none"),
     )
 
 
-_FILES = Items(
-    (
-        Paragraph("every figure of the run, its phases, facts and doubts", lead="record.json"),
-        Paragraph("throughput and latency, second by second", lead="intervals.csv"),
-        Paragraph("CPU, memory and disk counters as read, once a second", lead="samples.parquet"),
-        Paragraph("untouched output, exact commands, logs, settings as applied", lead="raw/"),
-    )
-)
+def _unknown_time(index: ReportIndex) -> Cell:
+    return Cell("not published" if index.published else "never measured", missing=True)
+
+
+def _files(index: ReportIndex) -> Items:
+    """What a run's folder holds, as far as any run of this campaign left it."""
+    runs = index.campaign.runs
+    rows = [Paragraph("every figure of the run, its phases, facts and doubts", lead="record.json")]
+    if not all(run.intervals.empty for run in runs):
+        rows.append(Paragraph("throughput and latency, second by second", lead="intervals.csv"))
+    if not all(run.samples.empty for run in runs):
+        counters = "CPU, memory and disk counters as read, once a second"
+        rows.append(Paragraph(counters, lead="samples.parquet"))
+    if not index.published:
+        untouched = "untouched output, exact commands, logs, settings as applied"
+        rows.append(Paragraph(untouched, lead="raw/"))
+    return Items(tuple(rows))

@@ -39,6 +39,11 @@ class ReportIndex:
         return tuple(sorted(profiles, key=lambda profile: profile.name != self.verdict.baseline))
 
     @property
+    def published(self) -> bool:
+        """Whether others measured this and published it."""
+        return results.was_published(self.campaign.plan)
+
+    @property
     def tiers(self) -> tuple[str, ...]:
         return tuple(profile.name for profile in self.profiles)
 
@@ -109,6 +114,10 @@ class ReportIndex:
         )
         return max(nodes, key=lambda cell: cell.mean, default=None)
 
+    def has(self, metric: str) -> bool:
+        """Whether any cell of the campaign has the metric: else nothing need be said of it."""
+        return any(cell.metric == metric for cell in self.verdict.cells)
+
     def delta(self, contender: str, workload: str, metric: str) -> Delta | None:
         return self._deltas.get((contender, workload, metric, self._scope(workload, metric)))
 
@@ -135,7 +144,7 @@ class ReportIndex:
         """Why a planned run left no figures; None if it left some."""
         data = self._runs.get(run.number)
         if data is None:
-            return "not carried out"
+            return "not published" if self.published else "not carried out"
         if data.record.outcome == "done":
             return None
         failure = (data.record.failure or "no reason was recorded").strip().rstrip(".")

@@ -14,7 +14,7 @@ from orchestrator.report import wording
 from orchestrator.report.blocks import Answer, Cell, StatusWord, Table, numbers, texts
 from orchestrator.report.report_index import ReportIndex
 
-_LATENCIES = ("latency_avg_s", "latency_p99_s")
+_LATENCIES = {"latency_avg_s": "Average latency", "latency_p99_s": "p99 latency"}
 
 
 def title(index: ReportIndex) -> str:
@@ -121,7 +121,8 @@ def verdict_table(index: ReportIndex) -> Table:
         rows.append((Cell(f"{workload.name}: {workload.title}", strong=True),))
         rows.append(_baseline_row(index, workload.name))
         rows.extend(_contender_row(index, c, workload.name) for c in index.contenders)
-    columns = (*texts("Tier"), *numbers("Throughput", "Average latency", "p99 latency"))
+    titles = [title for metric, title in _LATENCIES.items() if metric in _latencies(index)]
+    columns = (*texts("Tier"), *numbers("Throughput", *titles))
     remarks = (*_reading(index), *index.losses(index.campaign.plan.runs))
     return Table(columns, tuple(rows), remarks=remarks)
 
@@ -133,6 +134,9 @@ def _reading(index: ReportIndex) -> Iterator[str]:
         yield (
             "Changes are against the baseline of the same workload, with their 95 % interval; one "
             f"that lies within ±{margin} counts as the same."
+            if _intervals(index)
+            else "Changes are against the baseline of the same workload; without repetitions they "
+            "have no interval."
         )
     if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
         yield (
@@ -141,10 +145,18 @@ def _reading(index: ReportIndex) -> Iterator[str]:
         )
 
 
+def _intervals(index: ReportIndex) -> bool:
+    return any(delta.ci_low_pct is not None for delta in index.verdict.deltas)
+
+
+def _latencies(index: ReportIndex) -> tuple[str, ...]:
+    return tuple(metric for metric in _LATENCIES if index.has(metric))
+
+
 def _baseline_row(index: ReportIndex, workload: str) -> tuple[Cell, ...]:
     name = index.verdict.baseline
     notes = index.notes(workload, name)
-    metrics = (index.throughput_metric(workload), *_LATENCIES)
+    metrics = (index.throughput_metric(workload), *_latencies(index))
     cells = [index.cell(name, workload, metric) for metric in metrics]
     n = max((cell.n for cell in cells if cell is not None), default=0)
     label = f"baseline, n = {n}" if index.contenders else f"n = {n}"
@@ -168,11 +180,12 @@ def value_cell(
 
 
 def _absence(index: ReportIndex, profile: str, workload: str) -> str:
-    return "not measured" if index.finished(profile, workload) else "missing"
+    absent = "not published" if index.published else "not measured"
+    return absent if index.finished(profile, workload) else "missing"
 
 
 def _contender_row(index: ReportIndex, contender: str, workload: str) -> tuple[Cell, ...]:
-    metrics = (index.throughput_metric(workload), *_LATENCIES)
+    metrics = (index.throughput_metric(workload), *_latencies(index))
     deltas = [index.delta(contender, workload, metric) for metric in metrics]
     n = next((wording.runs_on_each_side(d) for d in deltas if d is not None), None)
     if n is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from orchestrator.analysis.conclusions import CellSummary
 from orchestrator.report import transaction_types, wording
 from orchestrator.report.blocks import Cell, Paragraph, Part, Section, Table, numbers, texts
 from orchestrator.report.report_index import ReportIndex, sentence
@@ -18,6 +19,9 @@ class _Shown:
     metric: str
     title: str
     busiest: bool = False
+
+    def cell(self, index: ReportIndex, tier: str, workload: str) -> CellSummary | None:
+        return (index.busiest if self.busiest else index.cell)(tier, workload, self.metric)
 
 
 def measured(index: ReportIndex) -> Section:
@@ -34,7 +38,9 @@ def _about(index: ReportIndex) -> Iterator[str]:
             "Means over the repetitions; ± is half the 95 % interval of the mean, relative to it, "
             "and is given from two repetitions on."
         )
-    if _several_nodes(index):
+    if index.published:
+        yield "Values as published, in our units; what no tier has is left out."
+    elif _several_nodes(index):
         yield (
             "CPU is the mean of the database nodes, in percent of their limit. Disk figures are "
             "the sum of the nodes; the busiest disk is the one to hold against a tier's limit."
@@ -64,11 +70,24 @@ def _columns(index: ReportIndex, workload: str) -> tuple[_Shown, ...]:
         _Shown("nopm", "NOPM") if index.is_tpcc_derived(workload) else None,
         _Shown("throughput_per_s", "Transactions/s"),
         _Shown("cpu_pct", "CPU"),
-        _Shown("disk_iops", "Disk IOPS"),
-        _Shown("disk_iops", "Busiest disk IOPS", busiest=True) if _several_nodes(index) else None,
-        _Shown("disk_bytes_per_s", "Disk bandwidth"),
+        *_disk_columns(index),
     )
-    return tuple(column for column in columns if column is not None)
+    shown = (column for column in columns if column is not None)
+    if not index.published:
+        return tuple(shown)
+    return tuple(one for one in shown if any(one.cell(index, t, workload) for t in index.tiers))
+
+
+def _disk_columns(index: ReportIndex) -> Iterator[_Shown]:
+    """Of all disks together, and of the busiest if there are several; published ones may be of a
+    single disk alone."""
+    if index.published:
+        yield _Shown("disk_iops", "IOPS of a disk", busiest=True)
+        yield _Shown("disk_bytes_per_s", "Bandwidth of a disk", busiest=True)
+    yield _Shown("disk_iops", "Disk IOPS")
+    if _several_nodes(index) and not index.published:
+        yield _Shown("disk_iops", "Busiest disk IOPS", busiest=True)
+    yield _Shown("disk_bytes_per_s", "Disk bandwidth")
 
 
 def _workload_part(index: ReportIndex, workload: str) -> Part:
@@ -94,10 +113,7 @@ def _tier_row(
     done, planned = len(index.finished(tier, workload)), len(index.planned(tier, workload))
     n = f"n = {done}" if done == planned else f"n = {done} of {planned}"
     head = Cell(tier, detail=n, tier=tier, notes=index.notes(workload, tier))
-    cells = (
-        (index.busiest if shown.busiest else index.cell)(tier, workload, shown.metric)
-        for shown in columns
-    )
+    cells = (shown.cell(index, tier, workload) for shown in columns)
     return (head, *(value_cell(index, tier, workload, cell, wording.value) for cell in cells))
 
 
@@ -113,7 +129,8 @@ def deltas(index: ReportIndex) -> Section:
             "Compare it with another profile to get them."
         )
         return Section(anchor, "Against another tier", (Part("", (nothing,)),))
-    latency = _delta_table(index, {"latency_avg_s": "average", "latency_p99_s": "p99"})
+    words = {"latency_avg_s": "average", "latency_p99_s": "p99"}
+    latency = _delta_table(index, {name: w for name, w in words.items() if index.has(name)})
     parts = (
         Part("Latency (negative is better)", (latency,)),
         Part("Throughput (positive is better)", (_delta_table(index, {"": ""}),)),

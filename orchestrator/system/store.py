@@ -26,6 +26,7 @@ from orchestrator.model import (
     Record,
     Run,
 )
+from orchestrator.planning.published_study import Study
 from orchestrator.system import version_1
 from orchestrator.system.clock import stamp
 
@@ -58,6 +59,19 @@ def _fresh_folder(results: Path, name: str) -> Path:
             folder.mkdir()
             return folder
     raise UnavailableError(f"{results} has a thousand folders named {name}")
+
+
+def keep_published(
+    results: Path, study: Study, text: str, fingerprint: Mapping[str, Any], now_s: float
+) -> Path:
+    """Makes a campaign of what others published: no raw files, but the tables' own `text`."""
+    folder = create(results, study.plan, fingerprint, now_s)
+    (folder / "study.yaml").write_text(text)
+    for record in study.records:
+        run = folder / "runs" / record.run.slug
+        run.mkdir()
+        save_record(run, record)
+    return folder
 
 
 def newest(results: Path) -> Path | None:

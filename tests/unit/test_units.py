@@ -54,5 +54,6 @@ def test_what_a_person_reads() -> None:
     assert units.format_bytes(1.5 * 2**30) == "1.50 GiB"
     assert units.format_bytes_per_s(125e6) == "125 MB/s"
     assert units.format_change(-46.94) == "−46.9 %"
-    assert units.format_change(0.01) == "0 %"
+    assert units.format_change(0.0469) == "+0.05 %"
+    assert units.format_change(0.001) == "0 %"
     assert units.format_number(12345.6) == "12,346"

@@ -57,9 +57,25 @@ def _rehearsed(campaign: Results) -> Iterator[Doubt]:
         yield Doubt("rehearsal", rehearsal.WARNING, rehearsal.ADVICE)
 
 
+def _published(campaign: Results) -> Iterator[Doubt]:
+    """Instead of doubts that every gate, sample and raw file is missing."""
+    for note in campaign.plan.notes:
+        if note.kind == "published figures":
+            yield Doubt(
+                "published figures",
+                note.text,
+                "hold them against the source; `tierbench compare` measures such a plan here",
+            )
+
+
 def _one_repetition(campaign: Results) -> Iterator[Doubt]:
     single = [cell.title for cell in results.cells(campaign) if len(cell.finished) == 1]
     if not single:
+        return
+    if results.was_published(campaign.plan):
+        text = "every cell has one published value: a difference cannot be told from chance"
+        advice = "ask its authors for every repetition, or repeat it"
+        yield Doubt("one repetition", text, advice)
         return
     if campaign.plan.repetitions == 1:
         text = "every cell was measured once: a difference cannot be told from chance"
@@ -71,11 +87,13 @@ def _one_repetition(campaign: Results) -> Iterator[Doubt]:
 def _missing_cells(campaign: Results) -> Iterator[Doubt]:
     for cell in results.cells(campaign):
         if cell.missing:
-            yield Doubt(
-                "missing cell",
-                f"{cell.title} has no finished run and is left out of every comparison",
-                "see its run's failure, then run the campaign again",
-            )
+            left_out = "and is left out of every comparison"
+            if results.was_published(campaign.plan):
+                what, advice = "was not published", "what it would have shown is not known"
+            else:
+                what = "has no finished run"
+                advice = "see its run's failure, then run the campaign again"
+            yield Doubt("missing cell", f"{cell.title} {what} {left_out}", advice)
 
 
 def _not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
@@ -131,6 +149,7 @@ def _unlike_runs(campaign: Results) -> Iterator[Doubt]:
 
 CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
     _rehearsed,
+    _published,
     _one_repetition,
     _missing_cells,
     _not_the_real_disk,

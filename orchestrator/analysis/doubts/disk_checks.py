@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from orchestrator.analysis import results
+from orchestrator.analysis.disk_demand import BASE_TOLERANCE
 from orchestrator.analysis.results import RunData
 from orchestrator.facts import DoubtKind, GateWord
 from orchestrator.model import GateCheck
+from orchestrator.units import format_number
 
 APART_PCT = 2.0
 OVER_PCT = 5.0  # of requests; a gate, of seconds, allows more
@@ -25,12 +27,30 @@ def _out_of_reach(run: RunData) -> Iterator[tuple[str, str]]:
 
 
 def _bursting(run: RunData) -> Iterator[tuple[str, str]]:
+    yield from _above_its_limit(run)
     if _checks(run, "bursting"):
         yield (
             "the disk was above its base rate when it was checked, on burst credit of unknown "
             "size: its figures may be the burst's, not what the tier sustains",
             "load it until it falls to its base rate, or measure for longer than the burst lasts",
         )
+
+
+def _above_its_limit(run: RunData) -> Iterator[tuple[str, str]]:
+    """Where no counter was sampled, so that only a mean tells: nothing but credit or a cache lets a
+    disk do more than its tier for a whole run."""
+    limit = run.record.profile.tier.iops
+    if limit is None or not run.samples.empty:
+        return
+    for figure in run.record.measurements:
+        node_iops = figure.value if figure.metric == "disk_iops" and figure.scope != "all" else 0.0
+        if node_iops > (1 + BASE_TOLERANCE) * limit:
+            yield (
+                f"a node's disk did {format_number(node_iops)} IOPS on average, above the "
+                f"{format_number(limit)} of {run.record.profile.tier.name}: only burst credit or a "
+                "cache does that, so its figures may not be what the tier sustains",
+                "compare with the bucket empty, or over longer than the burst lasts",
+            )
 
 
 def _checks(run: RunData, verdict: GateWord) -> list[GateCheck]:

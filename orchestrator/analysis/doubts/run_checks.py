@@ -132,9 +132,9 @@ def _others_busy(_: RunData, values: Values) -> Reasons:
         )
 
 
-def _no_telemetry(_: RunData, values: Values) -> Reasons:
+def _no_telemetry(run: RunData, values: Values) -> Reasons:
     absent = [name for name in ("cpu_pct", "disk_iops", "host_cpu_pct") if name not in values]
-    if absent:
+    if absent and not results.published(run.record):
         yield (
             f"not sampled over the measured window: {', '.join(absent)}",
             "see `telemetry` among the run's facts for what could not be read",
@@ -164,6 +164,8 @@ def _few_transactions(run: RunData, _: Values) -> Reasons:
 
 def _no_gate(run: RunData, _: Values) -> Reasons:
     gate, tier = run.record.gate, run.record.profile.tier
+    if results.published(run.record):
+        return
     if gate is None or (not gate.checks and tier.kind not in ("none", "dry")):
         yield (
             f"nothing was measured that says the disk is what {tier.name} declares",

@@ -1,0 +1,325 @@
+"""A published study's tables, in YAML → the plan and records of a campaign, as if it had run here.
+
+Pure. docs/STUDY.md explains the keys. Nothing is made up: a figure that is not in the tables is
+absent, a tier without figures has no record, and plan and records say that nothing was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from orchestrator import units
+from orchestrator.errors import Mistake
+from orchestrator.facts import DoubtKind
+from orchestrator.metrics import measured
+from orchestrator.model import (
+    Dataset,
+    Doubt,
+    Measurement,
+    Note,
+    Plan,
+    Profile,
+    Record,
+    Run,
+    Tier,
+    Workload,
+)
+from orchestrator.planning.schema import (
+    BytesPerS,
+    ClusterYaml,
+    Parameter,
+    Positive,
+    PriceYaml,
+    Seconds,
+    Text,
+)
+from orchestrator.planning.strict_yaml import parse, raise_all, unknown, validate
+
+SCALE = "study"
+MARGIN_PCT = 5.0
+EACH_NODE = "each node"
+STATEMENT = "published figures, not measured by this program"
+# Key of a cell → metric and scope; figures of disks have the scope that `disk_figures` says.
+FIGURES = {
+    "throughput": ("throughput_per_s", "all"),
+    "nopm": ("nopm", "all"),
+    "latency": ("latency_avg_s", "all"),
+    "latency_p95": ("latency_p95_s", "all"),
+    "latency_p99": ("latency_p99_s", "all"),
+    "statement_latency": ("statement_latency_avg_s", "all"),
+    "new_order_latency": ("latency_avg_s", "new_order"),
+    "new_order_latency_p99": ("latency_p99_s", "new_order"),
+    "cpu": ("cpu_pct", "all"),
+    "iops": ("disk_iops", ""),
+    "bandwidth": ("disk_bytes_per_s", ""),
+}
+
+
+def _as_printed(text: str) -> str:
+    try:
+        finite = Decimal(text).is_finite()
+    except InvalidOperation:
+        finite = False
+    if not finite:
+        raise ValueError(f"expected a change in percent such as -6.4, got {units.short(text)}")
+    return text
+
+
+Printed = Annotated[str, BeforeValidator(units.as_text), AfterValidator(_as_printed)]
+Rate = Annotated[float, Field(gt=0, lt=units.MOST)]
+Duration = Annotated[Seconds, Field(gt=0)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class FiguresYaml(_Strict):
+    """One cell of the tables; what was not published is left out."""
+
+    throughput: Rate | None = None
+    nopm: Rate | None = None
+    latency: Duration | None = None
+    latency_p95: Duration | None = None
+    latency_p99: Duration | None = None
+    statement_latency: Duration | None = None
+    new_order_latency: Duration | None = None
+    new_order_latency_p99: Duration | None = None
+    cpu: Annotated[float, Field(ge=0, le=100)] | None = None
+    iops: Rate | None = None
+    bandwidth: BytesPerS | None = None
+
+
+class StudyTierYaml(_Strict):
+    title: str
+    iops: Positive | None = None
+    throughput: BytesPerS | None = None
+    price: PriceYaml | None = None
+    notes: str = ""
+
+
+class StudyWorkloadYaml(_Strict):
+    title: str
+    generator: str
+    dataset: str
+    size: Mapping[str, Parameter] = {}
+    threads: Positive
+    loader_threads: Positive
+    warmup: Seconds
+    measure: Duration
+    statements_per_transaction: Positive | None = None
+    options: Mapping[str, Parameter] = {}
+    results: Mapping[str, FiguresYaml | None]
+
+
+class StudyDoubtYaml(_Strict):
+    """Something in the tables that speaks against a figure and that no rule of ours sees."""
+
+    kind: DoubtKind
+    workload: str
+    tiers: tuple[str, ...] = ()
+    text: str
+    advice: str
+
+
+class StudyYaml(_Strict):
+    title: str
+    question: str
+    source: str
+    as_of: Text
+    baseline: str
+    cluster: ClusterYaml
+    tiers: Annotated[Mapping[str, StudyTierYaml], Field(min_length=1)]
+    disk_figures: Literal["each node", "all nodes"]
+    workloads: Annotated[Mapping[str, StudyWorkloadYaml], Field(min_length=1)]
+    readings: tuple[str, ...] = ()
+    deltas: Mapping[str, Mapping[str, Mapping[str, Printed]]] = {}
+    doubts: tuple[StudyDoubtYaml, ...] = ()
+
+
+@dataclass(frozen=True)
+class PublishedDelta:
+    """A tier's change against the baseline in percent, with the digits that were printed."""
+
+    workload: str
+    tier: str
+    metric: str
+    scope: str
+    change_pct: Decimal
+
+
+@dataclass(frozen=True)
+class Study:
+    """A campaign that others carried out: what they published of it, and nothing else."""
+
+    title: str
+    source: str
+    plan: Plan
+    records: tuple[Record, ...]
+    deltas: tuple[PublishedDelta, ...]
+
+
+def read(where: str, name: str, text: str) -> Study:
+    """`text` of the file `where`; `name`: what the campaign is called. UsageError with every
+    mistake, each with its path."""
+    study = validate(StudyYaml, f"{where}: ", parse(where, text))
+    raise_all([Mistake(f"{where}: {path}", what) for path, what in _mistakes(study)])
+    plan = _plan(study, where, name)
+    records = (_record(study, plan, run) for run in plan.runs)
+    deltas = tuple(_deltas(study))
+    return Study(
+        study.title, study.source, plan, tuple(r for r in records if r is not None), deltas
+    )
+
+
+# ------------------------------------------------------------------ what the schema cannot say
+
+
+def _mistakes(study: StudyYaml) -> Iterator[tuple[str, str]]:
+    """Names that lead nowhere, and tiers of which nothing is said; each with its path."""
+    if study.baseline not in study.tiers:
+        yield "baseline", unknown("tier", study.baseline, study.tiers)
+    if study.cluster.nodes is None:
+        yield "cluster.nodes", "this key is missing"
+    if study.cluster.node and SCALE not in study.cluster.node:
+        yield "cluster.node", f"name its size `{SCALE}`"
+    for name, workload in study.workloads.items():
+        path = f"workloads.{name}.results"
+        yield from _tiers(path, workload.results, study)
+        for tier in study.tiers.keys() - workload.results.keys():
+            yield path, f"{tier} is missing; null says that its figures were not published"
+    for name, metrics in study.deltas.items():
+        yield from _workload(f"deltas.{name}", name, study)
+        for key, tiers in metrics.items():
+            if key not in FIGURES:
+                yield f"deltas.{name}.{key}", unknown("figure", key, FIGURES)
+            yield from _tiers(f"deltas.{name}.{key}", tiers, study)
+    for number, doubt in enumerate(study.doubts):
+        yield from _workload(f"doubts.{number}.workload", doubt.workload, study)
+        yield from _tiers(f"doubts.{number}.tiers", doubt.tiers, study)
+
+
+def _workload(path: str, name: str, study: StudyYaml) -> Iterator[tuple[str, str]]:
+    if name not in study.workloads:
+        yield path, unknown("workload", name, study.workloads)
+
+
+def _tiers(
+    path: str, names: Mapping[str, object] | tuple[str, ...], study: StudyYaml
+) -> Iterator[tuple[str, str]]:
+    for name in names:
+        if name not in study.tiers:
+            yield path, unknown("tier", name, study.tiers)
+
+
+# ------------------------------------------------------------------ a campaign of it
+
+
+def _plan(study: StudyYaml, where: str, name: str) -> Plan:
+    cells = [(workload, tier) for workload in study.workloads for tier in study.tiers]
+    return Plan(
+        name=name,
+        seed=0,
+        scale=SCALE,
+        baseline=study.baseline,
+        repetitions=1,
+        margin_pct=MARGIN_PCT,
+        profiles=tuple(_profile(study, tier) for tier in study.tiers),
+        workloads=tuple(_loaded(name, one) for name, one in study.workloads.items()),
+        runs=tuple(Run(n, tier, load, 1) for n, (load, tier) in enumerate(cells, start=1)),
+        estimate_s=0.0,
+        notes=(
+            Note(
+                "published figures",
+                f"{study.title} ({study.source}, {study.as_of}): figures that others published, "
+                "entered as they stand. Nothing was run, sampled or checked here",
+            ),
+            *(Note("reading", text) for text in study.readings),
+        ),
+        files={"study": where},
+    )
+
+
+def _profile(study: StudyYaml, name: str) -> Profile:
+    one = study.tiers[name]
+    tier = Tier(
+        name=name,
+        title=one.title,
+        enforcement="existing",  # a disk that others had
+        iops=one.iops,
+        bytes_per_s=one.throughput,
+        price=one.price.build() if one.price else None,
+        source=study.source,
+        as_of=study.as_of,
+        notes=one.notes,
+    )
+    return Profile(name, study.question, tier, study.cluster.build(SCALE))
+
+
+def _loaded(name: str, one: StudyWorkloadYaml) -> Workload:
+    return Workload(
+        name=name,
+        title=one.title,
+        generator=one.generator,
+        script="",
+        dataset=Dataset(one.dataset, one.size),
+        scale=SCALE,
+        threads=one.threads,
+        loader_threads=one.loader_threads,
+        warmup_s=one.warmup,
+        measure_s=one.measure,
+        statements_per_transaction=one.statements_per_transaction,
+        options=one.options,
+    )
+
+
+def _record(study: StudyYaml, plan: Plan, run: Run) -> Record | None:
+    """None if its figures were not published."""
+    figures = study.workloads[run.workload].results[run.profile]
+    if figures is None:
+        return None
+    doubts = tuple(
+        Doubt(one.kind, one.text, one.advice, run.number)
+        for one in study.doubts
+        if one.workload == run.workload and (not one.tiers or run.profile in one.tiers)
+    )
+    return Record(
+        schema_version=1,
+        run=run,
+        profile=plan.profile(run.profile),
+        workload=plan.workload(run.workload),
+        outcome="done",
+        failure=None,
+        phases=(),
+        nodes=(),
+        measurements=tuple(_measurements(study, figures)),
+        gate=None,
+        facts={"published": {"figures": STATEMENT, "source": study.source, "as_of": study.as_of}},
+        doubts=doubts,
+    )
+
+
+def _measurements(study: StudyYaml, figures: FiguresYaml) -> Iterator[Measurement]:
+    for key in FIGURES:
+        value = getattr(figures, key)
+        if value is not None:
+            yield measured(*_figure(study, key, value))
+
+
+def _figure(study: StudyYaml, key: str, value: float) -> tuple[str, float, str]:
+    metric, scope = FIGURES[key]
+    of_disks = EACH_NODE if study.disk_figures == EACH_NODE else "all"
+    return metric, value, scope or of_disks
+
+
+def _deltas(study: StudyYaml) -> Iterator[PublishedDelta]:
+    for workload, metrics in study.deltas.items():
+        for key, changes in metrics.items():
+            metric, scope = FIGURES[key]
+            for tier, printed in changes.items():
+                yield PublishedDelta(workload, tier, metric, scope, Decimal(printed))
