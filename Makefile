@@ -20,7 +20,7 @@ PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare --accept-inconclusive
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report calibrate doctor yugabyte-image list test test-fast golden bench-tiers bench-tpcc bench-sysbench check fix lock clean
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report study calibrate doctor yugabyte-image list test test-fast golden bench-tiers bench-tpcc bench-sysbench check fix lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -65,6 +65,9 @@ tpcc: setup ## the TPC-C-derived mix on one tier; GENERATOR=benchbase: by BenchB
 
 report: $(VENV)/.ready ## show the newest campaign again
 	@$(TIERBENCH) report
+
+study: $(VENV)/.ready ## the published study's tables, judged by the rules of any campaign
+	@$(TIERBENCH) import-study $(if $(RESULTS),--results $(RESULTS))
 
 calibrate: setup ## hold a tier's disk against what it declares, with fio
 	@$(TIERBENCH) calibrate --profile $(PROFILE)

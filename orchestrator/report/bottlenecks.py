@@ -26,8 +26,8 @@ _REMARK = (
     "figures behind a cause are in verdict.json."
 )
 _REMARK_PUBLISHED = (
-    "Published means of a node, held against what the tier declares. Neither waits nor seconds are "
-    "known, so a cause is named only where means alone carry it."
+    "Published means of a node, of what its tier declares; above 100 % is burst. Neither waits nor "
+    "seconds are known, so a cause is named only where means alone carry it."
 )
 
 
@@ -67,7 +67,8 @@ def _value(bottleneck: Bottleneck, key: str) -> Cell:
 
 def _unknown_row(index: ReportIndex, tier: str, workload: str, keys: list[str]) -> tuple[Cell, ...]:
     done = index.finished(tier, workload)
-    text = "could not be told" if done else "missing: no finished run"
+    lost = "missing: not published" if index.published else "missing: no finished run"
+    text = "could not be told" if done else lost
     return (Cell(tier, tier=tier), Cell(text, missing=True), *(Cell("") for _ in keys))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from orchestrator.report import charts, series
+from orchestrator.report import charts, series, summary
 from orchestrator.report.blocks import Chart, Charts, Paragraph, Part, Section
 from orchestrator.report.report_index import ReportIndex
 
@@ -75,7 +75,7 @@ def changes(index: ReportIndex) -> tuple[Charts, ...]:
     if not drawn:
         return ()
     margin = f"Shaded: ±{index.campaign.plan.margin_pct:g} %"
-    if any(delta.ci_low_pct is not None for delta in index.verdict.deltas):
+    if summary.has_intervals(index):
         caption = (
             "Dots: change of the mean; bars: 95 % interval, cut off if it is far wider than the "
             f"changes. {margin}; an interval that lies within counts as the same."

@@ -52,5 +52,6 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
 def _deltas(index: ReportIndex) -> Section:
     """The tables of changes, the same as a chart, and why some are open."""
     section = tables.deltas(index)
-    charts = tuple(Part("As intervals", (drawn,)) for drawn in chart_sections.changes(index))
+    title = "As intervals" if summary.has_intervals(index) else "As a chart"
+    charts = tuple(Part(title, (drawn,)) for drawn in chart_sections.changes(index))
     return replace(section, parts=(*section.parts, *charts, *tables.open_questions(index)))

@@ -78,6 +78,10 @@ def status(index: ReportIndex) -> tuple[StatusWord, str]:
 def _lost_text(index: ReportIndex) -> str:
     if not (lost := index.lost_runs):
         return ""
+    if index.published:
+        return (
+            f" Of {len(lost)} of {len(index.campaign.plan.runs)} cells no figures were published."
+        )
     planned = wording.count(len(index.campaign.plan.runs), "planned run")
     return f" {len(lost)} of {planned} left no figures."
 
@@ -134,7 +138,7 @@ def _reading(index: ReportIndex) -> Iterator[str]:
         yield (
             "Changes are against the baseline of the same workload, with their 95 % interval; one "
             f"that lies within ±{margin} counts as the same."
-            if _intervals(index)
+            if has_intervals(index)
             else "Changes are against the baseline of the same workload; without repetitions they "
             "have no interval."
         )
@@ -145,7 +149,8 @@ def _reading(index: ReportIndex) -> Iterator[str]:
         )
 
 
-def _intervals(index: ReportIndex) -> bool:
+def has_intervals(index: ReportIndex) -> bool:
+    """Whether any change has one: it needs two repetitions on each side."""
     return any(delta.ci_low_pct is not None for delta in index.verdict.deltas)
 
 

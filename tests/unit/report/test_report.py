@@ -112,7 +112,8 @@ def test_everything_failed(tmp_path: Path) -> None:
     assert {answer.tier for answer in document.answers} == {None}
     text = _written(campaign, tmp_path)
     assert "Runs 1–9 (9 cells) failed: node-1 stopped answering." in text
-    assert "No charts: no run of this workload left figures over time." in text
+    assert text.count("No charts: no run left figures over time.") == 1
+    assert "intervals.csv" not in text and "**raw/**" in text
     assert list((tmp_path / "charts").iterdir()) == []
 
 

@@ -1,0 +1,394 @@
+"""The published study: carried in as it stands, judged like any campaign, and told so."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import BaseModel
+
+from orchestrator import units
+from orchestrator.analysis import published_deltas
+from orchestrator.analysis.conclusions import Verdict
+from orchestrator.analysis.published_deltas import Reproduced
+from orchestrator.analysis.results import Results
+from orchestrator.cli import campaign, studies
+from orchestrator.errors import UsageError
+from orchestrator.facts import DoubtKind
+from orchestrator.planning import published_study
+from orchestrator.planning.published_study import STATEMENT, Study
+from orchestrator.system import store
+from tests import ROOT, golden
+
+FILE = ROOT / studies.REFERENCE
+TEXT = FILE.read_text()
+STUDY = published_study.read("study.yaml", "reference", TEXT)
+DOCUMENT = ROOT / "docs" / "STUDY.md"
+WITHIN_PCT = 5.0
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The study as a campaign on disk, judged and reported."""
+
+    folder: Path
+    results: Results
+    verdict: Verdict
+    markdown: str
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Imported:
+    _, folder = studies.carry_in(FILE, ROOT, tmp_path_factory.mktemp("study"))
+    results, verdict, paths = campaign.conclude(folder)
+    text = paths.markdown.read_text().replace("\u00a0", " ")
+    return Imported(folder, results, verdict, text)
+
+
+# ------------------------------------------------------------------ figures
+
+
+def test_every_published_figure_is_in_the_records_and_no_other(imported: Imported) -> None:
+    """Method: the YAML is read anew, without the module under test."""
+    tables = yaml.safe_load(TEXT)["workloads"]
+    published = {
+        (load, tier): sorted(Decimal(re.sub(r"[a-zA-Z/]+$", "", str(v))) for v in figures.values())
+        for load, workload in tables.items()
+        for tier, figures in workload["results"].items()
+        if figures
+    }
+    factor = {"s": 1000, "bytes/s": 1e-6}
+    stored = {
+        (run.record.run.workload, run.record.run.profile): sorted(
+            Decimal(repr(round(m.value * factor.get(m.unit, 1), 6)))
+            for m in run.record.measurements
+        )
+        for run in imported.results.runs
+    }
+    assert len(stored) == 14
+    assert stored == published
+
+
+CHANGES = [(one.workload, one.metric, one.tier) for one in STUDY.deltas]
+
+
+@pytest.mark.parametrize("number", range(len(CHANGES)), ids=["-".join(one) for one in CHANGES])
+def test_each_printed_change_is_reproduced_and_reported(imported: Imported, number: int) -> None:
+    """To the digits that were printed, in the verdict and on the page."""
+    printed = STUDY.deltas[number]
+    (change,) = published_deltas.reproduced([printed], imported.verdict)
+    assert change.change_pct == printed.change_pct
+    page = rows(imported.markdown)
+    metric = "Latency" if printed.metric.startswith("latency") else "Throughput"
+    column = [w.name for w in imported.results.plan.workloads].index(printed.workload) + 1
+    cell = page[metric, printed.tier][column]
+    assert Decimal(cell.split(" %")[0].replace("−", "-")) == printed.change_pct
+
+
+def rows(markdown: str) -> dict[tuple[str, str], list[str]]:
+    """(Latency or Throughput, tier) → cells of the tables of changes."""
+    found = {}
+    for title in ("Latency", "Throughput"):
+        part = markdown.split(f"### {title} (")[1].split("\n#")[0]
+        for line in re.findall(r"^\| (.*) \|$", part, re.MULTILINE):
+            cells = line.split(" | ")
+            found[title, cells[0].split("<br>")[0]] = cells
+    return found
+
+
+def test_a_change_that_does_not_follow_is_said(imported: Imported) -> None:
+    text = TEXT.replace("ultra: -46.9}", "ultra: -41.6}")
+    wrong = published_study.read("study.yaml", "wrong", text)
+    assert studies.compared(wrong, imported.verdict) == [
+        "11 of 12 printed changes follow from its figures",
+        "ultra, tpcc, latency_avg_s: printed -41.6 %, and its figures make -46.9 %",
+    ]
+
+
+# ------------------------------------------------------------------ what is not there
+
+
+def test_the_missing_cell_is_missing_everywhere(imported: Imported) -> None:
+    cells = {(cell.workload, cell.profile) for cell in imported.verdict.cells}
+    assert ("insert-30", "premium") not in cells
+    assert ("insert-30", "ultra") in cells
+    assert imported.verdict.missing == (
+        "premium × insert-30: no finished run (run 10 was not published)",
+    )
+    assert not any(delta.workload == "insert-30" for delta in imported.verdict.deltas)
+    assert "Run 10 (premium × insert-30) was not published." in imported.markdown
+    assert "*missing: not published*" in imported.markdown
+
+
+def test_nothing_is_made_up(imported: Imported) -> None:
+    for run in imported.results.runs:
+        record = run.record
+        assert (record.outcome, record.phases, record.nodes, record.gate) == ("done", (), (), None)
+        assert record.facts["published"]["figures"] == STATEMENT
+        assert run.samples.empty and run.intervals.empty
+    assert {cell.ci_low for cell in imported.verdict.cells} == {None}
+    assert {delta.ci_low_pct for delta in imported.verdict.deltas} == {None}
+    assert {delta.verdict for delta in imported.verdict.deltas} == {"inconclusive"}
+    assert {decision.tier for decision in imported.verdict.decisions} == {None}
+    metrics = {cell.metric for cell in imported.verdict.cells}
+    assert not any("p95" in metric or "p99" in metric for metric in metrics)
+
+
+def test_only_files_that_are_there_are_named(imported: Imported) -> None:
+    left = sorted(file.name for file in (imported.folder / "runs").rglob("*") if file.is_file())
+    assert left == ["record.json"] * 14
+    assert (imported.folder / "study.yaml").read_text() == TEXT
+    for absent in ("intervals.csv", "samples.parquet", "raw/", "p99"):
+        assert absent not in imported.markdown
+    drawn = sorted(file.name for file in (imported.folder / "charts").iterdir())
+    assert drawn == ["changes-latency.svg", "changes-throughput.svg"]
+
+
+def test_the_report_claims_no_gate_and_no_measurement(imported: Imported) -> None:
+    text = imported.markdown
+    assert "None was taken: nothing but the study says" in text
+    assert "No charts: no run left figures over time." in text
+    for claim in (
+        "passed",
+        "95 % interval",
+        "round by round",
+        "was not carried out",
+        "As intervals",
+    ):
+        assert claim not in text
+    assert "tierbench import-study results/reference-azure-yugabytedb/study.yaml" in text
+
+
+# ------------------------------------------------------------------ doubts
+
+
+DOUBTED: dict[DoubtKind, set[int | None]] = {
+    "published figures": {None},
+    "one repetition": {None},
+    "missing cell": {None},
+    "data fits in the cache": {1, 2, 3},
+    "bursting disk": {1, 7, 13},
+    "think time's ceiling": {13, 14, 15},
+}
+
+
+def test_the_doubts_are_those_of_its_figures_and_no_other(imported: Imported) -> None:
+    found: dict[DoubtKind, set[int | None]] = {}
+    for doubt in imported.verdict.doubts:
+        found.setdefault(doubt.kind, set()).add(doubt.run)
+    assert found == DOUBTED
+
+
+def test_burst_credit_and_think_time_are_told_with_their_figures(imported: Imported) -> None:
+    texts = {(d.kind, d.run): d.text for d in imported.verdict.doubts}
+    assert "2,500 IOPS on average, above the 1,100 of premium" in texts["bursting disk", 7]
+    assert texts["think time's ceiling", 13].startswith("97.7 % of the 25,720 New-Orders")
+    assert texts["think time's ceiling", 15].startswith("99.6 % of the 25,720 New-Orders")
+
+
+def test_causes_are_named_only_where_means_carry_them(imported: Imported) -> None:
+    causes = {(b.workload, b.profile): b.verdict for b in imported.verdict.bottlenecks}
+    assert {cause for (load, _), cause in causes.items() if load == "tpcc"} == {"load_bound"}
+    assert {cause for (load, _), cause in causes.items() if load != "tpcc"} == {"unattributed"}
+    premium = next(
+        b
+        for b in imported.verdict.bottlenecks
+        if (b.profile, b.workload) == ("premium", "point-select-30")
+    )
+    assert (premium.node, premium.evidence["cpu_pct"]) == ("each node", 60)
+    assert premium.evidence["iops_of_cap_pct"] == pytest.approx(100 * 2500 / 1100)
+
+
+# ------------------------------------------------------------------ the file
+
+
+def refused(change: Callable[[dict[str, Any]], object]) -> str:
+    content = yaml.safe_load(TEXT)
+    change(content)
+    with pytest.raises(UsageError) as error:
+        published_study.read("mine.yaml", "mine", yaml.safe_dump(content))
+    return "\n".join(f"{one.where}: {one.what}" for one in error.value.mistakes)
+
+
+MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "unknown key": (
+        lambda c: c["workloads"]["tpcc"]["results"]["ultra"].update(tpm=3),
+        "mine.yaml: workloads.tpcc.results.ultra.tpm: unknown key",
+    ),
+    "no unit": (
+        lambda c: c["workloads"]["tpcc"]["results"]["ultra"].update(new_order_latency=3),
+        "mine.yaml: workloads.tpcc.results.ultra.new_order_latency: expected a time",
+    ),
+    "unknown tier": (
+        lambda c: c["workloads"]["tpcc"]["results"].update(silver=None),
+        "mine.yaml: workloads.tpcc.results: unknown tier 'silver'; known: premium, premium-v2",
+    ),
+    "tier left out": (
+        lambda c: c["workloads"]["insert-30"]["results"].pop("premium"),
+        "mine.yaml: workloads.insert-30.results: premium is missing; null says",
+    ),
+    "unknown baseline": (
+        lambda c: c.update(baseline="gold"),
+        "mine.yaml: baseline: unknown tier 'gold'",
+    ),
+    "no nodes": (
+        lambda c: c["cluster"].pop("nodes"),
+        "mine.yaml: cluster.nodes: this key is missing",
+    ),
+    "no change": (
+        lambda c: c["deltas"]["tpcc"]["nopm"].update(ultra="about 2"),
+        "mine.yaml: deltas.tpcc.nopm.ultra: expected a change in percent such as -6.4",
+    ),
+    "unknown figure": (
+        lambda c: c["deltas"]["tpcc"].update(joy={"ultra": 1}),
+        "mine.yaml: deltas.tpcc.joy: unknown figure 'joy'",
+    ),
+    "unknown workload": (
+        lambda c: c["doubts"][0].update(workload="scan"),
+        "mine.yaml: doubts.0.workload: unknown workload 'scan'",
+    ),
+    "unknown kind": (
+        lambda c: c["doubts"][0].update(kind="a hunch"),
+        "mine.yaml: doubts.0.kind: Input should be",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_refused_at_its_place(name: str) -> None:
+    change, message = MISTAKES[name]
+    assert message in refused(change)
+
+
+def test_all_mistakes_come_at_once() -> None:
+    def two(content: dict[str, Any]) -> None:
+        content["baseline"] = "gold"
+        content["cluster"].pop("nodes")
+
+    assert len(refused(two).splitlines()) == 2
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        studies.carry_in(tmp_path / "none.yaml", ROOT, tmp_path / "results")
+    assert not (tmp_path / "results").exists()
+
+
+SMALL = """
+title: One disk against another
+question: Is the second enough?
+source: a table
+as_of: 2020
+baseline: old
+cluster: {database: postgresql, nodes: 1, replication_factor: 1}
+tiers: {old: {title: Old}, new: {title: New, iops: 500}}
+disk_figures: all nodes
+workloads:
+  mixed:
+    title: mixed
+    generator: pgbench
+    dataset: pgbench
+    threads: 8
+    loader_threads: 1
+    warmup: 0s
+    measure: 60s
+    results:
+      old: {throughput: 80, latency: 100ms, latency_p99: 150ms}
+      new: {throughput: 160, latency: 50ms, latency_p99: 300ms, iops: 900}
+"""
+
+
+def test_another_study_is_carried_in_and_reported(tmp_path: Path) -> None:
+    """Without a size of nodes, without CPU; its percentiles are shown and its disks summed."""
+    file = tmp_path / "small.yaml"
+    file.write_text(SMALL)
+    study, folder = studies.carry_in(file, ROOT, tmp_path / "results")
+    _, verdict, paths = campaign.conclude(folder)
+    changes = {delta.metric: delta.change_pct for delta in verdict.deltas}
+    assert changes["latency_p99_s"] == pytest.approx(100)
+    text = paths.markdown.read_text()
+    assert "| new<br>n = 1 | 50 ms | 300 ms | 160 | 900 |" in text.replace("\u00a0", " ")
+    assert "bursting disk" not in {doubt.kind for doubt in verdict.doubts}  # of all disks together
+    assert studies.compared(study, verdict) == ["0 of 0 printed changes follow from its figures"]
+    assert store.newest(tmp_path / "results") == tmp_path / "results" / "latest"
+
+
+# ------------------------------------------------------------------ the document
+
+
+def test_the_documented_changes_are_the_programs(imported: Imported) -> None:
+    lines = [
+        "| workload | figure | tier | published | reproduced |",
+        "| --- | --- | --- | ---: | ---: |",
+    ]
+    lines += [_line(one) for one in published_deltas.reproduced(STUDY.deltas, imported.verdict)]
+    golden.compare_section(DOCUMENT, "deltas", _block(lines))
+
+
+def _line(one: Reproduced) -> str:
+    words = {"throughput_per_s": "throughput", "nopm": "NOPM", "latency_avg_s": "average latency"}
+    figure = ("New-Order's " if one.printed.scope == "new_order" else "") + words[
+        one.printed.metric
+    ]
+    cells = (one.printed.workload, figure, one.printed.tier)
+    return f"| {' | '.join(cells)} | {one.printed.change_pct:+} % | {one.change_pct:+} % |"
+
+
+def test_the_documented_decisions_are_the_programs(imported: Imported) -> None:
+    """From verdict.json, so that whoever changes how tiers are chosen reads what changed here."""
+    verdict = json.loads((imported.folder / "verdict.json").read_text())
+    lines = [
+        "| workload | our decision | why | by the point figures alone |",
+        "| --- | --- | --- | --- |",
+    ]
+    for decision in verdict["decisions"]:
+        load = decision["workload"]
+        points = units.listed(_within(verdict["cells"], load))
+        lines.append(f"| {load} | {decision['tier'] or 'none'} | {decision['reason']} | {points} |")
+    golden.compare_section(DOCUMENT, "decisions", _block(lines))
+
+
+def _within(cells: list[dict[str, Any]], workload: str) -> list[str]:
+    """The tiers that are within the margin of the best in all that a decision compares."""
+    compared = ("throughput_per_s", "nopm", "latency_avg_s")
+    of_load = [c for c in cells if c["workload"] == workload and c["metric"] in compared]
+    tiers = list(dict.fromkeys(cell["profile"] for cell in of_load))
+    for metric in compared:
+        values = {cell["profile"]: cell["mean"] for cell in of_load if cell["metric"] == metric}
+        lower = metric.startswith("latency")
+        best = min(values.values(), default=0.0) if lower else max(values.values(), default=0.0)
+        off = {tier: abs(value / best - 1) * 100 for tier, value in values.items()}
+        tiers = [tier for tier in tiers if off.get(tier, 0.0) <= WITHIN_PCT]
+    return tiers
+
+
+def _block(lines: list[str]) -> str:
+    return "".join(f"{line}\n" for line in ("", *lines, ""))
+
+
+def test_every_key_of_a_study_is_documented() -> None:
+    documented = set(re.findall(r"`([a-z_0-9]+)`", DOCUMENT.read_text()))
+    models: list[type[BaseModel]] = [
+        published_study.StudyYaml,
+        published_study.StudyTierYaml,
+        published_study.StudyWorkloadYaml,
+        published_study.FiguresYaml,
+        published_study.StudyDoubtYaml,
+    ]
+    for model in models:
+        assert set(model.model_fields) <= documented
+    assert set(published_study.FIGURES) == set(published_study.FiguresYaml.model_fields)
+
+
+def test_the_study_has_no_part_that_is_never_read() -> None:
+    """Every workload, tier and reading of the file is in the plan."""
+    assert isinstance(STUDY, Study)
+    assert [w.name for w in STUDY.plan.workloads] == list(yaml.safe_load(TEXT)["workloads"])
+    assert len([note for note in STUDY.plan.notes if note.kind == "reading"]) == 3
