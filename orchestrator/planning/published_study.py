@@ -6,6 +6,7 @@ absent, a tier without figures has no record, and plan and records say that noth
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -182,6 +183,10 @@ def read(where: str, name: str, text: str) -> Study:
 
 def _mistakes(study: StudyYaml) -> Iterator[tuple[str, str]]:
     """Names that lead nowhere, and tiers of which nothing is said; each with its path."""
+    for key, names in (("tiers", study.tiers), ("workloads", study.workloads)):
+        for name in names:  # they become names of folders and files
+            if not re.fullmatch(r"\w[\w.+-]*", name):
+                yield f"{key}.{name}", "a name has letters, digits, and . + - _ after the first"
     if study.baseline not in study.tiers:
         yield "baseline", unknown("tier", study.baseline, study.tiers)
     if study.cluster.nodes is None:
@@ -223,7 +228,7 @@ def _tiers(
 def _plan(study: StudyYaml, where: str, name: str) -> Plan:
     cells = [(workload, tier) for workload in study.workloads for tier in study.tiers]
     return Plan(
-        name=name,
+        name=units.shortened(name, 80),
         seed=0,
         scale=SCALE,
         baseline=study.baseline,

@@ -41,7 +41,7 @@ def _declared_row(name: str, tier: Tier) -> tuple[Cell, ...]:
         Cell(wording.declared(tier.bytes_per_s, "bytes/s")),
         Cell(wording.declared(tier.read_latency_s, "s")),
         Cell(wording.declared(tier.write_latency_s, "s")),
-        Cell("none declared" if tier.kind == "existing" and not tier.burst else _burst(tier.burst)),
+        Cell("not modelled" if tier.kind == "existing" and not tier.burst else _burst(tier.burst)),
         Cell(_HELD_BY[tier.kind] + (f" ({tier.enforcement})" if tier.like else "")),
     )
 

@@ -79,9 +79,8 @@ def _lost_text(index: ReportIndex) -> str:
     if not (lost := index.lost_runs):
         return ""
     if index.published:
-        return (
-            f" Of {len(lost)} of {len(index.campaign.plan.runs)} cells no figures were published."
-        )
+        verb = "was" if len(lost) == 1 else "were"
+        return f" {len(lost)} of {len(index.campaign.plan.runs)} cells {verb} not published."
     planned = wording.count(len(index.campaign.plan.runs), "planned run")
     return f" {len(lost)} of {planned} left no figures."
 
@@ -125,7 +124,7 @@ def verdict_table(index: ReportIndex) -> Table:
         rows.append((Cell(f"{workload.name}: {workload.title}", strong=True),))
         rows.append(_baseline_row(index, workload.name))
         rows.extend(_contender_row(index, c, workload.name) for c in index.contenders)
-    titles = [title for metric, title in _LATENCIES.items() if metric in _latencies(index)]
+    titles = (_LATENCIES[metric] for metric in _latencies(index))
     columns = (*texts("Tier"), *numbers("Throughput", *titles))
     remarks = (*_reading(index), *index.losses(index.campaign.plan.runs))
     return Table(columns, tuple(rows), remarks=remarks)
@@ -155,7 +154,8 @@ def has_intervals(index: ReportIndex) -> bool:
 
 
 def _latencies(index: ReportIndex) -> tuple[str, ...]:
-    return tuple(metric for metric in _LATENCIES if index.has(metric))
+    """Without the percentile if no run of the campaign has one."""
+    return tuple(m for m in _LATENCIES if m == "latency_avg_s" or index.has(m))
 
 
 def _baseline_row(index: ReportIndex, workload: str) -> tuple[Cell, ...]:

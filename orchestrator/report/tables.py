@@ -129,8 +129,8 @@ def deltas(index: ReportIndex) -> Section:
             "Compare it with another profile to get them."
         )
         return Section(anchor, "Against another tier", (Part("", (nothing,)),))
-    words = {"latency_avg_s": "average", "latency_p99_s": "p99"}
-    latency = _delta_table(index, {name: w for name, w in words.items() if index.has(name)})
+    p99 = {"latency_p99_s": "p99"} if index.has("latency_p99_s") else {}
+    latency = _delta_table(index, {"latency_avg_s": "average", **p99})
     parts = (
         Part("Latency (negative is better)", (latency,)),
         Part("Throughput (positive is better)", (_delta_table(index, {"": ""}),)),

@@ -73,7 +73,7 @@ def _one_repetition(campaign: Results) -> Iterator[Doubt]:
     if not single:
         return
     if results.was_published(campaign.plan):
-        text = "every cell has one published value: a difference cannot be told from chance"
+        text = "each published cell has one value: a difference cannot be told from chance"
         advice = "ask its authors for every repetition, or repeat it"
         yield Doubt("one repetition", text, advice)
         return

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.published_deltas import Reproduced
 from orchestrator.analysis.results import Results
 from orchestrator.cli import campaign, studies
-from orchestrator.errors import UsageError
+from orchestrator.cli.main import _guarded, app
+from orchestrator.errors import EXIT_DONE, UsageError
 from orchestrator.facts import DoubtKind
 from orchestrator.planning import published_study
 from orchestrator.planning.published_study import STATEMENT, Study
@@ -110,6 +112,21 @@ def test_a_change_that_does_not_follow_is_said(imported: Imported) -> None:
         "11 of 12 printed changes follow from its figures",
         "ultra, tpcc, latency_avg_s: printed -41.6 %, and its figures make -46.9 %",
     ]
+
+
+def test_the_command_and_those_after_it_end_well(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Imported, shown again and judged again: the same report each time."""
+    places = ["--results", str(tmp_path)]
+    reports = []
+    for command in (["import-study", *places], ["report", *places], ["analyze", "LATEST"]):
+        words = [str(tmp_path / "latest") if word == "LATEST" else word for word in command]
+        code = _guarded(partial(app, words, standalone_mode=False))
+        assert code == EXIT_DONE, capsys.readouterr().err
+        reports.append((tmp_path / "latest" / "report.md").read_text())
+    assert "12 of 12 printed changes follow from its figures" in capsys.readouterr().out
+    assert len(set(reports)) == 1
 
 
 # ------------------------------------------------------------------ what is not there
@@ -233,6 +250,10 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "tier left out": (
         lambda c: c["workloads"]["insert-30"]["results"].pop("premium"),
         "mine.yaml: workloads.insert-30.results: premium is missing; null says",
+    ),
+    "no name of a folder": (
+        lambda c: c["tiers"].update({"../silver": c["tiers"]["ultra"]}),
+        "mine.yaml: tiers.../silver: a name has letters",
     ),
     "unknown baseline": (
         lambda c: c.update(baseline="gold"),
