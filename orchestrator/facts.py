@@ -13,8 +13,9 @@ from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_
 # ------------------------------------------------------------------ words
 # fmt: off
 NoteKind = Literal[
+    "published figures", "reading",
     "fallback database", "preferred database", "fewer nodes", "nodes as asked", "other scale",
-    "approximate limits", "burst scaled", "rehearsal", "published figures", "reading", "other",
+    "approximate limits", "burst scaled", "rehearsal", "other",
 ]
 GateQuantity = Literal[
     "iops_read", "iops_write", "iops_mixed", "iops_at_depth", "depth_at_cap",
@@ -31,8 +32,9 @@ BottleneckCause = Literal[
 ]
 DoubtKind = Literal[
     # about the campaign
+    "published figures",
     "one repetition", "missing cell", "emulated tier", "cgroup tier", "none tier", "unlike disks",
-    "VM caps the disk", "fewer nodes", "unlike runs", "rehearsal", "published figures",
+    "VM caps the disk", "fewer nodes", "unlike runs", "rehearsal",
     # noted while it ran
     "leftovers", "teardown", "clock set",
     # about the disk of a run

@@ -24,6 +24,7 @@ from orchestrator.model import (
     Measurement,
     Note,
     Plan,
+    Price,
     Profile,
     Record,
     Run,
@@ -258,7 +259,7 @@ def _profile(study: StudyYaml, name: str) -> Profile:
         enforcement="existing",  # a disk that others had
         iops=one.iops,
         bytes_per_s=one.throughput,
-        price=one.price.build() if one.price else None,
+        price=Price(**one.price.model_dump()) if one.price else None,
         source=study.source,
         as_of=study.as_of,
         notes=one.notes,

@@ -20,6 +20,7 @@ from orchestrator.analysis import published_deltas
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.published_deltas import Reproduced
 from orchestrator.analysis.results import Results
+from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import campaign, studies
 from orchestrator.cli.main import _guarded, app
 from orchestrator.errors import EXIT_DONE, UsageError
@@ -208,6 +209,16 @@ def test_burst_credit_and_think_time_are_told_with_their_figures(imported: Impor
     assert "2,500 IOPS on average, above the 1,100 of premium" in texts["bursting disk", 7]
     assert texts["think time's ceiling", 13].startswith("97.7 % of the 25,720 New-Orders")
     assert texts["think time's ceiling", 15].startswith("99.6 % of the 25,720 New-Orders")
+
+
+def test_figures_that_cannot_all_be_true_are_doubted(tmp_path: Path) -> None:
+    """A study that prints its threads is held against Little's law."""
+    file = tmp_path / "study.yaml"
+    file.write_text(TEXT.replace("threads: 24", "threads: 32"))
+    _, folder = studies.carry_in(file, ROOT, tmp_path / "results")
+    doubts = judge(store.load(folder)).doubts
+    doubted = {doubt.run for doubt in doubts if doubt.kind == "Little's law"}
+    assert doubted == {4, 5, 6, 11, 12}
 
 
 def test_causes_are_named_only_where_means_carry_them(imported: Imported) -> None:
