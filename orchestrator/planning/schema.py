@@ -249,4 +249,5 @@ class WorkloadYaml(_Strict):
     database: Literal["none"] | None = None
     statements_per_transaction: Positive | None = None
     options: Mapping[str, Parameter] = {}
+    slo: Text | None = None
     scales: Annotated[Mapping[str, ScaleYaml], Field(min_length=1)]
