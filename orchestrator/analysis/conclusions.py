@@ -82,10 +82,14 @@ class Change:
 
 @dataclass(frozen=True)
 class ObjectiveResult:
-    """One clause of the SLO as one tier was measured: geometric mean with 90 % interval."""
+    """One clause of the SLO as one tier was measured: geometric mean with 90 % interval.
+
+    `measured`: these in words.
+    """
 
     objective: str
     word: PromiseWord
+    measured: str
     value: float | None
     ci_low: float | None
     ci_high: float | None
@@ -106,6 +110,7 @@ class Offer:
     monthly_cost: float | None
     cost_per_unit: float | None
     unit: str
+    currency: str
     on_front: bool | None
     price_region: str
     price_as_of: str

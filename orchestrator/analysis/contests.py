@@ -135,16 +135,21 @@ class Promise:
     missed: bool
 
     def __str__(self) -> str:
-        text = format_objective(self.objective)
+        return f"{format_objective(self.objective)}: {self.measured}"
+
+    @property
+    def measured(self) -> str:
+        """`41.2 ms (40.1 ms to 42.4 ms)`."""
         if self.value is None:
-            return f"{text}: not every run has it"
+            return "not every run has it"
+        unit = METRICS[self.objective.metric].unit
         values = (
-            format_quantity(value, METRICS[self.objective.metric].unit)
+            format_quantity(value, "NOPM" if unit == "1/min" else unit)
             for value in (self.value, self.low, self.high)
             if value is not None
         )
-        measured, *ends = values
-        return f"{text}: {measured}{f' ({ends[0]} to {ends[1]})' if ends else ''}"
+        mean, *ends = values
+        return f"{mean} ({ends[0]} to {ends[1]})" if ends else mean
 
 
 @dataclass(frozen=True)

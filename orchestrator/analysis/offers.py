@@ -43,6 +43,7 @@ def _offer(tier: Candidate, contest: Contest) -> Offer:
         monthly_cost=cost,
         cost_per_unit=per_unit,
         unit=f"{UNITS:,} NOPM" if rate is NOPM else f"{UNITS:,} transactions/s",
+        currency=price.currency if price else "",
         on_front=None
         if contest.no_prices
         else not any(_beats(other, tier, contest) for other in contest.candidates),
@@ -98,8 +99,14 @@ def _change(comparison: Comparison) -> Change:
 def _result(promise: Promise, contest: Contest) -> ObjectiveResult:
     met = promise.p_value <= contest.proof.level
     word: PromiseWord = "missed" if promise.missed else "met" if met else "open"
-    text = format_objective(promise.objective)
-    return ObjectiveResult(text, word, promise.value, promise.low, promise.high)
+    return ObjectiveResult(
+        objective=format_objective(promise.objective),
+        word=word,
+        measured=promise.measured,
+        value=promise.value,
+        ci_low=promise.low,
+        ci_high=promise.high,
+    )
 
 
 # ------------------------------------------------------------------ one step up or down
