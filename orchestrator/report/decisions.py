@@ -8,7 +8,7 @@ from orchestrator import units
 from orchestrator.analysis.conclusions import Change, Decision, ObjectiveResult, Offer, Step
 from orchestrator.analysis.contests import SHOWN
 from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Column, Part, Section, Table, numbers, texts
+from orchestrator.report.blocks import Cell, Part, Section, Table, numbers, texts
 from orchestrator.report.report_index import ReportIndex
 
 _UNKNOWN = "–"
@@ -28,52 +28,53 @@ def tables(index: ReportIndex) -> Iterator[tuple[str, Table]]:
 
 
 def _table(decision: Decision) -> Table:
-    first = decision.offers[0]
-    asked = [result.objective for result in first.slo]
-    titles = [] if asked else [change.title for change in first.worst]
-    columns: tuple[Column, ...] = (
-        *texts("Tier", "Enough"),
-        *numbers("A month", f"For {first.unit}", *asked, *titles),
-    )
-    rows = tuple(_row(offer, decision) for offer in decision.offers)
-    return Table(columns, rows, remarks=tuple(_remarks(decision)))
+    """A column for each tier, from cheap to dear."""
+    offers = decision.offers
+    columns = (*texts(""), *numbers(*(offer.tier for offer in offers)))
+    rows = [
+        (Cell("enough"), *(_standing(offer, decision) for offer in offers)),
+        (Cell("a month"), *(_cost(offer) for offer in offers)),
+        (Cell(f"for {offers[0].unit}"), *(_money_cell(offer) for offer in offers)),
+    ]
+    if decision.slo:
+        judged = zip(*(offer.slo for offer in offers), strict=True)
+        rows += [(Cell(one[0].objective), *(_slo_cell(each) for each in one)) for one in judged]
+    else:
+        changes = zip(*(offer.worst for offer in offers), strict=True)
+        rows += [(Cell(one[0].title), *(_change_cell(each) for each in one)) for one in changes]
+    return Table(columns, tuple(rows), remarks=tuple(_remarks(decision)))
 
 
-def _row(offer: Offer, decision: Decision) -> tuple[Cell, ...]:
-    named = "chosen" if offer.tier == decision.tier else ""
-    standing = {"enough": "proven", "not enough": "no, proven"}.get(offer.standing, "open")
-    front = {True: "on the front", False: "beaten by another"}.get(bool(offer.on_front), "")
-    currency = decision.currency or _currency(decision)
-    judged = [_slo_cell(result) for result in offer.slo] or [_change_cell(c) for c in offer.worst]
-    return (
-        Cell(offer.tier, detail=named, tier=offer.tier, strong=bool(named)),
-        Cell(standing),
-        Cell(
-            _money(offer.monthly_cost, currency),
-            detail="" if offer.on_front is None else front,
-        ),
-        Cell(_money(offer.cost_per_unit, currency)),
-        *judged,
-    )
+def _standing(offer: Offer, decision: Decision) -> Cell:
+    words = {"enough": "proven", "not enough": "no, proven", "open": "open"}
+    named = offer.tier == decision.tier
+    return Cell(words[offer.standing], detail="chosen" if named else "", strong=named)
 
 
-def _currency(decision: Decision) -> str:
-    return next((offer.currency for offer in decision.offers if offer.currency), "")
+def _cost(offer: Offer) -> Cell:
+    words = {True: "on the front", False: "another beats it"}
+    detail = "" if offer.on_front is None else words[offer.on_front]
+    return Cell(_money(offer.monthly_cost, offer), detail=detail)
 
 
-def _money(amount: float | None, currency: str) -> str:
-    return _UNKNOWN if amount is None else wording.money(amount, currency)
+def _money_cell(offer: Offer) -> Cell:
+    return Cell(_money(offer.cost_per_unit, offer))
+
+
+def _money(amount: float | None, offer: Offer) -> str:
+    return _UNKNOWN if amount is None else wording.money(amount, offer.currency)
 
 
 def _slo_cell(result: ObjectiveResult) -> Cell:
-    return Cell(result.word, detail=result.measured)
+    mean, _, interval = result.measured.partition(" (")
+    return Cell(f"{result.word}: {mean}", detail=interval.removesuffix(")"))
 
 
 def _change_cell(change: Change) -> Cell:
     interval, against = _interval(change), f"against {change.against}"
     return Cell(
         units.format_change(change.change_pct),
-        detail=f"{interval}, {against}" if interval else against,
+        detail=f"{interval}\n{against}" if interval else against,
     )
 
 
