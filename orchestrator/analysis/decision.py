@@ -275,10 +275,10 @@ def _open_slo(tier: Candidate, contest: Contest) -> str:
     unsure = [str(one) for one in promises if one.p_value > contest.proof.level]
     missed = _passed_over(tier, contest, "not enough")
     before = "".join(f"{one.name} misses {_missed(one, contest)}; " for one in missed)
-    return (
-        f"{before}whether {tier.name} meets {listed(unsure)} is not proven; "
-        "more repetitions are needed"
-    )
+    needed = "more repetitions are needed"
+    if tier.limit in HARNESS_LIMITS:
+        needed = "this machine was the limit, so what the disk could do was not measured"
+    return f"{before}whether {tier.name} meets {listed(unsure)} is not proven; {needed}"
 
 
 def _none_enough(contest: Contest) -> str:

@@ -14,7 +14,7 @@ from orchestrator.errors import Mistake
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective, Workload
 from orchestrator.planning.strict_yaml import refused
-from orchestrator.units import format_number, format_quantity, listed, parse_seconds
+from orchestrator.units import listed, parse_seconds
 
 TYPES = ("new_order", "payment", "order_status", "delivery", "stock_level")
 WORDS = {
@@ -92,10 +92,10 @@ def format_objective(objective: Objective) -> str:
     metric = METRICS[objective.metric]
     scope = "" if objective.scope == "all" else f"{objective.scope} "
     if metric.direction == "lower":
-        limit = f"< {format_quantity(objective.limit, 's')}"
+        short = objective.limit < 1
+        limit = f"< {objective.limit * (1e3 if short else 1):.9g} {'ms' if short else 's'}"
     else:
-        number = format_number(objective.limit).replace(",", "")
-        limit = f"> {number}{'/s' if metric.unit == '1/s' else ''}"
+        limit = f"> {objective.limit:.12g}{'/s' if metric.unit == '1/s' else ''}"
     return f"{scope}{_SHOWN[objective.metric]} {limit}"
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from orchestrator.analysis import decision
 from orchestrator.analysis.conclusions import Bottleneck, Decision
+from orchestrator.facts import BottleneckCause
 from orchestrator.metrics import measured
 from orchestrator.model import Dataset, Record
 from orchestrator.planning import project_files, slo
@@ -28,7 +29,7 @@ SHIPPED, _ = project_files.read(ROOT, list(STUDY), [], "study")
 
 
 def decide(
-    objectives: str | None = None, *, margin_pct: float = 5.0, repetitions: int = 3
+    objectives: str | None = None, *, limit: BottleneckCause = "cpu_bound", repetitions: int = 3
 ) -> Decision:
     def as_figured(record: Record) -> Record:
         nopm, latency_s = STUDY[record.run.profile]
@@ -51,8 +52,8 @@ def decide(
         workloads=["tpcc"], repetitions=repetitions, frames=False, change=as_figured
     )
     workloads = slo.applied(campaign.plan.workloads, objectives, "--slo")
-    plan = replace(campaign.plan, profiles=SHIPPED, workloads=workloads, margin_pct=margin_pct)
-    limits = [Bottleneck(name, "tpcc", "node-1", "cpu_bound", "", {}) for name in STUDY]
+    plan = replace(campaign.plan, profiles=SHIPPED, workloads=workloads)
+    limits = [Bottleneck(name, "tpcc", "node-1", limit, "", {}) for name in STUDY]
     return decision.decisions(replace(campaign, plan=plan), limits)[0]
 
 
@@ -115,3 +116,13 @@ def test_the_study_s_single_runs_decide_nothing() -> None:
         found = decide(objectives, repetitions=1)
         assert found.tier is None
         assert "gives no interval" in found.reason
+
+
+def test_what_this_machine_held_back_is_not_proven_to_miss_an_slo() -> None:
+    found = decide("new_order average < 120 ms", limit="machine_bound")
+    assert found.tier == "premium-v2", found.reason
+    assert found.offers[0].standing == "open"
+    assert "Whether premium, which is cheaper, is enough is open" in found.reason
+    none = decide("new_order average < 50 ms", limit="client_bound")
+    assert none.tier is None
+    assert "this machine was the limit, so what the disk could do was not measured" in none.reason
