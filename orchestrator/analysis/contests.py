@@ -257,11 +257,13 @@ def _compared(one: Candidate, other: Candidate, aspect: Aspect, contest: Contest
 
 
 def _promises(candidate: Candidate, contest: Contest) -> tuple[Promise, ...]:
-    return tuple(_promise(candidate, objective, len(contest.slo)) for objective in contest.slo)
+    family = len(contest.slo) * len(contest.candidates)
+    return tuple(_promise(candidate, objective, family) for objective in contest.slo)
 
 
 def _promise(candidate: Candidate, objective: Objective, family: int) -> Promise:
-    """One missed objective of several is enough, so that is proven at a level divided by them."""
+    """Missed at a level divided by the `family`: one of several objectives is enough for that, and
+    what a tier that misses sets free goes to the claims of the others."""
     values = (candidate.measured or {}).get(objective, ())
     if not values:
         return Promise(objective, None, None, None, 1.0, False)

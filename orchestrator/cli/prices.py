@@ -72,6 +72,7 @@ def pages(question: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
             if not answer.get("NextPageLink"):
                 return
             answer = http_client.get_public_json(answer["NextPageLink"])
+        raise OSError(f"more than {MAX_PAGES} pages")
     except (OSError, KeyError, TypeError) as error:
         raise UnavailableError(
             f"Azure's price service did not answer as expected: {error}",

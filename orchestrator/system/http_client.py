@@ -17,6 +17,7 @@ from typing import Any
 
 TIMEOUT_S = 5.0
 PUBLIC_TIMEOUT_S = 30.0
+_ODATA = "$'"
 
 
 class _Direct(urllib.request.HTTPRedirectHandler):
@@ -52,8 +53,9 @@ def get_json(url: str, timeout_s: float = TIMEOUT_S) -> Any:
 
 def get_public_json(url: str, question: Mapping[str, str] | None = None) -> Any:
     """As `get_json`, from a public service: through the machine's proxy, if it has one."""
-    asked = f"{url}?{urllib.parse.urlencode(question)}" if question else url
-    return _parsed(asked, get(asked, PUBLIC_TIMEOUT_S, _public))
+    if question:  # OData's own signs stay as they are, and a space is no plus
+        url = f"{url}?{urllib.parse.urlencode(question, safe=_ODATA, quote_via=urllib.parse.quote)}"
+    return _parsed(url, get(url, PUBLIC_TIMEOUT_S, _public))
 
 
 def _parsed(url: str, body: str) -> Any:

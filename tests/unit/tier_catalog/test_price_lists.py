@@ -1,15 +1,11 @@
 """Prices from a list hold instead of the catalog's; Azure's recorded answers become such a list.
 
-Recorded answers: Ultra Disk of westeurope in USD as shown in the blog article "Handling dynamic
-retail prices of Azure services in Azure Cost Estimator" (2024-01-06); Premium SSD v2 of ukwest and
-P6 of uksouth in GBP as kept in a pricing tool's fixture (2023-12); P15 with its fee for sharing as
-in docs/CATALOG.md, and a year of P30 as told of koreacentral. Fields that are not read are left
-out; where a day was not kept, one is made up.
+P15 with its fee for sharing is as in docs/CATALOG.md, a year of P30 as told of koreacentral; their
+days are made up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -20,6 +16,7 @@ from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.system import http_client
 from orchestrator.tier_catalog import azure_prices, price_lists
 from orchestrator.tier_catalog.azure_prices import HOURS_PER_MONTH
+from tests.azure_answers import P6_ANSWER, ULTRA_ANSWER, V2_ANSWER, recorded
 from tests.catalog import CATALOG, at
 
 LIST = """
@@ -31,41 +28,6 @@ prices:
   azure/P15: {per_disk: 30}
   azure/premium-v2: {per_gib: 0.07, per_iops: [{above: 3000, price: 0.004}]}
 """
-
-
-def recorded(
-    product: str, meter: str, unit: str, price: float, since: str, above: float = 0.0
-) -> Mapping[str, Any]:
-    return {
-        "productName": product,
-        "meterName": meter,
-        "unitOfMeasure": unit,
-        "retailPrice": price,
-        "tierMinimumUnits": above,
-        "effectiveStartDate": f"{since}T00:00:00Z",
-        "type": "Consumption",
-    }
-
-
-V2, ULTRA = "Azure Premium SSD v2", "Ultra Disks"
-RATE = "Premium LRS Provisioned Throughput (MBps)"
-ULTRA_ANSWER = [
-    recorded(ULTRA, "Ultra LRS Provisioned IOPS", "1/Hour", 8.8e-05, "2019-10-30"),
-    recorded(ULTRA, "Ultra LRS Provisioned Capacity", "1 GiB/Hour", 0.000213, "2019-10-30"),
-    recorded(ULTRA, "Ultra LRS Reservation per vCPU Provisioned", "1/Hour", 0.0078, "2019-10-30"),
-    recorded("Virtual Machines DSv3 Series Windows", "D2s v3", "1 Hour", 0.212, "2017-06-17"),
-    recorded(ULTRA, "Ultra LRS Provisioned Throughput (MBps)", "1/Hour", 0.000572, "2021-05-01"),
-]
-V2_ANSWER = [
-    recorded(V2, RATE, "1/Hour", 0.0, "2023-12-01"),
-    recorded(V2, RATE, "1/Hour", 0.000052, "2023-12-01", above=125.0),
-    recorded(V2, "Premium LRS Provisioned IOPS", "1/Hour", 0.0, "2023-12-01"),
-    recorded(V2, "Premium LRS Provisioned IOPS", "1/Hour", 0.000006, "2023-12-01", above=3000.0),
-    recorded(V2, "Premium LRS Provisioned Capacity", "1 GiB/Hour", 0.000105, "2023-08-01"),
-]
-P6_ANSWER = [
-    recorded("Premium SSD Managed Disks", "P6 LRS Disk", "1/Month", 9.783261, "2018-05-01")
-]
 
 
 def price_of(catalog: tier_catalog.Catalog, wanted: object) -> Any:
@@ -184,3 +146,10 @@ def test_questions_name_region_currency_and_each_kind() -> None:
     assert all("armRegionName eq 'eastus'" in one["$filter"] for one in questions)
     assert {one["currencyCode"] for one in questions} == {"'USD'"}
     assert sum("'Ultra Disks'" in one["$filter"] for one in questions) == 1
+
+
+def test_pages_without_an_end_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = {"Items": [], "NextPageLink": azure_prices.URL}
+    monkeypatch.setattr(http_client, "get_public_json", lambda *_: endless)
+    with pytest.raises(UnavailableError, match="more than 50 pages"):
+        list(command.pages({}))
