@@ -203,7 +203,8 @@ class Note:
 @dataclass(frozen=True)
 class Plan:
     """Everything decided before anything starts: replayable from this record alone. `files`:
-    "profile <name>" or "workload <name>" → its path. `generator`: instead of the workloads' own."""
+    "profile <name>", "workload <name>" or "price list" → its path. `generator`: instead of the
+    workloads' own."""
 
     name: str
     seed: int

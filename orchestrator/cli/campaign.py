@@ -114,6 +114,7 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
     files = {
         **project_files.paths("profile", request.profiles),
         **project_files.paths("workload", request.workloads),
+        **({project_files.PRICE_LIST: str(request.price_list)} if request.price_list else {}),
     }
     return replace(made, files=files, generator=request.generator)
 

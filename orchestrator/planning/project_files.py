@@ -17,6 +17,7 @@ from orchestrator.planning import strict_yaml
 from orchestrator.planning.schema import KINDS
 from orchestrator.planning.strict_yaml import collecting, raise_all, refused
 
+PRICE_LIST = "price list"  # in `Plan.files`
 PRICES = "profiles/prices"  # lists that `tierbench prices update` wrote
 
 

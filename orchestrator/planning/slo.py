@@ -125,6 +125,14 @@ def _misfits(
             yield Mistake(where, what)
 
 
+def of_all(workloads: Sequence[Workload]) -> str:
+    """The text that gives each of the workloads the SLO it has; empty if none has, or no one text
+    does."""
+    clauses = dict.fromkeys(one for load in workloads for one in load.slo)
+    alike = all(load.slo == tuple(o for o in clauses if fits(o, load)) for load in workloads)
+    return ", ".join(map(format_objective, clauses)) if alike else ""
+
+
 def fits(objective: Objective, workload: Workload) -> bool:
     """Whether a workload has that metric: only TPC-C-derived ones have types and NOPM."""
     if workload.database == "none":
