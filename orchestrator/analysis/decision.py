@@ -95,15 +95,14 @@ def decide(contest: Contest) -> Decision:
     """The cheapest tier that is proven to be enough."""
     if reason := _no_contest(contest):
         return _undecided(contest, reason)
-    chosen = next(
-        (tier for tier in contest.candidates if _standing(tier, contest) == "enough"), None
-    )
-    open_ = [tier for tier in contest.candidates if _standing(tier, contest) == "open"]
-    if chosen is not None:
-        return _decided(chosen, contest)
-    if open_:
-        return _undecided(contest, _open(open_[0], contest))
-    return _undecided(contest, _none_enough(contest))
+    by_standing: dict[str, list[Candidate]] = {}
+    for tier in contest.candidates:
+        by_standing.setdefault(_standing(tier, contest), []).append(tier)
+    if enough := by_standing.get("enough"):
+        return _decided(enough[0], contest)
+    open_ = by_standing.get("open")
+    reason = _open(open_[0], contest) if open_ else _none_enough(contest)
+    return replace(_undecided(contest, reason), offers=offers.offers(contest))
 
 
 def _standing(tier: Candidate, contest: Contest) -> str:
@@ -137,11 +136,7 @@ def _no_contest(contest: Contest) -> str:
 
 def _undecided(contest: Contest, reason: str) -> Decision:
     slo = tuple(format_objective(one) for one in contest.slo)
-    made = Decision(contest.workload, None, reason, None, None, slo=slo)
-    comparable = not contest.obstacle and all(
-        min(map(len, c.values.values())) > 1 for c in contest.candidates
-    )
-    return replace(made, offers=offers.offers(contest)) if comparable else made
+    return Decision(contest.workload, None, reason, None, None, slo=slo)
 
 
 def _decided(tier: Candidate, contest: Contest) -> Decision:

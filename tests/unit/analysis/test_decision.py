@@ -93,6 +93,7 @@ def test_where_the_harness_was_the_limit_nothing_is_decided(limit: str) -> None:
     found = decide(candidate("premium", FAST, limit), candidate("ultra", FAST, limit))
     assert found.tier is None
     assert "what the disks could do was not measured" in found.reason
+    assert found.offers == ()  # what the machine gave proves nothing of tiers
 
 
 def test_a_winner_held_back_by_the_machine_says_so() -> None:
