@@ -72,7 +72,7 @@ class Candidate:
     @property
     def monthly_cost(self) -> float | None:
         """Price of the cluster's disks, one on each node."""
-        return self.price.monthly * self.profile.cluster.nodes if self.price else None
+        return round(self.price.monthly * self.profile.cluster.nodes, 2) if self.price else None
 
 
 @dataclass(frozen=True)
