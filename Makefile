@@ -1,5 +1,6 @@
 # One verb a line; everything else is in `tierbench` (see `tierbench --help`).
-# Variables: PROFILE, PROFILES, WORKLOADS, DB, SCALE, NODES, REPEATS, SEED, RESULTS, GENERATOR.
+# Variables: PROFILE, PROFILES, WORKLOADS, DB, SCALE, NODES, REPEATS, SEED, RESULTS, GENERATOR,
+# SLO, PRICES.
 
 PYTHON   ?= python3
 VENV     := .venv
@@ -14,13 +15,13 @@ NODES    ?=
 SEED     ?= 1
 LOCKED_PYTHONS := 3.11 3.12 3.13
 UNLOCKED ?=
-COMMON    = --db $(DB) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS))
+COMMON    = --db $(DB) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS)) $(if $(SLO),--slo "$(SLO)") $(if $(PRICES),--prices $(PRICES))
 RUN       = $(TIERBENCH) run --profile $(PROFILE) $(COMMON) $(if $(REPEATS),--repeats $(REPEATS))
 PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare --accept-inconclusive
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report study calibrate doctor yugabyte-image list test test-fast golden bench-tiers bench-tpcc bench-sysbench check fix lock clean
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report study calibrate doctor yugabyte-image list test test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions check fix lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -98,6 +99,9 @@ bench-tpcc: setup ## the TPC-C-derived load generators that are installed, side 
 
 bench-sysbench: setup ## our pair of sysbench workloads beside stock sysbench with equal work; REPEATS=
 	@$(VENV)/bin/python -m tests.bench.bench_sysbench $(if $(REPEATS),--repeats $(REPEATS))
+
+bench-decisions: setup ## how often decisions are wrong and how often they answer, simulated; REPEATS=
+	@$(VENV)/bin/python -m tests.bench.bench_decisions $(if $(REPEATS),--repeats $(REPEATS))
 
 check: $(VENV)/.ready ## format, lint and types; changes nothing
 	@$(VENV)/bin/ruff format --check . && $(VENV)/bin/ruff check . && $(VENV)/bin/mypy

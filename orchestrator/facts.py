@@ -34,7 +34,7 @@ DoubtKind = Literal[
     # about the campaign
     "published figures",
     "one repetition", "missing cell", "emulated tier", "cgroup tier", "none tier", "unlike disks",
-    "VM caps the disk", "fewer nodes", "unlike runs", "rehearsal",
+    "VM caps the disk", "fewer nodes", "unlike runs", "rehearsal", "old price",
     # noted while it ran
     "leftovers", "teardown", "clock set",
     # about the disk of a run

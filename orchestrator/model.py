@@ -134,9 +134,19 @@ class Dataset:
 
 
 @dataclass(frozen=True)
+class Objective:
+    """One clause of an SLO, in base units: latency at most `limit`, a rate at least."""
+
+    metric: str
+    scope: str
+    limit: float
+
+
+@dataclass(frozen=True)
 class Workload:
     """Load generator, script, scale, concurrency and times; read from `workloads/*.yaml`.
-    `database`: what it runs on instead of the profile's; `none` if it measures the disk alone."""
+    `database`: what it runs on instead of the profile's; `none` if it measures the disk alone.
+    `slo`: what a tier must be proven to reach, all of it."""
 
     name: str
     title: str
@@ -151,6 +161,7 @@ class Workload:
     statements_per_transaction: int | None = None
     options: Mapping[str, int | float | str] = field(default_factory=dict)
     database: str | None = None
+    slo: tuple[Objective, ...] = ()
 
     @property
     def thinks(self) -> bool:
@@ -192,7 +203,8 @@ class Note:
 @dataclass(frozen=True)
 class Plan:
     """Everything decided before anything starts: replayable from this record alone. `files`:
-    "profile <name>" or "workload <name>" → its path. `generator`: instead of the workloads' own."""
+    "profile <name>", "workload <name>" or "price list" → its path. `generator`: instead of the
+    workloads' own."""
 
     name: str
     seed: int

@@ -7,11 +7,16 @@ golden report can check each against this file.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from orchestrator.analysis.conclusions import (
     Bottleneck,
     CellSummary,
+    Change,
     Decision,
     Delta,
+    Offer,
+    Step,
     Verdict,
     VerdictWord,
 )
@@ -90,7 +95,7 @@ def campaign(*, frames: bool = True) -> Results:
 
 def verdict() -> Verdict:
     return Verdict(
-        schema_version=1,
+        schema_version=2,
         baseline="premium",
         cells=tuple(cell for row in _CELLS for cell in _cells(row)),
         deltas=_DELTAS,
@@ -155,8 +160,27 @@ def _bottlenecks() -> tuple[Bottleneck, ...]:
 
 def _decisions() -> tuple[Decision, ...]:
     cheapest = f"{_V2} is the cheapest tier within 5 % of the best throughput"
+    worse = Change("throughput_per_s", "all", "throughput", _V2, -63.4, -66.0, -60.7)
+    alike = replace(worse, against="premium", change_pct=173.0, ci_low_pct=154.0, ci_high_pct=194.0)
+    said = ("1,000 transactions/s", "USD", True, "westus2", "2026-01-01", "example price list")
+    offers = (
+        Offer("premium", "not enough", 34.56, 21.96, *said, (worse,), ()),
+        Offer(_V2, "enough", 85.0, 19.74, *said, (alike,), ()),
+    )
+    step = Step("premium", -50.44, (worse,))
+    bought = f"{_SELECT}: 1 disk of Premium SSD v2 for 85.00 USD a month."
     return (
-        Decision(_SELECT, _V2, cheapest, 85.0, "USD"),
+        Decision(
+            _SELECT,
+            _V2,
+            cheapest,
+            85.0,
+            "USD",
+            criterion="throughput",
+            offers=offers,
+            cheaper=step,
+            request=bought,
+        ),
         Decision("insert", None, "premium has no figures to compare with", None, None),
         Decision("tpcc", "premium", "premium is within 5 % of the best", 34.56, "USD"),
     )

@@ -13,6 +13,8 @@ from orchestrator.facts import BottleneckCause
 from orchestrator.model import Direction, Doubt
 
 VerdictWord = Literal["better", "worse", "same", "inconclusive"]
+Standing = Literal["enough", "not enough", "open"]
+PromiseWord = Literal["met", "missed", "open"]
 
 
 @dataclass(frozen=True)
@@ -66,14 +68,86 @@ class Bottleneck:
 
 
 @dataclass(frozen=True)
+class Change:
+    """One tier against another in one criterion, with the 90 % interval of the decision."""
+
+    metric: str
+    scope: str
+    title: str
+    against: str
+    change_pct: float
+    ci_low_pct: float | None
+    ci_high_pct: float | None
+
+
+@dataclass(frozen=True)
+class ObjectiveResult:
+    """One clause of the SLO as one tier was measured: geometric mean with 90 % interval.
+
+    `measured`: these in words.
+    """
+
+    objective: str
+    word: PromiseWord
+    measured: str
+    value: float | None
+    ci_low: float | None
+    ci_high: float | None
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What one tier costs and whether it is enough.
+
+    `monthly_cost`: of the disks of all nodes; None where it has no price or prices are not of one
+    list. `cost_per_unit`: a month, for one `unit` of throughput. `on_front`: no other tier is as
+    cheap and as good in every criterion; None without prices. `worst`: of each criterion, the
+    comparison in which the tier comes off worst.
+    """
+
+    tier: str
+    standing: Standing
+    monthly_cost: float | None
+    cost_per_unit: float | None
+    unit: str
+    currency: str
+    on_front: bool | None
+    price_region: str
+    price_as_of: str
+    price_source: str
+    worst: tuple[Change, ...]
+    slo: tuple[ObjectiveResult, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """From the tier named to its neighbour in price: what it costs more (or less), and changes."""
+
+    tier: str
+    cost_change: float | None
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True)
 class Decision:
-    """Which tier to buy for a workload, or None if the evidence does not carry one."""
+    """Which tier to buy for a workload, or None if the evidence does not carry one.
+
+    `criterion`: what decided: a criterion's title, a clause of the SLO, or empty. `slo`: its
+    clauses. `offers`: every tier with figures, from cheap to dear. `dearer`, `cheaper`: the steps
+    to the neighbours. `request`: one sentence for a purchase request; empty without a tier.
+    """
 
     workload: str
     tier: str | None
     reason: str
     monthly_cost: float | None
     currency: str | None
+    criterion: str = ""
+    slo: tuple[str, ...] = ()
+    offers: tuple[Offer, ...] = ()
+    dearer: Step | None = None
+    cheaper: Step | None = None
+    request: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Tiers compared for a decision: which take part, in what, and what is proven. Pure.
 
-Only intervals prove that a tier is within the margin of another or outside; else it is open.
+Only intervals prove that a tier is within the margin of another or outside; else it is open. That a
+tier is enough is a claim; claims are made at a level that holds for all of them together.
 """
 
 from __future__ import annotations
@@ -8,17 +9,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
-from typing import Literal
 
 from orchestrator.analysis import stats
+from orchestrator.analysis.bottlenecks import HARNESS_LIMITS
+from orchestrator.analysis.conclusions import Standing
 from orchestrator.analysis.stats import Ratio
 from orchestrator.metrics import METRICS
-from orchestrator.model import Price, Profile
+from orchestrator.model import Objective, Price, Profile
+from orchestrator.planning.slo import format_objective
 from orchestrator.tier_catalog import prices
-from orchestrator.units import format_change
+from orchestrator.units import format_change, format_quantity
 
-Standing = Literal["within", "outside", "open"]
+ONE_SIDED = 1 - stats.CONFIDENCE  # of a claim alone
+SHOWN = 1 - 2 * ONE_SIDED  # an interval whose either end is a one-sided bound at that level
 
 
 @dataclass(frozen=True)
@@ -46,11 +51,15 @@ NEW_ORDER = (
 
 @dataclass(frozen=True)
 class Candidate:
-    """A tier with its values, one per finished repetition; `limit`: the cause of its bottleneck."""
+    """A tier with its values, one per finished repetition; `limit`: the cause of its bottleneck.
+
+    `measured`: values for the objectives of an SLO; an objective that a run lacks is not there.
+    """
 
     profile: Profile
     values: Mapping[Aspect, tuple[float, ...]]
     limit: str
+    measured: Mapping[Objective, tuple[float, ...]] | None = None
 
     @property
     def name(self) -> str:
@@ -63,7 +72,7 @@ class Candidate:
     @property
     def monthly_cost(self) -> float | None:
         """Price of the cluster's disks, one on each node."""
-        return self.price.monthly * self.profile.cluster.nodes if self.price else None
+        return round(self.price.monthly * self.profile.cluster.nodes, 2) if self.price else None
 
 
 @dataclass(frozen=True)
@@ -71,9 +80,10 @@ class Contest:
     """All candidates of a workload, from cheap to dear; `absent` tiers left no figures.
 
     Without a price for each in one list (`no_prices` says why) the order is by declared limits.
-    `aspects` are compared, `left_out` are not, as a run lacks them. `paced`: threads pause on
-    purpose. `chance`: the highest p-value that counts as a difference among all that the campaign's
-    decisions compare. `obstacle`: why nothing may be compared at all.
+    `aspects` are compared, `left_out` are not, as a run lacks them. `at_ceiling`: think time holds
+    the rate at its ceiling on every tier, so it is not compared. `slo`: if any, it decides instead
+    of the margin. `chance`: the highest p-value that counts as a difference among all that the
+    campaign's decisions compare. `obstacle`: why nothing may be compared at all.
     """
 
     workload: str
@@ -83,20 +93,27 @@ class Contest:
     no_prices: str
     aspects: tuple[Aspect, ...]
     left_out: tuple[Aspect, ...] = ()
-    paced: bool = False
-    chance: float = 1 - stats.CONFIDENCE
+    at_ceiling: bool = False
+    slo: tuple[Objective, ...] = ()
+    chance: float = ONE_SIDED
     obstacle: str = ""
+
+    @cached_property
+    def proof(self) -> Proof:
+        """What its figures prove, worked out once."""
+        return _proof(self)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One tier against another in one aspect."""
+    """One tier against another in one aspect. `p_value`: of being worse by more than the margin."""
 
     one: Candidate
     other: Candidate
     aspect: Aspect
     ratio: Ratio
-    standing: Standing
+    p_value: float
+    outside: bool
 
     def __str__(self) -> str:
         low, high = self.ratio.interval_pct or (math.nan, math.nan)
@@ -105,6 +122,45 @@ class Comparison:
             f"{self.one.name} against {self.other.name}, {self.aspect.title} "
             f"{change}{format_change(high)})"
         )
+
+
+@dataclass(frozen=True)
+class Promise:
+    """One objective of one tier. `p_value`: of not reaching it; `missed`: that is proven."""
+
+    objective: Objective
+    value: float | None
+    low: float | None
+    high: float | None
+    p_value: float
+    missed: bool
+
+    def __str__(self) -> str:
+        return f"{format_objective(self.objective)}: {self.measured}"
+
+    @property
+    def measured(self) -> str:
+        """`41.2 ms (40.1 ms to 42.4 ms)`."""
+        if self.value is None:
+            return "not every run has it"
+        unit = METRICS[self.objective.metric].unit
+        values = (
+            format_quantity(value, "NOPM" if unit == "1/min" else unit)
+            for value in (self.value, self.low, self.high)
+            if value is not None
+        )
+        mean, *ends = values
+        return f"{mean} ({ends[0]} to {ends[1]})" if ends else mean
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Standings of all tiers of a contest, by name. `level`: at which claims hold together."""
+
+    comparisons: Mapping[str, tuple[Comparison, ...]]
+    promises: Mapping[str, tuple[Promise, ...]]
+    standings: Mapping[str, Standing]
+    level: float
 
 
 def make_contest(
@@ -152,38 +208,72 @@ def chances(contest: Contest) -> list[float]:
 # ------------------------------------------------------------------ what is proven
 
 
-def standing(candidate: Candidate, contest: Contest) -> Standing:
-    """Whether it is proven to be within the margin of every other candidate in every aspect."""
-    standings = {comparison.standing for comparison in comparisons(candidate, contest)}
-    return "outside" if "outside" in standings else "open" if "open" in standings else "within"
+def _proof(contest: Contest) -> Proof:
+    """A tier is enough if each of its comparisons, or each objective of an SLO, is proven: so the
+    worst p-value is that of the claim. Tiers proven to be outside make none."""
+    tiers = contest.candidates
+    compared = {tier.name: _comparisons(tier, contest) for tier in tiers}
+    promised = {tier.name: _promises(tier, contest) for tier in tiers}
+    if contest.slo:
+        held_back = {tier.name for tier in tiers if tier.limit in HARNESS_LIMITS}
+        missed = {name for name, kept in promised.items() if any(one.missed for one in kept)}
+        outside = missed - held_back  # of the disk nothing is proven there
+        claims = {name: max(one.p_value for one in kept) for name, kept in promised.items()}
+    else:
+        outside = {name for name, made in compared.items() if any(one.outside for one in made)}
+        claims = {
+            name: max((one.p_value for one in made), default=1.0) for name, made in compared.items()
+        }
+    level = stats.level_of_claims([p for name, p in claims.items() if name not in outside])
+    standings: dict[str, Standing] = {
+        name: "not enough" if name in outside else "enough" if p <= level else "open"
+        for name, p in claims.items()
+    }
+    return Proof(compared, promised, standings, level)
 
 
-def comparisons(candidate: Candidate, contest: Contest) -> list[Comparison]:
-    """Compares a candidate with each other one, throughput first."""
-    return [
+def _comparisons(candidate: Candidate, contest: Contest) -> tuple[Comparison, ...]:
+    """A candidate with each other one, aspect by aspect."""
+    return tuple(
         _compared(candidate, other, aspect, contest)
         for aspect in contest.aspects
         for other in others(candidate, contest)
-    ]
+    )
 
 
 def _compared(one: Candidate, other: Candidate, aspect: Aspect, contest: Contest) -> Comparison:
-    """Outside the margin only if the whole interval is, and chance among many comparisons does not
-    make one such likely; within it only if the whole interval is not outside."""
-    ratio = stats.ratio_of_means(other.values[aspect], one.values[aspect])
-    proven: Standing = "open"
-    if ratio.low is not None and ratio.high is not None and ratio.p_value is not None:
-        if aspect.is_latency:
-            most = 1 + contest.margin_pct / 100
-            worse, good = ratio.low > most, ratio.high <= most
-        else:
-            least = 1 - contest.margin_pct / 100
-            worse, good = ratio.high < least, ratio.low >= least
-        if worse and ratio.p_value <= contest.chance * (1 + 1e-9):  # the same p, maybe summed anew
-            proven = "outside"
-        elif good:
-            proven = "within"
-    return Comparison(one, other, aspect, ratio, proven)
+    """Outside the margin only if the interval is, and chance among many comparisons does not make
+    one such likely."""
+    left, right = other.values[aspect], one.values[aspect]
+    ratio = stats.ratio_of_means(left, right, SHOWN)
+    if ratio.p_value is None:
+        return Comparison(one, other, aspect, ratio, 1.0, False)
+    sign = 1 if aspect.is_latency else -1
+    p = stats.chance_beyond(left, right, 1 + sign * contest.margin_pct / 100)
+    worse = p if aspect.is_latency else 1 - p
+    likely = contest.chance * (1 + 1e-9)  # the same p, maybe summed anew
+    outside = 1 - worse <= ONE_SIDED and ratio.p_value <= likely
+    return Comparison(one, other, aspect, ratio, worse, outside)
+
+
+def _promises(candidate: Candidate, contest: Contest) -> tuple[Promise, ...]:
+    family = len(contest.slo) * len(contest.candidates)
+    return tuple(_promise(candidate, objective, family) for objective in contest.slo)
+
+
+def _promise(candidate: Candidate, objective: Objective, family: int) -> Promise:
+    """Missed at a level divided by the `family`: one of several objectives is enough for that, and
+    what a tier that misses sets free goes to the claims of the others."""
+    values = (candidate.measured or {}).get(objective, ())
+    if not values:
+        return Promise(objective, None, None, None, 1.0, False)
+    mean = math.exp(sum(math.log(value) for value in values) / len(values))
+    interval = stats.bounds(values, SHOWN)
+    if interval is None:
+        return Promise(objective, mean, None, None, 1.0, False)
+    p = stats.chance_above(values, objective.limit)
+    failing = p if METRICS[objective.metric].direction == "lower" else 1 - p
+    return Promise(objective, mean, *interval, failing, 1 - failing <= ONE_SIDED / family)
 
 
 def others(candidate: Candidate, contest: Contest) -> list[Candidate]:

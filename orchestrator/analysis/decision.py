@@ -1,9 +1,8 @@
-"""Which tier to buy for each workload: the cheapest within the margin of the best. Pure.
+"""Which tier to buy for each workload: the cheapest that is proven to be enough. Pure.
 
-Tiers are held against each other in throughput and in average and p99 latency. A tier counts as
-within the margin only if intervals prove it in each of these against every other tier, and a
-cheaper one is passed over only if one of them is proven to be outside. Anything else is no
-decision: `tier` None, with the reason.
+Enough is what is proven to be within the margin of the best in throughput and in average and p99
+latency; or, where the workload has an SLO, what is proven to meet it. What is open is never enough:
+then `tier` is None, or a dearer tier that is proven, and the reason says what is open.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from orchestrator.analysis import comparability, resources, results, stats
-from orchestrator.analysis.bottlenecks import HARNESS_LIMITS
+from orchestrator.analysis import comparability, offers, resources, results, stats
+from orchestrator.analysis.bottlenecks import CEILING_PCT, HARNESS_LIMITS
 from orchestrator.analysis.conclusions import Bottleneck, Decision
 from orchestrator.analysis.contests import (
     LATENCIES,
@@ -23,16 +22,14 @@ from orchestrator.analysis.contests import (
     Candidate,
     Comparison,
     Contest,
+    Promise,
     chances,
-    comparisons,
     make_contest,
     others,
-    standing,
 )
-from orchestrator.analysis.results import Results
-from orchestrator.model import (
-    Record,
-)
+from orchestrator.analysis.results import Results, RunData
+from orchestrator.model import Objective, Record, Workload
+from orchestrator.planning.slo import format_objective
 from orchestrator.units import format_quantity, listed
 
 _NOT_THE_DISK = frozenset({"cpu_bound", "load_bound"})
@@ -41,38 +38,51 @@ _NOT_THE_DISK = frozenset({"cpu_bound", "load_bound"})
 def decisions(campaign: Results, limits: Sequence[Bottleneck]) -> tuple[Decision, ...]:
     """One per workload of the plan."""
     limit_of = {(limit.profile, limit.workload): limit.verdict for limit in limits}
-    contests = [_of_workload(campaign, w.name, limit_of) for w in campaign.plan.workloads]
+    contests = [_of_workload(campaign, w, limit_of) for w in campaign.plan.workloads]
     # One family of comparisons, because they are read together.
     chance = stats.highest_significant([p for contest in contests for p in chances(contest)])
     return tuple(decide(replace(contest, chance=chance)) for contest in contests)
 
 
 def _of_workload(
-    campaign: Results, workload: str, limit_of: Mapping[tuple[str, str], str]
+    campaign: Results, workload: Workload, limit_of: Mapping[tuple[str, str], str]
 ) -> Contest:
     profiles = campaign.plan.profiles
-    runs = {p.name: results.finished(campaign, p.name, workload) for p in profiles}
+    runs = {p.name: results.finished(campaign, p.name, workload.name) for p in profiles}
     every = [run for of_profile in runs.values() for run in of_profile]
     counted = any(results.value_of(run.record, "nopm") for run in every)
     throughput, latencies = (NOPM, NEW_ORDER) if counted else (THROUGHPUT, LATENCIES)
-    aspects = (throughput, *latencies)
+    at_ceiling = bool(every) and all(_at_ceiling(run) for run in every)
+    aspects = latencies if at_ceiling else (throughput, *latencies)
     candidates = []
     for profile in profiles:
         records = [run.record for run in runs[profile.name]]
-        values = {aspect: v for aspect in aspects if (v := _values(records, aspect))}
+        wanted = {aspect: (aspect.metric, aspect.scope) for aspect in (throughput, *latencies)}
+        values = {aspect: v for aspect, key in wanted.items() if (v := _values(records, key))}
+        measured = {one: v for one in workload.slo if (v := _values(records, _key(one)))}
         if throughput in values:
-            limit = limit_of.get((profile.name, workload), "")
-            candidates.append(Candidate(profile, values, limit))
+            limit = limit_of.get((profile.name, workload.name), "")
+            candidates.append(Candidate(profile, values, limit, measured))
     return replace(
-        make_contest(workload, candidates, tuple(runs), campaign.plan.margin_pct, aspects),
-        paced=any(resources.paced(run.record) for run in every),
+        make_contest(workload.name, candidates, tuple(runs), campaign.plan.margin_pct, aspects),
+        at_ceiling=at_ceiling,
+        slo=workload.slo,
         obstacle=comparability.obstacle(every),
     )
 
 
-def _values(records: Sequence[Record], aspect: Aspect) -> tuple[float, ...]:
+def _key(objective: Objective) -> tuple[str, str]:
+    return objective.metric, objective.scope
+
+
+def _at_ceiling(run: RunData) -> bool:
+    """Whether think time held the rate at its ceiling."""
+    ceiling, nopm = resources.ceiling_nopm(run.record), results.value_of(run.record, "nopm")
+    return bool(ceiling and nopm is not None and 100 * nopm >= CEILING_PCT * ceiling)
+
+
+def _values(records: Sequence[Record], key: tuple[str, str]) -> tuple[float, ...]:
     """Empty if any run lacks the value or has none above zero."""
-    key = (aspect.metric, aspect.scope)
     measured = [results.sound(record.measurements).get(key) for record in records]
     values = tuple(m.value for m in measured if m is not None and m.value > 0)
     return values if len(values) == len(records) else ()
@@ -82,35 +92,21 @@ def _values(records: Sequence[Record], aspect: Aspect) -> tuple[float, ...]:
 
 
 def decide(contest: Contest) -> Decision:
-    """The first candidate proven within the margin, if all before it are proven outside."""
+    """The cheapest tier that is proven to be enough."""
     if reason := _no_contest(contest):
-        return Decision(contest.workload, None, reason, None, None)
-    for candidate in contest.candidates:
-        proven = standing(candidate, contest)
-        if proven == "within":
-            return _decided(candidate, contest, _why(candidate, contest))
-        if proven == "open" and _explained(candidate, contest):
-            return _decided(candidate, contest, _disk_is_not_the_limit(candidate, contest))
-        if proven == "open":
-            return Decision(contest.workload, None, _open(candidate, contest), None, None)
-    return Decision(contest.workload, None, _each_worse(contest), None, None)
+        return _undecided(contest, reason)
+    by_standing: dict[str, list[Candidate]] = {}
+    for tier in contest.candidates:
+        by_standing.setdefault(_standing(tier, contest), []).append(tier)
+    if enough := by_standing.get("enough"):
+        return _decided(enough[0], contest)
+    open_ = by_standing.get("open")
+    reason = _open(open_[0], contest) if open_ else _none_enough(contest)
+    return replace(_undecided(contest, reason), offers=offers.offers(contest))
 
 
-def _no_disk(contest: Contest) -> bool:
-    return all(tier.limit in _NOT_THE_DISK for tier in contest.candidates)
-
-
-def _explained(candidate: Candidate, contest: Contest) -> bool:
-    """Whether nothing that is open can come from the disk.
-
-    A CPU or think time at its limit proves that for throughput. For average latency it does only
-    if threads never pause, since that is then threads ÷ throughput; for p99 latency it never does.
-    """
-    limited = {THROUGHPUT.metric, NOPM.metric}
-    if not contest.paced and all(tier.limit == "cpu_bound" for tier in contest.candidates):
-        limited.add("latency_avg_s")
-    open_ = [c for c in comparisons(candidate, contest) if c.standing == "open"]
-    return _no_disk(contest) and all(c.aspect.metric in limited for c in open_)
+def _standing(tier: Candidate, contest: Contest) -> str:
+    return contest.proof.standings[tier.name]
 
 
 def _no_contest(contest: Contest) -> str:
@@ -118,42 +114,86 @@ def _no_contest(contest: Contest) -> str:
     if contest.obstacle:
         return contest.obstacle
     names = [candidate.name for candidate in contest.candidates]
-    if len(names) < 2:
-        return f"only {names[0]} has figures" if names else "no tier has figures"
-    single = [c.name for c in contest.candidates if len(c.values[contest.aspects[0]]) < 2]
+    if not names:
+        return "no tier has figures"
+    if len(names) < 2 and not contest.slo:
+        return f"only {names[0]} has figures"
+    single = [c.name for c in contest.candidates if min(map(len, c.values.values())) < 2]
     if single:
         return f"one repetition of {listed(single)} gives no interval: at least 2 are needed"
-    if all(tier.limit in HARNESS_LIMITS for tier in contest.candidates):
+    if all(tier.limit in HARNESS_LIMITS for tier in contest.candidates) and not contest.slo:
         return (
             "the machine or its load generator was the limit on every tier, so what the disks "
             "could do was not measured"
         )
+    if not contest.aspects and not contest.slo:
+        return "no figure is there of every run, so there is nothing to compare"
     return ""
 
 
 # ------------------------------------------------------------------ words
 
 
-def _decided(candidate: Candidate, contest: Contest, reason: str) -> Decision:
-    remarks = "".join(f". {remark}" for remark in _remarks(candidate, contest))
+def _undecided(contest: Contest, reason: str) -> Decision:
+    slo = tuple(format_objective(one) for one in contest.slo)
+    return Decision(contest.workload, None, reason, None, None, slo=slo)
+
+
+def _decided(tier: Candidate, contest: Contest) -> Decision:
+    remarks = "".join(f". {remark}" for remark in _remarks(tier, contest))
+    criterion, why = _why_slo(tier, contest) if contest.slo else _why(tier, contest)
     cost, currency = None, None
-    if candidate.price and not contest.no_prices:
-        cost, currency = candidate.monthly_cost, candidate.price.currency
-    return Decision(contest.workload, candidate.name, reason + remarks, cost, currency)
+    if tier.price and not contest.no_prices:
+        cost, currency = tier.monthly_cost, tier.price.currency
+    made = Decision(
+        contest.workload,
+        tier.name,
+        why + remarks,
+        cost,
+        currency,
+        criterion=criterion,
+        slo=tuple(format_objective(one) for one in contest.slo),
+        offers=offers.offers(contest),
+        dearer=offers.step(tier, +1, contest),
+        cheaper=offers.step(tier, -1, contest),
+    )
+    return replace(made, request=offers.request(tier, made, contest))
 
 
-def _why(candidate: Candidate, contest: Contest) -> str:
+def _which(contest: Contest) -> str:
+    """What the tier named is: the cheapest, or the least, where prices are not known."""
+    return "cheapest tier" if not contest.no_prices else "tier with the lowest declared limits"
+
+
+def _passed_over(tier: Candidate, contest: Contest, standing: str) -> list[Candidate]:
+    before = contest.candidates[: contest.candidates.index(tier)]
+    return [other for other in before if _standing(other, contest) == standing]
+
+
+def _why(tier: Candidate, contest: Contest) -> tuple[str, str]:
+    """The criterion that decided, and the reason."""
+    proofs = [_proof(loser, tier, contest) for loser in _passed_over(tier, contest, "not enough")]
+    worse = "; ".join(str(proof) for proof in proofs)
     best = _best(contest, contest.aspects)
-    passed_over = contest.candidates[: contest.candidates.index(candidate)]
-    worse = "; ".join(str(_proof(loser, candidate, contest)) for loser in passed_over)
-    if not contest.no_prices:
-        text = f"{candidate.name} is the cheapest tier {best}"
-        return f"{text}: {worse}" if worse else text
-    alike = [c.name for c in others(candidate, contest) if standing(c, contest) == "within"]
-    text = f"{candidate.name} is {best}"
-    if alike:
-        text += f", as is {listed(alike)}, and declares the lowest limits of them"
-    return f"{text}: {worse}" if worse else text
+    if not contest.no_prices or _passed_over(tier, contest, "open"):
+        text = f"{tier.name} is the {_which(contest)} proven {best}"
+    else:
+        alike = [c.name for c in others(tier, contest) if _standing(c, contest) == "enough"]
+        text = f"{tier.name} is {best}"
+        if alike:
+            text += f", as is {listed(alike)}, and declares the lowest limits of them"
+    criterion = proofs[-1].aspect.title if proofs else ""
+    return criterion, f"{text}: {worse}" if worse else text
+
+
+def _why_slo(tier: Candidate, contest: Contest) -> tuple[str, str]:
+    losers = _passed_over(tier, contest, "not enough")
+    missed = [(loser, _missed(loser, contest)) for loser in losers]
+    worse = "; ".join(f"{loser.name} misses {promise}" for loser, promise in missed)
+    kept = listed([str(promise) for promise in contest.proof.promises[tier.name]])
+    text = f"{tier.name} is the {_which(contest)} proven to meet {kept}"
+    criterion = format_objective(missed[-1][1].objective) if missed else ""
+    return criterion, f"{text}; {worse}" if worse else text
 
 
 def _best(contest: Contest, aspects: Sequence[Aspect]) -> str:
@@ -163,27 +203,31 @@ def _best(contest: Contest, aspects: Sequence[Aspect]) -> str:
 
 def _proof(loser: Candidate, winner: Candidate | None, contest: Contest) -> Comparison:
     """A comparison that proves a tier to be outside the margin, with the winner if there is one."""
-    proofs = [proof for proof in comparisons(loser, contest) if proof.standing == "outside"]
+    proofs = [one for one in contest.proof.comparisons[loser.name] if one.outside]
     return next((proof for proof in proofs if proof.other is winner), proofs[0])
 
 
-def _disk_is_not_the_limit(candidate: Candidate, contest: Contest) -> str:
-    which = "tier with the lowest declared limits" if contest.no_prices else "cheapest tier"
-    return f"{candidate.name} is the {which} that is not proven slower than another"
+def _missed(loser: Candidate, contest: Contest) -> Promise:
+    return next(one for one in contest.proof.promises[loser.name] if one.missed)
 
 
-def _remarks(candidate: Candidate, contest: Contest) -> list[str]:
+def _remarks(tier: Candidate, contest: Contest) -> list[str]:
     remarks = []
-    if _no_disk(contest):
+    if open_ := _passed_over(tier, contest, "open"):
+        order = "which is cheaper" if not contest.no_prices else "which declares less"
+        names = listed([other.name for other in open_])
+        remarks.append(f"Whether {names}, {order}, is enough is open")
+    if contest.at_ceiling and not contest.slo:
+        remarks.append("Think time holds throughput at its ceiling on every tier: latency ranks")
+    if all(other.limit in _NOT_THE_DISK for other in contest.candidates):
         remarks += _no_disk_remark(contest)
-    if candidate.limit in HARNESS_LIMITS:
+    if tier.limit in HARNESS_LIMITS:
         remarks.append(
-            f"With {candidate.name} this machine was the limit: on a larger one dearer tiers may "
-            "do more"
+            f"With {tier.name} this machine was the limit: on a larger one dearer tiers may do more"
         )
     if contest.no_prices:
         remarks.append(f"{contest.no_prices}, so this is by performance alone")
-    if contest.left_out:
+    if contest.left_out and not contest.slo:
         titles = listed([aspect.title for aspect in contest.left_out])
         remarks.append(f"Not compared, as not every run has it: {titles}")
     if contest.absent:
@@ -193,33 +237,48 @@ def _remarks(candidate: Candidate, contest: Contest) -> list[str]:
 
 def _no_disk_remark(contest: Contest) -> list[str]:
     """If CPU or think time was the limit on every tier: as much as the comparisons allow."""
-    every = (c for candidate in contest.candidates for c in comparisons(candidate, contest))
-    worse = [comparison.aspect for comparison in every if comparison.standing == "outside"]
+    every = [one for made in contest.proof.comparisons.values() for one in made]
+    worse = [comparison.aspect for comparison in every if comparison.outside]
     if not all(aspect.is_latency for aspect in worse):
         return []
     if worse:
         return ["On no tier does the disk limit throughput, but latency depends on it"]
-    if contest.left_out:
+    if contest.left_out or "open" in contest.proof.standings.values():
         return ["On no tier does the disk limit throughput"]
     return ["The disk is not the limit on any tier"]
 
 
-def _open(candidate: Candidate, contest: Contest) -> str:
-    """Says what is proven of the candidate, what is not, and by how much it misses."""
-    open_ = [c for c in comparisons(candidate, contest) if c.standing == "open"]
-    unproven = list(dict.fromkeys(comparison.aspect for comparison in open_))
+def _open(tier: Candidate, contest: Contest) -> str:
+    """Says what is proven of a tier, what is not, and by how much it misses."""
+    if contest.slo:
+        return _open_slo(tier, contest)
+    level = contest.proof.level
+    unsure = [one for one in contest.proof.comparisons[tier.name] if one.p_value > level]
+    unproven = list(dict.fromkeys(comparison.aspect for comparison in unsure))
     proven = [aspect for aspect in contest.aspects if aspect not in unproven]
-    sign = 1 if unproven[0].is_latency else -1
-    rivals = [comparison for comparison in open_ if comparison.aspect is unproven[0]]
-    worst = max(rivals, key=lambda rival: sign * rival.ratio.change_pct)
+    worst = max((one for one in unsure if one.aspect is unproven[0]), key=lambda one: one.p_value)
     if proven:
         titles = listed([aspect.title for aspect in unproven])
-        text = f"{candidate.name} is {_best(contest, proven)}; whether also of the best {titles}"
+        text = f"{tier.name} is {_best(contest, proven)}; whether also of the best {titles}"
     else:
-        text = f"whether {candidate.name} is {_best(contest, unproven)}"
+        text = f"whether {tier.name} is {_best(contest, unproven)}"
     return f"{text} is not proven: {worst}; more repetitions are needed"
 
 
-def _each_worse(contest: Contest) -> str:
+def _open_slo(tier: Candidate, contest: Contest) -> str:
+    promises = contest.proof.promises[tier.name]
+    unsure = [str(one) for one in promises if one.p_value > contest.proof.level]
+    missed = _passed_over(tier, contest, "not enough")
+    before = "".join(f"{one.name} misses {_missed(one, contest)}; " for one in missed)
+    needed = "more repetitions are needed"
+    if tier.limit in HARNESS_LIMITS:
+        needed = "this machine was the limit, so what the disk could do was not measured"
+    return f"{before}whether {tier.name} meets {listed(unsure)} is not proven; {needed}"
+
+
+def _none_enough(contest: Contest) -> str:
+    if contest.slo:
+        missed = (f"{one.name} misses {_missed(one, contest)}" for one in contest.candidates)
+        return f"no tier meets the SLO: {'; '.join(missed)}"
     proofs = "; ".join(str(_proof(loser, None, contest)) for loser in contest.candidates)
     return f"no tier is {_best(contest, contest.aspects)}, each being worse than another: {proofs}"

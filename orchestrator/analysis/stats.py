@@ -119,6 +119,42 @@ def ratio_of_means(
     return Ratio(math.exp(change), math.exp(change - half), math.exp(change + half), p_value)
 
 
+def chance_beyond(baseline: Sequence[float], contender: Sequence[float], bound: float) -> float:
+    """One-sided p-value of the hypothesis that contender ÷ baseline is `bound` or more.
+
+    1 minus it is that of `bound` or less. The test of `ratio_of_means`, so both sides need two
+    values above zero.
+    """
+    left, right = np.log(np.asarray(baseline)), np.log(np.asarray(contender))
+    spreads = _spread(left), _spread(right)
+    error = math.hypot(spreads[0] / math.sqrt(left.size), spreads[1] / math.sqrt(right.size))
+    change = float(right.mean() - left.mean()) - math.log(bound)
+    return float(
+        special.stdtr(_freedom(spreads[0], left.size, spreads[1], right.size), change / error)
+    )
+
+
+def chance_above(values: Sequence[float], limit: float) -> float:
+    """One-sided p-value of the hypothesis that the geometric mean is `limit` or more.
+
+    1 minus it is that of `limit` or less. Student's test on logarithms; needs two values above
+    zero.
+    """
+    logs = np.log(np.asarray(values))
+    error = _spread(logs) / math.sqrt(logs.size)
+    return float(special.stdtr(logs.size - 1, (float(logs.mean()) - math.log(limit)) / error))
+
+
+def bounds(values: Sequence[float], confidence: float) -> tuple[float, float] | None:
+    """The interval of the geometric mean that `chance_above` tests with; None below two values."""
+    if len(values) < 2:
+        return None
+    logs = np.log(np.asarray(values))
+    half = _t(0.5 + confidence / 2, logs.size - 1) * _spread(logs) / math.sqrt(logs.size)
+    mean = float(logs.mean())
+    return math.exp(mean - half), math.exp(mean + half)
+
+
 def _spread(logs: np.ndarray) -> float:
     """The standard deviation, but never below the floor: a few values agree by luck."""
     return max(float(logs.std(ddof=1)), NOISE_FLOOR)
@@ -164,6 +200,21 @@ def highest_significant(p_values: Sequence[float]) -> float:
     """The highest p-value of a family that is significant, adjusted as above; 0 if none is."""
     pairs = zip(p_values, adjust_for_many(p_values), strict=True)
     return max((p for p, adjusted in pairs if adjusted <= 1 - CONFIDENCE), default=0.0)
+
+
+def level_of_claims(p_values: Sequence[float]) -> float:
+    """The level at which claims of one family hold, by Hochberg's step-up procedure (1988).
+
+    Those with p at most this are made. That any of them is false has a chance of at most 5 %. With
+    m claims: 5 % if all reach it, else 5 % ÷ 2 for the m − 1 best if these reach that, and so on.
+    """
+    alpha, count = 1 - CONFIDENCE, len(p_values)
+    if not count:
+        return alpha
+    falling = sorted(p_values, reverse=True)
+    levels = (alpha / (place + 1) for place in range(count))
+    held = (level for p, level in zip(falling, levels, strict=True) if p <= level)
+    return next(held, alpha / count)
 
 
 # ------------------------------------------------------------------ how many repetitions

@@ -21,7 +21,7 @@ from orchestrator.model import (
 )
 from orchestrator.units import format_change, format_quantity
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2  # decisions have criteria, SLO and prices
 
 # What is compared between tiers. Of TPC-C's transaction types only New-Order, the one that the
 # specification reports first: each further comparison is one more chance of a false alarm.

@@ -36,7 +36,7 @@ from orchestrator.model import (
     Profile,
 )
 from orchestrator.parts import Parts
-from orchestrator.planning import plan, project_files
+from orchestrator.planning import plan, project_files, slo
 from orchestrator.platforms import platforms
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Platform, Progress, World
@@ -53,6 +53,7 @@ from orchestrator.units import shortened
 # other from wherever they are started.
 LOCK = host.lock_folder() / "tierbench.lock"
 PLATFORM = "docker"
+SLO = "--slo"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -70,6 +71,8 @@ class Request:
     margin_pct: float = 5.0
     baseline: str | None = None
     generator: str | None = None
+    slo: str | None = None
+    price_list: Path | None = None
 
 
 def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> Plan:
@@ -83,8 +86,9 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
             advice="name at least one of each; `tierbench list` shows them",
         )
     found, workloads = project_files.read(
-        root, request.profiles, request.workloads, request.scale, _kinds()
+        root, request.profiles, request.workloads, request.scale, _kinds(), request.price_list
     )
+    workloads = slo.applied(workloads, request.slo, SLO)
     workloads = tuple(bind(workload, request.generator) for workload in workloads)
     plan.check_owners(found, workloads, request.database)
     notes: tuple[Note, ...] = ()
@@ -110,6 +114,7 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
     files = {
         **project_files.paths("profile", request.profiles),
         **project_files.paths("workload", request.workloads),
+        **({project_files.PRICE_LIST: str(request.price_list)} if request.price_list else {}),
     }
     return replace(made, files=files, generator=request.generator)
 
@@ -198,9 +203,16 @@ def _that_starts(made: Plan, request: Request, parts: Parts, world: World) -> Pl
     return made
 
 
-def conclude(folder: Path) -> tuple[Results, Verdict, report.ReportPaths]:
-    """Makes verdict and report of a results folder, from its files alone."""
+def conclude(
+    folder: Path, objectives: str | None = None
+) -> tuple[Results, Verdict, report.ReportPaths]:
+    """Makes verdict and report of a results folder, from its files alone.
+
+    `objectives`: an SLO to judge by instead of the plan's.
+    """
     campaign = store.load(folder)
+    workloads = slo.applied(campaign.plan.workloads, objectives, SLO)
+    campaign = replace(campaign, plan=replace(campaign.plan, workloads=workloads))
     verdict = judge(campaign)
     store.save_verdict(folder, verdict)
     return campaign, verdict, report.write(campaign, verdict, folder)

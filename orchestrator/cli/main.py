@@ -24,6 +24,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.cli import campaign, doctor, provision, rehearsal, studies
 from orchestrator.cli.check import check_command
 from orchestrator.cli.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.prices import prices_app
 from orchestrator.cli.tiers import tiers_app
 from orchestrator.databases import databases
 from orchestrator.databases.yugabytedb import image
@@ -87,6 +88,11 @@ BaselineOption = Annotated[str | None, typer.Option(help="The tier compared agai
 GeneratorOption = Annotated[
     str | None, typer.Option(help="benchbase, to run tpcc with it instead of the built-in.")
 ]
+SloOption = Annotated[
+    str | None,
+    typer.Option(help='To be reached, such as "new_order p99 < 50 ms, nopm > 25000".'),
+]
+PricesOption = Annotated[Path | None, typer.Option(help="A price list, instead of the catalog's.")]
 ResultsOption = Annotated[Path, typer.Option(help="Where results are kept.")]
 QuickOption = Annotated[bool, typer.Option(help="Ten seconds, as before each campaign.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print verdict.json instead of tables.")]
@@ -109,12 +115,15 @@ def run(
     repeats: RepeatsOption = 1,
     seed: SeedOption = 1,
     generator: GeneratorOption = None,
+    slo: SloOption = None,
+    prices: PricesOption = None,
     results: ResultsOption = RESULTS,
     as_json: JsonOption = False,
 ) -> None:
     """One workload on one tier: start, load, warm up, measure, report, take down."""
+    options = (db, scale, nodes, repeats, seed)
     request = campaign.Request(
-        [profile], [workload], db, scale, nodes, repeats, seed, generator=generator
+        [profile], [workload], *options, generator=generator, slo=slo, price_list=prices
     )
     _carry_out(request, results, as_json, fail_if_worse=False, accept_inconclusive=True)
 
@@ -131,21 +140,23 @@ def compare(
     margin: MarginOption = 5.0,
     baseline: BaselineOption = None,
     generator: GeneratorOption = None,
+    slo: SloOption = None,
+    prices: PricesOption = None,
     results: ResultsOption = RESULTS,
     as_json: JsonOption = False,
     fail_if_worse: FailOption = False,
     accept_inconclusive: AcceptOption = False,
 ) -> None:
     """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
-    options = (db, scale, nodes, repeats, seed, margin, baseline, generator)
+    options = (db, scale, nodes, repeats, seed, margin, baseline, generator, slo, prices)
     request = campaign.Request(profiles.split(), workloads.split(), *options)
     _carry_out(request, results, as_json, fail_if_worse, accept_inconclusive)
 
 
 @app.command()
-def analyze(folder: Path, as_json: JsonOption = False) -> None:
+def analyze(folder: Path, slo: SloOption = None, as_json: JsonOption = False) -> None:
     """Makes verdict and report of a results folder again, from its files alone."""
-    _conclude(folder, as_json)
+    _conclude(folder, as_json, slo)
 
 
 @app.command(name="report")
@@ -240,6 +251,7 @@ app.command(name="import-study")(
     studies.command(ROOT, RESULTS, _out, lambda folder, as_json: _conclude(folder, as_json))
 )
 app.add_typer(tiers_app(ROOT, CACHE, RESULTS, _out, _progress), name="tiers")
+app.add_typer(prices_app(ROOT, _out, _progress), name="prices")
 
 
 @app.command()
@@ -272,9 +284,9 @@ def _carry_out(
         raise typer.Exit(EXIT_INCONCLUSIVE)
 
 
-def _conclude(folder: Path, as_json: bool) -> tuple[Results, Verdict]:
+def _conclude(folder: Path, as_json: bool, slo: str | None = None) -> tuple[Results, Verdict]:
     _progress.step("judging and writing the report")
-    loaded, verdict, paths = campaign.conclude(folder)
+    loaded, verdict, paths = campaign.conclude(folder, slo)
     _progress.done()
     if as_json:
         _out.print_json((folder / "verdict.json").read_text())

@@ -12,6 +12,7 @@ from dataclasses import replace
 from orchestrator import tier_catalog, units
 from orchestrator.errors import Mistake
 from orchestrator.model import Dataset, DiskKind, Profile, Tier, Workload
+from orchestrator.planning import slo
 from orchestrator.planning.schema import (
     KINDS,
     ClusterYaml,
@@ -163,7 +164,7 @@ def read_workload(name: str, text: str, scale: str, where: str = "") -> Workload
     if scale not in read.scales:
         raise refused([Mistake(f"{where}: scales", unknown("scale", scale, read.scales))])
     size = read.scales[scale]
-    return Workload(
+    workload = Workload(
         name=name,
         title=read.title,
         generator=read.generator,
@@ -179,3 +180,4 @@ def read_workload(name: str, text: str, scale: str, where: str = "") -> Workload
         options={**read.options, **size.options},
         database=read.database,
     )
+    return slo.applied([workload], read.slo, f"{where}: slo")[0]

@@ -17,6 +17,9 @@ from orchestrator.planning import strict_yaml
 from orchestrator.planning.schema import KINDS
 from orchestrator.planning.strict_yaml import collecting, raise_all, refused
 
+PRICE_LIST = "price list"  # in `Plan.files`
+PRICES = "profiles/prices"  # lists that `tierbench prices update` wrote
+
 
 def names(folder: Path) -> tuple[str, ...]:
     """The names of the YAML files in `folder`, without their ending."""
@@ -38,17 +41,19 @@ def read(
     workload_names: Sequence[str],
     scale: str,
     mechanisms: Mapping[str, DiskKind] = KINDS,
+    price_list: Path | None = None,
 ) -> tuple[tuple[Profile, ...], tuple[Workload, ...]]:
     """Profiles (by name, or by the path of a YAML file) and workloads, at one scale.
 
-    UsageError with the mistakes of all files at once.
+    `price_list`: prices that hold instead of the catalog's. UsageError with the mistakes of all
+    files at once.
     """
     clusters = {
         name: _text(root / "profiles/clusters" / f"{name}.yaml", root)
         for name in names(root / "profiles/clusters")
     }
 
-    rows = catalog(root)
+    rows = catalog(root, price_list)
 
     def profile(file: Path) -> Profile:
         where = _where(file, root)
@@ -71,10 +76,13 @@ def read(
     return tuple(found_profiles), tuple(found_workloads)
 
 
-def catalog(root: Path) -> tier_catalog.Catalog:
-    """The disk tiers and VM sizes of `profiles/catalog`. UsageError with every mistake."""
+def catalog(root: Path, price_list: Path | None = None) -> tier_catalog.Catalog:
+    """The disk tiers and VM sizes of `profiles/catalog`, with the prices of `profiles/prices` and
+    then of `price_list`. UsageError with every mistake."""
     files = sorted((root / "profiles/catalog").glob("*.yaml"))
-    return _catalog(tuple((_where(file, root), _text(file, root)) for file in files))
+    rows = _catalog(tuple((_where(file, root), _text(file, root)) for file in files))
+    lists = [*sorted((root / PRICES).glob("*.yaml")), *([price_list] if price_list else [])]
+    return tier_catalog.with_prices(rows, {_where(file, root): _text(file, root) for file in lists})
 
 
 @lru_cache(maxsize=1)

@@ -99,6 +99,9 @@ class PriceYaml(_Strict):
     as_of: Text
     source: str
 
+    def build(self) -> Price:
+        return Price(**self.model_dump())
+
 
 class TierYaml(_Strict):
     enforcement: Enforcement = EMULATED
@@ -149,7 +152,7 @@ class TierYaml(_Strict):
             path=self.path,
             paths=self.paths,
             allow_root_disk=self.allow_root_disk,
-            price=Price(**self.price.model_dump()) if self.price else None,
+            price=self.price.build() if self.price else None,
             source=self.source,
             as_of=self.as_of,
             notes=self.notes,
@@ -249,4 +252,5 @@ class WorkloadYaml(_Strict):
     database: Literal["none"] | None = None
     statements_per_transaction: Positive | None = None
     options: Mapping[str, Parameter] = {}
+    slo: Text | None = None
     scales: Annotated[Mapping[str, ScaleYaml], Field(min_length=1)]

@@ -19,7 +19,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.model import (
     Gate,
 )
-from orchestrator.report import disks, summary, terminal
+from orchestrator.report import decisions, disks, summary, terminal
 from orchestrator.report.blocks import Chart, Charts, Document
 from orchestrator.report.caveats import stamps
 from orchestrator.report.report_index import ReportIndex
@@ -73,6 +73,8 @@ def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
         parts.append(terminal.stamps(labels))
     parts += [Text(), terminal.answers(summary.answers(index), len(index.tiers)), Text()]
     parts.append(terminal.table(summary.verdict_table(index)))
+    for workload, table in decisions.tables(index):
+        parts += [Text(), Text(workload, style="bold"), terminal.table(table)]
     if index.footnotes:
         parts += [Text(), terminal.doubts(index.footnotes)]
     if labels:

@@ -10,6 +10,7 @@ from orchestrator.report import (
     bottlenecks,
     chart_sections,
     conditions,
+    decisions,
     disk_matrix,
     disks,
     method,
@@ -35,6 +36,7 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
         verdicts=summary.verdict_table(index),
         footnotes=index.footnotes,
         sections=(
+            *decisions.section(index),
             tables.measured(index),
             *disk_matrix.sections(index),
             _deltas(index),

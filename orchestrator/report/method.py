@@ -6,6 +6,7 @@ import shlex
 
 from orchestrator import units
 from orchestrator.model import Plan, Run
+from orchestrator.planning import project_files, slo
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,
@@ -99,6 +100,9 @@ def command(plan: Plan) -> str:
         database, nodes = clusters.pop()
         same = f" --db {database} --nodes {nodes}"
     other = f" --generator {plan.generator}" if plan.generator else ""
+    other += f" --slo {shlex.quote(text)}" if (text := slo.of_all(plan.workloads)) else ""
+    prices = plan.files.get(project_files.PRICE_LIST)
+    other += f" --prices {shlex.quote(prices)}" if prices else ""
     return f"tierbench {verb}{same} {rest}{other}"
 
 

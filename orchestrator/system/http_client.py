@@ -1,7 +1,8 @@
 """Web pages of servers: one GET with a deadline. The only module that speaks HTTP.
 
 For metrics and health of the nodes that are measured, on this machine or at a cluster's own
-addresses. Failures are OSErrors, as they are when a file is read.
+addresses; and for public services, which may be behind a proxy. Failures are OSErrors, as they are
+when a file is read.
 """
 
 from __future__ import annotations
@@ -9,10 +10,14 @@ from __future__ import annotations
 import http.client
 import json
 import urllib.error
+import urllib.parse
 import urllib.request
+from collections.abc import Mapping
 from typing import Any
 
 TIMEOUT_S = 5.0
+PUBLIC_TIMEOUT_S = 30.0
+_ODATA = "$'"
 
 
 class _Direct(urllib.request.HTTPRedirectHandler):
@@ -24,12 +29,15 @@ class _Direct(urllib.request.HTTPRedirectHandler):
 
 # No proxy: these are addresses of this machine or of its own network.
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Direct())
+_public = urllib.request.build_opener()
 
 
-def get(url: str, timeout_s: float = TIMEOUT_S) -> str:
+def get(
+    url: str, timeout_s: float = TIMEOUT_S, opener: urllib.request.OpenerDirector = _opener
+) -> str:
     """Returns the body. OSError if there is no answer, or if its status is not 200."""
     try:
-        with _opener.open(url, timeout=timeout_s) as answer:
+        with opener.open(url, timeout=timeout_s) as answer:
             body: bytes = answer.read()
     except (http.client.HTTPException, ValueError) as error:
         raise OSError(f"{url}: {type(error).__name__}: {error}") from error
@@ -40,8 +48,19 @@ def get(url: str, timeout_s: float = TIMEOUT_S) -> str:
 
 def get_json(url: str, timeout_s: float = TIMEOUT_S) -> Any:
     """Returns the body, parsed. OSError also if it is not JSON, or an object with `error`."""
+    return _parsed(url, get(url, timeout_s))
+
+
+def get_public_json(url: str, question: Mapping[str, str] | None = None) -> Any:
+    """As `get_json`, from a public service: through the machine's proxy, if it has one."""
+    if question:  # OData's own signs stay as they are, and a space is no plus
+        url = f"{url}?{urllib.parse.urlencode(question, safe=_ODATA, quote_via=urllib.parse.quote)}"
+    return _parsed(url, get(url, PUBLIC_TIMEOUT_S, _public))
+
+
+def _parsed(url: str, body: str) -> Any:
     try:
-        content = json.loads(get(url, timeout_s))
+        content = json.loads(body)
     except ValueError as error:
         raise OSError(f"{url}: not JSON") from error
     if isinstance(content, dict) and "error" in content:

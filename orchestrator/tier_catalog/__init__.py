@@ -9,6 +9,7 @@ from __future__ import annotations
 from orchestrator.tier_catalog.choosing import Chosen, choose, names_a_row, own
 from orchestrator.tier_catalog.effective import Cap, Effective, bound, effective
 from orchestrator.tier_catalog.listing import TierRow, VmRow, tiers, vms
+from orchestrator.tier_catalog.price_lists import with_prices
 from orchestrator.tier_catalog.reading import Catalog, read
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "read",
     "tiers",
     "vms",
+    "with_prices",
 ]

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field
 from orchestrator import units
 from orchestrator.errors import Mistake
 from orchestrator.model import Burst, DiskKind, Price, Tier
-from orchestrator.planning.schema import EMULATED, KINDS, Enforcement
+from orchestrator.planning.schema import EMULATED, KINDS, Enforcement, PriceYaml
 from orchestrator.planning.strict_yaml import refused, validate
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog import prices, rules
@@ -79,6 +79,7 @@ class Reference(Row):
     allow_root_disk: bool = False
     region: str | None = None
     operations_per_month: Annotated[float, Field(ge=0)] | None = None
+    price: PriceYaml | None = None
 
 
 @dataclass(frozen=True)
@@ -259,12 +260,18 @@ def _burst(asked: Reference, limits: Limits) -> Burst | None:
 def _price(
     asked: Reference, kind: DiskType, size: SizeRow | None, limits: Limits
 ) -> tuple[Price | None, str]:
-    """Returns the price, or the reason why it is unknown."""
+    """Returns the price, or the reason why it is unknown. One that the profile gives holds."""
+    if asked.price:
+        return asked.price.build(), ""
     if asked.burst == "on-demand":
         return None, "No price: the fee for on-demand burst is not in the catalog."
     if asked.performance_plus:
         return None, "No price: that of performance plus is not in the catalog."
-    row: PriceRow | None = prices.pick((size.prices if size else ()) or kind.prices, asked.region)
+    rows = (size.prices if size else ()) or kind.prices
+    row: PriceRow | None = prices.pick(rows, asked.region)
+    if row is None and rows and not asked.region:
+        regions = ", ".join(dict.fromkeys(row.region for row in rows))
+        return None, f"No price without a `region`: there are prices of {regions}."
     if row is None:
         of = f" for {asked.region}" if asked.region else ""
         return None, f"No price{of} in the catalog."

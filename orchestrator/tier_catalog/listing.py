@@ -153,7 +153,7 @@ class _Offer:
 
 def _fixed(name: str, kind: DiskType, size: SizeRow) -> _Offer:
     limits = limits_of.of_size(size)
-    price = prices.pick(size.prices or kind.prices, None)
+    price = next(iter(size.prices or kind.prices), None)
     gib = None if size.size_bytes is None else limits_of.whole_gib(size.size_bytes)
     return _Offer(
         f"{kind.title} {name}",
@@ -171,7 +171,7 @@ def _fixed(name: str, kind: DiskType, size: SizeRow) -> _Offer:
 def _provisioned(kind: DiskType, rule: Provisioned) -> _Offer:
     low, high = (Limits(iops, _rate(rule, iops, most)) for iops, most in _ends(rule))
     span = rule.size.min_bytes, rule.size.max_bytes
-    price = prices.pick(kind.prices, None)
+    price = next(iter(kind.prices), None)
     return _Offer(kind.title, "provisioned", span, low, high, None, price)
 
 
@@ -190,7 +190,7 @@ def _rate(rule: Provisioned, iops: int, most: bool) -> int | None:
 def _by_size(
     full: str, kind: DiskType, rule: Gp2Rule | HddRule | LinearRule, catalog: Catalog
 ) -> _Offer:
-    price = prices.pick(kind.prices, None)
+    price = next(iter(kind.prices), None)
     if isinstance(rule, LinearRule):
         none = limits_of.linear(rule, 0)
         low = Limits(none.total_iops or None, none.bytes_per_s or None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import date
 
 from orchestrator.model import Price
 from orchestrator.tier_catalog.rows import UNIT_BYTES, PriceRow, Step
@@ -41,9 +42,11 @@ def monthly(
 
 
 def pick(rows: Sequence[PriceRow], region: str | None) -> PriceRow | None:
-    """Picks the price of the region, or the first if no region is named; `unlike` then tells if it
-    may be compared with another tier's."""
-    return next((row for row in rows if region in (None, row.region)), None)
+    """Picks the price of the region. Without one: that of the only region (and currency) that the
+    rows are of, or None, because a choice among regions would be a guess."""
+    fitting = [row for row in rows if region in (None, row.region)]
+    lists = {(row.region, row.currency) for row in fitting}
+    return fitting[0] if len(lists) == 1 else None
 
 
 def unlike(stated: Sequence[Price | None]) -> str:
@@ -56,7 +59,7 @@ def unlike(stated: Sequence[Price | None]) -> str:
     if len(known) < len(stated):
         return "Prices are missing"
     lists = {
-        (price.currency, price.region, "" if _dated(price.as_of) else price.source)
+        (price.currency, price.region, "" if read_on(price.as_of) else price.source)
         for price in known
     }
     placed = all(price.region not in UNPLACED for price in known)
@@ -66,8 +69,15 @@ def unlike(stated: Sequence[Price | None]) -> str:
     return f"Prices are not of one list ({'; '.join(named)})"
 
 
-def _dated(as_of: str) -> bool:
-    return re.search(r"\b(19|20)\d\d\b", as_of) is not None
+def read_on(as_of: str) -> date | None:
+    """The first day that a date such as `2026-09-20`, `2026-09` or `2026` may mean; else None."""
+    match = re.search(r"\b((?:19|20)\d\d)(?:-(\d\d))?(?:-(\d\d))?\b", as_of)
+    if match is None:
+        return None
+    try:
+        return date(*(int(part or 1) for part in match.groups()))
+    except ValueError:
+        return None
 
 
 def stated(row: PriceRow, amount: float) -> Price:

@@ -7,6 +7,7 @@ campaign at hand: what was already done is not advised again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
 
 from orchestrator.analysis import comparability, resources, results
 from orchestrator.analysis.doubts import run_checks
@@ -14,8 +15,10 @@ from orchestrator.analysis.results import Results
 from orchestrator.facts import DoubtKind, NoteKind
 from orchestrator.model import DiskKind, Doubt
 from orchestrator.planning import rehearsal
+from orchestrator.tier_catalog import prices
 
 GOOD_REPETITIONS = 5
+OLD_PRICE_DAYS = 365
 
 _NOT_THE_REAL_DISK: dict[DiskKind, tuple[DoubtKind, str, str]] = {
     "emulated": (
@@ -125,6 +128,25 @@ def _vm_caps(campaign: Results) -> Iterator[Doubt]:
             )
 
 
+def _old_price(campaign: Results) -> Iterator[Doubt]:
+    """A price of more than a year before the campaign began, or of no date."""
+    starts = [phase.start_s for run in campaign.runs for phase in run.record.phases]
+    if not starts:
+        return
+    today = datetime.fromtimestamp(min(starts), UTC).date()
+    for profile in campaign.plan.profiles:
+        price = profile.tier.price
+        if price is None:
+            continue
+        read = prices.read_on(price.as_of)
+        if read is None or (today - read).days > OLD_PRICE_DAYS:
+            yield Doubt(
+                "old price",
+                f"the price of {profile.name} is as of {price.as_of}, the campaign of {today}",
+                "`tierbench prices update` asks the provider; or give `price` in the profile",
+            )
+
+
 def _fewer_nodes(campaign: Results) -> Iterator[Doubt]:
     advice: dict[NoteKind, str] = {
         "fewer nodes": "run on a machine with two cores per node, or set NODES to start them here",
@@ -154,6 +176,7 @@ CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
     _missing_cells,
     _not_the_real_disk,
     _vm_caps,
+    _old_price,
     _fewer_nodes,
     _unlike_runs,
 )

@@ -36,8 +36,9 @@ def test_the_cheapest_of_those_alike_wins() -> None:
     )
     assert found.tier == "premium-v2"
     assert (found.monthly_cost, found.currency) == (255.0, "USD")  # 3 disks of 85
+    assert found.criterion == "throughput"
     assert found.reason.startswith(
-        "premium-v2 is the cheapest tier within 5 % of the best throughput: "
+        "premium-v2 is the cheapest tier proven within 5 % of the best throughput: "
         "premium against premium-v2, throughput −50.0 %"
     )
 
@@ -64,10 +65,21 @@ def test_an_open_tier_leaves_it_undecided() -> None:
     assert dearer.tier is None
 
 
-def test_where_no_disk_is_the_limit_the_cheapest_is_enough() -> None:
+def test_what_is_open_is_not_enough_even_where_no_disk_is_the_limit() -> None:
     found = decide(candidate("premium", NOISY, "cpu_bound"), candidate("ultra", FAST, "cpu_bound"))
-    assert found.tier == "premium"
-    assert "On no tier does the disk limit throughput" in found.reason
+    assert found.tier is None
+    assert "whether premium is within 5 % of the best throughput is not proven" in found.reason
+
+
+def test_a_dearer_tier_that_is_proven_is_named_and_the_open_one_is_told() -> None:
+    found = decide(
+        candidate("premium", [1900.0, 1960.0, 1840.0]),
+        candidate("premium-v2", FAST),
+        candidate("ultra", FAST),
+    )
+    assert found.tier == "premium-v2", found.reason
+    assert "Whether premium, which is cheaper, is enough is open" in found.reason
+    assert [offer.standing for offer in found.offers] == ["open", "enough", "enough"]
 
 
 def test_a_tier_proven_slower_is_not_taken_even_if_cpu_bound() -> None:
@@ -81,6 +93,7 @@ def test_where_the_harness_was_the_limit_nothing_is_decided(limit: str) -> None:
     found = decide(candidate("premium", FAST, limit), candidate("ultra", FAST, limit))
     assert found.tier is None
     assert "what the disks could do was not measured" in found.reason
+    assert found.offers == ()  # what the machine gave proves nothing of tiers
 
 
 def test_a_winner_held_back_by_the_machine_says_so() -> None:

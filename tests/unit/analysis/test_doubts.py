@@ -508,3 +508,29 @@ def test_conditions_that_could_not_be_evaluated_are_a_doubt_and_the_run_stays() 
     assert all(run.record.outcome == "done" for run in campaign.runs)
     doubt = the("consistency not checked", campaign)
     assert "c06" in doubt.text and "Snapshot too old" in doubt.text and "c01" not in doubt.text
+
+
+@pytest.mark.parametrize(
+    ("as_of", "doubted"),
+    [
+        ("2025-06-14", False),
+        ("2024-07", False),
+        ("2024-06-14", True),
+        ("2024", True),  # may be of its first day
+        ("2025", False),
+        ("undated", True),
+    ],
+)
+def test_a_price_older_than_a_year(as_of: str, doubted: bool) -> None:
+    """The campaign is of 15 June 2025."""
+    campaign = small()
+    (profile,) = campaign.plan.profiles
+    assert profile.tier.price
+    tier = replace(profile.tier, price=replace(profile.tier.price, as_of=as_of))
+    plan = replace(campaign.plan, profiles=(replace(profile, tier=tier),))
+    assert ("old price" in kinds(replace(campaign, plan=plan))) is doubted
+
+
+def test_without_a_price_none_is_old() -> None:
+    campaign = with_tier(small(), price=None)
+    assert "old price" not in kinds(campaign)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,25 @@ def test_the_same_plan_comes_of_it(own_profile: Path) -> None:
         generator=again.get("--generator"),
     )
     assert planned(request) == made
+
+
+def test_slo_and_price_list_are_asked_for_again(tmp_path: Path) -> None:
+    text, prices = "p99 < 50 ms, nopm > 25000", tmp_path / "prices.yaml"
+    prices.write_text(
+        "{currency: EUR, region: westeurope, as_of: 2026-11-01, source: ours, "
+        "prices: {azure/P15: {per_disk: 30}}}"
+    )
+    asked = Request(["premium"], ["insert", "tpcc"], "postgresql", "smoke", 1, 2)
+    assert not {"--slo", "--prices"} & set(options(command(planned(asked))))
+    made = planned(replace(asked, slo=text, price_list=prices))
+    assert made.profiles[0].tier.price and made.profiles[0].tier.price.monthly == 30.0
+    assert [len(load.slo) for load in made.workloads] == [1, 2]
+    again = options(command(made))
+    assert (again["--slo"], again["--prices"]) == (text, str(prices))
+
+
+def test_an_slo_of_one_workload_s_file_alone_is_no_option() -> None:
+    asked = Request(["premium"], ["insert", "tpcc"], "postgresql", "smoke", 1, slo="p99 < 50 ms")
+    made = planned(asked)
+    own = (replace(made.workloads[0], slo=()), made.workloads[1])
+    assert "--slo" not in options(command(replace(made, workloads=own)))

@@ -23,14 +23,19 @@ def test_every_price_says_where_and_when_it_was_read() -> None:
     ("wanted", "monthly", "currency"),
     [
         ("azure/P10", 19.71, "USD"),
+        ("azure/P15", 38.01, "USD"),
         # 245.19 for 2,048 GiB, 198.56 for 4,000 IOPS and 6.99 for 20 MB/s.
         (at("azure/ultra", "2TiB", iops=4000, throughput="20MB/s"), 450.74, "USD"),
         # The free 3,000 IOPS and 125 MB/s cost nothing.
-        (at("azure/premium-v2", "250GiB"), 19.16, "GBP"),
-        (at("azure/premium-v2", "250GiB", iops=10000, throughput="250MB/s"), 54.57, "GBP"),
+        (at("azure/premium-v2", "250GiB"), 20.07, "USD"),
+        (at("azure/premium-v2", "250GiB", iops=10000, throughput="250MB/s"), 60.86, "USD"),
         (at("aws/gp2", "100GiB"), 10.00, "USD"),
-        (at("aws/gp3", "100GiB"), 8.00, "USD"),
-        (at("aws/gp3", "100GiB", iops=4000, throughput="225MiB/s"), 17.00, "USD"),
+        (at("aws/gp3", "100GiB", region="us-west-2"), 8.00, "USD"),
+        (
+            at("aws/gp3", "100GiB", iops=4000, throughput="225MiB/s", region="us-west-2"),
+            17.00,
+            "USD",
+        ),
         (at("aws/io1", "100GiB", iops=5000), 337.50, "USD"),
         (at("aws/io2", "100GiB", iops=32000), 2092.50, "USD"),
         # 32,000 × 0.065 + 32,000 × 0.046 + 36,000 × 0.032 + 100 × 0.125.
@@ -52,7 +57,8 @@ def test_monthly_price(wanted: object, monthly: float, currency: str) -> None:
 @pytest.mark.parametrize(
     ("wanted", "why"),
     [
-        ("azure/P15", "No price in the catalog"),
+        ("azure/P40", "No price in the catalog"),
+        (at("aws/gp3", "10GiB"), "No price without a `region`: there are prices of"),
         ("azure/S4", "not every component is known"),  # the operations are not given
         ({"type": "azure/E4", "operations_per_month": 1000}, "unknown/10k operations"),
         (at("gcp/hyperdisk-balanced", "10GiB"), "No price in the catalog"),

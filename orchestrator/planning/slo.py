@@ -1,0 +1,141 @@
+"""Service level objectives as a person writes them: `new_order p99 < 50 ms, nopm > 25000`.
+
+Clauses are separated by commas. One is: a transaction type where there are types, a metric, `<` or
+`>`, and a quantity with its unit. A latency has an upper limit, a rate a lower one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from orchestrator.errors import Mistake
+from orchestrator.metrics import METRICS
+from orchestrator.model import Objective, Workload
+from orchestrator.planning.strict_yaml import refused
+from orchestrator.units import listed, parse_seconds
+
+TYPES = ("new_order", "payment", "order_status", "delivery", "stock_level")
+WORDS = {
+    "average": "latency_avg_s",
+    "avg": "latency_avg_s",
+    "p50": "latency_p50_s",
+    "p95": "latency_p95_s",
+    "p99": "latency_p99_s",
+    "p99.9": "latency_p999_s",
+    "throughput": "throughput_per_s",
+    "nopm": "nopm",
+}
+_SHOWN = {metric: word for word, metric in WORDS.items() if word != "avg"}
+_METRICS = {**WORDS, **{metric: metric for metric in WORDS.values()}}
+_CLAUSE = re.compile(r"\s*(?P<words>[^<>=]+?)\s*(?P<sign><=|>=|<|>)\s*(?P<quantity>[^<>=]+?)\s*$")
+_RATE = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?)\s*(/s|/min)?$")
+_EXAMPLE = "such as `new_order p99 < 50 ms` or `nopm > 25000`"
+
+
+def parse(text: str, where: str) -> tuple[Objective, ...]:
+    """The clauses of `text`. UsageError with every mistake, each with its clause."""
+    found: list[Objective] = []
+    mistakes: list[Mistake] = []
+    for clause in text.split(","):
+        try:
+            objective = _parsed(clause)
+            if any(_key(one) == _key(objective) for one in found):
+                raise ValueError("this metric has a limit already")
+            found.append(objective)
+        except ValueError as error:
+            mistakes.append(Mistake(where, f"{clause.strip()!r}: {error}"))
+    if mistakes:
+        raise refused(mistakes)
+    return tuple(found)
+
+
+def _key(objective: Objective) -> tuple[str, str]:
+    return objective.metric, objective.scope
+
+
+def _parsed(clause: str) -> Objective:
+    match = _CLAUSE.match(clause)
+    if match is None:
+        raise ValueError(f"expected a metric, `<` or `>`, and a quantity, {_EXAMPLE}")
+    words = match["words"].split()
+    scope = words.pop(0) if words[0] in TYPES else "all"
+    if len(words) > 1 and words[-1] == "latency":
+        words.pop()
+    metric = _METRICS.get(" ".join(words))
+    if metric is None:
+        known = f"metrics: {', '.join(WORDS)}; transaction types: {', '.join(TYPES)}"
+        raise ValueError(f"unknown metric {' '.join(words)!r}; {known}")
+    latency = METRICS[metric].direction == "lower"
+    if scope != "all" and not latency:
+        raise ValueError(f"{metric} is not measured of one transaction type")
+    if latency != match["sign"].startswith("<"):
+        kind, sign = ("a latency", "<") if latency else ("a rate", ">")
+        raise ValueError(f"{kind} is limited with `{sign}`")
+    limit = parse_seconds(match["quantity"]) if latency else _rate(metric, match["quantity"])
+    if limit <= 0:
+        raise ValueError("the limit must be above zero")
+    return Objective(metric, scope, limit)
+
+
+def _rate(metric: str, text: str) -> float:
+    match = _RATE.match(text)
+    unit = "/min" if metric == "nopm" else "/s"
+    if match is None or match[2] not in (None, unit):
+        raise ValueError(f"expected a number of {unit}, such as 25000, got {text!r}")
+    return float(match[1].replace("_", ""))
+
+
+def format_objective(objective: Objective) -> str:
+    """`new_order p99 < 50 ms`, as it may be given again."""
+    metric = METRICS[objective.metric]
+    scope = "" if objective.scope == "all" else f"{objective.scope} "
+    if metric.direction == "lower":
+        short = objective.limit < 1
+        limit = f"< {objective.limit * (1e3 if short else 1):.9g} {'ms' if short else 's'}"
+    else:
+        limit = f"> {objective.limit:.12g}{'/s' if metric.unit == '1/s' else ''}"
+    return f"{scope}{_SHOWN[objective.metric]} {limit}"
+
+
+def applied(workloads: Sequence[Workload], text: str | None, where: str) -> tuple[Workload, ...]:
+    """Workloads with the SLO of `text` instead of their own, each with the clauses that fit it.
+
+    None leaves them as they are. UsageError for a clause that fits no workload.
+    """
+    if text is None:
+        return tuple(workloads)
+    objectives = parse(text, where)
+    misfits = list(_misfits(objectives, workloads, where))
+    if misfits:
+        raise refused(misfits)
+    return tuple(
+        replace(load, slo=tuple(one for one in objectives if fits(one, load))) for load in workloads
+    )
+
+
+def _misfits(
+    objectives: Iterable[Objective], workloads: Sequence[Workload], where: str
+) -> Iterator[Mistake]:
+    names = listed([load.name for load in workloads])
+    for one in objectives:
+        if not any(fits(one, load) for load in workloads):
+            what = f"`{format_objective(one)}` is not measured of {names}"
+            yield Mistake(where, what)
+
+
+def of_all(workloads: Sequence[Workload]) -> str:
+    """The text that gives each of the workloads the SLO it has; empty if none has, or no one text
+    does."""
+    clauses = dict.fromkeys(one for load in workloads for one in load.slo)
+    alike = all(load.slo == tuple(o for o in clauses if fits(o, load)) for load in workloads)
+    return ", ".join(map(format_objective, clauses)) if alike else ""
+
+
+def fits(objective: Objective, workload: Workload) -> bool:
+    """Whether a workload has that metric: only TPC-C-derived ones have types and NOPM."""
+    if workload.database == "none":
+        return False
+    typed = objective.metric == "nopm" or objective.scope != "all"
+    return not typed or workload.dataset.family == "tpcc"

@@ -1,0 +1,123 @@
+"""What each tier costs and gives, per workload: the table that a decision was taken from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from orchestrator import units
+from orchestrator.analysis.conclusions import Change, Decision, ObjectiveResult, Offer, Step
+from orchestrator.analysis.contests import SHOWN
+from orchestrator.report import wording
+from orchestrator.report.blocks import Cell, Part, Section, Table, numbers, texts
+from orchestrator.report.report_index import ReportIndex
+
+_UNKNOWN = "–"
+
+
+def section(index: ReportIndex) -> tuple[Section, ...]:
+    """Empty where tiers were not compared."""
+    parts = tuple(Part(workload, (table,)) for workload, table in tables(index))
+    return (Section("decision", "What each tier costs and gives", parts),) if parts else ()
+
+
+def tables(index: ReportIndex) -> Iterator[tuple[str, Table]]:
+    """Workload by workload, where its decision compared tiers."""
+    for decision in index.verdict.decisions:
+        if decision.offers:
+            yield decision.workload, _table(decision)
+
+
+def _table(decision: Decision) -> Table:
+    """A column for each tier, from cheap to dear."""
+    offers = decision.offers
+    columns = (*texts(""), *numbers(*(offer.tier for offer in offers)))
+    rows = [
+        (Cell("enough"), *(_standing(offer, decision) for offer in offers)),
+        (Cell("a month"), *(_cost(offer) for offer in offers)),
+        (Cell(f"for {offers[0].unit}"), *(_money_cell(offer) for offer in offers)),
+    ]
+    if decision.slo:
+        judged = zip(*(offer.slo for offer in offers), strict=True)
+        rows += [(Cell(one[0].objective), *(_slo_cell(each) for each in one)) for one in judged]
+    else:
+        changes = zip(*(offer.worst for offer in offers), strict=True)
+        rows += [(Cell(one[0].title), *(_change_cell(each) for each in one)) for one in changes]
+    return Table(columns, tuple(rows), remarks=tuple(_remarks(decision)))
+
+
+def _standing(offer: Offer, decision: Decision) -> Cell:
+    words = {"enough": "proven", "not enough": "no, proven", "open": "open"}
+    named = offer.tier == decision.tier
+    return Cell(words[offer.standing], detail="chosen" if named else "", strong=named)
+
+
+def _cost(offer: Offer) -> Cell:
+    words = {True: "on the front", False: "another beats it"}
+    detail = "" if offer.on_front is None else words[offer.on_front]
+    return Cell(_money(offer.monthly_cost, offer), detail=detail)
+
+
+def _money_cell(offer: Offer) -> Cell:
+    return Cell(_money(offer.cost_per_unit, offer))
+
+
+def _money(amount: float | None, offer: Offer) -> str:
+    return _UNKNOWN if amount is None else wording.money(amount, offer.currency)
+
+
+def _slo_cell(result: ObjectiveResult) -> Cell:
+    mean, _, interval = result.measured.partition(" (")
+    return Cell(f"{result.word}: {mean}", detail=interval.removesuffix(")"))
+
+
+def _change_cell(change: Change) -> Cell:
+    interval, against = _interval(change), f"against {change.against}"
+    return Cell(
+        units.format_change(change.change_pct),
+        detail=f"{interval}\n{against}" if interval else against,
+    )
+
+
+def _interval(change: Change) -> str:
+    if change.ci_low_pct is None or change.ci_high_pct is None:
+        return ""
+    low = units.format_change(change.ci_low_pct).removesuffix(" %")
+    return f"{low} to {units.format_change(change.ci_high_pct)}"
+
+
+def _remarks(decision: Decision) -> Iterator[str]:
+    confidence = f"{100 * SHOWN:.0f} %"
+    if decision.slo:
+        yield f"SLO: {', '.join(decision.slo)}. Values are means with their {confidence} interval."
+    else:
+        yield (
+            "Each change is against the tier beside which this one comes off worst, with its "
+            f"{confidence} interval."
+        )
+    for word, step in (("dearer", decision.dearer), ("cheaper", decision.cheaper)):
+        if step is not None and step.changes:
+            yield _step(word, step, decision)
+    if decision.request:
+        yield f"For a purchase request: {decision.request}"
+    priced: dict[str, list[str]] = {}
+    for offer in decision.offers:
+        if offer.price_source:
+            where = f"({offer.price_region}, as of {offer.price_as_of}; {offer.price_source})"
+            priced.setdefault(where, []).append(offer.tier)
+    if priced:
+        sources = "; ".join(f"{units.listed(names)} {where}" for where, names in priced.items())
+        yield f"List prices of the disks of all nodes, VM not included: {sources}."
+
+
+def _step(word: str, step: Step, decision: Decision) -> str:
+    cost = ""
+    if step.cost_change is not None and decision.currency:
+        cost = f", {wording.money(abs(step.cost_change), decision.currency)} a month {word}"
+    changes = units.listed([f"{c.title} {_told(c)}" for c in step.changes])
+    side = "up" if word == "dearer" else "down"
+    return f"One step {side}, {step.tier}{cost}: {changes}."
+
+
+def _told(change: Change) -> str:
+    text, interval = units.format_change(change.change_pct), _interval(change)
+    return f"{text} ({interval})" if interval else text

@@ -1,0 +1,107 @@
+"""Azure's Retail Prices API: what to ask, and its answer → components of the catalog's prices.
+
+Pure; documented by Microsoft as "Azure Retail Prices REST API": no account is needed, an answer has
+`Items` and, where there is more, `NextPageLink`. A meter is taken only by its exact name and unit:
+`P15 LRS Disk Mount`, for one, is the fee for sharing a disk. Hourly meters count 730 h a month.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from orchestrator.tier_catalog.reading import Catalog, provider_of
+
+URL = "https://prices.azure.com/api/retail/prices"
+SOURCE = f"Azure Retail Prices API ({URL})"
+HOURS_PER_MONTH = 730
+_OF_SIZES = {
+    "azure/premium": "Premium SSD Managed Disks",
+    "azure/standard-ssd": "Standard SSD Managed Disks",
+    "azure/standard-hdd": "Standard HDD Managed Disks",
+}
+_PROVISIONED = {
+    "azure/premium-v2": ("Azure Premium SSD v2", "Premium LRS"),
+    "azure/ultra": ("Ultra Disks", "Ultra LRS"),
+}
+_BILLS_OPERATIONS = ("azure/standard-ssd", "azure/standard-hdd")
+
+Item = Mapping[str, Any]
+Components = dict[str, Any]
+
+
+def questions(region: str, currency: str) -> Iterator[dict[str, str]]:
+    """The parameters of one request for each kind of disk."""
+    for product in (*_OF_SIZES.values(), *(product for product, _ in _PROVISIONED.values())):
+        yield {
+            "currencyCode": f"'{currency}'",
+            "$filter": (
+                f"serviceName eq 'Storage' and armRegionName eq '{region}' "
+                f"and productName eq '{product}' and priceType eq 'Consumption'"
+            ),
+        }
+
+
+def components(items: Iterable[Item], catalog: Catalog) -> dict[str, Components]:
+    """Prices by catalog row. A row whose meters are not all there is left out."""
+    meters = _meters(items)
+    found: dict[str, Components] = {}
+    for full, product in _OF_SIZES.items():
+        for size in catalog.types[full].sizes or {}:
+            disk = meters.get((product, f"{size} LRS Disk", "1/Month"))
+            if disk:
+                name = f"{provider_of(full)}/{size}"
+                found[name] = {"per_disk": disk[0.0], **_operations(full, product, size, meters)}
+    for full, (product, sku) in _PROVISIONED.items():
+        parts = {
+            "per_gib": meters.get((product, f"{sku} Provisioned Capacity", "1 GiB/Hour")),
+            "per_iops": meters.get((product, f"{sku} Provisioned IOPS", "1/Hour")),
+            "per_throughput": meters.get(
+                (product, f"{sku} Provisioned Throughput (MBps)", "1/Hour")
+            ),
+        }
+        if all(parts.values()):
+            found[full] = _provisioned(parts)
+    return found
+
+
+Steps = dict[float, float]  # from that many units on → price of a unit
+
+
+def _meters(items: Iterable[Item]) -> dict[tuple[str, str, str], Steps]:
+    """The newest price of each step of each meter that is paid as used."""
+    newest: dict[tuple[str, str, str, float], Item] = {}
+    for item in items:
+        if item.get("type") != "Consumption":
+            continue
+        words = (str(item[key]) for key in ("productName", "meterName", "unitOfMeasure"))
+        product, meter, unit = words
+        key = (product, meter, unit, float(item.get("tierMinimumUnits") or 0.0))
+        known = newest.get(key)
+        if known is None or str(item["effectiveStartDate"]) > str(known["effectiveStartDate"]):
+            newest[key] = item
+    meters: dict[tuple[str, str, str], Steps] = {}
+    for (product, meter, unit, above), item in sorted(newest.items(), key=lambda one: one[0]):
+        meters.setdefault((product, meter, unit), {})[above] = float(item["retailPrice"])
+    return meters
+
+
+def _operations(
+    full: str, product: str, size: str, meters: Mapping[tuple[str, str, str], Steps]
+) -> Components:
+    """Of disks that bill operations: their price, or null where it is not told."""
+    if full not in _BILLS_OPERATIONS:
+        return {}
+    price = meters.get((product, f"{size} LRS Disk Operations", "10K"))
+    return {"per_10k_operations": price[0.0] if price else None}
+
+
+def _provisioned(parts: Mapping[str, Steps | None]) -> Components:
+    found: Components = {}
+    for name, steps in parts.items():
+        monthly = {above: price * HOURS_PER_MONTH for above, price in (steps or {}).items()}
+        if name == "per_gib":
+            found[name] = monthly[0.0]
+        else:
+            found[name] = [{"above": a, "price": p} for a, p in monthly.items() if a or p]
+    return {**found, "unit": "MB/s"}

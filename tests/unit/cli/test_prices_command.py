@@ -1,0 +1,91 @@
+"""`tierbench prices update` against a server on this machine that answers in pages, as recorded."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from typer.testing import CliRunner
+
+from orchestrator import tier_catalog
+from orchestrator.cli.main import app
+from orchestrator.errors import UnavailableError
+from orchestrator.tier_catalog import azure_prices
+from tests.azure_answers import P6_ANSWER, V2_ANSWER
+from tests.catalog import CATALOG, at
+
+
+@dataclass
+class Service:
+    url: str
+    questions: list[dict[str, list[str]]] = field(default_factory=list)
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    """The disks that were recorded, two items a page."""
+
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked = parse_qs(urlparse(self.path).query)
+            found.questions.append(asked)
+            wanted = asked["$filter"][0]
+            items = [one for one in (*P6_ANSWER, *V2_ANSWER) if f"'{one['productName']}'" in wanted]
+            skip = int(asked.get("$skip", ["0"])[0])
+            query = urlparse(self.path).query.partition("&$skip")[0]
+            more = f"{found.url}?{query}&$skip={skip + 2}"
+            content: dict[str, Any] = {
+                "Items": items[skip : skip + 2],
+                "NextPageLink": more if len(items) > skip + 2 else None,
+            }
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps(content).encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    found = Service(f"http://127.0.0.1:{server.server_port}/api/retail/prices")
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setattr(azure_prices, "URL", found.url)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    yield found
+    server.shutdown()
+    server.server_close()
+
+
+def update(file: Path) -> Any:
+    options = ["--region", "ukwest", "--currency", "GBP", "--file", str(file)]
+    return CliRunner().invoke(app, ["prices", "update", *options])
+
+
+def test_writes_a_list_that_profiles_then_use(service: Service, tmp_path: Path) -> None:
+    file = tmp_path / "lists" / "azure.yaml"
+    done = update(file)
+    assert done.exit_code == 0, done.output
+    assert "2 prices of ukwest in GBP" in " ".join(done.output.split())
+    rows = tier_catalog.with_prices(CATALOG, {file.name: file.read_text()})
+    wanted = at("azure/premium-v2", "250GiB", iops=10000, throughput="250MB/s")
+    price = tier_catalog.choose(rows, wanted, "tier").tier.price
+    assert price and (price.monthly, price.currency, price.region) == (54.57, "GBP", "ukwest")
+    assert "Azure Retail Prices API" in price.source
+    assert service.questions[0]["currencyCode"] == ["'GBP'"]
+    assert sum("$skip" in question for question in service.questions) == 2  # of five items
+
+
+@pytest.mark.usefixtures("service")
+def test_a_region_without_disks_writes_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(azure_prices, "components", lambda *_: {})
+    done = update(tmp_path / "azure.yaml")
+    assert isinstance(done.exception, UnavailableError)
+    assert not list(tmp_path.iterdir())
