@@ -24,6 +24,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.cli import campaign, doctor, provision, rehearsal
 from orchestrator.cli.check import check_command
 from orchestrator.cli.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.disks import disk_app
 from orchestrator.cli.tiers import tiers_app
 from orchestrator.databases import databases
 from orchestrator.databases.yugabytedb import image
@@ -236,6 +237,7 @@ app.command(name="check")(check_command(ROOT, _out))
 app.command(name="rehearse")(
     rehearsal.command(ROOT, REHEARSALS, _progress, lambda f: _conclude(f, False))
 )
+app.add_typer(disk_app(ROOT, CACHE, _out, _progress), name="disk")
 app.add_typer(tiers_app(ROOT, CACHE, RESULTS, _out, _progress), name="tiers")
 
 

@@ -19,7 +19,6 @@ from orchestrator.model import Burst, LatencyModel, Quantiles, SlowEpochs, Tier
 from orchestrator.planning import latency_quantiles
 from orchestrator.planning.strict_yaml import refused, validate
 
-SCHEMA_VERSION = 1
 _ALIKE = 0.05  # rates of one cap differ by less
 
 Rate = Annotated[float, Field(gt=0, lt=units.MOST)]
@@ -121,13 +120,12 @@ def latency_model(disk: RecordedDisk) -> LatencyModel:
     )
 
 
-def own_limits(limits: RecordedLimits) -> dict[str, int]:
+def own_limits(limits: RecordedLimits) -> dict[str, int | str]:
     """`iops` and `throughput` as a profile gives them. The emulated disk has one total for reads
     and writes: the rates' mean if they differ by less than 5 %, else the lowest."""
-    return {
-        "iops": _one_total(limits.iops_read, limits.iops_write, limits.iops_mixed),
-        "throughput": _one_total(limits.bytes_per_s_read, limits.bytes_per_s_write),
-    }
+    rate = _one_total(limits.bytes_per_s_read, limits.bytes_per_s_write)
+    iops = _one_total(limits.iops_read, limits.iops_write, limits.iops_mixed)
+    return {"iops": iops, "throughput": f"{rate}B/s"}
 
 
 def _one_total(*rates: float) -> int:
