@@ -26,7 +26,9 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 def _table(value: object) -> Quantiles:
-    """`{"0": 0.0003, "0.5": 0.0005, "1": 0.01}` as a table."""
+    """`{"0": 0.0003, "0.5": 0.0005, "1": 0.01}` as a table, or a table."""
+    if isinstance(value, tuple):
+        value = dict(value)
     if not isinstance(value, Mapping):
         raise ValueError("expected probabilities (0 to 1) with the latency of each in seconds")
     try:
@@ -98,7 +100,7 @@ def read(where: str, text: str) -> RecordedDisk:
 def written(disk: RecordedDisk) -> dict[str, Any]:
     """The content of the file."""
     latency = {
-        f"{way}_quantiles_s": {f"{p:g}": round(latency_s, 9) for p, latency_s in table}
+        f"{way}_quantiles_s": {f"{p:.12g}": round(latency_s, 9) for p, latency_s in table}
         for way, table in (
             ("read", disk.latency.read_quantiles_s),
             ("write", disk.latency.write_quantiles_s),

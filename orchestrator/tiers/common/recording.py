@@ -137,7 +137,7 @@ def _latencies(
     job = timed(effort.latency_s, pause_s)[0]
     tables: list[Quantiles] = []
     for way in ("read", "write"):
-        counts = {int(ns) * 1e-9: int(n) for ns, n in job[way]["lat_ns"].get("bins", {}).items()}
+        counts = {int(ns) / 1e9: int(n) for ns, n in job[way]["lat_ns"].get("bins", {}).items()}
         try:
             tables.append(latency_quantiles.of_histogram(counts))
         except ValueError as error:
