@@ -44,7 +44,7 @@ static double uniform(double seed, unsigned stream, double number)
     return (mixed(start + golden * ((uint64_t)number + 1)) >> 11) * 0x1p-53;
 }
 
-/* Reads one point after the others. Returns NULL, or what is wrong. */
+/* Adds the point of a line to the table. Returns NULL, or what is wrong with it. */
 static const char *add_point(struct table *table, const char *line)
 {
     double probability, latency_us;
@@ -98,7 +98,7 @@ double quantile_us(const struct table *table, double probability)
     return latency_us[low] + share * (latency_us[high] - latency_us[low]);
 }
 
-/* From now on latencies are drawn from these files, both or none. Returns NULL, or what is wrong. */
+/* From now on latencies are drawn from these files. Returns NULL, or what is wrong with one. */
 const char *take_tables(const char *read_path, const char *write_path)
 {
     static struct table wanted[DIRECTIONS];
