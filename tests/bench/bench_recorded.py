@@ -30,7 +30,7 @@ from orchestrator.planning import recorded_disk
 from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Mount, World
-from orchestrator.tiers.common import disk_server, recording, truth_gate
+from orchestrator.tiers.common import disk_server, host_load, recording, truth_gate
 from orchestrator.tiers.emulated import EmulatedTier
 from tests import ROOT
 
@@ -137,9 +137,13 @@ def run(repeats: int, seconds: float, world: World) -> tuple[list[Ratio], list[f
     cores: list[float] = []
     for repeat in range(repeats):
         own = replace(world, seed=repeat)
+        before = host_load.cpu_ticks(world.machine)
         with EmulatedTier().attached(rehearsed(disk), [DISK_BYTES], None, own) as disks:
             found, used = measure(disk, disks.volumes[0], seconds, own)
         cores.append(used)
+        after = host_load.cpu_ticks(world.machine)
+        busy_pct = 100 * (after[0] - before[0]) / max(1.0, after[1] - before[1])
+        world.progress.note(f"repeat {repeat + 1}: this machine was {busy_pct:.0f} % busy")
         for name, value in found.items():
             target = {"IOPS": IOPS, "medi": MEDIAN, "p99,": P99}[name[:4]]
             ratios.setdefault(name, Ratio(name, target)).values.append(value)
