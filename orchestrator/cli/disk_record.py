@@ -53,7 +53,8 @@ def record_command(
         progress.done()
         for line in _lines(disk):
             out.print(line, highlight=False)
-        out.print(f"written: {file} (in a profile: `tier: {{recorded: {file}}}`)", highlight=False)
+        written = f"written: {file} (in a profile beside it: `tier: {{recorded: {file.name}}}`)"
+        out.print(written, soft_wrap=True, highlight=False)
 
     return record
 

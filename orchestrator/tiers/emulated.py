@@ -70,7 +70,7 @@ class EmulatedTier:
                 "serve", copies, limits, world, restored=restored, latency=tier.latency_model
             ) as disks,
         ):
-            yield replace(disks, facts={**disks.facts, **_words(tier)})
+            yield replace(disks, facts={**disks.facts, **_latency_facts(tier, world)})
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Without burst and slow epochs: a gate is shorter than the one and the others."""
@@ -81,12 +81,14 @@ class EmulatedTier:
             disk_server.gate_file(world) as file,
             disk_server.devices("serve", file, limits, world, latency=model) as disks,
         ):
-            disks = replace(disks, facts={**disks.facts, **_words(tier)})
+            disks = replace(disks, facts={**disks.facts, **_latency_facts(tier, world)})
             return truth_gate.take(tier, disks, world, thorough=thorough)
 
 
-def _words(tier: Tier) -> dict[str, str]:
-    return {"latency": latency_quantiles.described(tier)}
+def _latency_facts(tier: Tier, world: World) -> dict[str, Any]:
+    """Whether latencies are drawn, and then the seed from which each disk's own follows."""
+    seed = {"draws_seed": world.seed} if tier.latency_model else {}
+    return {"latency": latency_quantiles.described(tier), **seed}
 
 
 def limits_of(tier: Tier) -> dict[str, int | float]:
