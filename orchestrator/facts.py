@@ -20,11 +20,12 @@ NoteKind = Literal[
 GateQuantity = Literal[
     "iops_read", "iops_write", "iops_mixed", "iops_at_depth", "depth_at_cap",
     "bandwidth_read", "bandwidth_write", "bandwidth_at_size",
-    "latency_read", "latency_write", "fdatasync", "integrity",
+    "latency_read", "latency_write", "latency_p99_read", "latency_p99_write", "fdatasync",
+    "integrity",
 ]
 GateWord = Literal[
     "ok", "slow", "faster than declared (cache or burst)", "failed",
-    "bursting", "not reachable", "not declared", "assumed, not judged",
+    "bursting", "not reachable", "not declared", "assumed, not judged", "too few requests",
 ]
 BottleneckCause = Literal[
     "iops_cap", "bandwidth_cap", "latency_bound", "burst_exhausted", "cpu_bound", "memory_bound",

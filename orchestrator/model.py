@@ -31,6 +31,30 @@ class Burst:
     start_pct: float
 
 
+Quantiles = tuple[tuple[float, float], ...]  # (probability, s), from 0 to 1; straight between
+
+
+@dataclass(frozen=True)
+class SlowEpochs:
+    """Times in which a disk takes `factor` times as long: their mean length, and that between."""
+
+    factor: float
+    slow_dwell_s: float
+    good_dwell_s: float
+
+
+@dataclass(frozen=True)
+class LatencyModel:
+    """What the latency of each request is drawn from, and whose latencies they are: those of single
+    requests at queue depth 1."""
+
+    read: Quantiles
+    write: Quantiles
+    source: str
+    as_of: str
+    slow_epochs: SlowEpochs | None = None
+
+
 @dataclass(frozen=True)
 class Price:
     """Monthly list price of one disk, with where and when it was read."""
@@ -50,7 +74,8 @@ class Tier:
     `io_unit_bytes`: the provider counts a larger I/O as several. `burst`: as run, the provider's
     minutes divided by `burst_time_scale`. `vm_caps`: a sentence for each limit that the machine
     sets, not the disk. `latency_assumed`: directions whose latency nobody promises. `paths`: node →
-    where its disk is. `like`: the kind of disk made, None if the mechanism has that kind's name."""
+    where its disk is. `like`: the kind of disk made, None if the mechanism has that kind's name.
+    `latency_model`: what latencies are drawn from, its medians given above; None: constant."""
 
     name: str
     title: str
@@ -62,6 +87,7 @@ class Tier:
     burst: Burst | None = None
     io_unit_bytes: int = 262_144
     latency_assumed: tuple[str, ...] = ()
+    latency_model: LatencyModel | None = None
     path: str | None = None
     paths: Mapping[str, str] = field(default_factory=dict)
     allow_root_disk: bool = False

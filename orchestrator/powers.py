@@ -269,7 +269,7 @@ class World:
     """The outside powers. `cache` holds what is expensive to rebuild (loaded data sets); `root`
     is the project folder, with `workloads/`, `profiles/` and the images' folders. Names of
     containers, volumes and networks begin with `scope`, which names campaign and run: a leftover
-    of one run is not in the way of the next."""
+    of one run is not in the way of the next. `seed`: of what disks draw at random."""
 
     clock: Clock
     shell: Shell
@@ -278,6 +278,7 @@ class World:
     cache: Path
     root: Path
     scope: str = "tierbench"
+    seed: int = 0
 
     @property
     def machine(self) -> Machine:

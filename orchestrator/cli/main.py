@@ -24,6 +24,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.cli import campaign, doctor, provision, rehearsal, studies
 from orchestrator.cli.check import check_command
 from orchestrator.cli.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.disks import disk_app
 from orchestrator.cli.prices import prices_app
 from orchestrator.cli.tiers import tiers_app
 from orchestrator.databases import databases
@@ -250,6 +251,7 @@ app.command(name="rehearse")(
 app.command(name="import-study")(
     studies.command(ROOT, RESULTS, _out, lambda folder, as_json: _conclude(folder, as_json))
 )
+app.add_typer(disk_app(ROOT, CACHE, _out, _progress), name="disk")
 app.add_typer(tiers_app(ROOT, CACHE, RESULTS, _out, _progress), name="tiers")
 app.add_typer(prices_app(ROOT, _out, _progress), name="prices")
 

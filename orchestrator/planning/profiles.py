@@ -6,13 +6,14 @@ given twice are refused, because a misspelt limit would silently be no limit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from orchestrator import tier_catalog, units
 from orchestrator.errors import Mistake
 from orchestrator.model import Dataset, DiskKind, Profile, Tier, Workload
-from orchestrator.planning import slo
+from orchestrator.planning import recorded_disk, slo
 from orchestrator.planning.schema import (
     KINDS,
     ClusterYaml,
@@ -30,6 +31,11 @@ from orchestrator.planning.strict_yaml import (
 )
 
 NO_CATALOG = tier_catalog.Catalog({}, {})
+Beside = Callable[[str], str]  # a path as a profile gives it → the text of that file
+
+
+def _nothing_beside(name: str) -> str:
+    raise refused([Mistake(name, "this file cannot be read from here")])
 
 
 def read_profile(
@@ -40,10 +46,12 @@ def read_profile(
     catalog: tier_catalog.Catalog = NO_CATALOG,
     where: str = "",
     mechanisms: Mapping[str, DiskKind] = KINDS,
+    beside: Beside = _nothing_beside,
 ) -> Profile:
     """`text` is profiles/<name>.yaml, or the file `where`. Its `cluster` is a mapping, or names one
     of `clusters`; its `tier` is a mapping of its own numbers, or names a row of `catalog`.
-    `mechanisms`: those that its tier may name, each with the kind of its disks.
+    `mechanisms`: those that its tier may name, each with the kind of its disks. `beside` reads a
+    file that the profile names.
 
     Raises UsageError with every mistake in the file.
     """
@@ -57,6 +65,7 @@ def read_profile(
     mistakes: list[Mistake] = []
     chosen: tier_catalog.Chosen | None = None
     read: NamedTierYaml | None = None
+    disk = _recorded(where, content, beside)
     named = tier_catalog.names_a_row(content.get("tier"))
     if named:
         title = content.get("title")
@@ -72,13 +81,49 @@ def read_profile(
     raise_all(mistakes)
     assert read is not None
     if isinstance(read, ProfileYaml):
-        chosen = tier_catalog.own(read.tier.build(name, read.title))
+        chosen = tier_catalog.own(_as_recorded(where, read.tier.build(name, read.title), disk))
     assert chosen is not None
+    if named:
+        tier = _as_recorded(where, chosen.tier, disk)
+        chosen = replace(chosen, tier=replace(tier, burst=chosen.tier.burst))
     _check_space(where, read.cluster, scale, chosen.size_bytes)
     _check_owner(where, read.cluster, chosen.tier)
     _check_paths(where, chosen.tier, read.cluster.nodes or 0)
     tier = _scaled(_on_vm(chosen, read.cluster.vm, catalog), where)
     return Profile(name, read.question, tier, read.cluster.build(scale))
+
+
+def _recorded(
+    where: str, content: dict[str, Any], beside: Beside
+) -> recorded_disk.RecordedDisk | None:
+    """The disk that the key `recorded` of the tier names, if it does. Limits that the tier does not
+    give are put into `content`, unless it names a row, which has its own."""
+    tier = content.get("tier")
+    name = tier.get("recorded") if isinstance(tier, dict) else None
+    if not isinstance(tier, dict) or not isinstance(name, str):
+        return None
+    raise_all(
+        [
+            Mistake(
+                f"{where}: tier.{key}", "the file of `recorded` has the latencies: leave it out"
+            )
+            for key in ("read_latency", "write_latency")
+            if key in tier
+        ]
+    )
+    disk = recorded_disk.read(f"{where}: tier.recorded: {name}", beside(name))
+    if disk.limits and not tier_catalog.names_a_row(tier):
+        content["tier"] = {**recorded_disk.own_limits(disk.limits), **tier}
+    return disk
+
+
+def _as_recorded(where: str, tier: Tier, disk: recorded_disk.RecordedDisk | None) -> Tier:
+    if disk is None:
+        return tier
+    if tier.kind != "emulated":
+        what = f"a recorded disk is emulated; this tier is `enforcement: {tier.enforcement}`"
+        raise refused([Mistake(f"{where}: tier.recorded", what)])
+    return recorded_disk.applied(tier, disk)
 
 
 def _check_cluster(

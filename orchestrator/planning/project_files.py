@@ -58,7 +58,16 @@ def read(
     def profile(file: Path) -> Profile:
         where = _where(file, root)
         text = _text(file, root)
-        return parse.read_profile(file.stem, text, clusters, scale, rows, where, mechanisms)
+        return parse.read_profile(
+            file.stem,
+            text,
+            clusters,
+            scale,
+            rows,
+            where,
+            mechanisms,
+            beside=lambda name: _text(file.parent / name, root),
+        )
 
     def workload(file: Path) -> Workload:
         return parse.read_workload(file.stem, _text(file, root), scale, _where(file, root))

@@ -111,6 +111,7 @@ class TierYaml(_Strict):
     write_latency: Seconds | None = None
     burst: BurstYaml | None = None
     burst_time_scale: Annotated[float, Field(ge=1)] = 1.0
+    recorded: str | None = None
     io_unit: Bytes = 262_144
     path: str | None = None
     paths: Mapping[str, str] = {}

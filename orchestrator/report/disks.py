@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchestrator import units
 from orchestrator.model import Burst, DiskKind, Gate, GateCheck, Tier
+from orchestrator.planning.latency_quantiles import described
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Items, Paragraph, Part, Section, Table, numbers, texts
 from orchestrator.report.report_index import ReportIndex, sentence
@@ -116,6 +117,8 @@ def _gate_rows(name: str, gate: Gate, age_s: float = 0.0) -> tuple[tuple[Cell, .
         word = "passed, but with a tolerance so wide that it proves little"
     if gate.reused:
         word += f", {units.format_seconds(age_s)} before; nothing it depends on changed since"
+    if latency := gate.device.get("latency"):
+        word += f"; latency: {latency}"
     heading = Cell(f"{name}: {word}", strong=True)
     return ((heading,), *(_check_row(check) for check in gate.checks))
 
@@ -145,6 +148,7 @@ def _sources(index: ReportIndex) -> Items:
         source = f"{tier.source}, as of {tier.as_of}" if tier.source and tier.as_of else tier.source
         sentences = [
             sentence(f"limits: {source or 'source not stated'}"),
+            sentence(f"latency: {latency}") if (latency := described(tier)) else "",
             sentence(tier.notes.strip()),
             *(sentence(cap) for cap in tier.vm_caps),
             sentence(f"price of a disk: {wording.price(tier.price)}"),

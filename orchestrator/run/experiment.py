@@ -47,7 +47,9 @@ def execute(
     for run in plan.runs:
         world.progress.run(run.slug, run.number, len(plan.runs), left.before(run))
         started_s = world.clock.monotonic()
-        own = replace(world, scope=f"{world.scope}-{run.number}")
+        # One seed for all runs of a repetition: a slow epoch hits every tier at the same time.
+        seed = plan.seed * 1000 + run.repetition
+        own = replace(world, scope=f"{world.scope}-{run.number}", seed=seed)
         draft = Draft(doubts=setbacks.doubts(run))
         here = RunContext(plan, run, parts, gates, campaign, own, draft)
         with recording.recorded(here):

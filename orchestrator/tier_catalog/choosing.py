@@ -73,6 +73,7 @@ class Reference(Row):
     performance_plus: bool = False
     read_latency_s: Seconds | None = Field(None, alias="read_latency")
     write_latency_s: Seconds | None = Field(None, alias="write_latency")
+    recorded: str | None = None
     enforcement: Enforcement = EMULATED
     path: str | None = None
     paths: Mapping[str, str] = {}

@@ -18,6 +18,7 @@ from typing import Any
 from orchestrator.errors import GateError, TierbenchError, UsageError
 from orchestrator.model import DiskKind, Gate, Tier
 from orchestrator.parts import Disks
+from orchestrator.planning import latency_quantiles
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.tiers.common import disk_server, truth_gate
@@ -65,17 +66,29 @@ class EmulatedTier:
         restored, limits = snapshots is not None, limits_of(tier)
         with (
             disk_server.copied(sizes_bytes, snapshots, world) as copies,
-            disk_server.devices("serve", copies, limits, world, restored=restored) as disks,
+            disk_server.devices(
+                "serve", copies, limits, world, restored=restored, latency=tier.latency_model
+            ) as disks,
         ):
-            yield disks
+            yield replace(disks, facts={**disks.facts, **_latency_facts(tier, world)})
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
-        limits = limits_of(replace(tier, burst=None))
+        """Without burst and slow epochs: a gate is shorter than the one and the others."""
+        model = tier.latency_model
+        model = replace(model, slow_epochs=None) if model else None
+        limits = limits_of(replace(tier, burst=None, latency_model=model))
         with (
             disk_server.gate_file(world) as file,
-            disk_server.devices("serve", file, limits, world) as disks,
+            disk_server.devices("serve", file, limits, world, latency=model) as disks,
         ):
+            disks = replace(disks, facts={**disks.facts, **_latency_facts(tier, world)})
             return truth_gate.take(tier, disks, world, thorough=thorough)
+
+
+def _latency_facts(tier: Tier, world: World) -> dict[str, Any]:
+    """Whether latencies are drawn, and then the seed from which each disk's own follows."""
+    seed = {"draws_seed": world.seed} if tier.latency_model else {}
+    return {"latency": latency_quantiles.described(tier), **seed}
 
 
 def limits_of(tier: Tier) -> dict[str, int | float]:
@@ -95,6 +108,13 @@ def limits_of(tier: Tier) -> dict[str, int | float]:
         for name, peak in (("iops-burst", burst.iops), ("bytes-burst", burst.bytes_per_s)):
             if peak:
                 limits |= {name: peak, f"{name}-length": burst.duration_s}
+    epochs = tier.latency_model.slow_epochs if tier.latency_model else None
+    if epochs is not None:
+        limits |= {
+            "slow-factor": epochs.factor,
+            "slow-dwell-s": epochs.slow_dwell_s,
+            "good-dwell-s": epochs.good_dwell_s,
+        }
     return limits
 
 

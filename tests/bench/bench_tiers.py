@@ -88,7 +88,7 @@ class Bench:
 
     def job(self, runtime_s: float, name: str = "depth", **settings: object) -> Mapping[str, Any]:
         """One cell of depth.fio, or a job of its own: `jobs[0]` of fio's JSON."""
-        base = {"SIZE": "512m", "RAMP": "250ms", "READ_PCT": "100", "NUMJOBS": "1"}
+        base = {"SIZE": "512m", "RAMP": "250ms", "READ_PCT": "100", "NUMJOBS": "1", "PAUSE_US": "0"}
         base |= {"RW": "randread", "BS": "4k", "RUNTIME": f"{round(runtime_s * 1000)}ms"}
         (found,) = self.fio.run(name, {**base, **{k: str(v) for k, v in settings.items()}})
         return found

@@ -15,20 +15,21 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import tier_catalog
+from orchestrator import tier_catalog, units
 from orchestrator.analysis.doubts import run_checks
 from orchestrator.cli import main
 from orchestrator.errors import GateError, RunError, UsageError
-from orchestrator.model import Burst, DeviceCap, Gate, GateCheck, Tier, Volume
+from orchestrator.model import Burst, DeviceCap, Gate, GateCheck, LatencyModel, Tier, Volume
 from orchestrator.parts import Disks
-from orchestrator.planning import project_files
+from orchestrator.planning import project_files, recorded_disk
+from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker import devices
 from orchestrator.powers import ContainerSpec, Mount, World
 from orchestrator.system import store
 from orchestrator.tiers import emulated
 from orchestrator.tiers.cgroup import CgroupTier
-from orchestrator.tiers.common import disk_server, host_load, real_disk, truth_gate
+from orchestrator.tiers.common import disk_server, host_load, real_disk, recording, truth_gate
 from orchestrator.tiers.emulated import EmulatedTier
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
@@ -250,9 +251,9 @@ def _process(container: str) -> int:
 
 
 @contextmanager
-def mounted_disk(world: World) -> Iterator[Path]:
+def mounted_disk(world: World, tier: Tier = SMALL) -> Iterator[Path]:
     """An emulated disk that the engine keeps mounted, as a stand-in for a real one."""
-    with device(SMALL, world) as volume:
+    with device(tier, world) as volume:
         argv = ["docker", "volume", "inspect", "-f", "{{.Mountpoint}}", volume.name]
         place = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
         keeper = ContainerSpec(
@@ -298,6 +299,48 @@ def test_a_real_disk_is_found_measured_and_left_clean(world: World) -> None:
         ):
             pass
         shutil.rmtree(place / real_disk.FOLDER)
+
+
+READS = ((0.0, 4e-4), (0.5, 6e-4), (0.9, 9e-4), (0.97, 15e-4), (0.99, 3e-3), (1.0, 8e-3))
+WRITES = ((0.0, 6e-4), (0.5, 9e-4), (0.9, 13e-4), (0.97, 2e-3), (0.99, 4e-3), (1.0, 9e-3))
+TAILED = Tier(
+    *("tailed", "A disk with a tail", "emulated", 3000, 120_000_000, 6e-4, 9e-4),
+    latency_model=LatencyModel(READS, WRITES, "this test", "2026-01-01"),
+)
+ALONE = {"SIZE": "32m", "RAMP": "200ms", "RUNTIME": "9s", "PAUSE_US": "0"}
+
+
+@measured
+def test_a_recorded_disk_is_rehearsed(world: World) -> None:
+    """Stands for a rented disk: one with a tail is recorded, and played from the file alone."""
+    effort = recording.Effort(32 * 2**20, rate_s=0.8, latency_s=9.0)
+    with mounted_disk(world, TAILED) as place:
+        found = recording.record(place, effort, world)
+        assert list(place.iterdir()) == []
+    assert found.limits is not None and found.device["file_system"] == "xfs"
+    disk = recorded_disk.read("disk.json", json.dumps(recorded_disk.written(found)))
+    limits = found.limits
+    iops, throughput = recorded_disk.own_limits(limits).values()
+    tier = Tier("rehearsed", "", "emulated", int(iops), units.parse_bytes_per_s(throughput))
+    tier = recorded_disk.applied(tier, disk)
+    with device(tier, world) as volume, truth_gate.fio_on(volume, world) as fio:
+        assert volume.server is not None and volume.server.container
+        fio.run("prepare", ALONE)
+        rates = [truth_gate.bytes_per_s(job) / 4096 for job in fio.run("iops", JOB)]
+        (alone,) = fio.run("latency", ALONE)
+        stats = disk_server.ask(volume.server.container, ("stats",), world)
+        with pytest.raises(UsageError, match="drawn from a table"):
+            emulated.change(volume.server.container, {"read_latency_us": 500}, world)
+    for rate, was in zip(rates, (limits.iops_read, limits.iops_write), strict=False):
+        assert rate == pytest.approx(was, rel=0.05)
+    latency = disk.latency
+    ways = (("read", latency.read_quantiles_s), ("write", latency.write_quantiles_s))
+    for way, table in ways:
+        percentiles_ns = alone[way]["lat_ns"]["percentile"]
+        median_s, p99_s = percentiles_ns["50.000000"] * 1e-9, percentiles_ns["99.000000"] * 1e-9
+        assert median_s == pytest.approx(quantile_s(table, 0.5), rel=0.10)
+        assert p99_s == pytest.approx(quantile_s(table, 0.99), rel=0.20)
+        assert stats[way]["table_points"] == len(table) and stats[way]["draws"] > 3000
 
 
 def test_a_real_disk_that_vanishes_is_said_to_have(world: World) -> None:

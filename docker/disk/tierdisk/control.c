@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "control.h"
 #include "die.h"
+#include "latency.h"
 #include "throttle.h"
 #include "turn.h"
 
@@ -50,13 +51,17 @@ static void print_stats(char *out, size_t room)
                      now / 1e9, cpu_s(), disk.io_flusher ? "true" : "false", disk.flushes);
     n += print_credit("iops_credit", IOPS, now, out + n, room - n);
     n += print_credit("bytes_credit", BYTES, now, out + n, room - n);
+    double drawing_s, slow = slow_s(&disk.limits, now, &drawing_s);
+    n += snprintf(out + n, room - n, ", \"drawing_s\": %.6f, \"slow_s\": %.6f", drawing_s, slow);
     for (int i = 0; i < DIRECTIONS; i++) {
         const struct counters *c = &disk.counters[i];
+        double draws, drawn = drawn_s(i, &draws);
         n += snprintf(out + n, room - n,
                       ", \"%s\": {\"ops\": %.0f, \"bytes\": %.0f, \"waited_s\": %.6f, "
-                      "\"late_s\": %.6f, \"host_s\": %.6f, \"over\": %.0f}",
+                      "\"late_s\": %.6f, \"host_s\": %.6f, \"over\": %.0f, "
+                      "\"table_points\": %d, \"draws\": %.0f, \"drawn_s\": %.9f}",
                       direction_names[i], c->ops, c->bytes, c->waited_ns / 1e9, c->late_ns / 1e9,
-                      c->host_ns / 1e9, c->over);
+                      c->host_ns / 1e9, c->over, table_points(i), draws, drawn);
     }
     snprintf(out + n, room - n, "}");
 }
@@ -66,6 +71,20 @@ static void end_burst(double base, double *peak)
 {
     if (base <= 0 || base >= *peak)
         *peak = 0;
+}
+
+/* What latencies and epochs are drawn by. */
+static bool draws_alike(const struct limits *a, const struct limits *b)
+{
+    return a->latency_seed == b->latency_seed && a->slow_factor == b->slow_factor
+           && a->slow_dwell_s == b->slow_dwell_s && a->good_dwell_s == b->good_dwell_s;
+}
+
+/* Whether an assignment is of a latency that is drawn from a table, and so no constant. */
+static bool sets_drawn_latency(const char *word)
+{
+    return (starts_with(word, "read_latency_us=") && table_points(READ))
+           || (starts_with(word, "write_latency_us=") && table_points(WRITE));
 }
 
 /* Takes over the assignments that are left in `rest`, all or none: a half-applied set of limits
@@ -79,6 +98,8 @@ static const char *change_limits(char *rest)
         const char *problem = assign_limit(&wanted, word);
         if (problem)
             return problem;
+        if (sets_drawn_latency(word))
+            return "latencies are drawn from a table: a constant needs a disk without one";
         sets_credit |= starts_with(word, "burst_start=");
         iops_peak |= starts_with(word, "iops_burst=");
         bytes_peak |= starts_with(word, "bytes_burst=");
@@ -92,15 +113,31 @@ static const char *change_limits(char *rest)
         return problem;
     if (wanted.io_unit > disk.request_bytes)
         return "io_unit cannot grow on a running device";
-    disk.limits = wanted;
     double now = now_ns();
+    bool go_on = draws_alike(&disk.limits, &wanted);
+    disk.limits = wanted;
+    if (!go_on)
+        begin_draws(&disk.limits, now);
     shape_buckets(&disk.limits, now);
     if (sets_credit)
         set_credit(disk.limits.burst_start, now);
     return NULL;
 }
 
-/* Answers one line: `limits`, `stats` or `set name=value...`. */
+/* Reads the tables of two paths; from then on latencies are drawn. NULL, or what is wrong. */
+static const char *change_tables(char *rest)
+{
+    const char *read_path = strtok_r(NULL, BETWEEN_WORDS, &rest);
+    const char *write_path = strtok_r(NULL, BETWEEN_WORDS, &rest);
+    if (!read_path || !write_path)
+        return "tables needs the paths of two files, for reads and for writes";
+    const char *problem = take_tables(read_path, write_path);
+    if (!problem)
+        begin_draws(&disk.limits, now_ns());
+    return problem;
+}
+
+/* Answers one line: `limits`, `stats`, `set name=value...` or `tables READ WRITE`. */
 static void answer(char *line, char *out, size_t room)
 {
     char *rest;
@@ -111,8 +148,10 @@ static void answer(char *line, char *out, size_t room)
         print_stats(out, room);
     else if (verb && !strcmp(verb, "set"))
         problem = change_limits(rest);
+    else if (verb && !strcmp(verb, "tables"))
+        problem = change_tables(rest);
     else if (!verb || strcmp(verb, "limits"))
-        problem = "ask for limits, stats, or set";
+        problem = "ask for limits, stats, set, or tables";
     if (problem)
         snprintf(out, room, REFUSAL ": \"%s\"}", problem);
     else if (strcmp(verb, "stats"))

@@ -8,7 +8,8 @@
 
 const char *const direction_names[DIRECTIONS] = {"read", "write"};
 
-const struct limits DEFAULT_LIMITS = {.io_unit = 262144, .credit_ms = 20, .burst_start = 100};
+const struct limits DEFAULT_LIMITS = {
+    .io_unit = 262144, .slow_factor = 1, .credit_ms = 20, .burst_start = 100};
 
 /* Every limit by the name that the command line, the control socket and records use. */
 static const struct {
@@ -29,12 +30,21 @@ static const struct {
     EACH_DIRECTION(latency_us),
     EACH_DIRECTION(overhead_us),
     EACH_DIRECTION(overhead_slope),
+    ONE(latency_seed),
+    ONE(slow_factor),
+    ONE(slow_dwell_s),
+    ONE(good_dwell_s),
     ONE(credit_ms),
     ONE(burst_start),
     ONE(flush),
 #undef EACH_DIRECTION
 #undef ONE
 };
+
+/* Shorter epochs would be noise, and many to count after a pause. */
+#define SHORTEST_DWELL_S 0.01
+#define MOST_SEED 0x1p53
+
 #define FIELD_COUNT (sizeof FIELDS / sizeof *FIELDS)
 
 /* Whether a text begins with another. */
@@ -85,6 +95,13 @@ const char *check_limits(const struct limits *l)
         return "io_unit must be 4096 to 1048576";
     if (l->burst_start > 100)
         return "burst_start is a percentage";
+    if (l->slow_factor < 1)
+        return "slow_factor is 1 (no slow epochs) or more";
+    if (l->slow_factor > 1
+        && (l->slow_dwell_s < SHORTEST_DWELL_S || l->good_dwell_s < SHORTEST_DWELL_S))
+        return "slow_factor needs slow_dwell_s and good_dwell_s of 0.01 or more";
+    if (l->latency_seed > MOST_SEED)
+        return "latency_seed is at most 2^53";
     return NULL;
 }
 

@@ -17,6 +17,9 @@ struct limits {
     double latency_us[DIRECTIONS];     /* as seen by the user of the device */
     double overhead_us[DIRECTIONS];    /* what loop and FUSE cost already, */
     double overhead_slope[DIRECTIONS]; /* and more per us of latency: deeper sleeps */
+    double latency_seed;               /* of what is drawn: latencies and epochs */
+    double slow_factor;                /* latency in slow epochs; 1 = there are none */
+    double slow_dwell_s, good_dwell_s; /* mean lengths of slow epochs and of those between */
     double credit_ms;                  /* how far an idle disk without burst may run ahead */
     double burst_start;                /* percent of the bucket at the start */
     double flush;                      /* 1 = a flush reaches the host's disk */

@@ -9,8 +9,9 @@
  * last-in-first-out and passes at most 16 at a time to nbdkit. At 5 ms it tops out at 1,700 IOPS
  * whatever is declared, and p99 doubles long before the cap.
  *
- * Files: limits (what is declared), throttle (when a request may start), turn (when it is
- * answered), image, fuse_file, control (questions), overhead (what the kernel adds), loops.
+ * Files: limits (what is declared), throttle (when a request may start), latency (how long it
+ * takes), turn (when it is answered), image, fuse_file, control (questions), overhead (what the
+ * kernel adds), loops.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,12 +23,13 @@
 #include "die.h"
 #include "fuse_file.h"
 #include "image.h"
+#include "latency.h"
 #include "loops.h"
 #include "overhead.h"
 #include "throttle.h"
 #include "turn.h"
 
-#define VERSION "3"
+#define VERSION "4"
 #define EXIT_REFUSED 64
 #define SMALL_REQUEST_BYTES 262144
 #define LARGE_REQUEST_BYTES 1048576
@@ -35,6 +37,7 @@
 static const char USAGE[] =
     "usage: tierdisk serve IMAGE MOUNTPOINT SOCKET [name=value]...\n"
     "       tierdisk ask SOCKET limits | stats | set name=value...\n"
+    "       tierdisk ask SOCKET tables READ_FILE WRITE_FILE   latencies are drawn from these\n"
     "       tierdisk overhead DEVICE SOCKET   what loop and FUSE add, as assignments for `set`\n"
     "       tierdisk busy DEVICE              exit 0 if something has it mounted\n"
     "       tierdisk strays                   loop devices that a killed disk left behind\n"
@@ -56,6 +59,7 @@ static void set_limits(int argc, char **argv)
     double now = now_ns();
     shape_buckets(&disk.limits, now);
     set_credit(disk.limits.burst_start, now);
+    begin_draws(&disk.limits, now);
 }
 
 /* tierdisk serve IMAGE MOUNTPOINT SOCKET [name=value]...: until a signal ends it. */

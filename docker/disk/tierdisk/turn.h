@@ -27,6 +27,7 @@ extern struct disk disk;
 
 struct turn {
     enum direction direction;
+    int sleep_class;
     bool timed;
     double came_ns, due_ns, early_ns;
 };

@@ -13,8 +13,8 @@ from orchestrator.analysis import comparability, resources, results
 from orchestrator.analysis.doubts import run_checks
 from orchestrator.analysis.results import Results
 from orchestrator.facts import DoubtKind, NoteKind
-from orchestrator.model import DiskKind, Doubt
-from orchestrator.planning import rehearsal
+from orchestrator.model import DiskKind, Doubt, Profile
+from orchestrator.planning import latency_quantiles, rehearsal
 from orchestrator.tier_catalog import prices
 
 GOOD_REPETITIONS = 5
@@ -107,7 +107,8 @@ def _not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
     for disk, names in by_kind.items():
         if disk in _NOT_THE_REAL_DISK:
             kind, text, advice = _NOT_THE_REAL_DISK[disk]
-            yield Doubt(kind, text.format(", ".join(names)), advice)
+            latency = _latency_words(profiles) if disk == "emulated" else ""
+            yield Doubt(kind, text.format(", ".join(names)) + latency, advice)
     mechanisms = dict.fromkeys(profile.tier.enforcement for profile in profiles)
     if len(mechanisms) > 1:
         yield Doubt(
@@ -116,6 +117,15 @@ def _not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
             "each difference may be the way",
             "give all profiles the same `enforcement`",
         )
+
+
+def _latency_words(profiles: Iterable[Profile]) -> str:
+    """Whether emulated latencies have a tail: `; latency of premium, ultra: constant …`."""
+    names_of: dict[str, list[str]] = {}
+    for profile in profiles:
+        if words := latency_quantiles.described(profile.tier):
+            names_of.setdefault(words, []).append(profile.name)
+    return "".join(f"; latency of {', '.join(names)}: {w}" for w, names in names_of.items())
 
 
 def _vm_caps(campaign: Results) -> Iterator[Doubt]:

@@ -7,6 +7,7 @@ mounts nothing itself. docs/TIERS.md says what happens inside.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import GateError, RunError, UnavailableError, UsageError
-from orchestrator.model import Node, Volume
+from orchestrator.model import LatencyModel, Node, Quantiles, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Machine, Mount, World
@@ -132,13 +133,15 @@ def devices(
     *,
     restored: bool = False,
     kept: bool = False,
+    latency: LatencyModel | None = None,
 ) -> Iterator[Disks]:
-    """Serves each file as a device with a volume on it; facts are what the last server reported."""
+    """Serves each file as a device with a volume on it; facts are what the last server reported.
+    `latency`: what its latencies are drawn from instead of being constant."""
     with ExitStack() as up:
         volumes: list[Volume] = []
         facts: dict[str, Any] = {}
         for file in files:
-            node, facts = up.enter_context(_serving(verb, file, limits, world))
+            node, facts = up.enter_context(_serving(verb, file, limits, latency, world))
             name = f"{world.scope}-{file.stem}"
             up.enter_context(world.platform.volume(name, facts["device"], "xfs"))
             volumes.append(Volume(name, facts["device"], restored, server=node, kept=kept))
@@ -147,15 +150,26 @@ def devices(
 
 @contextmanager
 def _serving(
-    verb: str, file: Path, limits: Limits, world: World
+    verb: str, file: Path, limits: Limits, latency: LatencyModel | None, world: World
 ) -> Iterator[tuple[Node, dict[str, Any]]]:
     """The container that serves `file`, and what it reported when its device was ready."""
+    if latency is not None:
+        limits = {**limits, "latency-seed": seed_of(file.stem, world)}
     options = [part for key, value in limits.items() for part in (f"--{key}", plain(value))]
+    tables = _tables(file, latency)
+    options += [
+        part for way in tables for part in (f"--{way}-quantiles", f"/images/{tables[way].name}")
+    ]
     command = (verb, "--image", f"/images/{file.name}", *options)
     spec = _spec(f"{world.scope}-disk-{file.stem}", command, file.parent, world)
     with world.platform.running(spec) as container:
-        ready = _wait_ready(container.name, world)
+        try:
+            ready = _wait_ready(container.name, world)
+        finally:
+            for table in tables.values():
+                table.unlink(missing_ok=True)
         read_back(limits, ready.get("limits") or {})
+        _check_tables(latency, ready)
         yield (
             Node(
                 name=f"disk-{file.stem}",
@@ -166,6 +180,39 @@ def _serving(
             ),
             ready,
         )
+
+
+def _tables(file: Path, latency: LatencyModel | None) -> dict[str, Path]:
+    """Writes what the server of `file` draws from beside it: "read" and "write" → file of lines
+    "probability latency_us"."""
+    if latency is None:
+        return {}
+    tables: dict[str, Path] = {}
+    for way, table in (("read", latency.read), ("write", latency.write)):
+        tables[way] = file.with_name(f"{file.stem}.{way}-quantiles")
+        tables[way].write_text(table_text(table))
+    return tables
+
+
+def table_text(table: Quantiles) -> str:
+    """A table of quantiles as the server reads it."""
+    return "".join(f"{p!r} {latency_s * 1e6:.3f}\n" for p, latency_s in table)
+
+
+def _check_tables(latency: LatencyModel | None, ready: Mapping[str, Any]) -> None:
+    """GateError if the running server draws from other tables than these."""
+    points = [len(latency.read), len(latency.write)] if latency else [0, 0]
+    reported = ready.get("latency_table_points") or [0, 0]
+    if [int(count or 0) for count in reported] != points:
+        raise GateError(
+            f"the emulated disk draws latencies from tables of {reported} points, expected {points}"
+        )
+
+
+def seed_of(disk: str, world: World) -> int:
+    """The seed of what a disk draws: another for each disk, the same in the same repetition."""
+    text = f"{world.seed}/{disk}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6])
 
 
 def running_disks(world: World) -> tuple[str, ...]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from orchestrator.model import Tier
+from orchestrator.model import Quantiles, Tier
+from orchestrator.planning.latency_quantiles import mean_s
 from orchestrator.units import format_bytes_per_s, format_seconds
 
 Way = Literal["read", "write"]
@@ -28,6 +29,18 @@ def latency_s(tier: Tier, way: Way) -> float | None:
     return tier.read_latency_s if way == "read" else tier.write_latency_s
 
 
+def quantiles(tier: Tier, way: Way) -> Quantiles | None:
+    """What the latency of each request is drawn from; None if it is constant."""
+    model = tier.latency_model
+    return None if model is None else (model.read if way == "read" else model.write)
+
+
+def _average_s(tier: Tier, way: Way) -> float | None:
+    """The mean latency: what Little's law is about. Of a constant one it is the same."""
+    table = quantiles(tier, way)
+    return latency_s(tier, way) if table is None else mean_s(table)
+
+
 def cap_per_s(tier: Tier, block_bytes: int) -> float | None:
     """Requests of this size a second that the caps let through; None without a cap. An I/O beyond
     the tier's unit counts as several."""
@@ -40,7 +53,7 @@ def cap_per_s(tier: Tier, block_bytes: int) -> float | None:
 def reach_per_s(tier: Tier, depth: int, read_share: float) -> float | None:
     """Requests a second that `depth` in flight can make by Little's law; None if not known."""
     shares: dict[Way, float] = {"read": read_share, "write": 1 - read_share}
-    latencies_s = [(share, latency_s(tier, way)) for way, share in shares.items() if share]
+    latencies_s = [(share, _average_s(tier, way)) for way, share in shares.items() if share]
     if any(latency is None for _, latency in latencies_s):
         return None
     mean_s = sum(share * (latency or 0.0) for share, latency in latencies_s)
@@ -60,7 +73,7 @@ def at_peak(tier: Tier) -> Tier | None:
 
 def depth(tier: Tier, block_bytes: int = 4096, least: int = 32) -> int:
     """The queue depth that reaches the caps through the latency, with reserve."""
-    slowest_s = max(latency_s(tier, "read") or 0.0, latency_s(tier, "write") or 0.0)
+    slowest_s = max(_average_s(tier, "read") or 0.0, _average_s(tier, "write") or 0.0)
     needed = _DEPTH_RESERVE * (cap_per_s(tier, block_bytes) or 0.0) * slowest_s
     return int(min(MAX_DEPTH, max(least, needed)))
 

@@ -22,7 +22,7 @@ from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.model import Gate, GateCheck, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import World
-from orchestrator.tiers.common import disk_server, expected, host_load
+from orchestrator.tiers.common import disk_server, expected, host_load, latency_tail
 from orchestrator.units import parse_seconds
 
 RATE_TOLERANCE_PCT = 5.0
@@ -106,8 +106,11 @@ def _checks(
     window_s = _window_s(tier, _LARGE_BYTES)
     yield from _bytes(tier, job("bytes", window_s, IODEPTH=str(large)), large)
     pause_s = expected.pause_s(tier)
-    alone = job("latency", _FEWEST_TIMED_IOS * pause_s, PAUSE_US=str(round(1e6 * pause_s)))
+    tail_s = latency_tail.window_s(tier) if effort.ladder else 0.0
+    timing_s = max(_FEWEST_TIMED_IOS * pause_s, tail_s)
+    alone = job("latency", timing_s, PAUSE_US=str(round(1e6 * pause_s)))
     yield from _latency(tier, alone)
+    yield from latency_tail.checks(tier, alone[0])
     yield from _fsync(job("fsync"))
     window_s = _window_s(tier)
     steps = [(step, job("depth", window_s, **_cell(step, "4k"))) for step in effort.ladder]
@@ -178,7 +181,7 @@ class Fio:
     def _run(self, job: str, settings: Mapping[str, str]) -> Any:
         return self.world.platform.exec(
             self.container,
-            ("fio", "--output-format=json", f"--output={_OUTPUT}", f"/fio/{job}.fio"),
+            ("fio", "--output-format=json+", f"--output={_OUTPUT}", f"/fio/{job}.fio"),
             env={"DIR": "/tier", **settings},
             timeout_s=_JOB_TIMEOUT_S,
         )

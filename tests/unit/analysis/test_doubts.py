@@ -12,7 +12,16 @@ from orchestrator.analysis import comparability
 from orchestrator.analysis.doubts import campaign_checks
 from orchestrator.analysis.results import Results
 from orchestrator.metrics import measured
-from orchestrator.model import Burst, ClusterSpec, Doubt, Measurement, NodeSize, Note, Record
+from orchestrator.model import (
+    Burst,
+    ClusterSpec,
+    Doubt,
+    LatencyModel,
+    Measurement,
+    NodeSize,
+    Note,
+    Record,
+)
 from tests.campaigns import GIB, Shape, build_campaign, build_gate, build_tier, with_tier
 
 Change = Callable[[Record], Record]
@@ -82,6 +91,17 @@ def test_a_missing_cell() -> None:
 def test_disks_that_are_not_the_provider_s(enforcement: Any) -> None:
     campaign = with_tier(small(repetitions=2), enforcement=enforcement)
     assert kinds(campaign) == {f"{enforcement} tier"}
+
+
+def test_whether_emulated_latencies_have_a_tail_is_said() -> None:
+    plain = with_tier(small(profiles=["premium", "ultra"]), enforcement="emulated")
+    constant = the("emulated tier", plain).text
+    assert constant.endswith("; latency of premium, ultra: constant (p99 is not comparable)")
+    table = ((0.0, 0.001), (1.0, 0.002))
+    model = LatencyModel(table, table, "a P15", "2026-01-01")
+    modelled = the("emulated tier", with_tier(plain, "ultra", latency_model=model)).text
+    assert "; latency of premium: constant" in modelled
+    assert modelled.endswith("; latency of ultra: modelled from a P15, as of 2026-01-01")
 
 
 def test_disks_held_to_their_limits_in_different_ways() -> None:

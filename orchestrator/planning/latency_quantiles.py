@@ -1,0 +1,84 @@
+"""Latencies as quantiles: (probability, latency in s), from 0 to 1, straight between the points.
+
+Such a table is what a disk is recorded as (`recorded_disk`), what the emulated disk draws from, and
+what its gate is held to.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+
+from orchestrator.model import Quantiles, Tier
+
+MOST_POINTS = 1024  # what the emulated disk takes
+MOST_LATENCY_S = 60.0
+# Every percent, and the tail more closely: requests wait for the slowest of several.
+_PROBABILITIES = (
+    *(percent / 100 for percent in range(100)),
+    *(0.992, 0.994, 0.995, 0.996, 0.998, 0.999, 0.9995, 0.9999),
+)
+_BEYOND = 10  # a percentile is known if so many lie beyond it
+
+
+def mistakes(table: Quantiles) -> Iterator[str]:
+    """What is wrong with a table; nothing if it can be drawn from."""
+    probabilities = [probability for probability, _ in table]
+    latencies_s = [latency_s for _, latency_s in table]
+    if not 2 <= len(table) <= MOST_POINTS:
+        yield f"has {len(table)} points; 2 to {MOST_POINTS} work"
+        return
+    if (probabilities[0], probabilities[-1]) != (0, 1):
+        yield "begins with probability 0 and ends with 1"
+    if any(low >= high for low, high in itertools.pairwise(probabilities)):
+        yield "has a probability twice, or not in rising order"
+    if not all(0 < latency_s <= MOST_LATENCY_S for latency_s in latencies_s):
+        yield f"has a latency that is not above 0 and at most {MOST_LATENCY_S:g} s"
+    if any(low > high for low, high in itertools.pairwise(latencies_s)):
+        yield "has a latency below that of a lower probability"
+
+
+def quantile_s(table: Quantiles, probability: float) -> float:
+    """The latency that requests do not exceed with this probability."""
+    high = min(bisect_right(table, probability, key=lambda point: point[0]), len(table) - 1)
+    (left, low_s), (right, high_s) = table[high - 1], table[high]
+    return low_s + (probability - left) / (right - left) * (high_s - low_s)
+
+
+def mean_s(table: Quantiles) -> float:
+    """The mean: the area below the inverse distribution, by trapezoids."""
+    return math.fsum(
+        (right - left) * (low_s + high_s) / 2
+        for (left, low_s), (right, high_s) in itertools.pairwise(table)
+    )
+
+
+def of_histogram(counts: Mapping[float, int]) -> Quantiles:
+    """A histogram (latency in s → requests) as a table, by nearest rank. ValueError if it is empty.
+
+    The tail ends where fewer than ten requests lie beyond; the last point is the longest latency.
+    """
+    total = sum(counts.values())
+    if not total:
+        raise ValueError("no request was timed")
+    values = sorted(counts)
+    ranks = list(itertools.accumulate(counts[value] for value in values))
+
+    def ranked(rank: int) -> float:
+        return values[bisect_right(ranks, rank - 1)]
+
+    known = [p for p in _PROBABILITIES if p < 0.5 or total - math.ceil(p * total) >= _BEYOND]
+    points = [(p, ranked(max(1, math.ceil(p * total)))) for p in known]
+    return (*points, (1.0, values[-1]))
+
+
+def described(tier: Tier) -> str:
+    """What the latencies of an emulated disk are, for reports; "" for any other disk."""
+    if tier.kind != "emulated":
+        return ""
+    model = tier.latency_model
+    if model is None:
+        return "constant (p99 is not comparable)"
+    return f"modelled from {model.source}, as of {model.as_of}"

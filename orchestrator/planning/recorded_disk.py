@@ -1,0 +1,158 @@
+"""A disk as measured: the file that `disk record` writes and a profile's `recorded` names.
+
+One small JSON file that can be carried anywhere and written by hand: limits, latencies at queue
+depth 1 as quantiles, burst, and where all that comes from (docs/TIERS.md, "A recorded disk").
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from orchestrator import units
+from orchestrator.errors import Mistake
+from orchestrator.model import Burst, LatencyModel, Quantiles, SlowEpochs, Tier
+from orchestrator.planning import latency_quantiles
+from orchestrator.planning.strict_yaml import refused, validate
+
+_ALIKE = 0.05  # rates of one cap differ by less
+
+Rate = Annotated[float, Field(gt=0, lt=units.MOST)]
+Text = Annotated[str, Field(min_length=1)]
+
+
+def _table(value: object) -> Quantiles:
+    """`{"0": 0.0003, "0.5": 0.0005, "1": 0.01}` as a table, or a table."""
+    if isinstance(value, tuple):
+        value = dict(value)
+    if not isinstance(value, Mapping):
+        raise ValueError("expected probabilities (0 to 1) with the latency of each in seconds")
+    try:
+        table = tuple((float(key), float(latency)) for key, latency in value.items())
+    except (TypeError, ValueError) as error:
+        raise ValueError("a probability or a latency is not a number") from error
+    for mistake in latency_quantiles.mistakes(table):
+        raise ValueError(mistake)
+    return table
+
+
+Table = Annotated[Quantiles, BeforeValidator(_table)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class RecordedLimits(_Strict):
+    """What each kind of load reached alone: 4 KiB random, 256 KiB sequential."""
+
+    iops_read: Rate
+    iops_write: Rate
+    iops_mixed: Rate
+    bytes_per_s_read: Rate
+    bytes_per_s_write: Rate
+
+
+class RecordedEpochs(_Strict):
+    factor: Annotated[float, Field(gt=1, le=1000)]
+    slow_dwell_s: Annotated[float, Field(ge=0.01, le=86_400)]
+    good_dwell_s: Annotated[float, Field(ge=0.01, le=86_400)]
+
+
+class RecordedLatency(_Strict):
+    read_quantiles_s: Table
+    write_quantiles_s: Table
+    slow_epochs: RecordedEpochs | None = None
+
+
+class RecordedBurst(_Strict):
+    iops: Rate
+    base_iops: Rate
+    duration_s: Annotated[float, Field(gt=0)]
+
+
+class RecordedDisk(_Strict):
+    """`measured` and `device` are only kept and shown: how and when, and what the disk is."""
+
+    schema_version: Literal[1]
+    source: Text
+    as_of: Text
+    limits: RecordedLimits | None = None
+    latency: RecordedLatency
+    burst: RecordedBurst | None = None
+    measured: Mapping[str, Any] = {}
+    device: Mapping[str, Any] = {}
+
+
+def read(where: str, text: str) -> RecordedDisk:
+    """Reads the file `where`. UsageError with every mistake."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise refused([Mistake(where, f"this is no JSON: {error}")]) from error
+    return validate(RecordedDisk, f"{where}: ", content)
+
+
+def written(disk: RecordedDisk) -> dict[str, Any]:
+    """The content of the file."""
+    latency = {
+        f"{way}_quantiles_s": {f"{p:.12g}": round(latency_s, 9) for p, latency_s in table}
+        for way, table in (
+            ("read", disk.latency.read_quantiles_s),
+            ("write", disk.latency.write_quantiles_s),
+        )
+    }
+    content = disk.model_dump()
+    content["latency"] |= latency
+    return content
+
+
+def latency_model(disk: RecordedDisk) -> LatencyModel:
+    epochs = disk.latency.slow_epochs
+    return LatencyModel(
+        read=disk.latency.read_quantiles_s,
+        write=disk.latency.write_quantiles_s,
+        source=disk.source,
+        as_of=disk.as_of,
+        slow_epochs=SlowEpochs(**epochs.model_dump()) if epochs else None,
+    )
+
+
+def own_limits(limits: RecordedLimits) -> dict[str, int | str]:
+    """`iops` and `throughput` as a profile gives them. The emulated disk has one total for reads
+    and writes: the rates' mean if they differ by less than 5 %, else the lowest."""
+    rate = _one_total(limits.bytes_per_s_read, limits.bytes_per_s_write)
+    iops = _one_total(limits.iops_read, limits.iops_write, limits.iops_mixed)
+    return {"iops": iops, "throughput": f"{rate}B/s"}
+
+
+def _one_total(*rates: float) -> int:
+    alike = max(rates) <= min(rates) * (1 + _ALIKE)
+    return round(sum(rates) / len(rates) if alike else min(rates))
+
+
+def applied(tier: Tier, disk: RecordedDisk) -> Tier:
+    """The tier with the latencies of the recorded disk, and its burst unless it has one: empty at
+    the start, as of a disk that works."""
+    model = latency_model(disk)
+    median_s = {
+        way: latency_quantiles.quantile_s(table, 0.5)
+        for way, table in (("read", model.read), ("write", model.write))
+    }
+    burst = tier.burst
+    if burst is None and disk.burst and tier.iops and disk.burst.iops > tier.iops:
+        burst = Burst(round(disk.burst.iops), None, disk.burst.duration_s, start_pct=0.0)
+    return replace(
+        tier,
+        read_latency_s=median_s["read"],
+        write_latency_s=median_s["write"],
+        latency_assumed=(),
+        latency_model=model,
+        burst=burst,
+        source=tier.source or disk.source,
+        as_of=tier.as_of or disk.as_of,
+    )

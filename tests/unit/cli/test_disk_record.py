@@ -1,0 +1,86 @@
+"""`tierbench disk record`: what is asked of the recording, what is written, what is shown."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from orchestrator.cli import campaign, disk_record
+from orchestrator.cli.console import ConsoleProgress, LastingConsole
+from orchestrator.errors import UsageError
+from orchestrator.planning import recorded_disk
+from orchestrator.tiers.common import recording
+
+FOUND = recorded_disk.RecordedDisk(
+    schema_version=1,
+    source="a test",
+    as_of="2026-01-01",
+    limits=recorded_disk.RecordedLimits(
+        iops_read=1100,
+        iops_write=1090,
+        iops_mixed=1095,
+        bytes_per_s_read=125e6,
+        bytes_per_s_write=124e6,
+    ),
+    latency=recorded_disk.RecordedLatency(
+        read_quantiles_s=((0.0, 0.001), (0.5, 0.002), (1.0, 0.006)),
+        write_quantiles_s=((0.0, 0.001), (1.0, 0.003)),
+    ),
+    burst=recorded_disk.RecordedBurst(iops=3500, base_iops=1095, duration_s=120),
+)
+Record = Callable[..., str]
+
+
+@pytest.fixture
+def record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Record:
+    """The command as it is called, on a disk of the figures above; what it printed."""
+
+    def ran(path: Path, **options: Any) -> str:
+        world, engine = SimpleNamespace(), SimpleNamespace()
+        monkeypatch.setattr(campaign, "powers", lambda *_: nullcontext((world, engine)))
+        monkeypatch.setattr(campaign, "alone", lambda _: nullcontext())
+
+        def recorded(path: Path, effort: Any, _world: object, allow_root_disk: bool) -> Any:
+            asked.append((path, effort, allow_root_disk))
+            return FOUND
+
+        monkeypatch.setattr(recording, "record", recorded)
+        out = Console(width=200, file=io.StringIO(), record=True)
+        progress = ConsoleProgress(LastingConsole(file=io.StringIO()))
+        disk_record.record_command(tmp_path, tmp_path, out, progress)(path, **options)
+        return out.export_text()
+
+    return ran
+
+
+asked: list[tuple[Path, recording.Effort, bool]] = []
+
+
+def test_what_was_found_is_shown_and_written(record: Record, tmp_path: Path) -> None:
+    file = tmp_path / "p15.json"
+    shown = record(Path("/mnt/p15"), out_file=file, burst_minutes=2.0)
+    assert asked.pop() == (Path("/mnt/p15"), recording.Effort(hold_s=120.0), False)
+    assert "read / write / mixed: 1,100 / 1,090 / 1,095" in shown
+    assert "read latency at queue depth 1: median 2 ms, p99 5.92 ms" in shown
+    assert "burst: 3,500 IOPS for 2 min, then 1,095" in shown
+    assert "recorded: p15.json" in shown
+    assert recorded_disk.read("x", file.read_text()) == FOUND
+    assert list(json.loads(file.read_text())["latency"]["read_quantiles_s"]) == ["0", "0.5", "1"]
+
+
+def test_nothing_is_measured_for_a_file_that_cannot_be_written(
+    record: Record, tmp_path: Path
+) -> None:
+    (tmp_path / "old.json").write_text("{}")
+    for name, words in (("old.json", "exists already"), ("none/new.json", "does not exist")):
+        with pytest.raises(UsageError, match=words):
+            record(Path("/mnt/p15"), out_file=tmp_path / name)
+    assert asked == []

@@ -1,0 +1,201 @@
+"""A real disk recorded, and the p99 of a modelled one judged: on fio's figures, without a disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import GateError
+from orchestrator.model import LatencyModel, SlowEpochs, Tier
+from orchestrator.planning import recorded_disk
+from orchestrator.planning.latency_quantiles import quantile_s
+from orchestrator.platforms import own_images
+from orchestrator.powers import World
+from orchestrator.tiers.common import (
+    disk_server,
+    expected,
+    latency_tail,
+    real_disk,
+    recording,
+    truth_gate,
+)
+from orchestrator.tiers.common.mounts import MountPoint, RealDisk
+from orchestrator.tiers.common.recording import Effort, burst_in
+from orchestrator.tiers.emulated import limits_of
+from tests import ROOT
+from tests.fakes import FakePlatform, fake_world
+
+READS = ((0.0, 0.0003), (0.5, 0.0005), (0.99, 0.004), (1.0, 0.02))
+WRITES = ((0.0, 0.0009), (0.5, 0.002), (0.99, 0.006), (1.0, 0.03))
+MODEL = LatencyModel(READS, WRITES, "a test", "2026-01-01")
+TIER = Tier("x", "X", "emulated", 1000, 100_000_000, 0.0005, 0.002, latency_model=MODEL)
+
+# ------------------------------------------------------------------ the model at work
+
+
+def test_littles_law_is_about_means_and_the_gate_about_medians() -> None:
+    mean_s = 0.5 * 0.0004 + 0.49 * 0.00225 + 0.01 * 0.012
+    assert expected.reach_per_s(TIER, 8, read_share=1.0) == pytest.approx(8 / mean_s)
+    assert expected.latency_s(TIER, "read") == 0.0005
+
+
+def test_slow_epochs_are_limits_of_the_device() -> None:
+    epochs = SlowEpochs(5.0, 20.0, 600.0)
+    limits = limits_of(replace(TIER, latency_model=replace(MODEL, slow_epochs=epochs)))
+    named = {key: value for key, value in limits.items() if "slow" in key or "dwell" in key}
+    assert named == {"slow-factor": 5.0, "slow-dwell-s": 20.0, "good-dwell-s": 600.0}
+    assert not {"slow-factor", "slow-dwell-s"} & set(limits_of(TIER))
+
+
+def test_the_server_gets_both_tables_and_a_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    platform = FakePlatform(images=[own_images.tag(ROOT, "disk")])
+    seen: list[str] = []
+
+    def logs(name: str, tail: int | None = None) -> str:
+        seen.extend(sorted(file.name for file in tmp_path.glob("*-quantiles")))
+        return json.dumps({"device": "/dev/loop0", "latency_table_points": points})
+
+    monkeypatch.setattr(platform, "logs", logs)
+    world = replace(fake_world(platform=platform), seed=5)
+    points = [len(READS), len(WRITES)]
+    with serving(tmp_path, world):
+        assert seen == ["node-1.read-quantiles", "node-1.write-quantiles"]
+        (command,) = [spec.command for spec in platform.specs.values()]
+        options = dict(zip(command[1::2], command[2::2], strict=True))
+        assert options["--read-quantiles"] == "/images/node-1.read-quantiles"
+        assert options["--latency-seed"] == str(disk_server.seed_of("node-1", world))
+    assert list(tmp_path.glob("*-quantiles")) == []
+    points = [0, 0]
+    with pytest.raises(GateError, match=r"tables of \[0, 0\] points"), serving(tmp_path, world):
+        pass
+
+
+def serving(folder: Path, world: World) -> Any:
+    return disk_server.devices("serve", [folder / "node-1.img"], {}, world, latency=MODEL)
+
+
+# ------------------------------------------------------------------ the gate's p99
+
+
+def timed(read_p99_s: float, requests: int, write_p99_s: float = 0.006) -> dict[str, Any]:
+    return {
+        way: {"lat_ns": {"N": requests, "percentile": {"99.000000": p99_s * 1e9}}}
+        for way, p99_s in (("read", read_p99_s), ("write", write_p99_s))
+    }
+
+
+@pytest.mark.parametrize(
+    ("p99_s", "requests", "verdict", "passed"),
+    [
+        (0.004, 10_000, "ok", True),
+        (0.0047, 10_000, "ok", True),
+        (0.0049, 10_000, "slow", False),
+        (0.0031, 10_000, "faster than declared (cache or burst)", False),
+        (0.0090, 9_999, "too few requests", True),
+    ],
+)
+def test_p99_is_judged_within_20_pct_if_enough_were_timed(
+    p99_s: float, requests: int, verdict: str, passed: bool
+) -> None:
+    read, write = latency_tail.checks(TIER, timed(p99_s, requests))
+    assert (read.verdict, read.passed, read.declared) == (verdict, passed, 0.004)
+    assert (read.quantity, write.quantity) == ("latency_p99_read", "latency_p99_write")
+
+
+def test_p99_of_a_constant_latency_is_not_looked_at() -> None:
+    constant = replace(TIER, latency_model=None)
+    assert list(latency_tail.checks(constant, timed(1.0, 10**6))) == []
+    assert latency_tail.window_s(constant) == 0.0
+    assert latency_tail.window_s(TIER) > 2 * latency_tail.FEWEST * 0.001
+
+
+# ------------------------------------------------------------------ recording
+
+
+@dataclass
+class RecordedFio:
+    """fio on a disk of fixed rates; `alone_per_s`: of single requests without a pause."""
+
+    alone_per_s: float = 300.0
+    bins: Mapping[str, int] = field(default_factory=lambda: {"400000": 900, "900000": 100})
+    container: str = "fio"
+    asked: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
+
+    def run(self, job: str, settings: Mapping[str, str]) -> list[dict[str, Any]]:
+        self.asked.append((job, settings))
+        if job == "latency":
+            lat_ns = {"lat_ns": {"N": sum(self.bins.values()), "bins": self.bins}}
+            return [ways(self.alone_per_s * 4096 / 2, lat_ns)]
+        count = {"iops": 3, "bytes": 2, "depth": 1}.get(job, 0)
+        return [ways(500 * 4096.0) for _ in range(count)]
+
+
+def ways(bw_bytes: float, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    return {way: {"bw_bytes": bw_bytes, **(more or {})} for way in ("read", "write")}
+
+
+def recorded(
+    fio: RecordedFio, monkeypatch: pytest.MonkeyPatch, effort: Effort = recording.QUICK
+) -> recorded_disk.RecordedDisk:
+    path = Path("/mnt/p15")
+    mount = MountPoint(str(path), "8:16", "/", "xfs", "/dev/sdb", "rw", 30)
+    disk = RealDisk(path, mount, "sdb", "sdb", {"device": "sdb", "model": "Virtual Disk"})
+    monkeypatch.setattr(real_disk, "believable", lambda *_: disk)
+    monkeypatch.setattr(real_disk, "facts", lambda *_: dict(disk.facts))
+    monkeypatch.setattr(real_disk, "watched", lambda *_: nullcontext())
+    monkeypatch.setattr(real_disk, "folders", lambda *_: nullcontext((path / "r",)))
+    monkeypatch.setattr(truth_gate, "fio_on", lambda *_: nullcontext(fio))
+    platform = FakePlatform(answer=lambda _container, _argv: "fio-3.39\n")
+    return recording.record(path, effort, fake_world(platform=platform))
+
+
+def test_a_disk_is_recorded_with_where_and_how(monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = recorded(RecordedFio(), monkeypatch)
+    assert disk.limits is not None and disk.limits.iops_mixed == 1000.0
+    assert quantile_s(disk.latency.read_quantiles_s, 0.5) == pytest.approx(0.0004)
+    assert disk.source == "`tierbench disk record` of Virtual Disk at /mnt/p15"
+    assert disk.measured["fio"] == "fio-3.39" and disk.measured["reads_timed"] == 1000
+    assert disk.device["model"] == "Virtual Disk"
+    text = json.dumps(recorded_disk.written(disk))
+    assert recorded_disk.read("x", text) == disk
+
+
+@pytest.mark.parametrize(("alone_per_s", "pause_us"), [(300, "0"), (1000, "2000")])
+def test_single_requests_never_wait_for_a_cap(
+    alone_per_s: float, pause_us: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At most half of the cap's rate; where the latency alone is slow enough, without pauses."""
+    fio = RecordedFio(alone_per_s)
+    recorded(fio, monkeypatch)
+    pauses = [settings["PAUSE_US"] for job, settings in fio.asked if job == "latency"]
+    assert pauses == ["0", pause_us]
+
+
+def test_a_disk_on_which_nothing_was_timed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(GateError, match="no request was timed"):
+        recorded(RecordedFio(bins={}), monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("rates", "found"),
+    [
+        ([3500, 3500, 3490, 3500, 1100, 1100], (3500, 1100, 20.0)),
+        ([3500, 1200, 3500, 3500, 3500, 3500], None),
+        ([1100] * 6, None),
+        ([1100] * 3, None),
+        ([3500, 3500, 3500, 1100, 3500, 1100], (3500, 1100, 25.0)),
+    ],
+)
+def test_a_burst_is_a_rate_that_falls_and_stays_low(
+    rates: list[float], found: tuple[float, float, float] | None
+) -> None:
+    burst = burst_in([(5.0 * number, rate) for number, rate in enumerate(rates)])
+    assert (burst and (burst.iops, burst.base_iops, burst.duration_s)) == found
