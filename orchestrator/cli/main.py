@@ -24,6 +24,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.cli import campaign, doctor, provision, rehearsal
 from orchestrator.cli.check import check_command
 from orchestrator.cli.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.disks import disk_app
 from orchestrator.cli.tiers import tiers_app
 from orchestrator.databases import databases
 from orchestrator.databases.yugabytedb import image
@@ -46,7 +47,7 @@ from orchestrator.system import store
 from orchestrator.system.clock import SystemClock
 from orchestrator.system.shell import SystemShell
 from orchestrator.tiers import tier_mechanisms
-from orchestrator.tiers.common import host_load
+from orchestrator.tiers.common import host_load, standing
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("TIERBENCH_CACHE") or ROOT / ".cache")
@@ -236,16 +237,17 @@ app.command(name="check")(check_command(ROOT, _out))
 app.command(name="rehearse")(
     rehearsal.command(ROOT, REHEARSALS, _progress, lambda f: _conclude(f, False))
 )
+app.add_typer(disk_app(ROOT, CACHE, _out, _progress), name="disk")
 app.add_typer(tiers_app(ROOT, CACHE, RESULTS, _out, _progress), name="tiers")
 
 
 @app.command()
 def clean() -> None:
-    """Removes leftovers in Docker and the kept data sets. Results stay."""
+    """Removes leftovers in Docker and the kept data sets. Results and disks that are up stay."""
     engine = campaign.platform()
     with campaign.alone(engine):
         removed = (*engine.sweep(), *datasets.forget(CACHE))
-    for line in removed or ("nothing to remove",):
+    for line in (*(removed or ("nothing to remove",)), *standing.reminders(engine)):
         _out.print(line, highlight=False)
 
 

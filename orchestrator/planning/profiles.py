@@ -39,15 +39,20 @@ def read_profile(
     catalog: tier_catalog.Catalog = NO_CATALOG,
     where: str = "",
     mechanisms: Mapping[str, DiskKind] = KINDS,
+    changes: Mapping[str, object] | None = None,
 ) -> Profile:
     """`text` is profiles/<name>.yaml, or the file `where`. Its `cluster` is a mapping, or names one
     of `clusters`; its `tier` is a mapping of its own numbers, or names a row of `catalog`.
-    `mechanisms`: those that its tier may name, each with the kind of its disks.
+    `mechanisms`: those that its tier may name, each with the kind of its disks. `changes`: keys of
+    its tier that are to be others than in the file.
 
     Raises UsageError with every mistake in the file.
     """
     where = where or f"profiles/{name}.yaml"
     content = parse(where, text)
+    if changes:
+        tier = content.get("tier")
+        content["tier"] = {**(tier if isinstance(tier, dict) else {"type": tier}), **changes}
     cluster = content.get("cluster")
     if isinstance(cluster, str):
         if cluster not in clusters:
@@ -78,6 +83,19 @@ def read_profile(
     _check_paths(where, chosen.tier, read.cluster.nodes or 0)
     tier = _scaled(_on_vm(chosen, read.cluster.vm, catalog), where)
     return Profile(name, read.question, tier, read.cluster.build(scale))
+
+
+def read_row(
+    row: str,
+    changes: Mapping[str, object],
+    catalog: tier_catalog.Catalog,
+    mechanisms: Mapping[str, DiskKind] = KINDS,
+) -> tier_catalog.Chosen:
+    """A catalog row by itself, with the keys that a profile may give beside its name. UsageError
+    with every mistake."""
+    asked = {"type": row, **changes}
+    chosen = tier_catalog.choose(catalog, asked, row.replace("/", "-"), "", row, mechanisms)
+    return replace(chosen, tier=_scaled(chosen.tier, row))
 
 
 def _check_cluster(

@@ -10,19 +10,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import GateError, RunError, UnavailableError, UsageError
+from orchestrator.errors import GateError, RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.model import Node, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
-from orchestrator.powers import ContainerSpec, Machine, Mount, World
+from orchestrator.powers import Container, ContainerSpec, Machine, Mount, World
 from orchestrator.system.clock import wait_until
 
 Limits = Mapping[str, int | float]  # by the names that the server gives them, dashes as there
 
+STANDING_ROLE = "standing-disk"  # apart from the disks of a run
 GATE_BYTES = 2 * 2**30
 _READY_S = 30.0
 _COPY_S = 3600.0
@@ -73,7 +75,7 @@ def copied(
     copies = tuple(folder / f"{name.format(number)}.img" for number in numbers)
     try:
         if snapshots is None:
-            _create(copies, sizes_bytes, world)
+            create(copies, sizes_bytes, world)
         else:
             for snapshot, copy in zip(snapshots, copies, strict=True):
                 copy.unlink(missing_ok=True)
@@ -89,7 +91,7 @@ def gate_file(world: World) -> AbstractContextManager[tuple[Path, ...]]:
     return copied([GATE_BYTES], None, world, "gate")
 
 
-def _create(files: Sequence[Path], sizes_bytes: Sequence[int], world: World) -> None:
+def create(files: Sequence[Path], sizes_bytes: Sequence[int], world: World) -> None:
     """Makes an empty file system in each file. RunError if it cannot be made."""
     for file, size in zip(files, sizes_bytes, strict=True):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -118,7 +120,7 @@ def loading(
 ) -> Iterator[tuple[Volume, ...]]:
     """What `Restorable.loading` promises."""
     if not resumed:
-        _create(snapshots, sizes_bytes, world)
+        create(snapshots, sizes_bytes, world)
     with devices("raw", snapshots, {}, world, restored=resumed, kept=True) as disks:
         yield disks.volumes
 
@@ -150,22 +152,46 @@ def _serving(
     verb: str, file: Path, limits: Limits, world: World
 ) -> Iterator[tuple[Node, dict[str, Any]]]:
     """The container that serves `file`, and what it reported when its device was ready."""
+    name = f"{world.scope}-disk-{file.stem}"
+    with world.platform.running(_server(verb, name, file, limits, world)) as container:
+        yield _ready(container, f"disk-{file.stem}", limits, world)
+
+
+def stand(
+    name: str, file: Path, limits: Limits, note: str, world: World
+) -> tuple[Node, dict[str, Any]]:
+    """Serves `file` by a container `name` that stays when this program ends, with the tier's
+    limits; returns the same as a disk of a run has. Nothing stays of one that does not come up."""
+    spec = replace(_server("serve", name, file, limits, world), role=STANDING_ROLE, note=note)
+    container = world.platform.stand(spec)
+    try:
+        return _ready(container, name, limits, world)
+    except BaseException:
+        with suppress(TierbenchError):
+            world.platform.remove(name, spec.stop_timeout_s)
+        raise
+
+
+def _server(verb: str, name: str, file: Path, limits: Limits, world: World) -> ContainerSpec:
     options = [part for key, value in limits.items() for part in (f"--{key}", plain(value))]
     command = (verb, "--image", f"/images/{file.name}", *options)
-    spec = _spec(f"{world.scope}-disk-{file.stem}", command, file.parent, world)
-    with world.platform.running(spec) as container:
-        ready = _wait_ready(container.name, world)
-        read_back(limits, ready.get("limits") or {})
-        yield (
-            Node(
-                name=f"disk-{file.stem}",
-                role="disk",
-                container=container.name,
-                container_id=container.id,
-                process_id=container.process_id,
-            ),
-            ready,
-        )
+    return _spec(name, command, file.parent, world)
+
+
+def _ready(
+    container: Container, node: str, limits: Limits, world: World
+) -> tuple[Node, dict[str, Any]]:
+    """Waits for the device; returns the server as a node, and what it reported."""
+    ready = _wait_ready(container.name, world)
+    read_back(limits, ready.get("limits") or {})
+    server = Node(
+        name=node,
+        role="disk",
+        container=container.name,
+        container_id=container.id,
+        process_id=container.process_id,
+    )
+    return server, ready
 
 
 def running_disks(world: World) -> tuple[str, ...]:
