@@ -175,7 +175,7 @@ def _other_load(world: World) -> Iterator[Note]:
     for reminder in standing.reminders(world.platform):
         text = f"other load: {reminder}; while something uses it, it takes CPU and disk from here"
         world.progress.warn(text)
-        yield Note("other load", text)
+        yield Note("other", text)
 
 
 def fingerprint(host: Mapping[str, Any], engine: object) -> dict[str, Any]:

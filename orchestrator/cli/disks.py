@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from orchestrator import report, units
 from orchestrator.cli import campaign
@@ -224,33 +225,30 @@ def _require_root(verb: str) -> None:
 # ------------------------------------------------------------------ list
 
 
-def _table(disks: tuple[standing.Found, ...], world: World) -> Table:
+def _table(disks: tuple[standing.Found, ...], world: World) -> RenderableType:
     table = Table(box=None, pad_edge=False)
-    columns = ("name", "at", "tier", "size", "state", "IOPS", "throughput", "read", "write", "data")
-    for column in columns:
-        table.add_column(column, overflow="fold")
+    for column in ("name", "at", "tier", "size", "state", "limits in force"):
+        table.add_column(column, overflow="fold", no_wrap=column in ("name", "state"))
     for one in disks:
         disk = one.disk
-        table.add_row(
-            disk.name,
-            disk.at,
-            disk.tier,
-            units.format_bytes(disk.size_bytes),
-            one.state,
-            *_enforced(one, world),
-            disk.image,
+        size = units.format_bytes(disk.size_bytes)
+        limits = _limits_in_force(disk, world) if one.runs else ""
+        table.add_row(disk.name, disk.at, disk.tier, size, one.state, limits)
+    files = [Text(f"data of {one.disk.name}: {one.disk.image}") for one in disks]
+    return Group(table, *files)
+
+
+def _limits_in_force(disk: standing.StandingDisk, world: World) -> str:
+    """As the running disk says them."""
+    now = disk_server.ask(disk.container, ("limits",), world)
+    iops, bytes_per_s = now["iops"], now["bytes_per_s"]
+    read, write = (
+        units.format_seconds(now[f"{way}_latency_us"] * 1e-6) for way in ("read", "write")
+    )
+    return ", ".join(
+        (
+            f"{units.format_number(iops)} IOPS" if iops else "any IOPS",
+            units.format_bytes_per_s(bytes_per_s) if bytes_per_s else "any throughput",
+            f"read {read}, write {write}",
         )
-    return table
-
-
-def _enforced(one: standing.Found, world: World) -> tuple[str, str, str, str]:
-    """Limits in force, as the running disk says them."""
-    if not one.runs:
-        return ("", "", "", "")
-    now = disk_server.ask(one.disk.container, ("limits",), world)
-    return (
-        units.format_number(now["iops"]) if now["iops"] else "no limit",
-        units.format_bytes_per_s(now["bytes_per_s"]) if now["bytes_per_s"] else "no limit",
-        units.format_seconds(now["read_latency_us"] * 1e-6),
-        units.format_seconds(now["write_latency_us"] * 1e-6),
     )

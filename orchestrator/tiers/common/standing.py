@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,6 +26,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
 _MOUNT_S = 60.0
 _UNMOUNT_S = 3600.0  # what is not written yet is written at the tier's speed
 _STOP_S = 20.0
+_FEW = 3  # processes that a message names
 
 
 @dataclass(frozen=True)
@@ -259,10 +260,10 @@ def take_down(one: Found, world: World, keep_data: bool = False) -> Path | None:
     if one.mount:
         world.progress.step(f"unmounting {disk.at}: what is not written yet is written first")
         _unmount(disk.at, world)
-        if one.runs and (users := _users(one.mount.device, world)):
+        if one.runs and (users := _users_of_device(one.mount.device, world)):
             _mount(one.mount.source, disk.at, world)
             raise RunError(
-                f"the disk {disk.name} is in use: {users} has it mounted too",
+                f"the disk {disk.name} is in use: it is also mounted for {users}",
                 advice="stop what uses it (a container that was given its path?), then again",
             )
     world.platform.remove(disk.container, _STOP_S)
@@ -278,28 +279,44 @@ def _unmount(at: str, world: World) -> None:
     done = world.shell.run(("umount", at), timeout_s=_UNMOUNT_S)
     if done.exit_code == 0:
         return
-    users = ""
-    with suppress(UnavailableError):  # fuser may not be installed
-        asked = world.shell.run(("fuser", "--verbose", "--mount", at), timeout_s=_MOUNT_S)
-        users = f"{asked.out}\n{asked.err}".strip()  # it writes its table to standard error
+    why = done.err.strip().rstrip(".")
     raise RunError(
-        f"{at} could not be unmounted: {done.err.strip()}",
+        f"{at} could not be unmounted: {why}{_users_of_path(at, world)}",
         advice="end what uses it, then again; nothing was taken down",
-        evidence=users,
     )
 
 
-def _users(device: str, world: World) -> str:
+def _users_of_path(at: str, world: World) -> str:
+    """Who has files open below `at`, as fuser(1) knows it: it writes numbers of processes to
+    standard output, and all else to standard error."""
+    try:
+        asked = world.shell.run(("fuser", "--mount", at), timeout_s=_MOUNT_S)
+    except UnavailableError:
+        return " (`fuser`, if it were installed, would say who uses it)"
+    users = _named_processes(asked.out.split(), world)
+    return f"; used by {users}" if users else ""
+
+
+def _users_of_device(device: str, world: World) -> str:
     """Processes that have the device (major:minor) mounted in a name space of their own."""
     users = []
     for process in filter(str.isdigit, world.machine.listing("/proc")):
         with suppress(OSError):  # it may just have ended
             lines = world.machine.read(f"/proc/{process}/mountinfo").splitlines()
             if any(line.split(" ", 3)[2] == device for line in lines):
-                name = world.machine.read(f"/proc/{process}/comm").strip()
-                users.append(f"{name} (process {process})")
-    more = f" and {len(users) - 3} more" if len(users) > 3 else ""
-    return ", ".join(users[:3]) + more
+                users.append(process)
+    return _named_processes(users, world)
+
+
+def _named_processes(processes: Sequence[str], world: World) -> str:
+    names = []
+    for process in processes[:_FEW]:
+        name = "process"
+        with suppress(OSError):
+            name = world.machine.read(f"/proc/{process}/comm").strip()
+        names.append(f"{name} ({process})")
+    more = f" and {len(processes) - _FEW} more" if len(processes) > _FEW else ""
+    return ", ".join(names) + more
 
 
 def _mounted(world: World) -> Mapping[str, mounts.MountPoint]:
