@@ -406,9 +406,9 @@ def test_a_running_cluster_of_others_is_used_and_left_as_it_was(image: str, worl
 # ------------------------------------------------------------------ the main job
 
 TIER = Tier("here", "This machine", "none", None, None)
-SMALL = {
-    "insert": Dataset("sysbench-tables", {"tables": 2, "table_size": 2000}),
-    "tpcc": Dataset("tpcc", {"warehouses": 1}),
+SMALL = {  # counted in several slices
+    "insert": Dataset("sysbench-tables", {"tables": 2, "table_size": 2000, "slice_rows": 700}),
+    "tpcc": Dataset("tpcc", {"warehouses": 1, "slice_rows": 40_000}),
 }
 
 
