@@ -173,7 +173,8 @@ end
 workers.main(function()
    opt = workers.options(arg, {
       tables = 1, table_size = 10000, workers = 2, seed = 1, create_secondary = true, reset = false,
-      analyze = true, slice_rows = loader.SLICE_ROWS, sharding = "hash", tablets = 0, sequence_cache = 0, dialect = "postgresql",
+      analyze = true, slice_rows = loader.SLICE_ROWS, sharding = "hash", tablets = 0,
+      sequence_cache = 0, dialect = "postgresql",
       pgsql_host = "localhost", pgsql_port = 5432, pgsql_user = "postgres", pgsql_password = "",
       pgsql_db = "postgres"})
    dialect = dialects.named(opt.dialect)

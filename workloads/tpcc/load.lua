@@ -295,8 +295,9 @@ end
 workers.main(function()
    opt = workers.options(arg, {
       warehouses = 1, workers = 2, seed = 1, dialect = "postgresql", tablets = 0,
-      foreign_keys = false, analyze = true, reset = false, slice_rows = loader.SLICE_ROWS, pgsql_host = "localhost",
-      pgsql_port = 5432, pgsql_user = "postgres", pgsql_password = "", pgsql_db = "postgres"})
+      foreign_keys = false, analyze = true, reset = false, slice_rows = loader.SLICE_ROWS,
+      pgsql_host = "localhost", pgsql_port = 5432, pgsql_user = "postgres", pgsql_password = "",
+      pgsql_db = "postgres"})
    dialect = dialects.named(opt.dialect)
    for _, name in ipairs{"warehouses", "workers"} do
       if opt[name] < 1 or opt[name] % 1 ~= 0 then
