@@ -93,6 +93,10 @@ class Place:
         (proc / "self/mountinfo").write_text("20 1 254:0 / / rw - ext4 /dev/vda rw")
         (proc / "4711/mountinfo").write_text("20 1 254:0 / / rw - ext4 /dev/vda rw")
         (proc / "4711/comm").write_text("postgres\n")
+        loop = folder / "machine/sys/class/block/loop7/loop"
+        loop.mkdir(parents=True)
+        self.backing = loop / "backing_file"
+        self.backing.write_text("/run/tierbench/tierbench-standing-p15/disk.img\n")
         self.proc, self.at = proc, folder / "p15"
         self.engine, self.shell = Engine(proc), Shell(proc)
         made = fake_world(cache=ROOT, platform=self.engine, shell=self.shell)

@@ -49,7 +49,7 @@ class StandingDisk:
 
 @dataclass(frozen=True)
 class Found:
-    """A disk that was put up and not taken down. `mount`: what is mounted at its path."""
+    """A disk that was put up and not taken down. `mount`: its own at its path, if it is there."""
 
     disk: StandingDisk
     runs: bool
@@ -66,7 +66,20 @@ def found(world: World) -> tuple[Found, ...]:
     """All standing disks of this machine, by name."""
     disks = _noted(world.platform)
     mounted = _mounted(world) if disks else {}
-    return tuple(Found(disk, runs, mounted.get(disk.at)) for disk, runs in disks)
+    return tuple(Found(disk, runs, _own_mount(disk, mounted, world)) for disk, runs in disks)
+
+
+def _own_mount(
+    disk: StandingDisk, mounted: Mapping[str, mounts.MountPoint], world: World
+) -> mounts.MountPoint | None:
+    """The kernel keeps the path of the file behind a loop device, and ours name the container; so
+    what somebody else has mounted at the same place since is left alone."""
+    mount = mounted.get(disk.at)
+    with suppress(OSError):
+        device = Path(mount.source).name if mount else ""
+        behind = world.machine.read(f"/sys/class/block/{device}/loop/backing_file")
+        return mount if f"/{disk.container}/" in behind else None
+    return None
 
 
 def reminders(platform: Platform) -> tuple[str, ...]:
@@ -128,7 +141,7 @@ def prepared(
             advice=f"give --name for another one, or `tierbench disk down {name}` first",
         )
     image = Path(data or (left.disk.image if left else world.cache / "standing" / f"{name}.img"))
-    image = Path(world.machine.real_path(str(image)))
+    image = Path(world.machine.real_path(str(image.absolute())))
     for other in others.values():
         if other.disk.image == str(image):
             raise UsageError(f"{image} has the data of the disk {other.disk.name} already")
@@ -141,8 +154,9 @@ def prepared(
     if not at.is_absolute():
         raise UsageError(f"--at is {at}: give it in full, from /")
     at = Path(world.machine.real_path(str(at)))
-    again = left is not None and left.disk.at == str(at)
-    own_folder = left.disk.own_folder if left and again else _check_place(at, world)
+    there = left.disk if left and left.disk.at == str(at) else None
+    is_new = False if there and left and left.mount else _check_place(at, world)
+    own_folder = is_new or bool(there and there.own_folder)
     own_image = left.disk.own_image if left else data is None
     if left:
         _clear(left, world)

@@ -119,6 +119,16 @@ def test_a_disk_that_does_not_run_comes_up_with_its_data(place: Place, mounted: 
     assert place.is_clean()
 
 
+def test_what_others_have_mounted_there_since_is_left_alone(place: Place) -> None:
+    place.up()
+    place.backing.write_text("/home/somebody/disk.img\n")
+    assert [one.state for one in standing.found(place.world)] == ["not mounted"]
+    with pytest.raises(UsageError, match="something is mounted at"):
+        place.up()
+    place.down()
+    assert place.state() == (False, True, False)
+
+
 # ------------------------------------------------------------------ refused before anything is made
 
 
@@ -156,6 +166,14 @@ def test_one_disk_for_one_name_and_one_file(place: Place, tmp_path: Path) -> Non
         place.up(name="other", at=tmp_path / "other", data=Path(disk.image))
     with pytest.raises(UsageError, match="no disk 'p20' was put up here; there are p15"):
         standing.named("p20", place.world)
+
+
+def test_a_file_is_named_from_where_one_is(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dev").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert place.up(data=Path("dev/mine.img")).image == str(tmp_path / "dev/mine.img")
 
 
 def test_a_disk_of_other_bytes_than_its_file(place: Place, tmp_path: Path) -> None:
