@@ -47,14 +47,15 @@ end
 -- A check by counts is exact, but one statement over a large table may take longer than a statement
 -- may, or than a database keeps history. So rows beyond a slice are counted by several statements,
 -- each tried again by itself. slices(n) gives conditions that select every row once; counted(where)
--- gives what is wrong, nil if nothing is. What slices find wrong is counted in one statement too:
--- that word is the last.
+-- gives what is wrong, nil if nothing is. What slices find wrong is said and counted again in one
+-- statement, which decides.
 function loader.check_counts(rows, rows_of_a_slice, slices, counted)
    local wrong = nil
    local n = math.ceil(rows / rows_of_a_slice)
    for _, parts in ipairs(n > 1 and {n, 1} or {1}) do
       wrong = counted(parts > 1 and slices(parts) or {"true"})
       if not wrong then return end
+      if parts > 1 then workers.say{phase = "retry", attempt = 1, message = wrong} end
    end
    error(wrong, 0)
 end

@@ -72,13 +72,13 @@ def found(world: World) -> tuple[Found, ...]:
 def _own_mount(
     disk: StandingDisk, mounted: Mapping[str, mounts.MountPoint], world: World
 ) -> mounts.MountPoint | None:
-    """The kernel keeps the path of the file behind a loop device, and ours name the container; so
-    what somebody else has mounted at the same place since is left alone."""
+    """The kernel keeps the path of the file behind a loop device: ours names the container, and is
+    cut to "/" when that has died. What others have mounted there since is left alone."""
     mount = mounted.get(disk.at)
     with suppress(OSError):
         device = Path(mount.source).name if mount else ""
-        behind = world.machine.read(f"/sys/class/block/{device}/loop/backing_file")
-        return mount if f"/{disk.container}/" in behind else None
+        behind = world.machine.read(f"/sys/class/block/{device}/loop/backing_file").strip()
+        return mount if behind == "/" or f"/{disk.container}/" in behind else None
     return None
 
 
