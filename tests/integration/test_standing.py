@@ -40,6 +40,7 @@ def at(tmp_path: Path, world: World) -> Iterator[Path]:
     down()
     yield tmp_path / "p10"
     down()
+    assert str(tmp_path) not in Path("/proc/mounts").read_text()
 
 
 def read_iops(at: Path, world: World) -> float:
