@@ -71,7 +71,8 @@ class ContainerSpec:
     """One container to start. `ports`: container port → port on 127.0.0.1, None for any free one.
 
     `io_caps` are read back from its control group once it runs; GateError if they differ.
-    `ulimits` (`nofile`, `nproc`) are wishes: an engine may refuse to set them.
+    `ulimits` (`nofile`, `nproc`) are wishes: an engine may refuse to set them. `note` is only for
+    containers that stand (`Platform.stand`) and is kept with them.
     """
 
     name: str
@@ -93,6 +94,7 @@ class ContainerSpec:
     host_devices: bool = False
     io_caps: tuple[DeviceCap, ...] = ()
     stop_timeout_s: int = 20
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,16 @@ class Container:
     address: str | None
     ports: Mapping[int, int]
     ulimits: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A container that stays when its program has ended. `note`: as its spec had it; `state`:
+    "running", "exited", …"""
+
+    name: str
+    note: str
+    state: str
 
 
 @dataclass(frozen=True)
@@ -198,6 +210,16 @@ class Platform(Protocol):
 
         RunError if it cannot be removed, unless the block itself raised."""
 
+    def stand(self, spec: ContainerSpec) -> Container:
+        """Starts a container that stays when this program ends, and that `sweep` leaves alone.
+        Nothing stays of one that cannot be started."""
+
+    def standing(self) -> tuple[Standing, ...]:
+        """Returns all containers that `stand` has started and nobody has removed, by name."""
+
+    def remove(self, container: str, timeout_s: float) -> None:
+        """Stops a container politely and removes it, if it is there. RunError if it stays."""
+
     def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
         """Runs a container to its end and removes it; `out` holds both streams. RunError past
         the deadline."""
@@ -244,8 +266,9 @@ class Platform(Protocol):
         """Returns whether the engine answers now."""
 
     def sweep(self) -> tuple[str, ...]:
-        """Removes everything that carries our label, except what belongs to another campaign that
-        is alive. Returns what was removed, one line each. RunError if something stays."""
+        """Removes everything that carries our label, except what stands, and what belongs to
+        another campaign that is alive. Returns what was removed, one line each. RunError if
+        something stays."""
 
 
 class Progress(Protocol):

@@ -34,7 +34,15 @@ from orchestrator.model import (
 from orchestrator.parts import Disks, Parts, Result
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker.images import Images
-from orchestrator.powers import Completed, Container, ContainerSpec, Machine, Network, World
+from orchestrator.powers import (
+    Completed,
+    Container,
+    ContainerSpec,
+    Machine,
+    Network,
+    Standing,
+    World,
+)
 from orchestrator.system.clock import MadeUpClock
 from orchestrator.tiers.dry import DryTier
 from tests import ROOT
@@ -93,6 +101,7 @@ class FakePlatform:
         self.asked: list[tuple[Any, ...]] = []
         self.specs: dict[str, ContainerSpec] = {}
         self.environments: list[dict[str, str]] = []  # one for each `exec`
+        self.stood: dict[str, Standing] = {}
         self.states: dict[str, str] = {}
         self.said: defaultdict[str, str] = defaultdict(lambda: "a log line\n")
 
@@ -133,6 +142,18 @@ class FakePlatform:
         self.specs[spec.name] = spec
         yield Container(spec.name, "id", 42, spec.address, dict.fromkeys(spec.ports, 15432))
         self.asked.append(("remove", spec.name))
+
+    def stand(self, spec: ContainerSpec) -> Container:
+        self.asked.append(("stand", spec.name))
+        self.stood[spec.name] = Standing(spec.name, spec.note, "running")
+        return Container(spec.name, "id", 42, None, {})
+
+    def standing(self) -> tuple[Standing, ...]:
+        return tuple(self.stood.values())
+
+    def remove(self, container: str, timeout_s: float) -> None:
+        self.asked.append(("remove", container))
+        self.stood.pop(container, None)
 
     def exec(self, container: str, argv: Sequence[str], **options: Any) -> Completed:
         self.asked.append(("exec", container, *argv))

@@ -46,7 +46,7 @@ from orchestrator.system import host, store
 from orchestrator.system.clock import SystemClock
 from orchestrator.system.shell import SystemShell
 from orchestrator.tiers import emulated, tier_mechanisms
-from orchestrator.tiers.common import disk_server
+from orchestrator.tiers.common import disk_server, standing
 from orchestrator.units import shortened
 
 # Not in the cache, which may be private to a checkout: two campaigns on one machine disturb each
@@ -86,7 +86,7 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
             advice="name at least one of each; `tierbench list` shows them",
         )
     found, workloads = project_files.read(
-        root, request.profiles, request.workloads, request.scale, _kinds(), request.price_list
+        root, request.profiles, request.workloads, request.scale, disk_kinds(), request.price_list
     )
     workloads = slo.applied(workloads, request.slo, SLO)
     workloads = tuple(bind(workload, request.generator) for workload in workloads)
@@ -171,7 +171,16 @@ def carry_out(
         facts = fingerprint(host, world.platform.facts())
         parts = Parts(databases(), load_generators(), tier_mechanisms(), collectors(world.machine))
         made = _that_starts(made, request, parts, world)
+        made = replace(made, notes=(*made.notes, *_other_load(world)))
         return experiment.execute(made, parts, world, results, facts)
+
+
+def _other_load(world: World) -> Iterator[Note]:
+    """A note for each disk that is up beside the campaign, which is also said."""
+    for reminder in standing.reminders(world.platform):
+        text = f"other load: {reminder}; while something uses it, it takes CPU and disk from here"
+        world.progress.warn(text)
+        yield Note("other", text)
 
 
 def fingerprint(host: Mapping[str, Any], engine: object) -> dict[str, Any]:
@@ -222,7 +231,7 @@ def calibrate(
     profile_name: str, scale: str, thorough: bool, root: Path, cache: Path, progress: Progress
 ) -> Gate:
     """Takes the truth gate of one profile's tier by itself: always measured, kept if it passed."""
-    found, _ = project_files.read(root, [profile_name], [], scale, _kinds())
+    found, _ = project_files.read(root, [profile_name], [], scale, disk_kinds())
     tier = found[0].tier
     if found[0].cluster.database == plan.EXISTING:
         raise UsageError(
@@ -283,7 +292,7 @@ def first_run(
         yield from first_runs.kept(checklist.first_run(spec, world), spec, engine, world, results)
 
 
-def _kinds() -> dict[str, DiskKind]:
+def disk_kinds() -> dict[str, DiskKind]:
     """The tier mechanisms that a profile may name, each with the kind of its disks."""
     return {name: mechanism.kind for name, mechanism in tier_mechanisms().items()}
 

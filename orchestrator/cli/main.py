@@ -48,7 +48,7 @@ from orchestrator.system import store
 from orchestrator.system.clock import SystemClock
 from orchestrator.system.shell import SystemShell
 from orchestrator.tiers import tier_mechanisms
-from orchestrator.tiers.common import host_load
+from orchestrator.tiers.common import host_load, standing
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("TIERBENCH_CACHE") or ROOT / ".cache")
@@ -258,11 +258,11 @@ app.add_typer(prices_app(ROOT, _out, _progress), name="prices")
 
 @app.command()
 def clean() -> None:
-    """Removes leftovers in Docker and the kept data sets. Results stay."""
+    """Removes leftovers in Docker and the kept data sets. Results and disks that are up stay."""
     engine = campaign.platform()
     with campaign.alone(engine):
         removed = (*engine.sweep(), *datasets.forget(CACHE))
-    for line in removed or ("nothing to remove",):
+    for line in (*(removed or ("nothing to remove",)), *standing.reminders(engine)):
         _out.print(line, highlight=False)
 
 

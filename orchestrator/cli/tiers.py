@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -65,12 +65,17 @@ def tiers_app(
     @app.command(name="set")
     def change(run: RunArgument, limits: LimitsArgument, results: ResultsOption = None) -> None:
         """Changes limits of the emulated disks of the run that is going on, and records it."""
-        changes, folder = dict(_limit(text) for text in limits), results or default_results
+        changes, folder = limits_in(limits), results or default_results
         enforced = campaign.set_limits(run, changes, root, cache, folder, progress)
         for name, value in changes.items():
             out.print(f"{name} = {enforced.get(name, value):.15g}", highlight=False)
 
     return app
+
+
+def limits_in(words: Sequence[str]) -> dict[str, float]:
+    """`name=number` words → limits. UsageError for a word that is not one."""
+    return dict(_limit(text) for text in words)
 
 
 def _limit(text: str) -> tuple[str, float]:

@@ -47,16 +47,20 @@ def read_profile(
     where: str = "",
     mechanisms: Mapping[str, DiskKind] = KINDS,
     beside: Beside = _nothing_beside,
+    changes: Mapping[str, object] | None = None,
 ) -> Profile:
     """`text` is profiles/<name>.yaml, or the file `where`. Its `cluster` is a mapping, or names one
     of `clusters`; its `tier` is a mapping of its own numbers, or names a row of `catalog`.
     `mechanisms`: those that its tier may name, each with the kind of its disks. `beside` reads a
-    file that the profile names.
+    file that the profile names. `changes`: keys of its tier that are to be others than in the file.
 
     Raises UsageError with every mistake in the file.
     """
     where = where or f"profiles/{name}.yaml"
     content = parse(where, text)
+    if changes:
+        tier = content.get("tier")
+        content["tier"] = {**(tier if isinstance(tier, dict) else {"type": tier}), **changes}
     cluster = content.get("cluster")
     if isinstance(cluster, str):
         if cluster not in clusters:
@@ -124,6 +128,19 @@ def _as_recorded(where: str, tier: Tier, disk: recorded_disk.RecordedDisk | None
         what = f"a recorded disk is emulated; this tier is `enforcement: {tier.enforcement}`"
         raise refused([Mistake(f"{where}: tier.recorded", what)])
     return recorded_disk.applied(tier, disk)
+
+
+def read_row(
+    row: str,
+    changes: Mapping[str, object],
+    catalog: tier_catalog.Catalog,
+    mechanisms: Mapping[str, DiskKind] = KINDS,
+) -> tier_catalog.Chosen:
+    """A catalog row by itself, with the keys that a profile may give beside its name. UsageError
+    with every mistake."""
+    asked = {"type": row, **changes}
+    chosen = tier_catalog.choose(catalog, asked, row.replace("/", "-"), "", row, mechanisms)
+    return replace(chosen, tier=_scaled(chosen.tier, row))
 
 
 def _check_cluster(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from orchestrator import tier_catalog
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.model import DiskKind, Profile, Workload
+from orchestrator.model import DiskKind, Profile, Tier, Workload
 from orchestrator.planning import profiles as parse
 from orchestrator.planning import strict_yaml
 from orchestrator.planning.schema import KINDS
@@ -48,12 +48,7 @@ def read(
     `price_list`: prices that hold instead of the catalog's. UsageError with the mistakes of all
     files at once.
     """
-    clusters = {
-        name: _text(root / "profiles/clusters" / f"{name}.yaml", root)
-        for name in names(root / "profiles/clusters")
-    }
-
-    rows = catalog(root, price_list)
+    clusters, rows = _clusters(root), catalog(root, price_list)
 
     def profile(file: Path) -> Profile:
         where = _where(file, root)
@@ -83,6 +78,49 @@ def read(
             found_workloads.append(workload(file))
     raise_all(mistakes)
     return tuple(found_profiles), tuple(found_workloads)
+
+
+def tier(
+    root: Path,
+    name: str,
+    changes: Sequence[str],
+    scale: str,
+    mechanisms: Mapping[str, DiskKind] = KINDS,
+) -> tuple[Tier, int | None]:
+    """The tier of a profile (by name or file) or of a catalog row, and the bytes that such a disk
+    has (None: unknown). `changes`: `key=value` of the profile's `tier`, with values as in a file.
+
+    UsageError with every mistake.
+    """
+    changed = strict_yaml.parse("options", "\n".join(map(_as_yaml, changes))) if changes else {}
+    if name in names(root / "profiles") or name.endswith((".yaml", ".yml")):
+        file = _find(root / "profiles", "profile", name)
+        made = parse.read_profile(
+            file.stem,
+            _text(file, root),
+            _clusters(root),
+            scale,
+            catalog(root),
+            _where(file, root),
+            mechanisms,
+            beside=lambda other: _text(file.parent / other, root),
+            changes=changed,
+        )
+        return made.tier, None
+    chosen = parse.read_row(name, changed, catalog(root), mechanisms)
+    return chosen.tier, chosen.size_bytes
+
+
+def _as_yaml(change: str) -> str:
+    key, equals, value = change.partition("=")
+    if not (equals and key and value):
+        raise UsageError(f"{change!r} is not key=value", advice="for example `burst=full`")
+    return f"{key}: {value}"
+
+
+def _clusters(root: Path) -> dict[str, str]:
+    folder = root / "profiles/clusters"
+    return {name: _text(folder / f"{name}.yaml", root) for name in names(folder)}
 
 
 def catalog(root: Path, price_list: Path | None = None) -> tier_catalog.Catalog:

@@ -6,6 +6,7 @@ image.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,29 @@ from orchestrator.powers import World
 pytestmark = pytest.mark.docker
 
 NETWORK = "tierbench-tables"
+SLICES = """
+package.path = "/workloads/sysbench/?.lua;/workloads/lib/?.lua;" .. package.path
+local tables, dialects = require("tables"), require("dialects")
+local loader, yugabytedb = require("loader"), dialects.named("yugabytedb")
+print(table.concat(yugabytedb.slices({"s_w_id", "s_i_id"}, 3, 2), "; "))
+print(table.concat(yugabytedb.slices(nil, nil, 2), "; "))
+print(table.concat(dialects.named("postgresql").slices({"w_id"}, 2, 2), "; "))
+print(table.concat(tables.slices(yugabytedb, {sharding = "range", rows = 10}, 3), "; "))
+local function tried(rows, ...)
+   local words, tries = {...}, {}
+   local ok, wrong = pcall(loader.check_counts, rows, 10,
+      function(n) return yugabytedb.slices({"id"}, 2, n) end,
+      function(conditions)
+         tries[#tries + 1] = #conditions
+         return words[#tries]
+      end)
+   print(tostring(ok), tostring(wrong), table.concat(tries, ","))
+end
+tried(10)
+tried(25)
+tried(25, "wrong")
+tried(25, "wrong", "wrong again")
+"""
 SCRIPT = """
 package.path = "/workloads/sysbench/?.lua;/workloads/lib/?.lua;" .. package.path
 local tables, dialect = require("tables"), require("dialects").named("%s")
@@ -56,3 +80,29 @@ def test_the_layout_is_said_where_the_database_shards(world: World, tmp_path: Pa
             assert done.exit_code == 0, done.err
             lines = done.out.splitlines()
             assert [line.endswith(end) for line, end in zip(lines, ends, strict=True)] == [True] * 3
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_counts_in_slices_are_exact_and_one_statement_has_the_last_word(
+    world: World, tmp_path: Path
+) -> None:
+    with (
+        world.platform.network(NETWORK, 1),
+        Sysbench().client(NETWORK, tmp_path, world) as client,
+    ):
+        argv = ("luajit", "-e", SLICES)
+        done = world.platform.exec(str(client.container), argv, timeout_s=20)
+    assert done.exit_code == 0, done.err
+    stock = "yb_hash_code(s_w_id, s_i_id)"
+    said = [json.loads(line)["message"] for line in done.out.splitlines() if line[0] == "{"]
+    assert said == ["wrong", "wrong"]
+    assert [line for line in done.out.splitlines() if line[0] != "{"] == [
+        f"{stock} >= 0 AND {stock} < 32768; {stock} >= 32768 AND {stock} < 65536",
+        "true",
+        "true",
+        "true AND id <= 3; id > 3 AND id <= 6; id > 6",
+        "true\tnil\t1",
+        "true\tnil\t3",
+        "true\tnil\t3,1",
+        "false\twrong again\t3,1",
+    ]

@@ -43,6 +43,7 @@ from orchestrator.run import experiment, proving
 from orchestrator.system import sql
 from orchestrator.system.store import load
 from orchestrator.tiers.unlimited import UnlimitedTier
+from tests.fakes import QuietProgress
 from tests.integration import servers
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left", "impatient")]
@@ -406,9 +407,9 @@ def test_a_running_cluster_of_others_is_used_and_left_as_it_was(image: str, worl
 # ------------------------------------------------------------------ the main job
 
 TIER = Tier("here", "This machine", "none", None, None)
-SMALL = {
-    "insert": Dataset("sysbench-tables", {"tables": 2, "table_size": 2000}),
-    "tpcc": Dataset("tpcc", {"warehouses": 1}),
+SMALL = {  # counted in several slices
+    "insert": Dataset("sysbench-tables", {"tables": 2, "table_size": 2000, "slice_rows": 700}),
+    "tpcc": Dataset("tpcc", {"warehouses": 1, "slice_rows": 40_000}),
 }
 
 
@@ -454,9 +455,11 @@ def test_the_main_job_runs_and_its_result_is_marked(
         {"none": UnlimitedTier()},
         (YugabyteDBCollector(),),
     )
-    folder = experiment.execute(plan, parts, world, tmp_path, {})
+    progress = QuietProgress()
+    folder = experiment.execute(plan, parts, replace(world, progress=progress), tmp_path, {})
     record = load(folder).runs[0].record
     assert record.outcome == "done", record.failure
+    assert not [line for line in progress.said if "tried again" in line], "counted right in slices"
     assert record.facts["database"]["stand_in"] is True
     throughput = {m.metric: m.value for m in record.measurements if m.scope == "all"}
     assert throughput["throughput_per_s"] > 0

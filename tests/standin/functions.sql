@@ -22,3 +22,10 @@ CREATE FUNCTION pg_catalog.yb_table_properties(
   oid, OUT num_tablets bigint, OUT num_hash_key_columns bigint, OUT is_colocated boolean)
 LANGUAGE sql STABLE AS $$
   SELECT count(*), 1::bigint, false FROM pg_catalog.yb_servers() $$;
+
+-- Of a key of one or two integers, as the tables of the workloads have; the real one takes any.
+-- Which hash a key gets is not the real one's; that it is 0 to 65535, always the same, is.
+CREATE FUNCTION pg_catalog.yb_hash_code(int) RETURNS int LANGUAGE sql IMMUTABLE AS $$
+  SELECT hashint4($1) & 65535 $$;
+CREATE FUNCTION pg_catalog.yb_hash_code(int, int) RETURNS int LANGUAGE sql IMMUTABLE AS $$
+  SELECT (hashint4($1) # hashint4($2 + 1)) & 65535 $$;

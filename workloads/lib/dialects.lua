@@ -3,6 +3,8 @@
 --   keys_first           keys and indexes come before the data
 --   key(columns, range)  a key as CREATE TABLE and CREATE INDEX need it; range: the first column
 --                        that is ordered, if the database shards by a hash of those before it
+--   slices(key, range, n)  conditions that select every row of a table with that key in one of n
+--                        parts, none of which reads the others' rows; one where that cannot be said
 --   split(tablets)       clause that splits a table into tablets (0: the database decides)
 --   copy_options         options of COPY that say how it commits
 --   transactional_copy   whether COPY is part of the transaction around it
@@ -21,6 +23,7 @@ postgresql.run_session = {}
 postgresql.batches = true
 function postgresql.key(columns) return "(" .. table.concat(columns, ", ") .. ")" end
 function postgresql.split() return "" end
+function postgresql.slices() return {"true"} end
 
 -- Its SQLSTATEs alone say which errors may be tried again.
 postgresql.conflicts = {}
@@ -52,6 +55,20 @@ function yugabytedb.key(columns, range)
    end
    local hash = "(" .. table.concat(hashed, ", ") .. ") HASH"
    return "(" .. table.concat({hash, unpack(ordered)}, ", ") .. ")"
+end
+
+-- By the hash of the key: only its conditions reach a part of a table without reading all of it
+-- (docs, yb_hash_code: pushed down when it takes all hashed columns). Hashes are 0 to 65535.
+local HASHES = 65536
+function yugabytedb.slices(key, range, n)
+   if not key then return {"true"} end
+   local hash = "yb_hash_code(" .. table.concat({unpack(key, 1, range - 1)}, ", ") .. ")"
+   local conditions = {}
+   for i = 1, n do
+      conditions[i] = string.format("%s >= %d AND %s < %d", hash, math.floor((i - 1) * HASHES / n),
+                                    hash, math.floor(i * HASHES / n))
+   end
+   return conditions
 end
 
 function yugabytedb.split(tablets)

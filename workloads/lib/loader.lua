@@ -9,7 +9,8 @@ local workers = require("workers")
 -- which YugabyteDB gives up a node whose heartbeats are missing.
 local ATTEMPTS, FIRST_PAUSE_S = 6, 2
 
-local loader = {}
+-- SLICE_ROWS: rows that one statement counts (see check_counts).
+local loader = {SLICE_ROWS = 5000000}
 local Session = {}
 Session.__index = Session
 
@@ -41,6 +42,46 @@ function Session:run(work)
       workers.say{phase = "retry", attempt = attempt, message = tostring(result)}
       clock.sleep_us(self.pause_s * 2 ^ (attempt - 1) * 1e6)
    end
+end
+
+-- A check by counts is exact, but one statement over a large table may take longer than a statement
+-- may, or than a database keeps history. So rows beyond a slice are counted by several statements,
+-- each tried again by itself. slices(n) gives conditions that select every row once; counted(where)
+-- gives what is wrong, nil if nothing is. What slices find wrong is said and counted again in one
+-- statement, which decides.
+function loader.check_counts(rows, rows_of_a_slice, slices, counted)
+   local wrong = nil
+   local n = math.ceil(rows / rows_of_a_slice)
+   for _, parts in ipairs(n > 1 and {n, 1} or {1}) do
+      wrong = counted(parts > 1 and slices(parts) or {"true"})
+      if not wrong then return end
+      if parts > 1 then workers.say{phase = "retry", attempt = 1, message = wrong} end
+   end
+   error(wrong, 0)
+end
+
+-- Value of `column` → rows that have it, by one statement for each of `conditions`.
+function Session:count_by(column, name, conditions)
+   local counts = {}
+   for _, condition in ipairs(conditions) do
+      local sql = string.format("SELECT %s, count(*) FROM %s WHERE %s GROUP BY 1", column, name,
+                                condition)
+      for _, row in ipairs(self:run(function(conn) return conn:exec(sql) end)) do
+         local value = tonumber(row[1])
+         counts[value] = (counts[value] or 0) + tonumber(row[2])
+      end
+   end
+   return counts
+end
+
+-- All rows of the table, by one statement for each of `conditions`.
+function Session:count(name, conditions)
+   local rows = 0
+   for _, condition in ipairs(conditions) do
+      local sql = string.format("SELECT count(*) FROM %s WHERE %s", name, condition)
+      rows = rows + tonumber(self:run(function(conn) return conn:exec(sql) end)[1][1])
+   end
+   return rows
 end
 
 -- Whether the table has its primary key.

@@ -8,7 +8,8 @@
 --   (localhost), --pgsql-port (5432), --pgsql-user (postgres), --pgsql-password, --pgsql-db
 --   (postgres), --dialect (postgresql) | yugabytedb: keys and index before the rows.
 --   For yugabytedb: --sharding (hash) | range, --tablets (0: the database decides) of each table
---   and index, --sequence-cache (0: 1000; elsewhere the database decides).
+--   and index, --sequence-cache (0: 1000; elsewhere the database decides), --slice-rows (5000000):
+--   rows that are counted in one statement, where rows can be sliced.
 -- Writes one JSON object per line: phase "load" about once a second (parts_done, parts,
 -- rows, bytes, rows_per_s, bytes_per_s, elapsed_s, eta_s), "keys" (tables_done, tables),
 -- "done"; a failure is {"phase":"failed","message":…}, a line on standard error, status 1.
@@ -139,10 +140,16 @@ local function finish_table(conn, t)
    local last_id = math.max(opt.table_size, 1)
    conn:exec(string.format("SELECT setval('sbtest%d_id_seq', %d, true)", t, last_id))
    if opt.analyze and not dialect.analyze_in_turn then conn:exec("ANALYZE sbtest" .. t) end
-   local n = tonumber(conn:exec("SELECT count(*) FROM sbtest" .. t)[1][1])
-   if n ~= opt.table_size then
-      error(string.format("sbtest%d has %d rows instead of %d", t, n, opt.table_size), 0)
-   end
+end
+
+local function count(own, t)
+   local function slices(n) return tables.slices(dialect, layout, n) end
+   loader.check_counts(opt.table_size, opt.slice_rows, slices, function(conditions)
+      local rows = own:count("sbtest" .. t, conditions)
+      if rows ~= opt.table_size then
+         return string.format("sbtest%d has %d rows instead of %d", t, rows, opt.table_size)
+      end
+   end)
 end
 
 local function finish_tables()
@@ -152,6 +159,7 @@ local function finish_tables()
       local own = loader.session(opt, dialect, index)
       for t = index + 1, opt.tables, n do
          own:run(function(conn) finish_table(conn, t) end)
+         count(own, t)
          share.units, share.effort = share.units + 1, share.effort + 1
       end
    end)
@@ -165,7 +173,8 @@ end
 workers.main(function()
    opt = workers.options(arg, {
       tables = 1, table_size = 10000, workers = 2, seed = 1, create_secondary = true, reset = false,
-      analyze = true, sharding = "hash", tablets = 0, sequence_cache = 0, dialect = "postgresql",
+      analyze = true, slice_rows = loader.SLICE_ROWS, sharding = "hash", tablets = 0,
+      sequence_cache = 0, dialect = "postgresql",
       pgsql_host = "localhost", pgsql_port = 5432, pgsql_user = "postgres", pgsql_password = "",
       pgsql_db = "postgres"})
    dialect = dialects.named(opt.dialect)

@@ -28,6 +28,21 @@ function tables.create(dialect, t, layout)
       c char(120) DEFAULT '' NOT NULL, pad char(60) DEFAULT '' NOT NULL%s)%s]], t, key, split)
 end
 
+-- Conditions that select every row in one of n parts (see dialects.lua); of ranges, the first and
+-- the last are open, so that rows which should not be there are found too.
+function tables.slices(dialect, layout, n)
+   if dialect.name ~= "yugabytedb" or layout.sharding == "hash" then
+      return dialect.slices({"id"}, 2, n)
+   end
+   local conditions = {}
+   for i = 1, n do
+      local from, to = math.floor((i - 1) * layout.rows / n), math.floor(i * layout.rows / n)
+      local least = i > 1 and "id > " .. from or "true"
+      conditions[i] = least .. (i < n and " AND id <= " .. to or "")
+   end
+   return conditions
+end
+
 function tables.create_index(dialect, t, layout)
    local key, split = sharded(dialect, "k", layout)
    return string.format("CREATE INDEX IF NOT EXISTS k_%d ON sbtest%d %s%s", t, t, key, split)

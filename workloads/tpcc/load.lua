@@ -6,6 +6,7 @@
 --   --tablets (0)       yugabytedb: tablets per table and index (0: the database decides)
 --   --foreign-keys (off)                --reset (off)    drop an existing data set first
 --   --analyze (on)      statistics for the planner
+--   --slice-rows (5000000)  rows that are counted in one statement, where rows can be sliced
 --   --pgsql-host (localhost) --pgsql-port (5432) --pgsql-user (postgres) --pgsql-password
 --   --pgsql-db (postgres)
 -- Several hosts separated by commas are used in turn.
@@ -198,23 +199,37 @@ local function count_items(conn)
    end
 end
 
-local function count_by_warehouse(conn, t)
+-- Warehouse → rows that the table must have for it.
+local function expected_rows(conn, t)
    local expected = {}
    local loaded = "SELECT w_id, order_lines FROM tpcc_loaded WHERE w_id > 0 AND complete"
    for _, row in ipairs(conn:exec(loaded)) do
       expected[tonumber(row[1])] = t.rows or tonumber(row[2])
    end
-   local sql = string.format("SELECT %s, count(*) FROM %s GROUP BY 1", t.warehouse, t.name)
-   for _, row in ipairs(conn:exec(sql)) do
-      local w, n = tonumber(row[1]), tonumber(row[2])
+   return expected
+end
+
+-- The first difference in words; nil if there is none.
+local function difference(t, counts, expected)
+   for w, n in pairs(counts) do
       if n ~= expected[w] then
-         error(string.format("%s has %d rows for warehouse %d instead of %s (changed by a run? "
-                             .. "--reset loads afresh)", t.name, n, w, tostring(expected[w])), 0)
+         return string.format("%s has %d rows for warehouse %d instead of %s (changed by a run? "
+                              .. "--reset loads afresh)", t.name, n, w, tostring(expected[w]))
       end
-      expected[w] = nil
    end
-   local w = next(expected)
-   if w then error(string.format("%s has no rows for warehouse %d", t.name, w), 0) end
+   for w in pairs(expected) do
+      if not counts[w] then return string.format("%s has no rows for warehouse %d", t.name, w) end
+   end
+end
+
+local function count_by_warehouse(own, t)
+   local expected = own:run(function(conn) return expected_rows(conn, t) end)
+   local total = 0
+   for _, rows in pairs(expected) do total = total + rows end
+   local function slices(n) return dialect.slices(t.key, t.range, n) end
+   loader.check_counts(total, opt.slice_rows, slices, function(conditions)
+      return difference(t, own:count_by(t.warehouse, t.name, conditions), expected)
+   end)
 end
 
 -- Rough shares of the work after loading, for equal parts per process and the time left.
@@ -233,8 +248,6 @@ local function finish_table(conn, t, share, effort)
    end
    share.effort = effort + KEYS_SHARE * WEIGHT[t.name]
    if opt.analyze and not dialect.analyze_in_turn then conn:exec("ANALYZE " .. t.name) end
-   if t.warehouse then count_by_warehouse(conn, t) else count_items(conn) end
-   share.effort, share.units = effort + WEIGHT[t.name], share.units + 1
 end
 
 local function shares_of_tables(n)
@@ -258,6 +271,8 @@ local function finish_tables()
       for _, t in ipairs(parts[index + 1]) do
          local effort = share.effort
          own:run(function(conn) finish_table(conn, t, share, effort) end)
+         if t.warehouse then count_by_warehouse(own, t) else own:run(count_items) end
+         share.effort, share.units = effort + WEIGHT[t.name], share.units + 1
       end
    end)
    if not (opt.analyze and dialect.analyze_in_turn) then return end
@@ -280,8 +295,9 @@ end
 workers.main(function()
    opt = workers.options(arg, {
       warehouses = 1, workers = 2, seed = 1, dialect = "postgresql", tablets = 0,
-      foreign_keys = false, analyze = true, reset = false, pgsql_host = "localhost",
-      pgsql_port = 5432, pgsql_user = "postgres", pgsql_password = "", pgsql_db = "postgres"})
+      foreign_keys = false, analyze = true, reset = false, slice_rows = loader.SLICE_ROWS,
+      pgsql_host = "localhost", pgsql_port = 5432, pgsql_user = "postgres", pgsql_password = "",
+      pgsql_db = "postgres"})
    dialect = dialects.named(opt.dialect)
    for _, name in ipairs{"warehouses", "workers"} do
       if opt[name] < 1 or opt[name] % 1 ~= 0 then

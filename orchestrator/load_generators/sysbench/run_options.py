@@ -35,11 +35,11 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
 # Parameters of a data set that the run gets too, and those of the loader alone.
 _OF_RUN = ("tables", "table_size", "warehouses")
 _LAYOUT = ("tablets", "sharding", "sequence_cache")  # of sysbench's tables, where they are sharded
-_OF_LOADER = ("create_secondary", "foreign_keys", "analyze", *_LAYOUT)
+_OF_LOADER = ("create_secondary", "foreign_keys", "analyze", "slice_rows", *_LAYOUT)
 # Script's folder → parameters of its load.lua.
 _PARAMETERS = {
-    "sysbench": ("tables", "table_size", "create_secondary", "analyze", *_LAYOUT),
-    "tpcc": ("warehouses", "foreign_keys", "analyze", "tablets"),
+    "sysbench": ("tables", "table_size", "create_secondary", "analyze", "slice_rows", *_LAYOUT),
+    "tpcc": ("warehouses", "foreign_keys", "analyze", "slice_rows", "tablets"),
 }
 
 _STATEMENTS = "`statements_per_transaction` sets it"

@@ -17,13 +17,13 @@ from typing import Any
 from docker.errors import APIError, DockerException, NotFound
 
 import docker
-from orchestrator.errors import NodeError, RunError
+from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.platforms.common.machines import FarMachine, LocalMachine
 from orchestrator.platforms.docker import devices, ulimits
 from orchestrator.platforms.docker.errors import engine_errors
 from orchestrator.platforms.docker.guard import Guard
 from orchestrator.platforms.docker.images import Images
-from orchestrator.platforms.docker.labels import MARK, ROLE
+from orchestrator.platforms.docker.labels import MARK, ROLE, STANDING
 from orchestrator.platforms.docker.leftovers import taken_down
 from orchestrator.platforms.docker.networks import Networks
 from orchestrator.platforms.docker.output import Output
@@ -104,11 +104,23 @@ class DockerPlatform(Images, Networks):
     @contextmanager
     def running(self, spec: ContainerSpec) -> Iterator[Container]:
         container = self._made(spec)
-        with taken_down(lambda: self._take_down(spec, container)):
+        with taken_down(lambda: self.remove(spec.name, spec.stop_timeout_s)):
             with engine_errors(f"starting {spec.name}"):
                 container = self._started(spec, container)
                 patiently(container.reload, self._clock)
             yield self._describe(spec, container)
+
+    def stand(self, spec: ContainerSpec) -> Container:
+        container = self._made(spec)
+        try:
+            with engine_errors(f"starting {spec.name}"):
+                container = self._started(spec, container)
+                patiently(container.reload, self._clock)
+            return self._describe(spec, container)
+        except BaseException:
+            with contextlib.suppress(TierbenchError):
+                self.remove(spec.name, spec.stop_timeout_s)
+            raise
 
     def _made(self, spec: ContainerSpec) -> Any:
         """Creates the container, after removing a leftover of the same name."""
@@ -128,11 +140,6 @@ class DockerPlatform(Images, Networks):
         self._remove(spec.name, container.id)
         bare = replace(spec, ulimits={})
         return self._started(bare, self._create(bare))
-
-    def _take_down(self, spec: ContainerSpec, container: Any) -> None:
-        with contextlib.suppress(DockerException, OSError):
-            container.stop(timeout=spec.stop_timeout_s)
-        self._remove(spec.name, container.id)
 
     def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
         started = self._clock.monotonic()
@@ -202,7 +209,11 @@ class DockerPlatform(Images, Networks):
             name=spec.name,
             hostname=spec.name,
             environment=dict(spec.environment),
-            labels={**self._labels(), ROLE: spec.role},
+            labels={
+                **self._labels(),
+                ROLE: spec.role,
+                **({STANDING: spec.note} if spec.note else {}),
+            },
             ports=list(spec.ports),
             host_config=api.create_host_config(**host),
             networking_config=networking,

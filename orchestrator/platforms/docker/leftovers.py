@@ -19,9 +19,9 @@ from docker import DockerClient
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.platforms.docker.errors import engine_errors
 from orchestrator.platforms.docker.guard import Guard
-from orchestrator.platforms.docker.labels import CAMPAIGN, LABEL, OURS, ROLE
+from orchestrator.platforms.docker.labels import CAMPAIGN, LABEL, OURS, ROLE, STANDING, STANDS
 from orchestrator.platforms.docker.patience import patiently
-from orchestrator.powers import Clock
+from orchestrator.powers import Clock, Standing
 from orchestrator.system.clock import wait_until
 
 _REMOVAL_S = 20.0
@@ -29,14 +29,20 @@ _REMOVAL_S = 20.0
 
 @dataclass
 class _Swept:
-    """What a sweep removed, and what it could not. It leaves `other`, a live campaign, alone."""
+    """What a sweep removed, and what it could not. It leaves `other`, a live campaign, and all that
+    stands alone."""
 
     other: str | None
     removed: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
 
     def ours(self, things: Iterable[Any]) -> list[Any]:
-        return [thing for thing in things if labels_of(thing).get(CAMPAIGN, "") != self.other]
+        labelled = [(thing, labels_of(thing)) for thing in things]
+        return [
+            thing
+            for thing, labels in labelled
+            if STANDING not in labels and labels.get(CAMPAIGN, "") != self.other
+        ]
 
     def take(self, kind: str, thing: Any, remove: Callable[[], None]) -> None:
         try:
@@ -89,6 +95,24 @@ class Leftovers:
             with contextlib.suppress(APIError):
                 patiently(partial(volume.remove, force=True), self._clock)
                 swept.removed.append(f"volume {volume.name}")
+
+    # -------------------------------------------------------------- what stands
+
+    def standing(self) -> tuple[Standing, ...]:
+        with engine_errors("looking for what stands"):
+            containers = patiently(
+                lambda: self._client.containers.list(all=True, filters=STANDS, ignore_removed=True),
+                self._clock,
+            )
+        found = [
+            Standing(str(one.name), labels_of(one)[STANDING], str(one.status)) for one in containers
+        ]
+        return tuple(sorted(found, key=lambda one: one.name))
+
+    def remove(self, container: str, timeout_s: float) -> None:
+        with contextlib.suppress(DockerException, OSError):
+            self._client.containers.get(container).stop(timeout=round(timeout_s))
+        self._remove(container, container)
 
     # -------------------------------------------------------------- one thing
 

@@ -7,23 +7,25 @@ mounts nothing itself. docs/TIERS.md says what happens inside.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import GateError, RunError, UnavailableError, UsageError
-from orchestrator.model import LatencyModel, Node, Quantiles, Volume
+from orchestrator.errors import GateError, RunError, TierbenchError, UnavailableError, UsageError
+from orchestrator.model import LatencyModel, Node, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
-from orchestrator.powers import ContainerSpec, Machine, Mount, World
+from orchestrator.powers import Container, ContainerSpec, Machine, Mount, World
 from orchestrator.system.clock import wait_until
+from orchestrator.tiers.common import latency_tables
 
 Limits = Mapping[str, int | float]  # by the names that the server gives them, dashes as there
 
+STANDING_ROLE = "standing-disk"  # apart from the disks of a run
 GATE_BYTES = 2 * 2**30
 _READY_S = 30.0
 _COPY_S = 3600.0
@@ -74,7 +76,7 @@ def copied(
     copies = tuple(folder / f"{name.format(number)}.img" for number in numbers)
     try:
         if snapshots is None:
-            _create(copies, sizes_bytes, world)
+            create(copies, sizes_bytes, world)
         else:
             for snapshot, copy in zip(snapshots, copies, strict=True):
                 copy.unlink(missing_ok=True)
@@ -90,7 +92,7 @@ def gate_file(world: World) -> AbstractContextManager[tuple[Path, ...]]:
     return copied([GATE_BYTES], None, world, "gate")
 
 
-def _create(files: Sequence[Path], sizes_bytes: Sequence[int], world: World) -> None:
+def create(files: Sequence[Path], sizes_bytes: Sequence[int], world: World) -> None:
     """Makes an empty file system in each file. RunError if it cannot be made."""
     for file, size in zip(files, sizes_bytes, strict=True):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -119,7 +121,7 @@ def loading(
 ) -> Iterator[tuple[Volume, ...]]:
     """What `Restorable.loading` promises."""
     if not resumed:
-        _create(snapshots, sizes_bytes, world)
+        create(snapshots, sizes_bytes, world)
     with devices("raw", snapshots, {}, world, restored=resumed, kept=True) as disks:
         yield disks.volumes
 
@@ -153,66 +155,75 @@ def _serving(
     verb: str, file: Path, limits: Limits, latency: LatencyModel | None, world: World
 ) -> Iterator[tuple[Node, dict[str, Any]]]:
     """The container that serves `file`, and what it reported when its device was ready."""
-    if latency is not None:
-        limits = {**limits, "latency-seed": seed_of(file.stem, world)}
-    options = [part for key, value in limits.items() for part in (f"--{key}", plain(value))]
-    tables = _tables(file, latency)
-    options += [
-        part for way in tables for part in (f"--{way}-quantiles", f"/images/{tables[way].name}")
-    ]
-    command = (verb, "--image", f"/images/{file.name}", *options)
-    spec = _spec(f"{world.scope}-disk-{file.stem}", command, file.parent, world)
+    name = f"{world.scope}-disk-{file.stem}"
+    limits, spec = _server(verb, name, file, limits, latency, world)
     with world.platform.running(spec) as container:
-        try:
-            ready = _wait_ready(container.name, world)
-        finally:
-            for table in tables.values():
-                table.unlink(missing_ok=True)
-        read_back(limits, ready.get("limits") or {})
-        _check_tables(latency, ready)
-        yield (
-            Node(
-                name=f"disk-{file.stem}",
-                role="disk",
-                container=container.name,
-                container_id=container.id,
-                process_id=container.process_id,
-            ),
-            ready,
-        )
+        yield _ready(container, f"disk-{file.stem}", file, limits, latency, world)
 
 
-def _tables(file: Path, latency: LatencyModel | None) -> dict[str, Path]:
-    """Writes what the server of `file` draws from beside it: "read" and "write" → file of lines
-    "probability latency_us"."""
-    if latency is None:
-        return {}
-    tables: dict[str, Path] = {}
-    for way, table in (("read", latency.read), ("write", latency.write)):
-        tables[way] = file.with_name(f"{file.stem}.{way}-quantiles")
-        tables[way].write_text(table_text(table))
-    return tables
+def stand(
+    name: str,
+    file: Path,
+    limits: Limits,
+    latency: LatencyModel | None,
+    note: str,
+    world: World,
+) -> tuple[Node, dict[str, Any]]:
+    """Serves `file` by a container `name` that stays when this program ends, with the tier's
+    limits; returns the same as a disk of a run has. Nothing stays of one that does not come up."""
+    limits, spec = _server("serve", name, file, limits, latency, world)
+    spec = replace(spec, role=STANDING_ROLE, note=note)
+    container = world.platform.stand(spec)
+    try:
+        return _ready(container, name, file, limits, latency, world)
+    except BaseException:
+        with suppress(TierbenchError):
+            world.platform.remove(name, spec.stop_timeout_s)
+        raise
 
 
-def table_text(table: Quantiles) -> str:
-    """A table of quantiles as the server reads it."""
-    return "".join(f"{p!r} {latency_s * 1e6:.3f}\n" for p, latency_s in table)
+def _server(
+    verb: str,
+    name: str,
+    file: Path,
+    limits: Limits,
+    latency: LatencyModel | None,
+    world: World,
+) -> tuple[Limits, ContainerSpec]:
+    """The container that serves `file`, and all limits that it must then say it enforces."""
+    if latency is not None:
+        limits = {**limits, "latency-seed": latency_tables.seed_of(file.stem, world)}
+    options = [part for key, value in limits.items() for part in (f"--{key}", plain(value))]
+    for way, table in latency_tables.written(file, latency).items():
+        options += [f"--{way}-quantiles", f"/images/{table.name}"]
+    command = (verb, "--image", f"/images/{file.name}", *options)
+    return limits, _spec(name, command, file.parent, world)
 
 
-def _check_tables(latency: LatencyModel | None, ready: Mapping[str, Any]) -> None:
-    """GateError if the running server draws from other tables than these."""
-    points = [len(latency.read), len(latency.write)] if latency else [0, 0]
-    reported = ready.get("latency_table_points") or [0, 0]
-    if [int(count or 0) for count in reported] != points:
-        raise GateError(
-            f"the emulated disk draws latencies from tables of {reported} points, expected {points}"
-        )
-
-
-def seed_of(disk: str, world: World) -> int:
-    """The seed of what a disk draws: another for each disk, the same in the same repetition."""
-    text = f"{world.seed}/{disk}"
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6])
+def _ready(
+    container: Container,
+    node: str,
+    file: Path,
+    limits: Limits,
+    latency: LatencyModel | None,
+    world: World,
+) -> tuple[Node, dict[str, Any]]:
+    """Waits for the device; returns the server as a node, and what it reported."""
+    try:
+        ready = _wait_ready(container.name, world)
+    finally:
+        for table in latency_tables.files(file).values():
+            table.unlink(missing_ok=True)
+    read_back(limits, ready.get("limits") or {})
+    latency_tables.check(latency, ready)
+    server = Node(
+        name=node,
+        role="disk",
+        container=container.name,
+        container_id=container.id,
+        process_id=container.process_id,
+    )
+    return server, ready
 
 
 def running_disks(world: World) -> tuple[str, ...]:

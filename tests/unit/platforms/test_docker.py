@@ -20,7 +20,7 @@ from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker import guard, ulimits
 from orchestrator.platforms.docker.engine import DockerPlatform
-from orchestrator.powers import ContainerSpec
+from orchestrator.powers import ContainerSpec, Standing
 from orchestrator.system import host
 from tests.fakes import FakeClock
 
@@ -46,6 +46,10 @@ class Thing:
     name: str
     attrs: dict[str, Any]
     id: str = "id"
+
+    @property
+    def status(self) -> str:
+        return str(self.attrs["State"]["Status"])
 
     @property
     def labels(self) -> dict[str, str]:
@@ -89,7 +93,16 @@ class Family:
     def list(self, filters: Any = None, **_: Any) -> list[Thing]:
         self._engine.called(f"list {self._kind}")
         things = [thing for thing in self._engine.things if thing.kind == self._kind]
-        return [thing for thing in things if not filters or thing.labels.get("tierbench") == "1"]
+        asked = (filters or {}).get("label", [])
+        labels = [label.split("=") for label in ([asked] if isinstance(asked, str) else asked)]
+        return [
+            thing
+            for thing in things
+            if all(
+                name in thing.labels and thing.labels[name] in (value or [thing.labels[name]])
+                for name, *value in labels
+            )
+        ]
 
     def create(self, name: str, labels: Any = None, ipam: Any = None, **_: Any) -> Thing:
         self._engine.called(f"create {self._kind} {name}")
@@ -313,6 +326,30 @@ def test_a_leftover_of_ours_is_replaced(engine: Engine, ours: DockerPlatform) ->
     engine.add("container", "tierbench-x", {"Config": {"Labels": {"tierbench": "1"}}})
     with measured_in(ours):
         assert engine.names("volume") == ["tierbench-v"]
+    assert engine.things == []
+
+
+# ------------------------------------------------------------------ what stands
+
+STANDS = replace(SPEC, name="tierbench-standing-p15", note="what it is")
+
+
+def test_what_stands_outlives_sweeps_until_it_is_removed(
+    engine: Engine, ours: DockerPlatform
+) -> None:
+    ours.stand(STANDS)
+    for campaign in (ours, DockerPlatform(engine.clock)):
+        assert campaign.sweep() == ()
+        assert campaign.standing() == (Standing(STANDS.name, "what it is", "running"),)
+    ours.remove(STANDS.name, 1)
+    assert (engine.things, ours.standing()) == ([], ())
+    ours.remove(STANDS.name, 1)  # it is gone already
+
+
+def test_nothing_stays_of_what_cannot_stand(engine: Engine, ours: DockerPlatform) -> None:
+    engine.errors[f"start {STANDS.name}"] = [refusal(500, "no such device")] * 2
+    with pytest.raises(RunError, match="no such device"):
+        ours.stand(STANDS)
     assert engine.things == []
 
 

@@ -20,6 +20,7 @@ from orchestrator.powers import World
 from orchestrator.tiers.common import (
     disk_server,
     expected,
+    latency_tables,
     latency_tail,
     real_disk,
     recording,
@@ -71,7 +72,7 @@ def test_the_server_gets_both_tables_and_a_seed(
         (command,) = [spec.command for spec in platform.specs.values()]
         options = dict(zip(command[1::2], command[2::2], strict=True))
         assert options["--read-quantiles"] == "/images/node-1.read-quantiles"
-        assert options["--latency-seed"] == str(disk_server.seed_of("node-1", world))
+        assert options["--latency-seed"] == str(latency_tables.seed_of("node-1", world))
     assert list(tmp_path.glob("*-quantiles")) == []
     points = [0, 0]
     with pytest.raises(GateError, match=r"tables of \[0, 0\] points"), serving(tmp_path, world):

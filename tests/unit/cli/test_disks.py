@@ -1,0 +1,176 @@
+"""The commands of `tierbench disk` and what others say of disks that are up, without any disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.cli import campaign, disks, main
+from orchestrator.errors import EXIT_USAGE, UsageError
+from orchestrator.model import Burst, Gate, Tier
+from orchestrator.parts import Disks
+from orchestrator.planning import project_files
+from orchestrator.powers import World
+from orchestrator.run import datasets
+from orchestrator.tiers import emulated
+from orchestrator.tiers.common import standing, truth_gate
+from tests import ROOT
+from tests.fakes import this_machine_has
+from tests.standing import Place
+
+BURSTING = Tier(
+    "x", "A tier", "emulated", 1100, 125_000_000, 0.002, 0.002, burst=Burst(3500, None, 30.0, 100)
+)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    made = Place(tmp_path)
+
+    @contextmanager
+    def powers(*_: Any) -> Iterator[tuple[World, Any]]:
+        yield made.world, made.engine
+
+    this_machine_has(monkeypatch, free_bytes=2**40)
+    monkeypatch.setattr(campaign, "powers", powers)
+    monkeypatch.setattr(campaign, "platform", lambda: made.engine)
+    monkeypatch.setattr(campaign, "alone", lambda _engine: nullcontext())
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(emulated.EmulatedTier, "check", lambda *_: None)
+    return made
+
+
+def tierbench(*words: str) -> int:
+    return main._guarded(lambda: main.app(list(words), standalone_mode=False))
+
+
+# ------------------------------------------------------------------ which tier
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "iops", "size_gib", "start_pct"),
+    [
+        ("azure/P15", [], 1100, 256, 0.0),
+        ("azure/P15", ["burst=full"], 1100, 256, 100.0),
+        ("azure/premium-v2", ["size=100GiB", "iops=5000", "throughput=200MB/s"], 5000, 100, None),
+        ("premium", [], 1100, None, 0.0),
+        ("premium", ["burst=50"], 1100, None, 50.0),
+        ("profiles/premium.yaml", ["burst=off"], 1100, None, None),
+    ],
+)
+def test_a_row_or_a_profile_with_other_keys(
+    name: str, changes: list[str], iops: int, size_gib: int | None, start_pct: float | None
+) -> None:
+    named = str(ROOT / name) if name.endswith(".yaml") else name
+    tier, size_bytes = project_files.tier(ROOT, named, changes, "laptop")
+    assert (tier.iops, size_bytes) == (iops, size_gib and size_gib * 2**30)
+    assert (tier.burst and tier.burst.start_pct) == start_pct
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (["burst"], "'burst' is not key=value"),
+        (["iops=4000"], "iops"),
+        (["iosp=4000"], "iosp"),
+        (["burst=full", "burst=off"], "stands twice"),
+    ],
+)
+def test_keys_are_refused_as_in_a_profile(changes: list[str], words: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        project_files.tier(ROOT, "azure/P15", changes, "laptop")
+    assert words in f"{refused.value.what} {refused.value.mistakes}"
+
+
+# ------------------------------------------------------------------ the commands
+
+
+def test_up_list_set_down(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tierbench("disk", "up", "azure/P15", "--at", str(place.at)) == 0
+    assert "`tierbench disk down p15`" in capsys.readouterr().out
+    place.engine.limits |= {"read_latency_us": 2000, "write_latency_us": 2000}
+    assert tierbench("disk", "set", "p15", "iops=4000") == 0
+    assert tierbench("disk", "list") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "iops = 4000" in said and "4,000 IOPS" in said
+    assert tierbench("disk", "down", "--all", "--keep-data") == 0
+    assert "its data stay in" in capsys.readouterr().out
+    assert place.state() == (False, False, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["up", "azure/P15", "--at", "/x", "--size", "300GiB"], "P15 has 256 GiB"),
+        (["up", "azure/P15", "enforcement=none", "--at", "/x"], "only an emulated disk can be"),
+        (["up", "azure/P15", "--at", "/x", "--size", "much"], "--size"),
+        (["down"], "name a disk, or say --all"),
+        (["down", "p15", "--all"], "name a disk, or say --all"),
+        (["down", "p15"], "no disk 'p15' was put up here; there is none"),
+        (["set", "p15", "iops"], "has no value"),
+    ],
+)
+def test_wrong_words(
+    place: Place, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    assert tierbench("disk", *words) == EXIT_USAGE
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert place.is_clean()
+
+
+@pytest.mark.parametrize(
+    "words", [["up", "azure/P15", "--at", "/x"], ["down", "p15"]], ids=["up", "down"]
+)
+def test_only_root_may(
+    place: Place,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert tierbench("disk", *words) == 69
+    assert "only root can" in capsys.readouterr().err
+
+
+def test_the_gate_measures_the_base_and_burst_comes_after(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[float] = []
+
+    def take(tier: Tier, measured: Disks, world: World) -> Gate:
+        assert measured.volumes[0].name == f"{place.at}/tierbench-gate"
+        seen.append(place.engine.limits.get("iops_burst", 0))
+        return Gate(tier.name, 0.0, ())
+
+    monkeypatch.setattr(truth_gate, "take", take)
+    disk = standing.prepared("p15", place.at, "A tier", None, 2**30, None, place.world)
+    disks._put_up(disk, BURSTING, True, place.world)
+    assert (seen, place.engine.limits["iops_burst"]) == ([0], 3500)
+
+
+# ------------------------------------------------------------------ what others say of it
+
+
+def test_a_campaign_notes_the_other_load(place: Place) -> None:
+    place.up()
+    (note,) = campaign._other_load(place.world)
+    assert "other load: the disk p15 is up at" in note.text
+    assert note.text in place.world.progress.said  # type: ignore[attr-defined]
+
+
+def test_clean_leaves_it_and_says_how_to_end_it(
+    place: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.up()
+    monkeypatch.setattr(datasets, "forget", lambda _cache: ())
+    assert tierbench("clean") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "`tierbench disk down p15` takes it down" in said
+    assert place.state() == (True, True, True)
+    assert replace(standing.named("p15", place.world), mount=None).state == "not mounted"
