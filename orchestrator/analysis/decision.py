@@ -217,6 +217,11 @@ def _remarks(tier: Candidate, contest: Contest) -> list[str]:
         order = "which is cheaper" if not contest.no_prices else "which declares less"
         names = listed([other.name for other in open_])
         remarks.append(f"Whether {names}, {order}, is enough is open")
+    if contest.slo and not offers.is_real(tier):
+        remarks.append(
+            "An SLO asks for absolute figures, and these are of this machine: its disk is not the "
+            "provider's own"
+        )
     if contest.at_ceiling and not contest.slo:
         remarks.append("Think time holds throughput at its ceiling on every tier: latency ranks")
     if all(other.limit in _NOT_THE_DISK for other in contest.candidates):

@@ -127,6 +127,11 @@ def step(tier: Candidate, by: int, contest: Contest) -> Step | None:
 # ------------------------------------------------------------------ one sentence
 
 
+def is_real(tier: Candidate) -> bool:
+    """Whether what was measured was a disk as one buys it."""
+    return tier.profile.tier.kind in ("mounted", "existing")
+
+
 def request(tier: Candidate, made: Decision, contest: Contest) -> str:
     """What to buy and why, to be pasted into a purchase request."""
     nodes = tier.profile.cluster.nodes
@@ -143,7 +148,8 @@ def request(tier: Candidate, made: Decision, contest: Contest) -> str:
     titles = listed([aspect.title for aspect in contest.aspects])
     aim = f"to meet {listed(made.slo)}" if made.slo else f"within {margin} of the best {titles}"
     names = listed([candidate.name for candidate in contest.candidates])
-    text += f": the {which} of {names} that is measured and proven {aim}"
+    where = "" if is_real(tier) else " (on emulated or otherwise limited disks, not on these)"
+    text += f": the {which} of {names} that is measured{where} and proven {aim}"
     for name, neighbour in (("dearer", made.dearer), ("cheaper", made.cheaper)):
         if neighbour is not None and neighbour.changes:
             text += f"; {_told(name, neighbour, made.currency)}"

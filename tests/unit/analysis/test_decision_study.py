@@ -29,7 +29,11 @@ SHIPPED, _ = project_files.read(ROOT, list(STUDY), [], "study")
 
 
 def decide(
-    objectives: str | None = None, *, limit: BottleneckCause = "cpu_bound", repetitions: int = 3
+    objectives: str | None = None,
+    *,
+    limit: BottleneckCause = "cpu_bound",
+    repetitions: int = 3,
+    enforcement: str = "emulated",
 ) -> Decision:
     def as_figured(record: Record) -> Record:
         nopm, latency_s = STUDY[record.run.profile]
@@ -52,7 +56,8 @@ def decide(
         workloads=["tpcc"], repetitions=repetitions, frames=False, change=as_figured
     )
     workloads = slo.applied(campaign.plan.workloads, objectives, "--slo")
-    plan = replace(campaign.plan, profiles=SHIPPED, workloads=workloads)
+    profiles = tuple(replace(p, tier=replace(p.tier, enforcement=enforcement)) for p in SHIPPED)
+    plan = replace(campaign.plan, profiles=profiles, workloads=workloads)
     limits = [Bottleneck(name, "tpcc", "node-1", limit, "", {}) for name in STUDY]
     return decision.decisions(replace(campaign, plan=plan), limits)[0]
 
@@ -109,6 +114,15 @@ def test_one_step_up_and_down_with_intervals_and_a_sentence() -> None:
         "2026; VM not included): the cheapest of premium, premium-v2 and ultra"
     )
     assert "new_order average < 120 ms" in found.request
+
+
+def test_an_slo_met_on_an_emulated_disk_says_so_in_reason_and_request() -> None:
+    found = decide("new_order average < 120 ms")
+    assert "An SLO asks for absolute figures, and these are of this machine" in found.reason
+    assert "measured (on emulated or otherwise limited disks, not on these)" in found.request
+    real = decide("new_order average < 120 ms", enforcement="mounted")
+    assert "absolute figures" not in real.reason
+    assert "that is measured and proven" in real.request
 
 
 def test_the_study_s_single_runs_decide_nothing() -> None:
