@@ -1,7 +1,8 @@
-"""Web pages of servers: one GET with a deadline. The only module that speaks HTTP.
+"""Web pages of servers: one request with a deadline. The only module that speaks HTTP.
 
 For metrics and health of the nodes that are measured, on this machine or at a cluster's own
-addresses. Failures are OSErrors, as they are when a file is read.
+addresses, and for a cloud's metadata service. Failures are OSErrors, as they are when a file is
+read.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import http.client
 import json
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from typing import Any
 
 TIMEOUT_S = 5.0
@@ -26,10 +28,16 @@ class _Direct(urllib.request.HTTPRedirectHandler):
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Direct())
 
 
-def get(url: str, timeout_s: float = TIMEOUT_S) -> str:
+def get(
+    url: str,
+    timeout_s: float = TIMEOUT_S,
+    headers: Mapping[str, str] | None = None,
+    method: str = "GET",
+) -> str:
     """Returns the body. OSError if there is no answer, or if its status is not 200."""
     try:
-        with _opener.open(url, timeout=timeout_s) as answer:
+        request = urllib.request.Request(url, headers=dict(headers or {}), method=method)
+        with _opener.open(request, timeout=timeout_s) as answer:
             body: bytes = answer.read()
     except (http.client.HTTPException, ValueError) as error:
         raise OSError(f"{url}: {type(error).__name__}: {error}") from error
