@@ -352,7 +352,8 @@ class Measurement:
 @dataclass(frozen=True)
 class GateCheck:
     """One declared limit held against fio; docs/GLOSSARY.md explains the words of `verdict`.
-    `declared` None: measured for information only. `disk`: which one, if a tier has several."""
+    `declared` None: measured for information only. `disk`: which one, if the tier names its disks;
+    `nodes`: those whose data are on it."""
 
     limit: str
     unit: str
@@ -362,6 +363,7 @@ class GateCheck:
     verdict: GateWord
     quantity: GateQuantity | None = None
     disk: str = ""
+    nodes: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:

@@ -162,8 +162,9 @@ def _named(values: Mapping[str, int | float | str]) -> str:
     )
 
 
-# Data and cache have a section of their own; the others are what a run did, not how it was set.
-_NOT_SETTINGS = frozenset({"data", "cache", "telemetry", "database_before", "since_reset"})
+# Data, cache and disks have sections of their own; the others are what a run did, not how it was
+# set.
+_NOT_SETTINGS = frozenset({"data", "cache", "disks", "telemetry", "database_before", "since_reset"})
 
 
 def _read_back(index: ReportIndex) -> tuple[Table | Paragraph, ...]:

@@ -31,7 +31,9 @@ def take_each(tier: Tier, world: World, thorough: bool, take: Take) -> Gate:
         judged = _not_judged(tier) if place.only_wal else tier
         gates[place] = _on_disk(judged, place, disk, world, take)
     checks = (
-        replace(check, disk=place.title) for place, gate in gates.items() for check in gate.checks
+        replace(check, disk=place.title, nodes=place.nodes)
+        for place, gate in gates.items()
+        for check in gate.checks
     )
     return Gate(tier.name, world.clock.now(), tuple(checks), _device(gates))
 

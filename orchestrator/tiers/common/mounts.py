@@ -80,11 +80,14 @@ def find(path: Path, machine: Machine) -> RealDisk:
     return RealDisk(path, mount, device, whole, facts)
 
 
-def mount_points(machine: Machine, process: int | str = "self") -> tuple[MountPoint, ...]:
-    """All mounts in the name space of a process, ours unless another is named, in the order in
-    which they were mounted."""
-    text = machine.read(f"/proc/{process}/mountinfo")
-    return tuple(_mount_point(line) for line in text.splitlines())
+def mount_points(machine: Machine) -> tuple[MountPoint, ...]:
+    """All mounts in our name space, in the order in which they were mounted."""
+    return parsed(machine.read("/proc/self/mountinfo"))
+
+
+def parsed(mountinfo: str) -> tuple[MountPoint, ...]:
+    """The lines of a mountinfo file."""
+    return tuple(_mount_point(line) for line in mountinfo.splitlines())
 
 
 def _mount_point(line: str) -> MountPoint:
@@ -111,12 +114,20 @@ def holding(path: Path, mounts: tuple[MountPoint, ...], machine: Machine) -> Mou
     """The mount that `path` is on: the deepest above it; of several at one place, the last.
 
     UsageError if none of `mounts` is above it."""
-    real = Path(machine.real_path(str(path)))
+    mount = deepest(machine.real_path(str(path)), mounts)
+    if mount is None:
+        raise UsageError(f"{path} is on nothing that is mounted here")
+    return mount
+
+
+def deepest(real_path: str, mounts: tuple[MountPoint, ...]) -> MountPoint | None:
+    """The mount that a path without links is on; None if none is above it."""
+    real = Path(real_path)
     for folder in (real, *real.parents):
         for mount in reversed(mounts):
             if mount.path == str(folder):
                 return mount
-    raise UsageError(f"{path} is on nothing that is mounted here")
+    return None
 
 
 def device_name(mount: MountPoint, machine: Machine) -> str | None:

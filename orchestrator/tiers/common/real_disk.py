@@ -26,7 +26,7 @@ from orchestrator.model import NodeDisks, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Machine, Mount, World
-from orchestrator.tiers.common import mounts
+from orchestrator.tiers.common import block_devices, mounts
 
 FOLDER = "tierbench-data"
 MECHANISM = {"mechanism": "a real disk, not throttled"}
@@ -60,6 +60,11 @@ class Place:
     def title(self) -> str:
         """As errors and reports name it: `node-2 (/mnt/p15-b)`."""
         return f"{units.listed([str(use) for use in self.uses]) or 'all nodes'} ({self.path})"
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The nodes whose data are here."""
+        return tuple(use.node for use in self.uses if not use.wal)
 
     @property
     def only_wal(self) -> bool:
@@ -154,7 +159,9 @@ def _volume(node: str, kept: Mapping[Use, tuple[Path, mounts.RealDisk]]) -> Volu
 def facts(place: Place, disk: mounts.RealDisk, machine: Machine) -> dict[str, Any]:
     """What a reader must know of the disk."""
     used = {"used_by": [str(use) for use in place.uses] or ["all nodes"]}
-    return {**used, **disk.facts, "free_bytes": machine.free_bytes(str(disk.path))}
+    parts = block_devices.made_of(disk.facts)
+    made = {"made_of": parts} if parts else {}
+    return {**used, **disk.facts, **made, "free_bytes": machine.free_bytes(str(disk.path))}
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import pytest
 from docker.errors import APIError
 
 from orchestrator.errors import GateError, UnavailableError, UsageError
-from orchestrator.model import DeviceCap, Gate, GateCheck, Note, Run, Tier
+from orchestrator.model import DeviceCap, Gate, GateCheck, NodeDisks, Note, Run, Tier
 from orchestrator.planning.plan import tier_notes
 from orchestrator.planning.profiles import read_profile
 from orchestrator.platforms.common.machines import LocalMachine
@@ -271,11 +271,10 @@ def test_control_groups_are_stamped_as_approximate() -> None:
         ("{iops: -5, throughput: 125MB/s}", "tier.iops"),
         ("{iops: 500, throughput: -1MB/s}", "tier.throughput"),
         ("{enforcement: cgroup}", "needs `iops` or `throughput`"),
-        ("{enforcement: mounted}", "needs `path`"),
+        ("{enforcement: mounted}", "needs `disks`"),
         (BURST.replace("50 %", "150 %") + "}", "tier.burst.start"),
-        ("{enforcement: mounted, paths: {node-2: /mnt/b}}", "name the disk of each node: node-1"),
-        ("{enforcement: mounted, path: /a, paths: {node-1: /mnt/b}}", "not both"),
-        ("{iops: 500, throughput: 60MB/s, paths: {node-1: /b}}", "is `enforcement: emulated`"),
+        ("{enforcement: mounted, path: /a, disks: {node-1: /mnt/b}}", "not both"),
+        ("{iops: 500, throughput: 60MB/s, disks: {node-1: /b}}", "is `enforcement: emulated`"),
     ],
 )
 def test_impossible_tiers_are_refused_with_their_place(text: str, words: str) -> None:
@@ -287,8 +286,8 @@ def test_impossible_tiers_are_refused_with_their_place(text: str, words: str) ->
 
 def test_where_a_real_disk_is() -> None:
     """Each node may have one of its own; one may be the root disk if told so."""
-    tier = profile_tier("{enforcement: mounted, paths: {node-1: /mnt/a}}")
-    assert (tier.path, tier.paths) == (None, {"node-1": "/mnt/a"})
+    tier = profile_tier("{enforcement: mounted, disks: {node-1: /mnt/a}}")
+    assert (tier.path, tier.disks) == (None, {"node-1": NodeDisks("/mnt/a")})
     tier = profile_tier("{enforcement: mounted, path: /mnt/disk, allow_root_disk: true}")
     assert (tier.path, tier.allow_root_disk) == ("/mnt/disk", True)
 

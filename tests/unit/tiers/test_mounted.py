@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError, VoidError
-from orchestrator.model import Gate, GateCheck, Tier
+from orchestrator.model import Gate, GateCheck, NodeDisks, Tier
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
@@ -72,7 +72,9 @@ def tier(path: Path | str | None, **more: object) -> Tier:
 
 
 def believable(root: Path, path: Path | str | None, needed_bytes: int = 0, **more: object) -> Any:
-    return real_disk.believable(tier(path, **more), needed_bytes, LocalMachine(root))
+    declared = tier(path, **more)
+    (disk,) = real_disk.found(declared, lambda _: needed_bytes, LocalMachine(root)).values()
+    return disk
 
 
 def found(root: Path, name: str = "disk") -> mounts.RealDisk:
@@ -103,7 +105,7 @@ def test_mapped_and_many_device_file_systems_are_found(root: Path, name: str, de
         ("{}/disk/below", 0, UsageError, "is not a mount point: it is a directory of"),
         ("{}/home", 0, UsageError, "is on sda, the disk of the system itself"),
         ("disk", 0, UsageError, "give it in full"),
-        ("", 0, UsageError, "give `path`"),
+        ("", 0, UsageError, "give `disks`"),
         ("{}/disk", 2**60, UnavailableError, r"free; .* are needed"),
         ("{}/btrfs", 0, UnavailableError, "mounted read-only"),
     ],
@@ -181,8 +183,9 @@ def world(tmp_path: Path) -> World:
 
 def test_each_node_gets_its_own_disk(root: Path, world: World) -> None:
     paths = {"node-1": str(root / "disk"), "node-2": str(root / "with space")}
+    mine = {name: NodeDisks(path) for name, path in paths.items()}
     mechanism = mounted.MountedTier()
-    with mechanism.attached(tier(None, paths=paths), [2**20, 2**20], None, world) as disks:
+    with mechanism.attached(tier(None, disks=mine), [2**20, 2**20], None, world) as disks:
         volumes = disks.volumes
         assert [one.device for one in volumes] == ["/dev/nvme0n1p1", "/dev/dm-0"]
         assert [Path(one.name) for one in volumes] == [
@@ -194,7 +197,7 @@ def test_each_node_gets_its_own_disk(root: Path, world: World) -> None:
     assert not (root / "disk/tierbench-data").exists()
     with (
         pytest.raises(UsageError, match="no disk for node-3"),
-        mechanism.attached(tier(None, paths=paths), [2**20] * 3, None, world),
+        mechanism.attached(tier(None, disks=mine), [2**20] * 3, None, world),
     ):
         pass
 
@@ -210,14 +213,19 @@ def test_the_gate_measures_every_disk_once(
         return Gate("real", 0.0, (check,), disks.facts)
 
     monkeypatch.setattr(truth_gate, "take", take)
-    paths = {
-        "node-1": str(root / "disk"),
-        "node-2": str(root / "with space"),
-        "node-3": str(root / "disk"),
+    disk, volume = str(root / "disk"), str(root / "with space")
+    disks = {
+        "node-1": NodeDisks(disk, wal=volume),
+        "node-2": NodeDisks(volume),
+        "node-3": NodeDisks(disk),
     }
-    taken = mounted.MountedTier().gate(tier(None, paths=paths), world)
+    taken = mounted.MountedTier().gate(tier(None, disks=disks), world)
     assert measured == [("/dev/nvme0n1p1", "nvme0n1p1"), ("/dev/dm-0", "dm-0")]
-    assert [check.limit for check in taken.checks] == ["nvme0n1p1: IOPS", "dm-0: IOPS"]
+    assert [(check.disk, check.nodes) for check in taken.checks] == [
+        (f"node-1 and node-3 ({disk})", ("node-1", "node-3")),
+        (f"node-1's WAL and node-2 ({volume})", ("node-2",)),
+    ]
+    assert set(taken.device["disks"]) == {disk, volume}
 
 
 def test_what_a_cut_removal_leaves_is_still_known_as_ours(tmp_path: Path) -> None:
