@@ -33,6 +33,13 @@ pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 IOPS, SLOW_IOPS = 2_000, 500
 NODES = ("node-1", "node-2", "node-3")
 FILE_SYSTEMS = {1: "ext4", 2: "xfs", 3: "ext4"}
+RIGHTS = (  # of a container that makes a block device
+    *("--cap-drop", "ALL", "--cap-add", "SYS_ADMIN", "--cap-add", "MKNOD"),
+    *("--cap-add", "DAC_OVERRIDE", "--security-opt", "seccomp=unconfined"),
+    *("--security-opt", "apparmor=unconfined", "--device-cgroup-rule", "b 7:* rwm"),
+    *("--device-cgroup-rule", "c 10:229 rwm", "--device-cgroup-rule", "c 10:237 rwm"),
+    *("--network", "none", "--read-only", "--tmpfs", "/run", "--tmpfs", "/tmp"),
+)
 PROFILE = f"""
 question: do rented disks do?
 title: rented
@@ -81,7 +88,7 @@ def served(image: Path) -> Iterator[tuple[str, str]]:
     name = f"rented-{image.stem}"
     limits = ["--iops", str(IOPS), "--bytes-per-s", "100000000"]
     sh(
-        *["docker", "run", "--detach", "--privileged", "--name", name, "-v", "/dev:/dev"],
+        *["docker", "run", "--detach", "--name", name, *RIGHTS, "-v", "/dev:/dev"],
         *["-v", f"{image.parent}:/images", own_images.tag(ROOT, "disk")],
         *["serve", "--image", f"/images/{image.name}", *limits],
     )
@@ -93,7 +100,7 @@ def served(image: Path) -> Iterator[tuple[str, str]]:
             time.sleep(0.1)
         yield name, json.loads(ready[0])["device"]
     finally:
-        sh("docker", "stop", "--time", "20", name)
+        sh("docker", "stop", name)
         sh("docker", "rm", "--force", name)
 
 

@@ -11,6 +11,7 @@ import pytest
 from docker.errors import APIError
 
 from orchestrator.errors import GateError, UnavailableError, UsageError
+from orchestrator.facts import GateWord
 from orchestrator.model import DeviceCap, Gate, GateCheck, NodeDisks, Note, Run, Tier
 from orchestrator.planning.plan import tier_notes
 from orchestrator.planning.profiles import read_profile
@@ -103,6 +104,26 @@ def test_a_real_disk_is_always_measured(world: World) -> None:
 def failed_gate(**device: float) -> Gate:
     check = GateCheck("IOPS, 4 KiB random read", "1/s", 1100, 900, 5.0, "slow")
     return Gate("premium", 0.0, (check,), device)
+
+
+def test_the_disk_that_is_slow_is_named_with_its_node_and_path() -> None:
+    made: tuple[tuple[str, int, float, GateWord], ...] = (
+        ("IOPS, read", 1, 1100, "ok"),
+        ("IOPS, read", 2, 900, "slow"),
+        ("IOPS, write", 2, 800, "slow"),
+        ("integrity", 3, 1, "failed"),
+    )
+    checks = tuple(
+        GateCheck(limit, "1/s", 1100, value, 5.0, word, disk=f"node-{number} (/mnt/p15-{number})")
+        for limit, number, value, word in made
+    )
+    with pytest.raises(GateError) as raised:
+        require_passed(Gate("p15", 0.0, checks))
+    assert raised.value.what == (
+        "the disk of p15 is not what the tier declares: node-2 (/mnt/p15-2) is slow: "
+        "IOPS, read measured 900/s, declared 1,100/s, IOPS, write measured 800/s, declared "
+        "1,100/s; node-3 (/mnt/p15-3) failed: integrity measured 1/s, declared 1,100/s"
+    )
 
 
 def test_a_disk_that_is_not_what_it_declares() -> None:
