@@ -43,6 +43,10 @@ VALUES = {
     "nopm_of_ceiling_pct": ("%", "New-Orders a minute of what think time allows"),
     "sessions_reading_pct": ("%", "share of their time that sessions wait for reads"),
     "log_syncing_pct": ("%", "share of time with a log sync that commits wait for"),
+    "wal_disk_syncing_pct": (
+        "%",
+        "the same of a log on a disk of its own, which no cap is known of",
+    ),
     "background_log_syncing_pct": ("%", "share of time with a log sync that no commit waits for"),
 }
 
@@ -259,7 +263,9 @@ def _sessions(record: Record) -> Iterator[tuple[str, float]]:
         behind = after.durable is False
         nodes = after.counter(WAL_NODES) or 1.0
         share = min(100.0, 100 * syncing_s / elapsed_s / nodes)
-        yield "background_log_syncing_pct" if behind else "log_syncing_pct", share
+        own_disk = any(node.wal_device for node in record.nodes)
+        waited = "wal_disk_syncing_pct" if own_disk else "log_syncing_pct"
+        yield "background_log_syncing_pct" if behind else waited, share
 
 
 def _grown(before: DatabaseFacts, after: DatabaseFacts, name: str) -> float | None:

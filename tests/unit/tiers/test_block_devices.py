@@ -4,19 +4,18 @@ This machine has neither md nor LVM. Their files are as the kernel documents the
 md/chunk_size in Documentation/admin-guide/md.rst (bytes), dm/name and dm/uuid in
 Documentation/ABI/testing/sysfs-block-dm, slaves/ in the commit that added them ("dm/md sysfs
 dependency tree", Nomura 2006); the prefix LVM- is UUID_PREFIX of lvm2's lib/misc/lvm-string.h.
-Models, serials and firmware are as `nvme list` shows EBS volumes in AWS' "Amazon EBS and NVMe",
-padded as the kernel pads them. The virtio disk is one that was read, on kernel 6.18.
+The virtio disk is one that was read, on kernel 6.18.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.tiers.common import block_devices
+from tests.disk_trees import ebs, tree
 
 VIRTIO = {
     "size": "33554432",
@@ -26,37 +25,6 @@ VIRTIO = {
     "queue/write_cache": "write back",
     "serial": "overlayblk",
 }
-
-
-def ebs(serial: str) -> dict[str, str]:
-    return {
-        "size": "209715200",
-        "queue/scheduler": "[none] mq-deadline",
-        "queue/read_ahead_kb": "128",
-        "queue/rotational": "0",
-        "queue/write_cache": "write through",
-        "queue/max_sectors_kb": "256",
-        "device/model": "Amazon Elastic Block Store              ",
-        "device/serial": f"{serial}",
-        "device/firmware_rev": "1.0     ",
-    }
-
-
-def tree(root: Path, disks: Mapping[str, Mapping[str, str]]) -> LocalMachine:
-    """`disks`: `name` or `disk/partition` → files; a file `slaves/x` is a link to another."""
-    names = root / "sys/class/block"
-    names.mkdir(parents=True)
-    for place, files in disks.items():
-        folder = root / "sys/devices" / place
-        for name, text in files.items():
-            file = folder / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            if name.startswith("slaves/"):
-                file.symlink_to(root / "sys/devices" / text)
-            else:
-                file.write_text(f"{text}\n")
-        (names / folder.name).symlink_to(folder)
-    return LocalMachine(root)
 
 
 LAYOUT = {

@@ -22,7 +22,7 @@ from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.tiers.common import cloud_metadata, mounts
 from orchestrator.tiers.common.cloud_metadata import AWS_TOKEN_URL, AWS_URL, AZURE_URL, GCP_URL
 from orchestrator.tiers.common.real_disk import Place, Use
-from tests.unit.tiers.test_block_devices import ebs, tree
+from tests.disk_trees import ebs, tree
 
 ULTRA = {
     "bytesPerSecondThrottle": "979202048",
