@@ -43,7 +43,7 @@ def test_disks_as_found_and_the_gate_of_each(tmp_path: Path) -> None:
         for disk in ("node-1 (/mnt/p15-a)", "node-1's WAL (/mnt/wal)")
     )
     device = {"disks": {"/mnt/p15-a": {"host_cache": "shows"}}}
-    gate = Gate(first.record.profile.tier.name, 0.0, checks, device)
+    gate = Gate(first.record.profile.tier.name, 4e9, checks, device)  # the newest
     facts = {**first.record.facts, "tier": {"disks": DISKS, "cloud": CLOUD}}
     runs = (replace(first, record=replace(first.record, facts=facts, gate=gate)), *others)
     text = shown(replace(campaign, runs=runs), tmp_path)
