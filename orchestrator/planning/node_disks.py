@@ -1,7 +1,7 @@
 """Where the real disks of a tier are: the keys of a profile, checked, and a disk for each node.
 
 `disks` maps nodes to paths, `{node-1: /mnt/a, node-2: {data: /mnt/b, wal: /mnt/b-wal}}`, or gives
-one pattern for all, `/mnt/p15-{node}` or `{data: …, wal: …}`, in which `{node}` is the node's
+one pattern for all, `/mnt/p15-{node}` or `data: …` and `wal: …`, in which `{node}` is the node's
 number. A pattern is kept as the disks of the node named `node-{node}`, until `of_nodes` knows how
 many nodes there are.
 """
