@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.analysis.verdicts import judge
 from orchestrator.errors import GateError
 from orchestrator.model import NodeDisks
 from orchestrator.planning import node_disks, project_files
@@ -133,7 +134,8 @@ def test_three_nodes_on_rented_disks(rented: dict[str, str], tmp_path: Path, wor
         *["--results", str(tmp_path / "results")],
     )
     assert code == 0, text
-    (run,) = store.load(tmp_path / "results" / "latest").runs
+    campaign = store.load(tmp_path / "results" / "latest")
+    (run,) = campaign.runs
     record = run.record
 
     assert record.gate is not None
@@ -156,7 +158,7 @@ def test_three_nodes_on_rented_disks(rented: dict[str, str], tmp_path: Path, wor
         assert set(grown.index) == set(NODES)
         if metric.startswith("wal"):  # every commit is in the logs of a majority
             assert (grown > 0).all(), grown
-    values = {(m.metric, m.scope): m.value for m in record.measurements}
+    values = {(cell.metric, cell.scope): cell.mean for cell in judge(campaign).cells}
     of_nodes = sum(values["wal_disk_iops", name] for name in NODES)
     assert values["wal_disk_iops", "all"] == pytest.approx(of_nodes)
     report = (tmp_path / "results" / "latest" / "report.md").read_text().replace("\\_", "_")
