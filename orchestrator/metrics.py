@@ -56,6 +56,9 @@ _ALL = (
     Metric("disk_bytes_per_s", "bytes/s", "none", "Disk bandwidth"),
     Metric("disk_await_s", "s", "none", "Disk latency per I/O"),
     Metric("disk_queue_depth", "", "none", "Disk queue depth"),
+    Metric("wal_disk_iops", "1/s", "none", "IOPS of the WAL's own disk"),
+    Metric("wal_disk_bytes_per_s", "bytes/s", "none", "Bandwidth of the WAL's own disk"),
+    Metric("wal_disk_await_s", "s", "none", "Latency per I/O of the WAL's own disk"),
 )
 
 METRICS = {metric.name: metric for metric in _ALL}

@@ -67,15 +67,25 @@ class Price:
 
 
 @dataclass(frozen=True)
+class NodeDisks:
+    """Where a node's disk is mounted, and where that of its WAL, if it has one of its own."""
+
+    data: str
+    wal: str | None = None
+
+
+@dataclass(frozen=True)
 class Tier:
     """A class of disk: its declared limits (per disk), and the mechanism that enforces them.
 
     Latencies: one I/O at queue depth 1 on an idle disk. None: not limited, or not declared.
     `io_unit_bytes`: the provider counts a larger I/O as several. `burst`: as run, the provider's
     minutes divided by `burst_time_scale`. `vm_caps`: a sentence for each limit that the machine
-    sets, not the disk. `latency_assumed`: directions whose latency nobody promises. `paths`: node →
-    where its disk is. `like`: the kind of disk made, None if the mechanism has that kind's name.
-    `latency_model`: what latencies are drawn from, its medians given above; None: constant."""
+    sets, not the disk. `latency_assumed`: directions whose latency nobody promises. `disks`: node →
+    where its disks are (`planning.node_disks`). `file_system`, `mount_options`: what must be found
+    there. `cloud`: whose metadata service is asked. `catalog_type`: that of its row, if it has one.
+    `like`: the kind of disk made, None if the mechanism has that kind's name. `latency_model`: what
+    latencies are drawn from, its medians given above; None: constant."""
 
     name: str
     title: str
@@ -89,7 +99,11 @@ class Tier:
     latency_assumed: tuple[str, ...] = ()
     latency_model: LatencyModel | None = None
     path: str | None = None
-    paths: Mapping[str, str] = field(default_factory=dict)
+    disks: Mapping[str, NodeDisks] = field(default_factory=dict)
+    file_system: str | None = None
+    mount_options: tuple[str, ...] = ()
+    cloud: str | None = None
+    catalog_type: str = ""
     allow_root_disk: bool = False
     burst_time_scale: float = 1.0
     price: Price | None = None
@@ -261,9 +275,9 @@ NODE_EXPORTER, DISK_DEVICE = "node-exporter", "disk-device"  # names in `Node.so
 
 @dataclass(frozen=True)
 class Node:
-    """One container (or machine) that is watched. `device` as in /proc/diskstats, if it has one.
-    `sources`: what serves counters of it over HTTP → its base URL, and, as DISK_DEVICE, the
-    device that holds its data."""
+    """One container (or machine) that is watched. `device` as in /proc/diskstats, if it has one;
+    `wal_device`: the one of its WAL, if that is another. `sources`: what serves counters of it over
+    HTTP → its base URL, and, as DISK_DEVICE, the device that holds its data."""
 
     name: str
     role: Literal["database", "client", "disk", "host"]
@@ -274,6 +288,7 @@ class Node:
     memory_bytes: int | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
     container_id: str | None = None
+    wal_device: str | None = None
 
 
 def sources(nodes: Iterable[Node], name: str) -> dict[str, str]:
@@ -296,7 +311,8 @@ class DeviceCap:
 class Volume:
     """One node's disk: volume or host path, block device on the host ("" if none of its own),
     the container that serves it, if any, and the limits that its node's container must carry.
-    `kept`: the disk is kept to start from, so its database is stopped cleanly."""
+    `kept`: the disk is kept to start from, so its database is stopped cleanly. `wal`, `wal_device`:
+    host path and block device of the node's second disk, for its WAL; "" if it has none."""
 
     name: str
     device: str
@@ -304,6 +320,8 @@ class Volume:
     server: Node | None = None
     caps: tuple[DeviceCap, ...] = ()
     kept: bool = True
+    wal: str = ""
+    wal_device: str = ""
 
 
 @dataclass(frozen=True)
@@ -372,7 +390,8 @@ class Measurement:
 @dataclass(frozen=True)
 class GateCheck:
     """One declared limit held against fio; docs/GLOSSARY.md explains the words of `verdict`.
-    `declared` None: measured for information only."""
+    `declared` None: measured for information only. `disk`: which one, if the tier names its disks;
+    `nodes`: those whose data are on it."""
 
     limit: str
     unit: str
@@ -381,6 +400,8 @@ class GateCheck:
     tolerance_pct: float | None
     verdict: GateWord
     quantity: GateQuantity | None = None
+    disk: str = ""
+    nodes: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:

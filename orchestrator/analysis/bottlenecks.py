@@ -296,6 +296,7 @@ def _nothing(values: Values) -> Cause:
         ("bandwidth cap", "bandwidth_of_cap_pct"),
         ("CPU of the machine", "host_cpu_pct"),
         ("waiting for memory", "memory_pressure_pct"),
+        ("log syncs on the WAL's own disk", "wal_disk_syncing_pct"),
     )
     known = [f"{title} {values[name]:.0f} %" for title, name in shares if name in values]
     return Cause("unattributed", f"No resource was clearly the limit ({', '.join(known)}).")

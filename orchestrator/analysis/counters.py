@@ -6,7 +6,8 @@ Counters that collectors write (names end in `_total`; gauges do not):
 - per device, under its database node's name: disk_reads_total, disk_writes_total,
   disk_flushes_total, disk_read_bytes_total, disk_written_bytes_total, disk_read_seconds_total,
   disk_write_seconds_total, disk_busy_seconds_total, disk_queue_seconds_total (each I/O in flight
-  counts); gauge disk_in_flight
+  counts); gauge disk_in_flight; the same with `wal_` before them of the disk of its WAL, if it has
+  one of its own
 - per node of role "host": cpu_busy_seconds_total, cpu_steal_seconds_total and
   pressure_{cpu,io,memory}_some_seconds_total
 - per container: network_received_bytes_total, network_sent_bytes_total
@@ -24,6 +25,9 @@ READ_SECONDS = "disk_read_seconds_total"
 WRITE_SECONDS = "disk_write_seconds_total"
 BUSY_SECONDS = "disk_busy_seconds_total"
 QUEUE_SECONDS = "disk_queue_seconds_total"
+WAL_READS, WAL_WRITES = "wal_disk_reads_total", "wal_disk_writes_total"
+WAL_READ_BYTES, WAL_WRITTEN_BYTES = "wal_disk_read_bytes_total", "wal_disk_written_bytes_total"
+WAL_READ_SECONDS, WAL_WRITE_SECONDS = "wal_disk_read_seconds_total", "wal_disk_write_seconds_total"
 CPU_SECONDS = "cpu_seconds_total"
 HOST_CPU_SECONDS = "cpu_busy_seconds_total"
 MEMORY_PRESSURE_SECONDS = "pressure_memory_some_seconds_total"

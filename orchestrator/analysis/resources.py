@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from orchestrator.analysis import counters, results
+from orchestrator.analysis import counters, results, wal_disks
 from orchestrator.analysis.counters import Growth
 from orchestrator.analysis.disk_demand import against_caps
 from orchestrator.analysis.results import RunData
@@ -44,6 +44,10 @@ VALUES = {
     "nopm_of_ceiling_pct": ("%", "New-Orders a minute of what think time allows"),
     "sessions_reading_pct": ("%", "share of their time that sessions wait for reads"),
     "log_syncing_pct": ("%", "share of time with a log sync that commits wait for"),
+    "wal_disk_syncing_pct": (
+        "%",
+        "the same of a log on a disk of its own, which no cap is known of",
+    ),
     "background_log_syncing_pct": ("%", "share of time with a log sync that no commit waits for"),
 }
 
@@ -164,6 +168,7 @@ def telemetry(
             if name in of_node
         ),
         *(measured(name, value) for name, value in _totals(values, firsts, growth)),
+        *wal_disks.telemetry(nodes, growth),
         *(measured(name, value) for name, value in machine.items() if name in METRICS),
     )
 
@@ -205,20 +210,22 @@ def total(run: RunData, cpus: float | None) -> dict[str, float]:
 def _idle_latency(record: Record, node: Node, growth: Growth) -> Iterator[tuple[str, float]]:
     reads, writes = (growth.per_s(node.name, name) for name in (counters.READS, counters.WRITES))
     if reads is not None and writes is not None:
-        idle_s = idle_latency_s(record.profile.tier, record.gate, reads, writes)
+        idle_s = idle_latency_s(record.profile.tier, record.gate, reads, writes, node.name)
         if idle_s is not None:
             yield "idle_disk_latency_s", idle_s
 
 
-def idle_latency_s(tier: Tier, gate: Gate | None, reads: float, writes: float) -> float | None:
-    """Time of an I/O of this mix on the idle disk: declared, else as the gate measured it. What is
-    only assumed of a real disk comes last."""
+def idle_latency_s(
+    tier: Tier, gate: Gate | None, reads: float, writes: float, node: str = ""
+) -> float | None:
+    """Time of an I/O of this mix on the idle disk: declared, else as the gate measured it, on the
+    disk of `node` if each has its own. What is only assumed of a real disk comes last."""
     assumed = tier.latency_assumed if tier.kind == "mounted" else ()
     read_s, write_s = (
         declared_s if declared_s and way not in assumed else measured_s or declared_s
         for way, declared_s, measured_s in (
-            ("read", tier.read_latency_s, _gate_latency_s(gate, "latency_read")),
-            ("write", tier.write_latency_s, _gate_latency_s(gate, "latency_write")),
+            ("read", tier.read_latency_s, _gate_latency_s(gate, "latency_read", node)),
+            ("write", tier.write_latency_s, _gate_latency_s(gate, "latency_write", node)),
         )
     )
     if reads + writes <= 0 or (reads > 0 and read_s is None) or (writes > 0 and write_s is None):
@@ -226,9 +233,14 @@ def idle_latency_s(tier: Tier, gate: Gate | None, reads: float, writes: float) -
     return (reads * (read_s or 0.0) + writes * (write_s or 0.0)) / (reads + writes)
 
 
-def _gate_latency_s(gate: Gate | None, quantity: GateQuantity) -> float | None:
-    checks = (check for check in (gate.checks if gate else ()) if check.quantity == quantity)
-    return next((check.measured for check in checks if check.measured > 0), None)
+def _gate_latency_s(gate: Gate | None, quantity: GateQuantity, node: str) -> float | None:
+    checks = [
+        check
+        for check in (gate.checks if gate else ())
+        if check.quantity == quantity and check.measured > 0
+    ]
+    own = [check for check in checks if node in check.nodes]
+    return next((check.measured for check in own or checks), None)
 
 
 def _machine_cpus(nodes: Sequence[Node], cpus: float | None) -> float | None:
@@ -282,7 +294,9 @@ def _sessions(record: Record) -> Iterator[tuple[str, float]]:
         behind = after.durable is False
         nodes = after.counter(WAL_NODES) or 1.0
         share = min(100.0, 100 * syncing_s / elapsed_s / nodes)
-        yield "background_log_syncing_pct" if behind else "log_syncing_pct", share
+        own_disk = any(node.wal_device for node in record.nodes)
+        waited = "wal_disk_syncing_pct" if own_disk else "log_syncing_pct"
+        yield "background_log_syncing_pct" if behind else waited, share
 
 
 def _grown(before: DatabaseFacts, after: DatabaseFacts, name: str) -> float | None:

@@ -93,7 +93,7 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
     plan.check_owners(found, workloads, request.database)
     notes: tuple[Note, ...] = ()
     if all(workload.database for workload in workloads):  # nothing to choose, nothing to fit
-        bound = tuple(plan.as_used(profile, workloads[0]) for profile in found)
+        bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
     else:
         bound, notes = _with_databases(found, request, cache, failure)
     seed = {"seed": request.seed}
@@ -232,7 +232,7 @@ def calibrate(
 ) -> Gate:
     """Takes the truth gate of one profile's tier by itself: always measured, kept if it passed."""
     found, _ = project_files.read(root, [profile_name], [], scale, disk_kinds())
-    tier = found[0].tier
+    tier = plan.on_nodes(found[0], found[0].cluster.nodes).tier
     if found[0].cluster.database == plan.EXISTING:
         raise UsageError(
             f"{profile_name}: the disks of a cluster that others run cannot be measured from here",

@@ -1,10 +1,12 @@
-"""Counters of each node's block device, from /proc/diskstats (one small file for all nodes).
+"""Counters of each node's block devices, from /proc/diskstats (one small file for all nodes).
 
 Fields after `major minor name`, as the kernel documents them (Documentation/admin-guide/
 iostats.rst): reads, reads merged, sectors read, ms reading, writes, writes merged, sectors
 written, ms writing, in flight, ms busy, weighted ms, …, flushes (16th), ms flushing. A sector is
-512 bytes here whatever the device's own is. Every machine has devices of the same names, so the
-node's process must be on this machine too.
+512 bytes here whatever the device's own is. Of a device that is made of others, such as an array,
+only its own line is read: those of its members count the same I/O again. Counters of a disk that
+only holds WAL begin with `wal_`. Every machine has devices of the same names, so the node's process
+must be on this machine too.
 """
 
 from __future__ import annotations
@@ -35,10 +37,13 @@ class DiskCollector:
 
         def readings(node: Node) -> Iterable[local.Reading]:
             local.groups(self._machine, node)  # OSError if the process is not the container's
-            row = fields.get(node.device or "")
-            if row is None:
-                raise OSError(f"{node.device} is not in {_DISKSTATS}: the device is gone")
-            return _readings(row)
+            for device, prefix in ((node.device, ""), (node.wal_device, "wal_")):
+                if device is None:
+                    continue
+                if device not in fields:
+                    raise OSError(f"{device} is not in {_DISKSTATS}: the device is gone")
+                for name, unit, value in _readings(fields[device]):
+                    yield f"{prefix}{name}", unit, value
 
         yield from local.each(watched, now_s, readings)
 

@@ -14,7 +14,7 @@ from statistics import median
 
 from orchestrator.errors import UsageError
 from orchestrator.model import Note, Plan, Profile, Run, Workload
-from orchestrator.planning import disk_matrix
+from orchestrator.planning import disk_matrix, node_disks
 
 EXISTING = "existing"  # the database of a cluster that others run
 CORES_PER_NODE = 2
@@ -32,7 +32,8 @@ PAYMENTS_S = 3 * 3 / 125
 def fit_to_machine(
     profiles: Sequence[Profile], nodes: int | None, cores: int
 ) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
-    """The profiles with the number of nodes that will be started, and what must be said about it.
+    """The profiles with the number of nodes that will be started, each with its disks, and what
+    must be said about it. UsageError if a node has no disk.
 
     `nodes` is what the user asked for; without it, a machine with fewer than two cores per node
     gets one node. The replication factor follows the nodes down, never up.
@@ -55,10 +56,14 @@ def fit_to_machine(
             )
             notes.append(Note("nodes as asked" if nodes else "fewer nodes", text, profile.name))
         factor = min(cluster.replication_factor, wanted)
-        fitted.append(
-            replace(profile, cluster=replace(cluster, nodes=wanted, replication_factor=factor))
-        )
+        cluster = replace(cluster, nodes=wanted, replication_factor=factor)
+        fitted.append(replace(on_nodes(profile, wanted), cluster=cluster))
     return tuple(fitted), tuple(notes)
+
+
+def on_nodes(profile: Profile, nodes: int) -> Profile:
+    """The profile with its tier's disks of so many nodes. UsageError if one has none."""
+    return replace(profile, tier=node_disks.of_nodes(profile.tier, nodes))
 
 
 def as_used(profile: Profile, workload: Workload) -> Profile:

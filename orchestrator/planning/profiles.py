@@ -13,7 +13,7 @@ from typing import Any
 from orchestrator import tier_catalog, units
 from orchestrator.errors import Mistake
 from orchestrator.model import Dataset, DiskKind, Profile, Tier, Workload
-from orchestrator.planning import recorded_disk, slo
+from orchestrator.planning import node_disks, recorded_disk, slo
 from orchestrator.planning.schema import (
     KINDS,
     ClusterYaml,
@@ -92,7 +92,7 @@ def read_profile(
         chosen = replace(chosen, tier=replace(tier, burst=chosen.tier.burst))
     _check_space(where, read.cluster, scale, chosen.size_bytes)
     _check_owner(where, read.cluster, chosen.tier)
-    _check_paths(where, chosen.tier, read.cluster.nodes or 0)
+    raise_all(node_disks.mistakes(f"{where}: tier", chosen.tier, read.cluster.nodes or 0))
     tier = _scaled(_on_vm(chosen, read.cluster.vm, catalog), where)
     return Profile(name, read.question, tier, read.cluster.build(scale))
 
@@ -177,22 +177,6 @@ def _check_space(where: str, cluster: ClusterYaml, scale: str, bought: int | Non
             if bought is not None and scale in sizes and sizes[scale].disk > bought
         ]
     )
-
-
-def _check_paths(where: str, tier: Tier, nodes: int) -> None:
-    """Checks that `paths` names one real disk for each node."""
-    if not tier.paths:
-        return
-    names = [f"node-{number}" for number in range(1, nodes + 1)]
-    wrong = ""
-    if tier.kind != "mounted":
-        wrong = f"real disks have paths; this tier is `enforcement: {tier.enforcement}`"
-    elif tier.path:
-        wrong = "give `path` for one disk of all nodes, or `paths` for one of each, not both"
-    elif sorted(tier.paths) != sorted(names):
-        wrong = f"name the disk of each node: {', '.join(names)}"
-    if wrong:
-        raise refused([Mistake(f"{where}: tier.paths", wrong)])
 
 
 def _on_vm(chosen: tier_catalog.Chosen, vm: str | None, catalog: tier_catalog.Catalog) -> Tier:

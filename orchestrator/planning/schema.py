@@ -20,6 +20,7 @@ from pydantic import (
 
 from orchestrator import units
 from orchestrator.model import Burst, ClusterSpec, DiskKind, NodeSize, Price, Tier
+from orchestrator.planning.node_disks import RealDiskYaml
 from orchestrator.planning.rehearsal import NAME
 
 Bytes = Annotated[int, BeforeValidator(units.parse_bytes), Field(gt=0)]
@@ -103,7 +104,7 @@ class PriceYaml(_Strict):
         return Price(**self.model_dump())
 
 
-class TierYaml(_Strict):
+class TierYaml(RealDiskYaml):
     enforcement: Enforcement = EMULATED
     iops: Positive | None = None
     throughput: BytesPerS | None = None
@@ -113,9 +114,6 @@ class TierYaml(_Strict):
     burst_time_scale: Annotated[float, Field(ge=1)] = 1.0
     recorded: str | None = None
     io_unit: Bytes = 262_144
-    path: str | None = None
-    paths: Mapping[str, str] = {}
-    allow_root_disk: bool = False
     price: PriceYaml | None = None
     source: str = ""
     as_of: Text = ""
@@ -124,8 +122,8 @@ class TierYaml(_Strict):
     @model_validator(mode="after")
     def _whole(self) -> TierYaml:
         kind = self.enforcement.kind
-        if kind == "mounted" and not (self.path or self.paths):
-            raise ValueError("a mounted tier needs `path`: the directory where the disk is mounted")
+        if kind == "mounted" and not self.on_real_disks:
+            raise ValueError("a mounted tier needs `disks`, or one `path`: where it is mounted")
         if kind == "emulated" and not (self.iops and self.throughput):
             raise ValueError("an emulated tier needs `iops` and `throughput`")
         if kind == "cgroup" and not (self.iops or self.throughput):
@@ -150,9 +148,7 @@ class TierYaml(_Strict):
             burst=self.burst.build() if self.burst else None,
             burst_time_scale=self.burst_time_scale,
             io_unit_bytes=self.io_unit,
-            path=self.path,
-            paths=self.paths,
-            allow_root_disk=self.allow_root_disk,
+            **self.places(),
             price=self.price.build() if self.price else None,
             source=self.source,
             as_of=self.as_of,

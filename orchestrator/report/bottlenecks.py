@@ -18,6 +18,7 @@ _SHOWN = {
     "host_cpu_pct": ("Machine CPU", "%"),
     "sessions_reading_pct": ("Sessions reading", "%"),
     "log_syncing_pct": ("Log syncing", "%"),
+    "wal_disk_syncing_pct": ("Log syncing, on its own disk", "%"),
     "background_log_syncing_pct": ("Log syncing behind commits", "%"),
 }
 _REMARK = (

@@ -165,9 +165,10 @@ def _named(values: Mapping[str, int | float | str]) -> str:
     )
 
 
-# Data and cache have a section of their own; the others are what a run did, not how it was set.
+# Data, cache and disks have sections of their own; the others are what a run did, not how it was
+# set.
 _NOT_SETTINGS = frozenset(
-    {"data", "cache", "telemetry", "database_before", "since_reset", "published"}
+    {"data", "cache", "disks", "telemetry", "database_before", "since_reset", "published"}
 )
 
 

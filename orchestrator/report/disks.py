@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from orchestrator import units
 from orchestrator.model import Burst, DiskKind, Gate, GateCheck, Tier
 from orchestrator.planning.latency_quantiles import described
-from orchestrator.report import wording
+from orchestrator.report import found_disks, wording
 from orchestrator.report.blocks import Cell, Items, Paragraph, Part, Section, Table, numbers, texts
 from orchestrator.report.report_index import ReportIndex, sentence
 
@@ -22,7 +24,9 @@ _HELD_BY: dict[DiskKind, str] = {
 def section(index: ReportIndex) -> Section:
     declared = Part("Declared, per disk", (_declared(index),))
     sources = Part("Sources and prices", (_sources(index),))
-    return Section("disks", "The disk tiers", (declared, _gates(index), sources))
+    return Section(
+        "disks", "The disk tiers", (declared, *found_disks.parts(index), _gates(index), sources)
+    )
 
 
 def _declared(index: ReportIndex) -> Table:
@@ -119,8 +123,12 @@ def _gate_rows(name: str, gate: Gate, age_s: float = 0.0) -> tuple[tuple[Cell, .
         word += f", {units.format_seconds(age_s)} before; nothing it depends on changed since"
     if latency := gate.device.get("latency"):
         word += f"; latency: {latency}"
-    heading = Cell(f"{name}: {word}", strong=True)
-    return ((heading,), *(_check_row(check) for check in gate.checks))
+    rows: list[tuple[Cell, ...]] = [(Cell(f"{name}: {word}", strong=True),)]
+    for disk, checks in groupby(gate.checks, key=lambda check: check.disk):
+        if disk:
+            rows.append((Cell(disk, strong=True),))
+        rows.extend(_check_row(check) for check in checks)
+    return tuple(rows)
 
 
 def _check_row(check: GateCheck) -> tuple[Cell, ...]:

@@ -29,7 +29,7 @@ _RETRIES = 2
 # These fields of a tier change nothing on the device.
 _NAMES = (
     *("name", "title", "like", "price", "source", "as_of", "notes"),
-    *("burst", "burst_time_scale", "latency_assumed"),
+    *("burst", "burst_time_scale", "latency_assumed", "catalog_type"),
 )
 
 
@@ -118,11 +118,20 @@ def require_passed(gate: Gate) -> None:
 
 
 def _misses(gate: Gate) -> Iterator[str]:
+    """What is wrong, disk by disk where the tier names several."""
+    missed: dict[tuple[str, str], list[str]] = {}
     for check in gate.checks:
         if check.passed:
             continue
         declared = ""
         if check.declared is not None:
             declared = f", declared {format_quantity(check.declared, check.unit)}"
-        measured = format_quantity(check.measured, check.unit)
-        yield f"{check.limit} {check.verdict}: measured {measured}{declared}"
+        measured = f"measured {format_quantity(check.measured, check.unit)}{declared}"
+        if check.disk:
+            is_wrong = f"is {check.verdict}" if check.verdict != "failed" else "failed"
+            limits = missed.setdefault((check.disk, is_wrong), [])
+            limits.append(f"{check.limit} {measured}")
+        else:
+            yield f"{check.limit} {check.verdict}: {measured}"
+    for (disk, is_wrong), limits in missed.items():
+        yield f"{disk} {is_wrong}: {', '.join(limits)}"

@@ -1,8 +1,8 @@
-"""Web pages of servers: one GET with a deadline. The only module that speaks HTTP.
+"""Web pages of servers: one request with a deadline. The only module that speaks HTTP.
 
 For metrics and health of the nodes that are measured, on this machine or at a cluster's own
-addresses; and for public services, which may be behind a proxy. Failures are OSErrors, as they are
-when a file is read.
+addresses; for a cloud's metadata service; and for public services, which may be behind a proxy.
+Failures are OSErrors, as they are when a file is read.
 """
 
 from __future__ import annotations
@@ -33,11 +33,16 @@ _public = urllib.request.build_opener()
 
 
 def get(
-    url: str, timeout_s: float = TIMEOUT_S, opener: urllib.request.OpenerDirector = _opener
+    url: str,
+    timeout_s: float = TIMEOUT_S,
+    opener: urllib.request.OpenerDirector = _opener,
+    headers: Mapping[str, str] | None = None,
+    method: str = "GET",
 ) -> str:
     """Returns the body. OSError if there is no answer, or if its status is not 200."""
     try:
-        with opener.open(url, timeout=timeout_s) as answer:
+        request = urllib.request.Request(url, headers=dict(headers or {}), method=method)
+        with opener.open(request, timeout=timeout_s) as answer:
             body: bytes = answer.read()
     except (http.client.HTTPException, ValueError) as error:
         raise OSError(f"{url}: {type(error).__name__}: {error}") from error

@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, Field
 from orchestrator import units
 from orchestrator.errors import Mistake
 from orchestrator.model import Burst, DiskKind, Price, Tier
+from orchestrator.planning.node_disks import RealDiskYaml
 from orchestrator.planning.schema import EMULATED, KINDS, Enforcement, PriceYaml
 from orchestrator.planning.strict_yaml import refused, validate
 from orchestrator.tier_catalog import limits as limits_of
@@ -59,7 +60,7 @@ def _size_with_unit(value: object) -> int:
     return units.parse_bytes(value)
 
 
-class Reference(Row):
+class Reference(RealDiskYaml, Row):
     """What a profile may write under `tier` when it names a row."""
 
     type: str
@@ -75,9 +76,6 @@ class Reference(Row):
     write_latency_s: Seconds | None = Field(None, alias="write_latency")
     recorded: str | None = None
     enforcement: Enforcement = EMULATED
-    path: str | None = None
-    paths: Mapping[str, str] = {}
-    allow_root_disk: bool = False
     region: str | None = None
     operations_per_month: Annotated[float, Field(ge=0)] | None = None
     price: PriceYaml | None = None
@@ -165,10 +163,10 @@ def _conflicts(asked: Reference, kind: DiskType, size: SizeRow | None) -> Iterat
     if asked.performance_plus and asked.burst not in (None, "off"):
         yield "performance_plus", "its limits together with burst are not in the catalog"
     if asked.enforcement.kind == "emulated" and not kind.emulate:
-        what = "cannot be emulated: use `enforcement: mounted` with a `path`"
+        what = "cannot be emulated: use `enforcement: mounted` with `disks`"
         yield "enforcement", f"{asked.type} {what}"
-    if asked.enforcement.kind == "mounted" and not (asked.path or asked.paths):
-        yield "path", "is missing: the directory where the disk is mounted"
+    if asked.enforcement.kind == "mounted" and not asked.on_real_disks:
+        yield "disks", "is missing (or one `path`): the directories where the disks are mounted"
 
 
 def _burst_model(asked: Reference, kind: DiskType, size: SizeRow | None) -> str | None:
@@ -202,9 +200,8 @@ def _chosen(
         burst=_burst(asked, limits),
         burst_time_scale=asked.burst_time_scale,
         io_unit_bytes=kind.unit_bytes or _MAX_EMULATED_IO_UNIT,
-        path=asked.path,
-        paths=asked.paths,
-        allow_root_disk=asked.allow_root_disk,
+        **asked.places(),
+        catalog_type=full,
         price=price,
         source=kind.source.text,
         as_of=kind.source.as_of,

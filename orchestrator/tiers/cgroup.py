@@ -1,7 +1,8 @@
 """The control group's limits on a block device, put there by the platform: approximate.
 
-Without `path` the device is a loop device over a file of ours (as the emulated tier's, but
-without its server), so data sets are restored. With `path` it is the real disk mounted there.
+Without `disks` or `path` the device is a loop device over a file of ours (as the emulated tier's,
+but without its server), so data sets are restored. With them it is the real disk mounted there; the
+limits are then put on the disk of the WAL too.
 Every container that mounts the volume carries the limits; they are read back when it has started
 (`containers`). docs/TIERS.md lists what such limits cannot do.
 """
@@ -19,7 +20,14 @@ from orchestrator.model import DeviceCap, DiskKind, Gate, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.powers import Machine, World
-from orchestrator.tiers.common import disk_server, real_disk, truth_gate
+from orchestrator.tiers.common import (
+    block_devices,
+    disk_gates,
+    disk_server,
+    mounts,
+    real_disk,
+    truth_gate,
+)
 
 _LOSETUP_S = 10.0
 _GROUPS = "/sys/fs/cgroup"
@@ -47,20 +55,22 @@ class CgroupTier:
                 f"{tier.name}: `enforcement: cgroup` limits IOPS and bytes/s; none is declared",
                 advice="give `iops` or `throughput`, or use `enforcement: none`",
             )
-        if tier.path:
-            real_disk.believable(tier, 0, world.machine)
+        if _is_real(tier):
+            real_disk.found(tier, lambda _: 0, world.machine)
         else:
             disk_server.need_kernel((("/dev/loop-control", "loop"),), world.machine)
         version(world.machine)
 
     def restores(self, tier: Tier) -> bool:
-        return not tier.path
+        return not _is_real(tier)
 
     def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
-        return real_disk.places(tier, nodes) if tier.path else disk_server.places(nodes, world)
+        if _is_real(tier):
+            return real_disk.places(tier, nodes)
+        return disk_server.places(nodes, world)
 
     def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
-        if tier.path:
+        if _is_real(tier):
             return None
         image = own_images.tag(world.root, "disk")
         return {"mechanism": self.name, "image": image, "version": version(world.machine)}
@@ -68,25 +78,37 @@ class CgroupTier:
     def attached(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
     ) -> AbstractContextManager[Disks]:
-        if tier.path:
-            return _on_real_disk(tier, sizes_bytes, world)
+        if _is_real(tier):
+            return _on_real_disks(tier, sizes_bytes, world)
         files = disk_server.copied(sizes_bytes, snapshots, world)
         return _on_files(tier, files, world, restored=snapshots is not None)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Judges the rates only: what a control group does not hold is just measured."""
-        # The block layer counts a request once, however large.
-        rates = replace(
-            tier, burst=None, read_latency_s=None, write_latency_s=None, io_unit_bytes=2**30
-        )
-        with (
-            _on_real_disk(tier, [disk_server.GATE_BYTES], world)
-            if tier.path
-            else _on_files(tier, disk_server.gate_file(world), world)
-        ) as disks:
+
+        def take(judged: Tier, disks: Disks) -> Gate:
             return truth_gate.take(
-                rates, disks, world, thorough=thorough, quick=_QUICK, caps_total=False
+                _rates(judged), disks, world, thorough=thorough, quick=_QUICK, caps_total=False
             )
+
+        def on_disk(judged: Tier, disk: mounts.RealDisk, disks: Disks) -> Gate:
+            (volume,) = disks.volumes
+            capped = (_capped(tier, volume, _whole(disk.node, world.machine)),)
+            return take(judged, Disks(capped, {**disks.facts, **described(world.machine)}))
+
+        if _is_real(tier):
+            return disk_gates.take_each(tier, world, thorough, on_disk)
+        with _on_files(tier, disk_server.gate_file(world), world) as disks:
+            return take(tier, disks)
+
+
+def _is_real(tier: Tier) -> bool:
+    return bool(tier.path or tier.disks)
+
+
+def _rates(tier: Tier) -> Tier:
+    """What a control group holds; the block layer counts a request once, however large."""
+    return replace(tier, burst=None, read_latency_s=None, write_latency_s=None, io_unit_bytes=2**30)
 
 
 @contextmanager
@@ -113,12 +135,23 @@ def _on_files(
 
 
 @contextmanager
-def _on_real_disk(tier: Tier, sizes_bytes: Sequence[int], world: World) -> Iterator[Disks]:
+def _on_real_disks(tier: Tier, sizes_bytes: Sequence[int], world: World) -> Iterator[Disks]:
     with real_disk.attached(tier, sizes_bytes, world) as disks:
-        # A partition cannot be limited, only the disk that holds it.
-        whole = f"/dev/{disks.facts['disk']}"
-        volumes = tuple(_capped(tier, volume, whole) for volume in disks.volumes)
+        volumes = tuple(
+            _capped(tier, volume, *_wholes(volume, world.machine)) for volume in disks.volumes
+        )
         yield Disks(volumes, {**disks.facts, **described(world.machine)})
+
+
+def _wholes(volume: Volume, machine: Machine) -> tuple[str, ...]:
+    """The whole disks of a volume, each once."""
+    devices = [device for device in (volume.device, volume.wal_device) if device]
+    return tuple(dict.fromkeys(_whole(device, machine) for device in devices))
+
+
+def _whole(device: str, machine: Machine) -> str:
+    """A partition cannot be limited, only the disk that holds it."""
+    return f"/dev/{block_devices.whole(device.removeprefix('/dev/'), machine)}"
 
 
 def described(machine: Machine) -> dict[str, Any]:
@@ -132,8 +165,8 @@ def described(machine: Machine) -> dict[str, Any]:
     }
 
 
-def _capped(tier: Tier, volume: Volume, device: str) -> Volume:
-    return replace(volume, caps=(cap(tier, device),))
+def _capped(tier: Tier, volume: Volume, *devices: str) -> Volume:
+    return replace(volume, caps=tuple(cap(tier, device) for device in devices))
 
 
 def cap(tier: Tier, device: str) -> DeviceCap:

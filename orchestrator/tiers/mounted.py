@@ -1,76 +1,67 @@
-"""Real disks, mounted at the tier's `path` or each node's of `paths`: nothing is throttled,
-everything is verified.
+"""Real disks, mounted where the tier's `disks` say, or all nodes' at one `path`: nothing is
+throttled, everything is verified.
 
 Each node works in a directory of its own (`real_disk`), on which every run loads its data anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.model import DiskKind, Gate, Tier, Volume
+from orchestrator.model import DiskKind, Gate, Tier
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
-from orchestrator.powers import Machine, World
-from orchestrator.tiers.common import mounts, real_disk, truth_gate
-
-_GATE_BYTES = 2**30 + 2**28
-_QUICK_GATE_BYTES = 2**28
+from orchestrator.powers import World
+from orchestrator.tiers.common import (
+    cloud_metadata,
+    disk_gates,
+    host_cache,
+    mounts,
+    real_disk,
+    truth_gate,
+)
 
 
 class MountedTier:
     name = "mounted"
     kind: DiskKind = "mounted"
 
+    def __init__(self, ask: cloud_metadata.Ask = cloud_metadata.ask) -> None:
+        self._ask = ask
+
     def check(self, tier: Tier, world: World) -> None:
+        """See `TierMechanism`. Warns where the cloud says that a disk is of another type."""
         own_images.need(world.root, "disk", world.platform)
-        self._disks(tier, _QUICK_GATE_BYTES, world.machine)
+        disks = real_disk.found(tier, lambda _: disk_gates.QUICK_GATE_BYTES, world.machine)
+        answer = cloud_metadata.about(tier, disks, world.machine, self._ask)
+        for line in answer.warnings:
+            world.progress.warn(f"{tier.name}: {line}")
 
     def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
         return real_disk.places(tier, nodes)
 
+    @contextmanager
     def attached(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
-    ) -> AbstractContextManager[Disks]:
-        return real_disk.attached(tier, sizes_bytes, world)
+    ) -> Iterator[Disks]:
+        with real_disk.attached(tier, sizes_bytes, world) as disks:
+            if tier.cloud is None:
+                yield disks
+                return
+            found = real_disk.found(tier, lambda _: 0, world.machine)
+            answer = cloud_metadata.about(tier, found, world.machine, self._ask)
+            yield Disks(disks.volumes, {**disks.facts, "cloud": answer.recorded()})
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Measures each disk once, however many nodes are on it."""
-        needed = _GATE_BYTES if thorough else _QUICK_GATE_BYTES
-        disks = self._disks(tier, needed, world.machine)
-        gates = {
-            name: self._gate_of(disk, tier, world, thorough)
-            for name, disk in {disk.device: disk for disk in disks}.items()
-        }
-        if len(gates) == 1:
-            return next(iter(gates.values()))
-        checks = [
-            replace(check, limit=f"{name}: {check.limit}")
-            for name, gate in gates.items()
-            for check in gate.checks
-        ]
-        device = {
-            **real_disk.MECHANISM,
-            "disks": {name: gate.device for name, gate in gates.items()},
-            "host_cpu_pct": max(gate.device.get("host_cpu_pct", 0.0) for gate in gates.values()),
-        }
-        return Gate(tier.name, world.clock.now(), tuple(checks), device)
 
-    def _gate_of(self, disk: mounts.RealDisk, tier: Tier, world: World, thorough: bool) -> Gate:
-        facts = {**real_disk.MECHANISM, **real_disk.facts(disk, world.machine)}
-        with (
-            real_disk.watched(disk, world.machine),
-            real_disk.folders(disk.path, ["gate"], world) as (place,),
-        ):
-            volume = Volume(str(place), disk.node, restored=False)
-            return truth_gate.take(tier, Disks((volume,), facts), world, thorough=thorough)
+        def take(judged: Tier, _disk: mounts.RealDisk, disks: Disks) -> Gate:
+            gate = truth_gate.take(judged, disks, world, thorough=thorough)
+            (volume,) = disks.volumes
+            cache = host_cache.seen(judged, volume, world) if thorough else host_cache.NOT_TRIED
+            return replace(gate, device={**gate.device, **cache})
 
-    def _disks(self, tier: Tier, needed_bytes: int, machine: Machine) -> list[mounts.RealDisk]:
-        """The disks of all nodes. Raises as `real_disk.believable` does, for each."""
-        paths = dict.fromkeys(tier.paths.values()) if tier.paths else [tier.path]
-        return [
-            real_disk.believable(replace(tier, path=path), needed_bytes, machine) for path in paths
-        ]
+        return disk_gates.take_each(tier, world, thorough, take)

@@ -11,7 +11,7 @@ from orchestrator.analysis.disk_demand import BASE_TOLERANCE
 from orchestrator.analysis.results import RunData
 from orchestrator.facts import DoubtKind, GateWord
 from orchestrator.model import GateCheck
-from orchestrator.units import format_number
+from orchestrator.units import format_number, listed
 
 APART_PCT = 2.0
 OVER_PCT = 5.0  # of requests; a gate, of seconds, allows more
@@ -19,7 +19,7 @@ LATE_S = 150e-6
 
 
 def _out_of_reach(run: RunData) -> Iterator[tuple[str, str]]:
-    if limits := ", ".join(check.limit for check in _checks(run, "not reachable")):
+    if limits := ", ".join(named(check) for check in _checks(run, "not reachable")):
         yield (
             f"no queue depth that can be had here reaches the declared limit: {limits}",
             "nothing that runs here can reach it either; compare on a disk that answers sooner",
@@ -28,10 +28,11 @@ def _out_of_reach(run: RunData) -> Iterator[tuple[str, str]]:
 
 def _bursting(run: RunData) -> Iterator[tuple[str, str]]:
     yield from _above_its_limit(run)
-    if _checks(run, "bursting"):
+    if checks := _checks(run, "bursting"):
+        disks = listed([*dict.fromkeys(check.disk for check in checks)])
         yield (
-            "the disk was above its base rate when it was checked, on burst credit of unknown "
-            "size: its figures may be the burst's, not what the tier sustains",
+            f"{disks or 'the disk'} was above its base rate when it was checked, on burst credit "
+            "of unknown size: its figures may be the burst's, not what the tier sustains",
             "load it until it falls to its base rate, or measure for longer than the burst lasts",
         )
 
@@ -83,14 +84,64 @@ def _slow_host(run: RunData) -> Iterator[tuple[str, str]]:
         )
 
 
+def named(check: GateCheck) -> str:
+    """A check with its disk, if the tier names several."""
+    return f"{check.disk}: {check.limit}" if check.disk else check.limit
+
+
 def _shared(run: RunData) -> Iterator[tuple[str, str]]:
     for device, nodes in results.by_disk(run.record.nodes).items():
         if len(nodes) > 1:
             names = ", ".join(node.name for node in nodes)
             yield (
                 f"{names} share the disk {device[-1]}: the figures of each are the whole disk's",
-                "give each node a disk of its own (`paths`, docs/TIERS.md)",
+                "give each node a disk of its own (`disks`, docs/TIERS.md)",
             )
+    for wal_device, uses in _wal_uses(run).items():
+        if len(uses) > 1:
+            yield (
+                f"{listed(uses)} share the disk {wal_device}: the figures of each are the whole "
+                "disk's",
+                "give each a disk of its own (`disks`, docs/TIERS.md)",
+            )
+
+
+def _wal_uses(run: RunData) -> Mapping[str, list[str]]:
+    """Disks that hold WAL, with all that is on them."""
+    nodes = [node for node in run.record.nodes if node.role == "database"]
+    wal = {node.wal_device for node in nodes if node.wal_device}
+    uses: dict[str, list[str]] = {device: [] for device in sorted(wal)}
+    for node in nodes:
+        for device, text in ((node.device, "data"), (node.wal_device, "WAL")):
+            if device in uses:
+                uses[device].append(f"{node.name}'s {text}")
+    return uses
+
+
+def _host_cache(run: RunData) -> Iterator[tuple[str, str]]:
+    gate = run.record.gate
+    disks = gate.device.get("disks") if gate else None
+    for path, facts in disks.items() if isinstance(disks, Mapping) else ():
+        if isinstance(facts, Mapping) and facts.get("host_cache") == "shows":
+            yield (
+                f"a region of {path} that was read twice came faster than the disk's cap the "
+                "second time: a cache of the host answers for the disk",
+                "turn host caching off for this disk, or read all figures as those of the cache",
+            )
+
+
+def _cloud(run: RunData) -> Iterator[tuple[str, str]]:
+    cloud = run.record.facts.get("tier", {}).get("cloud")
+    if not isinstance(cloud, Mapping):
+        return
+    for difference in cloud.get("differences", ()):
+        yield difference, "correct the profile, or the disk; compare only what was bought"
+    meant, here = run.record.profile.cluster.vm, cloud.get("machine")
+    if meant and here and meant != here:
+        yield (
+            f"this machine is a {here}, and the profile says {meant}",
+            "correct `vm` in the profile, or take the machine that is meant: its caps bind too",
+        )
 
 
 def _disks(run: RunData) -> Mapping[str, Mapping[str, Any]]:
@@ -104,4 +155,6 @@ DISK_CHECKS: dict[DoubtKind, Callable[[RunData], Iterator[tuple[str, str]]]] = {
     "counts differ": _counts,
     "host slower than the tier": _slow_host,
     "shared disk": _shared,
+    "host cache": _host_cache,
+    "another disk than declared": _cloud,
 }

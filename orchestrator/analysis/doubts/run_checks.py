@@ -12,7 +12,7 @@ from typing import Literal
 
 from orchestrator.analysis import disk_demand, resources, results, stats
 from orchestrator.analysis.bottlenecks import CEILING_PCT, CLIENT_PCT, HOST_PCT
-from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
+from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS, named
 from orchestrator.analysis.doubts.load_checks import not_checked, overload
 from orchestrator.analysis.resources import Values
 from orchestrator.analysis.results import RunData
@@ -178,7 +178,7 @@ def _no_gate(run: RunData, _: Values) -> Reasons:
 def _failed_gate(run: RunData, _: Values) -> Reasons:
     gate = run.record.gate
     if gate is not None and not gate.passed:
-        bad = "; ".join(f"{c.limit} {c.verdict}" for c in gate.checks if not c.passed)
+        bad = "; ".join(f"{named(c)} {c.verdict}" for c in gate.checks if not c.passed)
         yield (
             f"the disk is not what {run.record.profile.tier.name} declares: {bad}",
             "its figures are not compared; see docs/TIERS.md",

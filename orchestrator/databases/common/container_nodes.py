@@ -64,6 +64,7 @@ def described(
         container_id=container.id,
         process_id=container.process_id,
         device=volume.device.removeprefix("/dev/") or None,
+        wal_device=volume.wal_device.removeprefix("/dev/") or None,
         cpus=plan.cpus,
         memory_bytes=plan.memory_bytes,
         sources=sources or {},

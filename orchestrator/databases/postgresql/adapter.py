@@ -12,8 +12,9 @@ import socket
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 
-from orchestrator.databases.common import container_nodes
+from orchestrator.databases.common import container_nodes, wal_disks
 from orchestrator.databases.postgresql import nodes, queries, settings
 from orchestrator.errors import RunError, UnavailableError
 from orchestrator.facts import DatabaseFacts
@@ -82,6 +83,7 @@ class PostgreSQL:
                 version = self._await_ready(endpoint, names, world)
                 numbers = range(1, spec.nodes + 1)
                 described = tuple(map(container_nodes.described, numbers, plans, volumes, started))
+                wal_disks.devices(described, nodes.PG_WAL, world)
                 yield Cluster(self.name, version, described, (endpoint,), network.name)
             except BaseException:
                 nodes.kill(names, world)
@@ -154,7 +156,9 @@ class PostgreSQL:
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         image = own_images.tag(world.root, "postgres")
         with self._session(cluster, world) as session:
-            return queries.facts(session, cluster.nodes[0].memory_bytes, image)
+            facts = queries.facts(session, cluster.nodes[0].memory_bytes, image)
+        on_disks = wal_disks.devices(cluster.nodes, nodes.PG_WAL, world)
+        return replace(facts, more={**facts.more, "wal_devices": on_disks}) if on_disks else facts
 
     def _checkpoint(self, cluster: Cluster, world: World) -> None:
         """Writes a checkpoint on the primary, then on the standbys when they have replayed it, so

@@ -16,6 +16,8 @@ from orchestrator.powers import ContainerSpec, Mount, Network, World
 START_DEADLINE_S = 300.0
 STOP_DEADLINE_S = 180.0
 WARM_S = 600.0
+WAL_DISK = "/wal"  # where the image's `node` expects the disk of the WAL, if there is one
+PG_WAL = "/data/pgdata/pg_wal"
 _SHUT_DOWN = "database system is shut down"
 
 
@@ -41,7 +43,10 @@ def container_specs(
             else ("standby", primary, settings.slot(number), *options),
             role="database",
             environment={"PGPASSWORD": standby_password} if number > 1 else {},
-            mounts=(Mount(volume.name, "/data"),),
+            mounts=(
+                Mount(volume.name, "/data"),
+                *([Mount(volume.wal, WAL_DISK)] if volume.wal else []),
+            ),
             network=network.name,
             address=network.addresses[number - 1],
             ports={settings.PORT: spec.port} if number == 1 else {},

@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.databases.common import container_nodes
+from orchestrator.databases.common import container_nodes, wal_disks
 from orchestrator.databases.common.yugabyte import (
     cache,
     lsm,
@@ -167,6 +167,7 @@ class YugabyteDB:
             )
         handle.readiness.await_copies(up, endpoints[0])
         check_flags(up, handle.settings, handle.unread)
+        wal_disks.devices(up, flags.WAL_DISK_DIR, world)
         admin = admin_address(endpoints[0], handle.readiness.password(up[0]))
         with self._connect(admin, 120.0) as session:
             version = self._release(handle.settings.version, queries.banner(session), up, world)
@@ -233,6 +234,7 @@ class YugabyteDB:
     def _facts(self, cluster: Cluster, handle: _Running, world: World) -> DatabaseFacts:
         unread, ups = handle.unread, cluster.nodes
         servers = check_flags(ups, handle.settings, unread)
+        on_disks = wal_disks.devices(ups, flags.WAL_DISK_DIR, world)
         with self._connect(sql.local(cluster.endpoints[0]), 60.0) as session:
             banner = queries.banner(session)
             execution = server_facts.execution(session, servers)
@@ -258,6 +260,7 @@ class YugabyteDB:
                 "banner": banner,
                 "tls": handle.settings.tls,
                 "ulimits": handle.ulimits,
+                **({"wal_devices": on_disks} if on_disks else {}),
                 "flags": server_facts.picked(servers, server_facts.EXPLANATORY),
                 **placement,
             },

@@ -16,6 +16,7 @@ BASE_DIR = "/home/yugabyte/yb_data"  # the tier's mount: data, WAL, configuratio
 CERTS_DIR = f"{BASE_DIR}/certs"
 DATA_DIR = f"{BASE_DIR}/data"
 WAL_DIR = f"{BASE_DIR}/wal"
+WAL_DISK_DIR = "/home/yugabyte/yb_wal"  # the mount of the WAL's own disk: beside that of the data
 CONF = f"{BASE_DIR}/conf/yugabyted.conf"
 CERTS_SOURCE = "/tierbench-certs"
 YSQL, MASTER_WEB, TSERVER_WEB, YSQL_WEB = 5433, 7000, 9000, 13000
@@ -72,7 +73,9 @@ def _common(settings: Settings) -> dict[str, str]:
         flags |= {"durable_wal_write": "true", "require_durable_wal_write": "true"}
     else:
         flags["durable_wal_write"] = "false"
-    if settings.own_wal_directory:
+    if settings.wal_disk:
+        flags["fs_wal_dirs"] = WAL_DISK_DIR
+    elif settings.own_wal_directory:
         flags["fs_wal_dirs"] = WAL_DIR
     if settings.version.has("memory_defaults_for_ysql"):
         flags["use_memory_defaults_optimized_for_ysql"] = "false"

@@ -42,12 +42,16 @@ def container_spec(
 ) -> ContainerSpec:
     """The container of node `number`, counted from 1. Only node 1 has the profile's port."""
     mounts = [Mount(volume.name, flags.BASE_DIR)]
+    if volume.wal:
+        mounts.append(Mount(volume.wal, flags.WAL_DISK_DIR))
     if certificates is not None:
         mounts.append(Mount(str(certificates.resolve()), flags.CERTS_SOURCE, read_only=True))
     return ContainerSpec(
         name=f"{network.name}-node-{number}",
         image=image,
-        command=flags.start_command(spec, settings, number, network.addresses, volume.restored),
+        command=flags.start_command(
+            spec, settings.on(volume), number, network.addresses, volume.restored
+        ),
         role="database",
         mounts=tuple(mounts),
         network=network.name,

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.databases.common.yugabyte import pages, queries, server_facts
-from orchestrator.databases.yugabytedb import nodes
+from orchestrator.databases.yugabytedb import flags, nodes
 from orchestrator.databases.yugabytedb.inferred import UNREADABLE, Unread, raise_if_dead
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.errors import NodeError, RunError
@@ -148,8 +148,8 @@ class Readiness:
 def check_flags(
     up: Sequence[Node], settings: Settings, unread: Unread
 ) -> dict[str, server_facts.Flags]:
-    """Node → its tablet server's flags, none if they cannot be read. NodeError if durability is
-    not the profile's."""
+    """Node → its tablet server's flags, none if they cannot be read. NodeError if durability or the
+    directory of the WAL is not the profile's."""
     servers: dict[str, server_facts.Flags] = unread.attempt(
         "the flags of the tablet servers",
         lambda: {name: pages.flags(url) for name, url in sources(up, pages.TSERVER).items()},
@@ -157,8 +157,8 @@ def check_flags(
         up,
     )
     expected = "true" if settings.durability == "durable" else "false"
-    for name, flags in servers.items():
-        value = flags.get("durable_wal_write")
+    for name, named in servers.items():
+        value = named.get("durable_wal_write")
         if value is None:
             unread.note("durable_wal_write", f"it is not among the flags of {name}")
         elif value != expected:
@@ -166,5 +166,13 @@ def check_flags(
                 f"{name} runs with durable_wal_write={value}; "
                 f"`durability: {settings.durability}` means {expected}",
                 advice="a file system without O_DIRECT turns it off; XFS and ext4 have it",
+            )
+    for node in up:
+        wal_dirs = servers.get(node.name, {}).get("fs_wal_dirs", flags.WAL_DISK_DIR)
+        if node.wal_device and wal_dirs != flags.WAL_DISK_DIR:
+            raise NodeError(
+                f"{node.name} has its WAL in {wal_dirs or 'the directory of its data'} and not on "
+                f"its own disk, which is at {flags.WAL_DISK_DIR}",
+                advice="look at `fs_wal_dirs` among the flags of its tablet server",
             )
     return servers

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from orchestrator.databases.common.yugabyte.versions import DEFAULT, Version, parse
 from orchestrator.errors import Mistake
-from orchestrator.model import ClusterSpec
+from orchestrator.model import ClusterSpec, Volume
 from orchestrator.units import format_bytes
 
 MIN_MEMORY_BYTES = 2**30
@@ -29,7 +29,7 @@ _PLACED = "it follows from the node's place in the cluster"
 _DURABLE = "it decides what survives a power cut: use `durability: default` or `durable`"
 _RESERVED = {
     "fs_data_dirs": "the data lie on the tier's disk",
-    "fs_wal_dirs": "use `wal_directory`",
+    "fs_wal_dirs": "use `wal_directory`, or give the tier's `disks` one for the WAL",
     **dict.fromkeys(
         ("rpc_bind_addresses", "server_broadcast_addresses", "master_addresses", "webserver_port",
          "tserver_master_addrs", "webserver_interface", "pgsql_proxy_bind_address",
@@ -53,13 +53,15 @@ _RESERVED = {
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a profile, with its version."""
+    """The settings of a profile, with its version. `wal_disk`: whether nodes have a disk of its own
+    for the WAL, which the tier says."""
 
     version: Version
     durability: Literal["default", "durable"] = "default"
     tls: bool = False
     zones: tuple[str, ...] = ()
     own_wal_directory: bool = False
+    wal_disk: bool = False
     image: str | None = None
     restores: bool = True
     master_flags: Mapping[str, str] = field(default_factory=dict)
@@ -69,6 +71,10 @@ class Settings:
     def fault_tolerance(self) -> str:
         """The loss that the placement must survive: of a zone, if there are several."""
         return "zone" if len(set(self.zones)) > 1 else "none"
+
+    def on(self, volume: Volume) -> Settings:
+        """The settings on the disks of a node."""
+        return replace(self, wal_disk=bool(volume.wal))
 
 
 def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:

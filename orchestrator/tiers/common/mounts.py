@@ -1,4 +1,4 @@
-"""Which real disk is behind a path: mount, device, file system, caches, space.
+"""Which real disk is behind a path: mount, device, file system.
 
 It is read from /proc/self/mountinfo and /sys/dev/block (Documentation/filesystems/proc.rst §3.5,
 Documentation/ABI/stable/sysfs-block) of the machine that has the disk.
@@ -7,17 +7,14 @@ Documentation/ABI/stable/sysfs-block) of the machine that has the disk.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.powers import Machine
-
-_BLOCK = "/sys/class/block"
-_SECTOR_BYTES = 512
+from orchestrator.tiers.common import block_devices
+from orchestrator.tiers.common.block_devices import BLOCK
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ def find(path: Path, machine: Machine) -> RealDisk:
     """The disk that `path` is on. UsageError if it is no directory, or on no block device of the
     machine; UnavailableError if that cannot be seen from here."""
     if not path.is_absolute():
-        raise UsageError(f"`path` is {path}: give it in full, from /")
+        raise UsageError(f"{path} is no full path: give it in full, from /")
     try:
         is_folder, mounts = machine.is_folder(str(path)), mount_points(machine)
     except OSError as error:
@@ -64,23 +61,33 @@ def find(path: Path, machine: Machine) -> RealDisk:
     if not is_folder:
         raise UsageError(
             f"{path} is not a directory",
-            advice="mount the disk there first, or correct `path` in the profile",
+            advice="mount the disk there first, or correct the path in the profile",
         )
     mount = holding(path, mounts, machine)
-    device = _device_name(mount, machine)
+    device = device_name(mount, machine)
     if device is None:
         raise UsageError(
             f"{path} is on {mount.kind}, which no disk of this machine stands behind",
             advice="give a directory where a block device is mounted",
         )
-    whole = _whole(device, machine)
-    return RealDisk(path, mount, device, whole, dict(_facts(mount, device, whole, machine)))
+    whole = block_devices.whole(device, machine)
+    facts = {
+        "mount_point": mount.path,
+        "file_system": mount.kind,
+        "mount_options": mount.options,
+        **block_devices.facts(device, machine),
+    }
+    return RealDisk(path, mount, device, whole, facts)
 
 
 def mount_points(machine: Machine) -> tuple[MountPoint, ...]:
     """All mounts in our name space, in the order in which they were mounted."""
-    text = machine.read("/proc/self/mountinfo")
-    return tuple(_mount_point(line) for line in text.splitlines())
+    return parsed(machine.read("/proc/self/mountinfo"))
+
+
+def parsed(mountinfo: str) -> tuple[MountPoint, ...]:
+    """The lines of a mountinfo file."""
+    return tuple(_mount_point(line) for line in mountinfo.splitlines())
 
 
 def _mount_point(line: str) -> MountPoint:
@@ -107,15 +114,23 @@ def holding(path: Path, mounts: tuple[MountPoint, ...], machine: Machine) -> Mou
     """The mount that `path` is on: the deepest above it; of several at one place, the last.
 
     UsageError if none of `mounts` is above it."""
-    real = Path(machine.real_path(str(path)))
+    mount = deepest(machine.real_path(str(path)), mounts)
+    if mount is None:
+        raise UsageError(f"{path} is on nothing that is mounted here")
+    return mount
+
+
+def deepest(real_path: str, mounts: tuple[MountPoint, ...]) -> MountPoint | None:
+    """The mount that a path without links is on; None if none is above it."""
+    real = Path(real_path)
     for folder in (real, *real.parents):
         for mount in reversed(mounts):
             if mount.path == str(folder):
                 return mount
-    raise UsageError(f"{path} is on nothing that is mounted here")
+    return None
 
 
-def _device_name(mount: MountPoint, machine: Machine) -> str | None:
+def device_name(mount: MountPoint, machine: Machine) -> str | None:
     """The device by major:minor; a file system with several devices (btrfs) has none of its own
     there, but names one as its source."""
     link = f"/sys/dev/block/{mount.device}"
@@ -123,53 +138,28 @@ def _device_name(mount: MountPoint, machine: Machine) -> str | None:
         return Path(machine.real_path(link)).name
     if mount.source.startswith("/dev/"):
         name = Path(machine.real_path(mount.source)).name
-        if machine.exists(f"{_BLOCK}/{name}"):
+        if machine.exists(f"{BLOCK}/{name}"):
             return name
     return None
 
 
-def _whole(device: str, machine: Machine) -> str:
-    if not machine.exists(f"{_BLOCK}/{device}/partition"):
-        return device
-    return Path(machine.real_path(f"{_BLOCK}/{device}")).parent.name
-
-
 def on_root_disk(disk: RealDisk, machine: Machine) -> bool:
-    """Tells if the system itself is on the same disk, on whatever partition."""
+    """Tells if the system itself is on the same disk, on whatever partition or volume of it."""
     system = holding(Path("/"), mount_points(machine), machine)
-    device = _device_name(system, machine)
-    return device is not None and _whole(device, machine) == disk.whole
+    device = device_name(system, machine)
+    if device is None:
+        return False
+    return bool(
+        block_devices.physical(device, machine) & block_devices.physical(disk.device, machine)
+    )
 
 
 def is_there(disk: RealDisk, machine: Machine) -> bool:
     """Tells if the same disk is still mounted at the same place."""
-    if not machine.exists(f"{_BLOCK}/{disk.device}"):
+    if not machine.exists(f"{BLOCK}/{disk.device}"):
         return False
     mount = disk.mount
     return any(
         (other.id, other.path, other.device) == (mount.id, mount.path, mount.device)
         for other in mount_points(machine)
     )
-
-
-def _facts(
-    mount: MountPoint, device: str, whole: str, machine: Machine
-) -> Iterator[tuple[str, Any]]:
-    """What a reader must know of the disk. `write_cache` is the one that the kernel knows of: a
-    guest cannot see its provider's host cache."""
-    yield "device", device
-    yield "disk", whole
-    yield "mount_point", mount.path
-    yield "file_system", mount.kind
-    yield "mount_options", mount.options
-    for name, file in (
-        ("write_cache", "queue/write_cache"),
-        ("scheduler", "queue/scheduler"),
-        ("rotational", "queue/rotational"),
-        ("max_io_kib", "queue/max_sectors_kb"),
-        ("model", "device/model"),
-    ):
-        with suppress(OSError):
-            yield name, machine.read(f"{_BLOCK}/{whole}/{file}").strip()
-    with suppress(OSError, ValueError):
-        yield "size_bytes", int(machine.read(f"{_BLOCK}/{device}/size")) * _SECTOR_BYTES

@@ -1,24 +1,32 @@
 """Directories on real disks: which disk is meant, if it can be that one, if it is still there.
 
-Each node gets a directory of its own below `<path>/tierbench-data`, which only we use. A container
-makes and removes it, so that files of the database's user can be removed too.
+Each node gets a directory of its own below `<path>/tierbench-data`, which only we use, and one for
+its WAL on the disk named for that. A container makes and removes them, so that files of the
+database's user can be removed too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError, VoidError
-from orchestrator.model import Tier, Volume
+from orchestrator import units
+from orchestrator.errors import (
+    Mistake,
+    RunError,
+    TierbenchError,
+    UnavailableError,
+    UsageError,
+    VoidError,
+)
+from orchestrator.model import NodeDisks, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Machine, Mount, World
-from orchestrator.tiers.common import mounts
-from orchestrator.units import format_bytes
+from orchestrator.tiers.common import block_devices, mounts
 
 FOLDER = "tierbench-data"
 MECHANISM = {"mechanism": "a real disk, not throttled"}
@@ -26,28 +34,134 @@ _MARK = ".made-by-tierbench"
 _REMOVAL_S = 600.0
 
 
+@dataclass(frozen=True)
+class Use:
+    """What a node keeps on a disk: its data, or its WAL."""
+
+    node: str
+    wal: bool = False
+
+    @property
+    def folder(self) -> str:
+        return f"{self.node}-wal" if self.wal else self.node
+
+    def __str__(self) -> str:
+        return f"{self.node}'s WAL" if self.wal else self.node
+
+
+@dataclass(frozen=True)
+class Place:
+    """A path of the profile, with what is kept there; no `uses`: the data of all nodes."""
+
+    path: str
+    uses: tuple[Use, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """As errors and reports name it: `node-2 (/mnt/p15-b)`."""
+        return f"{units.listed([str(use) for use in self.uses]) or 'all nodes'} ({self.path})"
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The nodes whose data are here."""
+        return tuple(use.node for use in self.uses if not use.wal)
+
+    @property
+    def only_wal(self) -> bool:
+        return bool(self.uses) and all(use.wal for use in self.uses)
+
+
+def chosen(tier: Tier) -> tuple[Place, ...]:
+    """The paths that the tier names, each once. UsageError if it names none."""
+    if not (tier.disks or tier.path):
+        raise UsageError(
+            f"{tier.name}: give `disks`, or one `path`: the directories where they are mounted"
+        )
+    return _places(tier, list(tier.disks)) if tier.disks else (Place(tier.path or ""),)
+
+
+def _places(tier: Tier, nodes: Sequence[str]) -> tuple[Place, ...]:
+    """The paths of the nodes' disks. UsageError if a node has none."""
+    uses: dict[str, list[Use]] = {}
+    for node in nodes:
+        if tier.disks and node not in tier.disks:
+            raise UsageError(
+                f"{tier.name}: `disks` has no disk for {node}",
+                advice=f"add it to `disks`, or take NODES={len(tier.disks)}",
+            )
+        place = tier.disks.get(node, NodeDisks(tier.path or ""))
+        uses.setdefault(place.data, []).append(Use(node))
+        if place.wal:
+            uses.setdefault(place.wal, []).append(Use(node, wal=True))
+    return tuple(Place(path, tuple(kept)) for path, kept in uses.items())
+
+
+def found(
+    tier: Tier, needed_bytes: Callable[[Place], int], machine: Machine
+) -> dict[Place, mounts.RealDisk]:
+    """The disk at each path of the tier. Raises as `believable` does; if more than one is wrong,
+    UsageError with all of them."""
+    return _found(tier, chosen(tier), needed_bytes, machine)
+
+
+def _found(
+    tier: Tier, at: Sequence[Place], needed_bytes: Callable[[Place], int], machine: Machine
+) -> dict[Place, mounts.RealDisk]:
+    disks: dict[Place, mounts.RealDisk] = {}
+    failures: list[tuple[Place, UsageError | UnavailableError]] = []
+    for place in at:
+        try:
+            disks[place] = believable(tier, place.path, needed_bytes(place), machine)
+        except (UsageError, UnavailableError) as error:
+            failures.append((place, error))
+    if len(failures) == 1:
+        raise failures[0][1]
+    if failures:
+        raise UsageError(
+            f"{len(failures)} disks of {tier.name} cannot be used",
+            advice=failures[0][1].advice,
+            mistakes=tuple(Mistake(place.title, error.what) for place, error in failures),
+        )
+    return disks
+
+
 @contextmanager
 def attached(tier: Tier, sizes_bytes: Sequence[int], world: World) -> Iterator[Disks]:
-    """A directory for each node, on the disk at the tier's `path` or at the node's of `paths`."""
+    """A directory for each node on the disk of its data, and one on that of its WAL."""
     sizes = dict(zip(_names(len(sizes_bytes)), sizes_bytes, strict=True))
-    volumes: dict[str, Volume] = {}
-    disks: dict[str, dict[str, Any]] = {}  # path → facts
+    at = _places(tier, list(sizes))
+
+    def needed_bytes(place: Place) -> int:
+        return sum(sizes[use.node] for use in place.uses if not use.wal)
+
+    disks = _found(tier, at, needed_bytes, world.machine)
+    kept: dict[Use, tuple[Path, mounts.RealDisk]] = {}
     with ExitStack() as up:
-        for path, nodes in _nodes_at(tier, list(sizes)).items():
-            needed_bytes = sum(sizes[node] for node in nodes)
-            disk = believable(replace(tier, path=path), needed_bytes, world.machine)
-            disks[str(disk.path)] = facts(disk, world.machine)
+        for place, disk in disks.items():
             up.enter_context(watched(disk, world.machine))
-            places = up.enter_context(folders(disk.path, nodes, world))
-            for node, place in zip(nodes, places, strict=True):
-                volumes[node] = Volume(str(place), disk.node, restored=False, kept=False)
-        shown = next(iter(disks.values())) if len(disks) == 1 else {"disks": disks}
-        yield Disks(tuple(volumes[node] for node in sizes), {**MECHANISM, **shown})
+            names = [use.folder for use in place.uses]
+            made = up.enter_context(folders(disk.path, names, world))
+            kept |= {use: (folder, disk) for use, folder in zip(place.uses, made, strict=True)}
+        shown = {place.path: facts(place, disk, world.machine) for place, disk in disks.items()}
+        volumes = tuple(_volume(node, kept) for node in sizes)
+        yield Disks(volumes, {**MECHANISM, "disks": shown})
 
 
-def facts(disk: mounts.RealDisk, machine: Machine) -> dict[str, Any]:
+def _volume(node: str, kept: Mapping[Use, tuple[Path, mounts.RealDisk]]) -> Volume:
+    folder, disk = kept[Use(node)]
+    volume = Volume(str(folder), disk.node, restored=False, kept=False)
+    if Use(node, wal=True) not in kept:
+        return volume
+    folder, disk = kept[Use(node, wal=True)]
+    return replace(volume, wal=str(folder), wal_device=disk.node)
+
+
+def facts(place: Place, disk: mounts.RealDisk, machine: Machine) -> dict[str, Any]:
     """What a reader must know of the disk."""
-    return {**disk.facts, "free_bytes": machine.free_bytes(str(disk.path))}
+    used = {"used_by": [str(use) for use in place.uses] or ["all nodes"]}
+    parts = block_devices.made_of(disk.facts)
+    made = {"made_of": parts} if parts else {}
+    return {**used, **disk.facts, **made, "free_bytes": machine.free_bytes(str(disk.path))}
 
 
 @contextmanager
@@ -70,57 +184,67 @@ def watched(disk: mounts.RealDisk, machine: Machine) -> Iterator[None]:
 
 def places(tier: Tier, nodes: int) -> dict[Path, int]:
     """Folder → how many nodes have their data there."""
-    nodes_at = _nodes_at(tier, _names(nodes))
-    return {Path(path): len(names) for path, names in nodes_at.items() if path}
+    at = _places(tier, _names(nodes))
+    counts = {Path(place.path): sum(not use.wal for use in place.uses) for place in at}
+    return {path: count for path, count in counts.items() if count}
 
 
 def _names(nodes: int) -> list[str]:
     return [f"node-{number}" for number in range(1, nodes + 1)]
 
 
-def _nodes_at(tier: Tier, nodes: Sequence[str]) -> dict[str | None, list[str]]:
-    """Path → the nodes on its disk. UsageError if a node has none."""
-    nodes_at: dict[str | None, list[str]] = {}
-    for node in nodes:
-        if tier.paths and node not in tier.paths:
-            raise UsageError(
-                f"{tier.name}: `paths` has no disk for {node}",
-                advice=f"add it to `paths`, or take NODES={len(tier.paths)}",
-            )
-        nodes_at.setdefault(tier.paths.get(node, tier.path), []).append(node)
-    return nodes_at
-
-
-def believable(tier: Tier, needed_bytes: int, machine: Machine) -> mounts.RealDisk:
-    """The disk at the tier's `path`. UsageError if it cannot be the one that is meant,
+def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> mounts.RealDisk:
+    """The disk at the path `at`. UsageError if it cannot be the one that is meant,
     UnavailableError if it cannot be written or lacks space."""
-    if not tier.path:
-        raise UsageError(f"{tier.name}: give `path`, the directory where the disk is mounted")
-    path = Path(tier.path)
+    path = Path(at)
     disk = mounts.find(path, machine)
     if not tier.allow_root_disk:
-        if disk.mount.path != machine.real_path(str(path)):
-            raise UsageError(
-                f"{path} is not a mount point: it is a directory of {disk.mount.path} "
-                f"(on {disk.node})",
-                advice="is the disk mounted? Give its mount point, or say "
-                "`allow_root_disk: true` to take whatever disk is there",
-            )
-        if mounts.on_root_disk(disk, machine):
-            raise UsageError(
-                f"{path} is on {disk.whole}, the disk of the system itself",
-                advice="take another disk, or say `allow_root_disk: true`: the system's own "
-                "writes are then part of what is measured",
-            )
+        _require_own_mount(disk, machine)
+    _require_as_expected(tier, disk)
     if "ro" in disk.mount.options.split(","):
         raise UnavailableError(f"{path} is mounted read-only", advice="remount it writable")
     free = machine.free_bytes(str(path))
     if free < needed_bytes:
         raise UnavailableError(
-            f"{path} has {format_bytes(free)} free; {format_bytes(needed_bytes)} are needed",
+            f"{path} has {units.format_bytes(free)} free; {units.format_bytes(needed_bytes)} are "
+            "needed",
             advice="take a smaller SCALE or fewer NODES, or make room",
         )
     return disk
+
+
+def _require_own_mount(disk: mounts.RealDisk, machine: Machine) -> None:
+    path = disk.path
+    if disk.mount.path != machine.real_path(str(path)):
+        raise UsageError(
+            f"{path} is not a mount point: it is a directory of {disk.mount.path} (on {disk.node})",
+            advice="is the disk mounted? Give its mount point, or say "
+            "`allow_root_disk: true` to take whatever disk is there",
+        )
+    if mounts.on_root_disk(disk, machine):
+        raise UsageError(
+            f"{path} is on {disk.whole}, the disk of the system itself",
+            advice="take another disk, or say `allow_root_disk: true`: the system's own "
+            "writes are then part of what is measured",
+        )
+
+
+def _require_as_expected(tier: Tier, disk: mounts.RealDisk) -> None:
+    """UsageError if the file system is another, or is mounted otherwise, than the tier says."""
+    kind = disk.mount.kind
+    if tier.file_system not in (None, kind):
+        raise UsageError(
+            f"{disk.path} has {kind}, and the profile expects {tier.file_system}",
+            advice="mount the file system that is meant, or correct `file_system`",
+        )
+    options = disk.mount.options.split(",")
+    lacking = [option for option in tier.mount_options if option not in options]
+    if lacking:
+        raise UsageError(
+            f"{disk.path} is not mounted with {', '.join(lacking)}, as the profile expects, but "
+            f"with {disk.mount.options}",
+            advice="remount it, or correct `mount_options`",
+        )
 
 
 @contextmanager
@@ -132,7 +256,7 @@ def folders(path: Path, names: Sequence[str], world: World) -> Iterator[tuple[Pa
     if content and _MARK not in content:
         raise UsageError(
             f"{ours} exists and was not made by tierbench, so it is neither used nor removed",
-            advice="rename it, or give another `path`",
+            advice="rename it, or give another path",
         )
     place = f"/disk/{FOLDER}"
     try:

@@ -58,12 +58,13 @@ def record(path: Path, effort: Effort, world: World, allow_root_disk: bool = Fal
     tier = Tier(
         "recorded", where, "mounted", None, None, path=where, allow_root_disk=allow_root_disk
     )
-    disk = real_disk.believable(tier, round(_ROOM * effort.file_bytes), world.machine)
-    began_s, facts = world.clock.now(), real_disk.facts(disk, world.machine)
+    disk = real_disk.believable(tier, where, round(_ROOM * effort.file_bytes), world.machine)
+    place = real_disk.Place(where)
+    began_s, facts = world.clock.now(), real_disk.facts(place, disk, world.machine)
     with (
         real_disk.watched(disk, world.machine),
-        real_disk.folders(disk.path, ["record"], world) as (place,),
-        truth_gate.fio_on(Volume(str(place), disk.node, restored=False), world) as fio,
+        real_disk.folders(disk.path, ["record"], world) as (folder,),
+        truth_gate.fio_on(Volume(str(folder), disk.node, restored=False), world) as fio,
     ):
         version = world.platform.exec(fio.container, ("fio", "--version"), timeout_s=30).out
         world.progress.step("writing the file to work on")

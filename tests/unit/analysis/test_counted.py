@@ -129,3 +129,15 @@ def test_logs_that_are_synced_behind_commits_are_no_wait() -> None:
     waits = {"log_syncing_pct": 90.0}
     assert bottlenecks.judge({**free, **share}, tier, "node-1").verdict == "unattributed"
     assert bottlenecks.judge({**free, **waits}, tier, "node-1").verdict == "latency_bound"
+
+
+def test_syncs_of_a_log_on_its_own_disk_are_no_wait_for_the_data_disk() -> None:
+    """The tier's limits, and its latency, are those of the data disks."""
+    run = build_campaign(workloads=["point-select"], profiles=["ultra"], repetitions=1).runs[0]
+    facts = postgresql()
+    before = {"since_reset": dict.fromkeys(facts["since_reset"], 0.0)}
+    nodes = tuple(replace(node, wal_device="sdx") for node in run.record.nodes)
+    record = replace(run.record, nodes=nodes, facts={"database_before": before, "database": facts})
+    found = resources.gather(replace(run, record=record), 32.0)["node-1"]
+    assert found["wal_disk_syncing_pct"] == pytest.approx(100 * 7.0 / ELAPSED_S)
+    assert "log_syncing_pct" not in found

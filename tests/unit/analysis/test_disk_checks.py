@@ -111,6 +111,35 @@ def test_nodes_on_one_disk_are_named() -> None:
     assert doubt.text.startswith("node-1, node-2 share the disk sdb")
 
 
+def test_a_disk_of_the_wal_that_others_use_is_named() -> None:
+    nodes = tuple(
+        replace(node(number, data), wal_device=wal)
+        for number, data, wal in ((1, "sdb", "sdx"), (2, "sdc", "sdx"), (3, "sdd", "sdy"))
+    )
+    doubt = found(replace(record(), nodes=nodes))["shared disk"]
+    assert doubt.text.startswith("node-1's WAL and node-2's WAL share the disk sdx")
+    alone = tuple(replace(one, wal_device=f"wal-{one.name}") for one in nodes)
+    assert found(replace(record(), nodes=alone)) == {}
+
+
+@pytest.mark.parametrize(
+    ("word", "kinds"), [("shows", {"host cache"}), ("does not show", set()), ("not tried", set())]
+)
+def test_a_cache_of_the_host_that_shows(word: str, kinds: set[str]) -> None:
+    gate = Gate("p15", 0.0, (), {"disks": {"/mnt/a": {"host_cache": word}}})
+    assert set(found(replace(record(), gate=gate))) == kinds
+
+
+def test_what_the_cloud_says_otherwise() -> None:
+    told = {"provider": "azure", "machine": "Standard_D4s_v5", "differences": ["node-1 is on HDD"]}
+    made = record(tier={"cloud": told})
+    assert found(made)["another disk than declared"].text == "node-1 is on HDD"
+    cluster = replace(made.profile.cluster, vm="Standard_D8s_v5")
+    other = replace(made, profile=replace(made.profile, cluster=cluster))
+    text = found(replace(other, facts={"tier": {"cloud": {"machine": "Standard_D4s_v5"}}}))
+    assert "is a Standard_D4s_v5" in text["another disk than declared"].text
+
+
 def test_the_same_name_on_another_machine_is_another_disk() -> None:
     nodes = [node(1, "sdb", "http://a"), node(2, "sdb", "http://b"), node(3, None), node(4, None)]
     assert [len(one) for one in results.by_disk(nodes).values()] == [1, 1, 1, 1]

@@ -135,6 +135,47 @@ def test_nodes_on_one_disk_are_counted_once() -> None:
     assert found["disk_await_s", "all"] == pytest.approx((400 * 0.002 + 100 * 0.001) / 500)
 
 
+WAL_RATES = (
+    ("wal_disk_reads_total", 0.0),
+    ("wal_disk_writes_total", 1.0),
+    ("wal_disk_read_bytes_total", 0.0),
+    ("wal_disk_written_bytes_total", 8_192.0),
+    ("wal_disk_read_seconds_total", 0.0),
+    ("wal_disk_write_seconds_total", 0.002),
+)
+
+
+def wal_figures(
+    devices: dict[str, tuple[str, str]], per_s: dict[str, float]
+) -> dict[tuple[str, str], float]:
+    """`devices`: node → data and WAL device; `per_s`: writes a second of each WAL device."""
+    rows: Rows = []
+    for name, (_, wal) in devices.items():
+        for metric, factor in WAL_RATES:
+            rows += series(metric, name, (0, 0), (10, 10 * factor * per_s[wal]))
+    nodes = [
+        Node(name, "database", device=data, wal_device=wal) for name, (data, wal) in devices.items()
+    ]
+    return figures(resources.telemetry(nodes, counters.Growth(samples(rows), 0, 10)))
+
+
+def test_disks_of_the_wal_stand_beside_those_of_the_data() -> None:
+    found = wal_figures({"n1": ("sda", "sdx"), "n2": ("sdb", "sdy")}, {"sdx": 300, "sdy": 100})
+    assert found["wal_disk_iops", "n1"] == pytest.approx(300)
+    assert found["wal_disk_iops", "all"] == pytest.approx(400)
+    assert found["wal_disk_bytes_per_s", "all"] == pytest.approx(400 * 8_192)
+    assert found["wal_disk_await_s", "all"] == pytest.approx(0.002)
+    assert not [metric for metric, _ in found if metric.startswith("disk_")]
+
+
+def test_each_disk_of_a_wal_is_counted_once() -> None:
+    """n1 and n2 share one, and that of n3 is the data disk of n1, which has its I/O already."""
+    devices = {"n1": ("sda", "sdx"), "n2": ("sdb", "sdx"), "n3": ("sdc", "sda")}
+    found = wal_figures(devices, {"sdx": 300, "sda": 50})
+    assert found["wal_disk_iops", "n3"] == pytest.approx(50)
+    assert found["wal_disk_iops", "all"] == pytest.approx(300)
+
+
 def test_what_one_node_lacks_has_no_total() -> None:
     table = two_nodes()
     without = table[~((table["node"] == "n2") & (table["metric"] == "disk_reads_total"))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,22 @@ def test_disk_counters_are_in_base_units(tmp_path: Path) -> None:
         "disk_queue_seconds_total": pytest.approx(0.12),
         "disk_flushes_total": 9,
     }
+
+
+def test_the_disk_of_the_wal_is_told_from_that_of_the_data(tmp_path: Path) -> None:
+    """Of an array only its own line is read: those of its members count the same I/O again."""
+    table = "".join(
+        f"   9 {number} {name} {reads} 0 0 0 {writes} 0 16 1 0 0 0\n"
+        for number, (name, reads, writes) in enumerate(
+            (("loop3", 100, 20), ("md0", 5, 700), ("sdb", 3, 350), ("sdc", 2, 350))
+        )
+    )
+    here = tree(tmp_path, {**PROCESS, "proc/diskstats": table})
+    found = values(DiskCollector(here).read([replace(DATABASE, wal_device="md0")], 1.0))
+    assert (found["disk_reads_total"], found["disk_writes_total"]) == (100, 20)
+    assert (found["wal_disk_reads_total"], found["wal_disk_writes_total"]) == (5, 700)
+    with pytest.raises(OSError, match="sdd is not in"):
+        list(DiskCollector(here).read([replace(DATABASE, wal_device="sdd")], 1.0))
 
 
 def test_a_device_that_vanished_is_an_error(tmp_path: Path) -> None:

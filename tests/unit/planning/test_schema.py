@@ -63,7 +63,7 @@ def test_all_mistakes_are_shown_at_once_with_their_paths() -> None:
         ("a: [\n", "profiles/x.yaml:2:1", "expected"),
         (profile_text(cluster="big"), "cluster", "unknown cluster 'big'; known: small"),
         (profile_text("{iops: 500}"), "tier", "needs `iops` and `throughput`"),
-        (profile_text("{enforcement: mounted}"), "tier", "needs `path`"),
+        (profile_text("{enforcement: mounted}"), "tier", "needs `disks`"),
         (profile_text("{enforcement: magic}"), "tier.enforcement", "emulated"),
         (
             profile_text("{iops: 9, throughput: 1MB/s, burst: {iops: 3, duration: 1min}}"),

@@ -88,7 +88,7 @@ def test_capacity_is_rounded_up_to_the_next_offered_size() -> None:
         (at("aws/gp3", "-5GiB", iops=-1), ["tier.size", "tier.iops"]),
         ({"type": "aws/gp3", "size": 250}, ["tier.size"]),
         ("aws/i4i.large-nvme", ["tier.enforcement"]),
-        ({"type": "aws/i4i.large-nvme", "enforcement": "mounted"}, ["tier.path"]),
+        ({"type": "aws/i4i.large-nvme", "enforcement": "mounted"}, ["tier.disks"]),
         ({"type": "azure/P10", "performance_plus": True}, ["tier.performance_plus"]),
     ],
 )

@@ -11,7 +11,8 @@ import pytest
 from docker.errors import APIError
 
 from orchestrator.errors import GateError, UnavailableError, UsageError
-from orchestrator.model import DeviceCap, Gate, GateCheck, Note, Run, Tier
+from orchestrator.facts import GateWord
+from orchestrator.model import DeviceCap, Gate, GateCheck, NodeDisks, Note, Run, Tier
 from orchestrator.planning.plan import tier_notes
 from orchestrator.planning.profiles import read_profile
 from orchestrator.platforms.common.machines import LocalMachine
@@ -103,6 +104,26 @@ def test_a_real_disk_is_always_measured(world: World) -> None:
 def failed_gate(**device: float) -> Gate:
     check = GateCheck("IOPS, 4 KiB random read", "1/s", 1100, 900, 5.0, "slow")
     return Gate("premium", 0.0, (check,), device)
+
+
+def test_the_disk_that_is_slow_is_named_with_its_node_and_path() -> None:
+    made: tuple[tuple[str, int, float, GateWord], ...] = (
+        ("IOPS, read", 1, 1100, "ok"),
+        ("IOPS, read", 2, 900, "slow"),
+        ("IOPS, write", 2, 800, "slow"),
+        ("integrity", 3, 1, "failed"),
+    )
+    checks = tuple(
+        GateCheck(limit, "1/s", 1100, value, 5.0, word, disk=f"node-{number} (/mnt/p15-{number})")
+        for limit, number, value, word in made
+    )
+    with pytest.raises(GateError) as raised:
+        require_passed(Gate("p15", 0.0, checks))
+    assert raised.value.what == (
+        "the disk of p15 is not what the tier declares: node-2 (/mnt/p15-2) is slow: "
+        "IOPS, read measured 900/s, declared 1,100/s, IOPS, write measured 800/s, declared "
+        "1,100/s; node-3 (/mnt/p15-3) failed: integrity measured 1/s, declared 1,100/s"
+    )
 
 
 def test_a_disk_that_is_not_what_it_declares() -> None:
@@ -271,11 +292,10 @@ def test_control_groups_are_stamped_as_approximate() -> None:
         ("{iops: -5, throughput: 125MB/s}", "tier.iops"),
         ("{iops: 500, throughput: -1MB/s}", "tier.throughput"),
         ("{enforcement: cgroup}", "needs `iops` or `throughput`"),
-        ("{enforcement: mounted}", "needs `path`"),
+        ("{enforcement: mounted}", "needs `disks`"),
         (BURST.replace("50 %", "150 %") + "}", "tier.burst.start"),
-        ("{enforcement: mounted, paths: {node-2: /mnt/b}}", "name the disk of each node: node-1"),
-        ("{enforcement: mounted, path: /a, paths: {node-1: /mnt/b}}", "not both"),
-        ("{iops: 500, throughput: 60MB/s, paths: {node-1: /b}}", "is `enforcement: emulated`"),
+        ("{enforcement: mounted, path: /a, disks: {node-1: /mnt/b}}", "not both"),
+        ("{iops: 500, throughput: 60MB/s, disks: {node-1: /b}}", "is `enforcement: emulated`"),
     ],
 )
 def test_impossible_tiers_are_refused_with_their_place(text: str, words: str) -> None:
@@ -287,8 +307,8 @@ def test_impossible_tiers_are_refused_with_their_place(text: str, words: str) ->
 
 def test_where_a_real_disk_is() -> None:
     """Each node may have one of its own; one may be the root disk if told so."""
-    tier = profile_tier("{enforcement: mounted, paths: {node-1: /mnt/a}}")
-    assert (tier.path, tier.paths) == (None, {"node-1": "/mnt/a"})
+    tier = profile_tier("{enforcement: mounted, disks: {node-1: /mnt/a}}")
+    assert (tier.path, tier.disks) == (None, {"node-1": NodeDisks("/mnt/a")})
     tier = profile_tier("{enforcement: mounted, path: /mnt/disk, allow_root_disk: true}")
     assert (tier.path, tier.allow_root_disk) == ("/mnt/disk", True)
 

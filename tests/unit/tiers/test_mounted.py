@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,13 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError, VoidError
-from orchestrator.model import Gate, GateCheck, Tier
+from orchestrator.model import Gate, GateCheck, NodeDisks, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Completed, ContainerSpec, World
 from orchestrator.tiers import mounted
-from orchestrator.tiers.common import mounts, real_disk, truth_gate
+from orchestrator.tiers.common import host_cache, mounts, real_disk, truth_gate
 from tests import ROOT
 from tests.fakes import FakePlatform, fake_world
 
@@ -72,7 +73,9 @@ def tier(path: Path | str | None, **more: object) -> Tier:
 
 
 def believable(root: Path, path: Path | str | None, needed_bytes: int = 0, **more: object) -> Any:
-    return real_disk.believable(tier(path, **more), needed_bytes, LocalMachine(root))
+    declared = tier(path, **more)
+    (disk,) = real_disk.found(declared, lambda _: needed_bytes, LocalMachine(root)).values()
+    return disk
 
 
 def found(root: Path, name: str = "disk") -> mounts.RealDisk:
@@ -103,7 +106,7 @@ def test_mapped_and_many_device_file_systems_are_found(root: Path, name: str, de
         ("{}/disk/below", 0, UsageError, "is not a mount point: it is a directory of"),
         ("{}/home", 0, UsageError, "is on sda, the disk of the system itself"),
         ("disk", 0, UsageError, "give it in full"),
-        ("", 0, UsageError, "give `path`"),
+        ("", 0, UsageError, "give `disks`"),
         ("{}/disk", 2**60, UnavailableError, r"free; .* are needed"),
         ("{}/btrfs", 0, UnavailableError, "mounted read-only"),
     ],
@@ -181,8 +184,9 @@ def world(tmp_path: Path) -> World:
 
 def test_each_node_gets_its_own_disk(root: Path, world: World) -> None:
     paths = {"node-1": str(root / "disk"), "node-2": str(root / "with space")}
+    mine = {name: NodeDisks(path) for name, path in paths.items()}
     mechanism = mounted.MountedTier()
-    with mechanism.attached(tier(None, paths=paths), [2**20, 2**20], None, world) as disks:
+    with mechanism.attached(tier(None, disks=mine), [2**20, 2**20], None, world) as disks:
         volumes = disks.volumes
         assert [one.device for one in volumes] == ["/dev/nvme0n1p1", "/dev/dm-0"]
         assert [Path(one.name) for one in volumes] == [
@@ -194,9 +198,109 @@ def test_each_node_gets_its_own_disk(root: Path, world: World) -> None:
     assert not (root / "disk/tierbench-data").exists()
     with (
         pytest.raises(UsageError, match="no disk for node-3"),
-        mechanism.attached(tier(None, paths=paths), [2**20] * 3, None, world),
+        mechanism.attached(tier(None, disks=mine), [2**20] * 3, None, world),
     ):
         pass
+
+
+def test_a_node_with_a_disk_for_its_wal(root: Path, world: World) -> None:
+    """It may be another node's data disk; each use has a directory of its own."""
+    disk, volume = str(root / "disk"), str(root / "with space")
+    disks = {"node-1": NodeDisks(disk, wal=volume), "node-2": NodeDisks(volume)}
+    attached = mounted.MountedTier().attached(tier(None, disks=disks), [1, 1], None, world)
+    with attached as made:
+        first, second = made.volumes
+        assert (first.device, first.wal_device) == ("/dev/nvme0n1p1", "/dev/dm-0")
+        assert first.wal == f"{volume}/tierbench-data/node-1-wal" and Path(first.wal).is_dir()
+        assert second.name == f"{volume}/tierbench-data/node-2" and second.wal == ""
+        assert made.facts["disks"][volume]["used_by"] == ["node-1's WAL", "node-2"]
+    assert not (root / "with space/tierbench-data").exists()
+
+
+def test_the_data_disks_limits_are_not_those_of_a_disk_for_the_wal(
+    root: Path, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged = {}
+
+    def take(tier: Tier, disks: Disks, world: World, thorough: bool) -> Gate:
+        judged[disks.volumes[0].device] = tier.iops
+        return Gate("real", 0.0, ())
+
+    monkeypatch.setattr(truth_gate, "take", take)
+    disks = {"node-1": NodeDisks(str(root / "disk"), wal=str(root / "with space"))}
+    mounted.MountedTier().gate(tier(None, disks=disks, iops=500), world)
+    assert judged == {"/dev/nvme0n1p1": 500, "/dev/dm-0": None}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "word"), [(130e6, "does not show"), (132e6, "shows"), (None, "not tried")]
+)
+def test_a_second_pass_that_no_disk_can_be_as_fast_as(
+    monkeypatch: pytest.MonkeyPatch, seconds: float | None, word: str
+) -> None:
+    class Passes:
+        def run(self, job: str, settings: dict[str, str]) -> list[dict[str, Any]]:
+            assert job == "reread"
+            rates = (90e6, seconds)
+            return [{"read": {"bw_bytes": rate}, "write": {"bw_bytes": 0}} for rate in rates]
+
+    monkeypatch.setattr(truth_gate, "fio_on", lambda volume, world: nullcontext(Passes()))
+    declared = {"iops": 10_000, "bytes_per_s": 125_000_000} if seconds else {}
+    found = host_cache.seen(tier("/a", **declared), Volume("/a", "/dev/x", False), fake_world())
+    assert found["host_cache"] == word
+
+
+@pytest.mark.parametrize(
+    ("expected", "words"),
+    [
+        ({"file_system": "ext4"}, "disk has xfs, and the profile expects ext4"),
+        ({"mount_options": ("noatime", "discard")}, "is not mounted with discard"),
+    ],
+)
+def test_another_file_system_than_expected(
+    root: Path, expected: dict[str, Any], words: str
+) -> None:
+    assert believable(root, root / "disk", file_system="xfs", mount_options=("noatime",))
+    with pytest.raises(UsageError, match=words):
+        believable(root, root / "disk", **expected)
+
+
+def test_all_disks_that_are_wrong_are_named_at_once(root: Path) -> None:
+    disks = {"node-1": NodeDisks(str(root / "none")), "node-2": NodeDisks(str(root / "home"))}
+    with pytest.raises(UsageError) as raised:
+        real_disk.found(tier(None, disks=disks), lambda _: 0, LocalMachine(root))
+    assert [mistake.where for mistake in raised.value.mistakes] == [
+        f"node-1 ({root}/none)",
+        f"node-2 ({root}/home)",
+    ]
+
+
+def test_a_volume_on_the_disk_of_the_system_is_found_out(root: Path) -> None:
+    """Its own device is another than the root's; the disk under both is one."""
+    dm = root / "sys/devices/virtual/block/dm-0"
+    (dm / "slaves").mkdir()
+    (dm / "slaves/sda3").symlink_to(root / "sys/devices/pci/block/sda/sda3")
+    with pytest.raises(UsageError, match="dm-0, the disk of the system itself"):
+        believable(root, root / "with space")
+
+
+def test_the_cloud_is_asked_before_anything_starts_and_in_each_run(
+    root: Path, world: World
+) -> None:
+    asked = []
+
+    def ask(method: str, url: str, headers: Any) -> str:
+        asked.append(url)
+        raise OSError("no route to host")
+
+    mechanism = mounted.MountedTier(ask)
+    declared = tier(root / "disk", cloud="azure")
+    mechanism.check(declared, world)
+    assert "told nothing: no route to host" in world.progress.said[0]  # type: ignore[attr-defined]
+    with mechanism.attached(declared, [1], None, world) as disks:
+        assert "told nothing" in disks.facts["cloud"]["failure"]
+    mechanism.check(tier(root / "disk"), world)
+    assert len(asked) == 2
 
 
 def test_the_gate_measures_every_disk_once(
@@ -210,14 +314,19 @@ def test_the_gate_measures_every_disk_once(
         return Gate("real", 0.0, (check,), disks.facts)
 
     monkeypatch.setattr(truth_gate, "take", take)
-    paths = {
-        "node-1": str(root / "disk"),
-        "node-2": str(root / "with space"),
-        "node-3": str(root / "disk"),
+    disk, volume = str(root / "disk"), str(root / "with space")
+    disks = {
+        "node-1": NodeDisks(disk, wal=volume),
+        "node-2": NodeDisks(volume),
+        "node-3": NodeDisks(disk),
     }
-    taken = mounted.MountedTier().gate(tier(None, paths=paths), world)
+    taken = mounted.MountedTier().gate(tier(None, disks=disks), world)
     assert measured == [("/dev/nvme0n1p1", "nvme0n1p1"), ("/dev/dm-0", "dm-0")]
-    assert [check.limit for check in taken.checks] == ["nvme0n1p1: IOPS", "dm-0: IOPS"]
+    assert [(check.disk, check.nodes) for check in taken.checks] == [
+        (f"node-1 and node-3 ({disk})", ("node-1", "node-3")),
+        (f"node-1's WAL and node-2 ({volume})", ("node-2",)),
+    ]
+    assert set(taken.device["disks"]) == {disk, volume}
 
 
 def test_what_a_cut_removal_leaves_is_still_known_as_ours(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import GateError, RunError, UnavailableError, UsageError
-from orchestrator.model import Burst, DeviceCap, Gate, GateCheck, Node, Tier, Volume
+from orchestrator.model import Burst, DeviceCap, Gate, GateCheck, Node, NodeDisks, Tier, Volume
 from orchestrator.parts import KeepsGate, Restorable, TakesSpace
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Completed
@@ -347,11 +347,16 @@ def test_only_files_can_be_restored() -> None:
 
 def test_where_disks_take_space(tmp_path: Path) -> None:
     world = fake_world(cache=tmp_path)
-    two = {"node-1": "/mnt/a", "node-2": "/mnt/b", "node-3": "/mnt/b"}
-    spread, here = replace(PREMIUM, paths=two), replace(PREMIUM, path="/mnt/a")
+    disks = {
+        "node-1": NodeDisks("/mnt/a", wal="/mnt/wal"),
+        "node-2": NodeDisks("/mnt/b"),
+        "node-3": NodeDisks("/mnt/b"),
+    }
+    spread, here = replace(PREMIUM, disks=disks), replace(PREMIUM, path="/mnt/a")
     assert EmulatedTier().places(PREMIUM, 3, world) == {tmp_path: 6}
     assert CgroupTier().places(PREMIUM, 3, world) == {tmp_path: 6}
     assert CgroupTier().places(here, 3, world) == {Path("/mnt/a"): 3}
+    assert CgroupTier().places(spread, 3, world) == {Path("/mnt/a"): 1, Path("/mnt/b"): 2}
     assert mounted.MountedTier().places(spread, 3, world) == {Path("/mnt/a"): 1, Path("/mnt/b"): 2}
     assert not isinstance(tier_mechanisms()["existing"], TakesSpace | KeepsGate | Restorable)
     assert not isinstance(tier_mechanisms()["none"], TakesSpace | KeepsGate | Restorable)

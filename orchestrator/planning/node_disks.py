@@ -1,0 +1,145 @@
+"""Where the real disks of a tier are: the keys of a profile, checked, and a disk for each node.
+
+`disks` maps nodes to paths, `{node-1: /mnt/a, node-2: {data: /mnt/b, wal: /mnt/b-wal}}`, or gives
+one pattern for all, `/mnt/p15-{node}` or `data: …` and `wal: …`, in which `{node}` is the node's
+number. A pattern is kept as the disks of the node named `node-{node}`, until `of_nodes` knows how
+many nodes there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+
+from orchestrator.errors import Mistake, UsageError
+from orchestrator.model import NodeDisks, Tier
+
+NUMBER = "{node}"
+PATTERN = f"node-{NUMBER}"
+REAL = ("mounted", "cgroup")  # kinds of tier whose disks may be real ones at a path
+
+
+def _absolute(path: str) -> str:
+    if not path.startswith("/"):
+        raise ValueError("give the directory in full, from /")
+    return path
+
+
+def _data(value: object) -> object:
+    """One path is that of the data."""
+    return {"data": value} if isinstance(value, str) else value
+
+
+def _by_node(value: object) -> object:
+    """A pattern as the disks of PATTERN; a mapping of nodes as it is."""
+    pattern = isinstance(value, str) or (isinstance(value, dict) and {"data", "wal"} & set(value))
+    return {PATTERN: value} if pattern else value
+
+
+def _options(value: object) -> object:
+    """`noatime,discard` as a list."""
+    return value.replace(",", " ").split() if isinstance(value, str) else value
+
+
+Directory = Annotated[str, AfterValidator(_absolute)]
+
+
+class NodeDisksYaml(BaseModel):
+    """The disks of one node."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    data: Directory
+    wal: Directory | None = None
+
+
+class RealDiskYaml(BaseModel):
+    """The keys of a tier that say where its real disks are, and what must be found there."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    path: str | None = None
+    disks: Annotated[
+        Mapping[str, Annotated[NodeDisksYaml, BeforeValidator(_data)]], BeforeValidator(_by_node)
+    ] = {}
+    file_system: str | None = None
+    mount_options: Annotated[tuple[str, ...], BeforeValidator(_options)] = ()
+    cloud: Literal["azure", "aws", "gcp"] | None = None
+    allow_root_disk: bool = False
+
+    @property
+    def on_real_disks(self) -> bool:
+        return bool(self.path or self.disks)
+
+    def places(self) -> dict[str, Any]:
+        """The fields of `Tier` that these keys fill."""
+        return {
+            **{name: getattr(self, name) for name in RealDiskYaml.model_fields},
+            "disks": {name: NodeDisks(one.data, one.wal) for name, one in self.disks.items()},
+        }
+
+
+def mistakes(where: str, tier: Tier, nodes: int) -> list[Mistake]:
+    """All mistakes of the keys above in a cluster of `nodes`; `where`: the place of the tier."""
+    return [Mistake(f"{where}.{key}", what) for key, what in _mistakes(tier, nodes)]
+
+
+def _mistakes(tier: Tier, nodes: int) -> Iterator[tuple[str, str]]:
+    if tier.kind not in REAL:
+        for key in ("disks", "file_system", "mount_options", "cloud"):
+            if getattr(tier, key):
+                yield key, f"is of real disks; this tier is `enforcement: {tier.enforcement}`"
+        return
+    if tier.path and tier.disks:
+        yield (
+            "disks",
+            "give `path` for one disk of all nodes, or `disks` for those of each, not both",
+        )
+    if not (tier.path or tier.disks):
+        for key in ("file_system", "mount_options", "cloud"):
+            if getattr(tier, key):
+                yield key, "is of a real disk: name it under `disks` or `path`"
+    for name, place in tier.disks.items():
+        if place.wal == place.data:
+            yield f"disks.{name}.wal", "is the disk of the data: leave it out, or name another"
+        for key, path in (("data", place.data), ("wal", place.wal)):
+            if name == PATTERN and path and NUMBER not in path and nodes > 1:
+                what = f"has no {NUMBER}, so all nodes would share it: give `path`, or name each"
+                yield f"disks.{key}", f"{path} {what}"
+    if tier.disks and PATTERN not in tier.disks:
+        names = _names(nodes)
+        for name in tier.disks:
+            if name not in names:
+                yield f"disks.{name}", f"no such node; the nodes are {', '.join(names)}"
+        for name in names:
+            if name not in tier.disks:
+                yield f"disks.{name}", "this node has no disk: name it"
+
+
+def of_nodes(tier: Tier, nodes: int) -> Tier:
+    """The tier with the disks of node-1 to node-`nodes`. UsageError if one has none."""
+    if not tier.disks:
+        return tier
+    pattern = tier.disks.get(PATTERN)
+    if pattern is not None:
+        numbered = {f"node-{number}": _numbered(pattern, number) for number in range(1, nodes + 1)}
+        return replace(tier, disks=numbered)
+    missing = [name for name in _names(nodes) if name not in tier.disks]
+    if missing:
+        raise UsageError(
+            f"{tier.name}: `disks` has no disk for {', '.join(missing)}",
+            advice=f"add it to `disks`, or take NODES={len(tier.disks)}",
+        )
+    return replace(tier, disks={name: tier.disks[name] for name in _names(nodes)})
+
+
+def _names(nodes: int) -> list[str]:
+    return [f"node-{number}" for number in range(1, nodes + 1)]
+
+
+def _numbered(pattern: NodeDisks, number: int) -> NodeDisks:
+    wal = pattern.wal and pattern.wal.replace(NUMBER, str(number))
+    return NodeDisks(pattern.data.replace(NUMBER, str(number)), wal)

@@ -1,0 +1,118 @@
+"""What the kernel says of a block device: size, queue, identity, and the disks that it is made of.
+
+All is read from /sys/class/block of the machine that has the disk. Names of the files:
+Documentation/ABI/stable/sysfs-block (size, queue/…, partition), Documentation/ABI/testing/
+sysfs-block-dm (dm/name, dm/uuid), Documentation/admin-guide/md.rst (md/level, md/chunk_size,
+md/raid_disks); of an NVMe controller drivers/nvme/host/sysfs.c (model, serial, firmware_rev).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from orchestrator.powers import Machine
+
+BLOCK = "/sys/class/block"
+_SECTOR_BYTES = 512
+_LVM = "LVM-"  # how the uuid begins that LVM gives a mapped device
+
+
+def _words(text: str) -> str:
+    """Identities are padded with spaces."""
+    return " ".join(text.split())
+
+
+def _kib(text: str) -> int:
+    return int(text) * 1024
+
+
+def _chosen(text: str) -> str:
+    """Of `none [mq-deadline] kyber` the one in brackets."""
+    return text.partition("[")[2].partition("]")[0] or text.strip()
+
+
+_OF_DISK: tuple[tuple[str, tuple[str, ...], Callable[[str], Any]], ...] = (
+    ("write_cache", ("queue/write_cache",), _words),
+    ("scheduler", ("queue/scheduler",), _chosen),
+    ("read_ahead_bytes", ("queue/read_ahead_kb",), _kib),
+    ("rotational", ("queue/rotational",), lambda text: text.strip() == "1"),
+    ("max_io_bytes", ("queue/max_sectors_kb",), _kib),
+    ("vendor", ("device/vendor",), _words),
+    ("model", ("device/model",), _words),
+    ("serial", ("device/serial", "serial"), _words),
+    ("firmware", ("device/firmware_rev", "device/rev"), _words),
+)  # fact, files (the first that can be read), how it is read
+
+
+def whole(device: str, machine: Machine) -> str:
+    """The disk that holds a partition; any other device itself."""
+    if not machine.exists(f"{BLOCK}/{device}/partition"):
+        return device
+    return Path(machine.real_path(f"{BLOCK}/{device}")).parent.name
+
+
+def members(device: str, machine: Machine) -> tuple[str, ...]:
+    """The devices that a volume or an array is made of; none for a disk."""
+    with suppress(OSError):
+        return machine.listing(f"{BLOCK}/{whole(device, machine)}/slaves")
+    return ()
+
+
+def physical(device: str, machine: Machine) -> frozenset[str]:
+    """The whole disks that hold the data of a device, through volumes and arrays."""
+    parts = members(device, machine)
+    if not parts:
+        return frozenset({whole(device, machine)})
+    return frozenset().union(*(physical(part, machine) for part in parts))
+
+
+def facts(device: str, machine: Machine) -> dict[str, Any]:
+    """What a reader must know of a device. `members`: the same of each device that it is made of.
+    What cannot be read is left out."""
+    return dict(_facts(device, machine))
+
+
+def _facts(device: str, machine: Machine) -> Iterator[tuple[str, Any]]:
+    disk = whole(device, machine)
+    yield "device", device
+    yield "disk", disk
+    with suppress(OSError, ValueError):
+        yield "size_bytes", int(machine.read(f"{BLOCK}/{device}/size")) * _SECTOR_BYTES
+    for name, files, read in _OF_DISK:
+        for file in files:
+            with suppress(OSError, ValueError):
+                yield name, read(machine.read(f"{BLOCK}/{disk}/{file}"))
+                break
+    yield from _made_by(disk, machine)
+    if parts := members(device, machine):
+        yield "members", {part: facts(part, machine) for part in parts}
+
+
+def _made_by(disk: str, machine: Machine) -> Iterator[tuple[str, Any]]:
+    """The volume of LVM or of another mapper, or the array of md, that a device is."""
+    here = f"{BLOCK}/{disk}"
+    with suppress(OSError):
+        mapped_name, uuid = (machine.read(f"{here}/dm/{name}").strip() for name in ("name", "uuid"))
+        kind = "LVM" if uuid.startswith(_LVM) else uuid.partition("-")[0] or "mapped"
+        yield "volume", {"name": mapped_name, "kind": kind}
+    with suppress(OSError):
+        level = machine.read(f"{here}/md/level").strip()
+        array: dict[str, Any] = {"level": level}
+        with suppress(OSError, ValueError):
+            array["chunk_bytes"] = int(machine.read(f"{here}/md/chunk_size"))
+        yield "array", array
+
+
+def made_of(found: dict[str, Any]) -> str:
+    """In words, what a device is made of, from its `facts`: "raid0 of sdc, sdd"; "" for a disk."""
+    parts = found.get("members") or {}
+    if not parts:
+        return ""
+    array, volume = found.get("array") or {}, found.get("volume") or {}
+    kind = array.get("level") or f"{volume.get('kind', 'mapped')} volume {volume.get('name', '')}"
+    below = [made_of(facts) for facts in parts.values()]
+    names = [f"{name} ({text})" if text else name for name, text in zip(parts, below, strict=True)]
+    return f"{kind.strip()} of {', '.join(names)}"

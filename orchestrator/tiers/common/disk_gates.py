@@ -1,0 +1,74 @@
+"""The truth gate of real disks: on every disk that a tier names, each once, under its name.
+
+The tier's limits are those of the data disks. A disk that holds only WAL may be of another kind,
+so it is measured and not judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from orchestrator.model import Gate, Tier, Volume
+from orchestrator.parts import Disks
+from orchestrator.powers import World
+from orchestrator.tiers.common import mounts, real_disk
+from orchestrator.tiers.common.real_disk import Place
+
+GATE_BYTES = 2**30 + 2**28
+QUICK_GATE_BYTES = 2**28
+
+Take = Callable[[Tier, mounts.RealDisk, Disks], Gate]
+
+
+def take_each(tier: Tier, world: World, thorough: bool, take: Take) -> Gate:
+    """One gate with the checks of all disks; `take` measures one. Raises as `real_disk.found`."""
+    needed_bytes = GATE_BYTES if thorough else QUICK_GATE_BYTES
+    gates: dict[Place, Gate] = {}
+    for place, disk in _each_once(real_disk.found(tier, lambda _: needed_bytes, world.machine)):
+        world.progress.note(f"truth gate of {tier.name}: the disk of {place.title}")
+        judged = _not_judged(tier) if place.only_wal else tier
+        gates[place] = _on_disk(judged, place, disk, world, take)
+    checks = (
+        replace(check, disk=place.title, nodes=place.nodes)
+        for place, gate in gates.items()
+        for check in gate.checks
+    )
+    return Gate(tier.name, world.clock.now(), tuple(checks), _device(gates))
+
+
+def _each_once(
+    found: Mapping[Place, mounts.RealDisk],
+) -> list[tuple[Place, mounts.RealDisk]]:
+    """One path of each device, with the uses of all its paths."""
+    of_device: dict[str, tuple[Place, mounts.RealDisk]] = {}
+    for place, disk in found.items():
+        first, kept = of_device.get(disk.device, (replace(place, uses=()), disk))
+        of_device[disk.device] = (replace(first, uses=(*first.uses, *place.uses)), kept)
+    return list(of_device.values())
+
+
+def _not_judged(tier: Tier) -> Tier:
+    return replace(
+        tier, iops=None, bytes_per_s=None, read_latency_s=None, write_latency_s=None, burst=None
+    )
+
+
+def _on_disk(tier: Tier, place: Place, disk: mounts.RealDisk, world: World, take: Take) -> Gate:
+    facts = real_disk.facts(place, disk, world.machine)
+    with (
+        real_disk.watched(disk, world.machine),
+        real_disk.folders(disk.path, ["gate"], world) as (folder,),
+    ):
+        volume = Volume(str(folder), disk.node, restored=False)
+        return take(tier, disk, Disks((volume,), facts))
+
+
+def _device(gates: Mapping[Place, Gate]) -> dict[str, Any]:
+    """The facts of all disks, by path, and how busy the machine was at the worst."""
+    return {
+        **real_disk.MECHANISM,
+        "disks": {place.path: dict(gate.device) for place, gate in gates.items()},
+        "host_cpu_pct": max(gate.device.get("host_cpu_pct", 0.0) for gate in gates.values()),
+    }

@@ -1,0 +1,125 @@
+"""Where the real disks of a profile are: all ways to write it, every mistake with its place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from orchestrator import tier_catalog
+from orchestrator.errors import UsageError
+from orchestrator.model import NodeDisks, Profile
+from orchestrator.planning import node_disks, plan
+from orchestrator.planning.profiles import read_profile
+from tests import ROOT
+from tests.plans import CLUSTER, profile_text
+
+EACH = "{node-1: /a, node-2: {data: /b, wal: /wal}, node-3: /c}"
+THREE = {"node-1": NodeDisks("/a"), "node-2": NodeDisks("/b", "/wal"), "node-3": NodeDisks("/c")}
+
+
+def profile(keys: str, row: str = "enforcement: mounted") -> Profile:
+    return read_profile("x", profile_text(f"{{{row}, {keys}}}"), {"small": CLUSTER}, "smoke")
+
+
+def mistakes(keys: str, row: str = "enforcement: mounted") -> dict[str, str]:
+    with pytest.raises(UsageError) as refused:
+        profile(keys, row)
+    return {m.where.removeprefix("profiles/x.yaml: "): m.what for m in refused.value.mistakes}
+
+
+def on(profile: Profile, nodes: int) -> dict[str, NodeDisks]:
+    return dict(plan.on_nodes(profile, nodes).tier.disks)
+
+
+def test_each_node_by_its_name() -> None:
+    found = profile(f"disks: {EACH}")
+    assert on(found, 3) == THREE
+    assert on(found, 1) == {"node-1": NodeDisks("/a")}, "others are neither used nor measured"
+    with pytest.raises(UsageError, match="no disk for node-4, node-5") as refused:
+        on(found, 5)
+    assert "NODES=3" in refused.value.advice
+
+
+@pytest.mark.parametrize(
+    ("written", "second"),
+    [
+        ("'/mnt/p15-{node}'", NodeDisks("/mnt/p15-2")),
+        ("{data: '/mnt/p15-{node}'}", NodeDisks("/mnt/p15-2")),
+        ("{data: '/mnt/p15-{node}', wal: '/mnt/w{node}'}", NodeDisks("/mnt/p15-2", "/mnt/w2")),
+    ],
+)
+def test_one_pattern_for_as_many_nodes_as_are_started(written: str, second: NodeDisks) -> None:
+    found = profile(f"disks: {written}")
+    for nodes in (2, 3, 5):
+        assert list(on(found, nodes)) == [f"node-{k}" for k in range(1, nodes + 1)]
+        assert on(found, nodes)["node-2"] == second
+
+
+def test_the_number_of_nodes_is_known_when_they_are_fitted_to_the_machine() -> None:
+    (fitted,), _ = plan.fit_to_machine([profile("disks: '/mnt/{node}'")], 2, cores=8)
+    assert fitted.tier.disks == {"node-1": NodeDisks("/mnt/1"), "node-2": NodeDisks("/mnt/2")}
+    (fitted,), _ = plan.fit_to_machine([profile(f"disks: {EACH}")], None, cores=2)
+    assert fitted.tier.disks == {"node-1": NodeDisks("/a")}
+
+
+def test_what_must_be_found_there() -> None:
+    tier = profile(
+        "path: /a, file_system: xfs, mount_options: 'noatime,discard', cloud: azure"
+    ).tier
+    assert (tier.file_system, tier.mount_options) == ("xfs", ("noatime", "discard"))
+    assert tier.cloud == "azure"
+    assert profile("path: /a, mount_options: [noatime]").tier.mount_options == ("noatime",)
+
+
+def test_control_groups_limit_real_disks_too() -> None:
+    found = profile(f"disks: {EACH}", "enforcement: cgroup, iops: 500")
+    assert on(found, 3) == THREE
+
+
+def test_a_row_of_the_catalog_on_disks_of_the_nodes() -> None:
+    tier = {"type": "azure/P15", "enforcement": "mounted", "disks": {"node-1": "/a"}}
+    texts = {f.name: f.read_text() for f in (ROOT / "profiles/catalog").glob("*.yaml")}
+    chosen = tier_catalog.choose(tier_catalog.read(texts), tier, "p15").tier
+    assert chosen.disks == {"node-1": NodeDisks("/a")}
+    assert chosen.catalog_type == "azure/premium"
+
+
+def test_every_mistake_at_once_and_in_its_place() -> None:
+    wrong = "{node-1: mnt/a, node-2: {wal: /b}, node-3: {data: /c, log: /d}}"
+    assert mistakes(f"disks: {wrong}, cloud: ovh") == {
+        "tier.disks.node-1.data": "give the directory in full, from / (given: 'mnt/a')",
+        "tier.disks.node-2.data": "this key is missing",
+        "tier.disks.node-3.log": "unknown key",
+        "tier.cloud": "Input should be 'azure', 'aws' or 'gcp' (given: 'ovh')",
+    }
+    assert mistakes("disks: {node-1: /a, node-2: {data: /b, wal: /b}, node-7: /c}") == {
+        "tier.disks.node-2.wal": "is the disk of the data: leave it out, or name another",
+        "tier.disks.node-7": "no such node; the nodes are node-1, node-2, node-3",
+        "tier.disks.node-3": "this node has no disk: name it",
+    }
+    found = mistakes("disks: {data: /a, wal: '/w{node}'}")
+    assert (
+        list(found) == ["tier.disks.data"]
+        and "all nodes would share it" in found["tier.disks.data"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "keys", "place", "words"),
+    [
+        ("enforcement: mounted", "path: /a, disks: {node-1: /b}", "tier.disks", "not both"),
+        ("iops: 9, throughput: 1MB/s", f"disks: {EACH}", "tier.disks", "`enforcement: emulated`"),
+        ("iops: 9, throughput: 1MB/s", "cloud: gcp", "tier.cloud", "is of real disks"),
+        ("enforcement: cgroup, iops: 9", "file_system: xfs", "tier.file_system", "`disks` or"),
+        ("enforcement: mounted", f"paths: {EACH}", "tier.paths", "unknown key"),
+    ],
+)
+def test_keys_that_do_not_fit(row: str, keys: str, place: str, words: str) -> None:
+    assert words in mistakes(keys, row)[place]
+
+
+def test_a_tier_without_disks_stays_as_it_is() -> None:
+    tier = profile("path: /a").tier
+    assert node_disks.of_nodes(tier, 3) is tier
+    assert node_disks.mistakes("tier", replace(tier, path="/b"), 3) == []

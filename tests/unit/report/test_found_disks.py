@@ -1,0 +1,58 @@
+"""The real disks of a tier as the report shows them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from orchestrator import report
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.verdicts import judge
+from orchestrator.model import Gate, GateCheck
+from tests.campaigns import build_campaign
+
+DISKS = {
+    "/mnt/p15-a": {
+        "used_by": ["node-1"],
+        "device": "dm-0",
+        "made_of": "LVM volume vg-data of sdc, sdd",
+        "size_bytes": 2**38,
+        "file_system": "xfs",
+        "mount_options": "rw,noatime",
+        "scheduler": "none",
+        "read_ahead_bytes": 4 * 2**20,
+        "rotational": False,
+        "model": "Virtual Disk",
+        "serial": "600224",
+    },
+    "/mnt/wal": {"used_by": ["node-1's WAL"], "device": "sde", "size_bytes": 2**35},
+}
+CLOUD = {"disks": {"/mnt/p15-a": {"sdc": {"type": "Premium_LRS", "caching": "ReadOnly"}}}}
+
+
+def shown(campaign: Results, folder: Path) -> str:
+    text = report.write(campaign, judge(campaign), folder).markdown.read_text(encoding="utf-8")
+    return text.replace("\N{NO-BREAK SPACE}", " ").replace("\\_", "_")
+
+
+def test_disks_as_found_and_the_gate_of_each(tmp_path: Path) -> None:
+    campaign = build_campaign(workloads=["point-select"], frames=False)
+    (first, *others) = campaign.runs
+    checks = tuple(
+        GateCheck("IOPS", "1/s", 1100, 1100, 5.0, "ok", disk=disk)
+        for disk in ("node-1 (/mnt/p15-a)", "node-1's WAL (/mnt/wal)")
+    )
+    device = {"disks": {"/mnt/p15-a": {"host_cache": "shows"}}}
+    gate = Gate(first.record.profile.tier.name, 4e9, checks, device)  # the newest
+    facts = {**first.record.facts, "tier": {"disks": DISKS, "cloud": CLOUD}}
+    runs = (replace(first, record=replace(first.record, facts=facts, gate=gate)), *others)
+    text = shown(replace(campaign, runs=runs), tmp_path)
+    (row,) = [line for line in text.splitlines() if "LVM volume" in line and "|" in line]
+    for part in ("node-1", "/mnt/p15-a", "dm-0", "256 GiB", "xfs", "rw,noatime", "4 MiB", "no",
+                 "Virtual Disk", "600224", "shows", "Premium_LRS", "ReadOnly"):  # fmt: skip
+        assert part in row, part
+    assert "node-1's WAL" in text and "node-1 (/mnt/p15-a)" in text
+
+
+def test_no_table_without_real_disks(tmp_path: Path) -> None:
+    assert "As found" not in shown(build_campaign(frames=False), tmp_path)

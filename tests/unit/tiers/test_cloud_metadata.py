@@ -1,0 +1,183 @@
+"""What a cloud's metadata service says of the disks, and what is made of it.
+
+The answers are the providers' own samples, cut to what is read, with other values where a comment
+says so. Azure: "Azure Instance Metadata Service", sample of /metadata/instance (api-version
+2021-02-01). AWS: "Instance metadata categories" (instance-type) and "Use IMDSv2" (token by PUT).
+Google Cloud: a VM's answer to computeMetadata/v1/instance/?recursive=true with two more disks, as
+seen of a machine with a balanced and two SSD disks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.model import NodeDisks, Tier
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.tiers.common import cloud_metadata, mounts
+from orchestrator.tiers.common.cloud_metadata import AWS_TOKEN_URL, AWS_URL, AZURE_URL, GCP_URL
+from orchestrator.tiers.common.real_disk import Place, Use
+from tests.disk_trees import ebs, tree
+
+ULTRA = {
+    "bytesPerSecondThrottle": "979202048",
+    "caching": "None",
+    "createOption": "Empty",
+    "diskCapacityBytes": "274877906944",
+    "diskSizeGB": "1024",
+    "image": {"uri": ""},
+    "isSharedDisk": "false",
+    "isUltraDisk": "true",
+    "lun": "0",
+    "managedDisk": {"id": "/subscriptions/…", "storageAccountType": "StandardSSD_LRS"},
+    "name": "exampledatadiskname",
+    "opsPerSecondThrottle": "65280",
+    "vhd": {"uri": ""},
+    "writeAcceleratorEnabled": "false",
+}
+GCP = {
+    "disks": [
+        {"deviceName": "persistent-disk-0", "index": 0, "interface": "SCSI",
+         "mode": "READ_WRITE", "type": "PERSISTENT-BALANCED"},
+        {"deviceName": "disk-500g", "index": 1, "interface": "SCSI",
+         "mode": "READ_WRITE", "type": "PERSISTENT-SSD"},
+    ],
+    "machineType": "projects/531966061769/machineTypes/e2-standard-4",
+}  # fmt: skip
+PLACE = Place("/mnt/a", (Use("node-1"),))
+TIER = Tier("p", "P", "mounted", None, None, disks={"node-1": NodeDisks("/mnt/a")})
+
+
+def azure(**changes: Any) -> str:
+    disk = {**ULTRA, **changes}
+    profile = {"dataDisks": [disk], "imageReference": {}, "osDisk": {"caching": "ReadWrite"}}
+    return json.dumps({"compute": {"storageProfile": profile, "vmSize": "Standard_A3"}})
+
+
+class Service:
+    """Answers as told; keeps what was asked of it."""
+
+    def __init__(self, answers: Mapping[str, str]) -> None:
+        self._answers, self.asked = answers, list[tuple[str, str, dict[str, str]]]()
+
+    def __call__(self, method: str, url: str, headers: Mapping[str, str]) -> str:
+        self.asked.append((method, url, dict(headers)))
+        if url not in self._answers:
+            raise OSError(f"{url}: timed out")
+        return self._answers[url]
+
+
+def about(
+    root: Path, service: Service, cloud: str, device: str, link: str = "", **tier: Any
+) -> cloud_metadata.Answer:
+    layout = {"sdc": {"size": "2147483648"}, "nvme1n1": ebs("vol06afc3f8715b7a597")}
+    machine = tree(root, layout)
+    (root / "dev").mkdir()
+    (root / "dev" / device).touch()
+    if link:
+        (root / link).parent.mkdir(parents=True)
+        (root / link).symlink_to(root / "dev" / device)
+    disk = mounts.RealDisk(
+        Path("/mnt/a"), mounts.MountPoint("/mnt/a", "8:32", "/", "xfs", "", "rw", 1),
+        device, device, {},
+    )  # fmt: skip
+    declared = replace(TIER, cloud=cloud, **tier)
+    return cloud_metadata.about(declared, {PLACE: disk}, machine, service)
+
+
+@pytest.mark.parametrize("link", ["data/by-lun/0", "scsi1/lun0"])
+def test_azure_tells_type_size_cache_and_what_an_ultra_disk_is_provisioned_with(
+    tmp_path: Path, link: str
+) -> None:
+    service = Service({AZURE_URL: azure()})
+    answer = about(tmp_path, service, "azure", "sdc", f"dev/disk/azure/{link}")
+    assert service.asked == [("GET", AZURE_URL, {"Metadata": "true"})]
+    assert answer.machine == "Standard_A3"
+    assert answer.disks["/mnt/a"]["sdc"] == {
+        "lun": 0,
+        "name": "exampledatadiskname",
+        "type": "StandardSSD_LRS",
+        "size_bytes": 2**40,
+        "caching": "None",
+        "iops": 65_280,
+        "bytes_per_s": 979_202_048,
+    }
+    assert (answer.differences, answer.warnings) == ((), ())
+
+
+def test_another_type_is_a_warning_and_other_figures_are_differences(tmp_path: Path) -> None:
+    service = Service({AZURE_URL: azure(caching="ReadOnly")})  # the sample has None
+    answer = about(
+        tmp_path, service, "azure", "sdc", "dev/disk/azure/scsi1/lun0",
+        catalog_type="azure/ultra", iops=20_000, bytes_per_s=1_000_000_000,
+    )  # fmt: skip
+    (contradiction,) = answer.warnings
+    assert contradiction == (
+        "node-1 (/mnt/a) is on sdc, which the cloud calls StandardSSD_LRS; "
+        "the profile says azure/ultra"
+    )
+    assert answer.differences[0] == contradiction
+    rest = " ".join(answer.differences[1:])
+    assert "host caching is ReadOnly" in rest and "65,280 IOPS; the profile says 20,000" in rest
+    assert "bytes/s" not in rest, "979 MB/s are the declared 1 GB/s"
+    assert answer.recorded()["differences"] == list(answer.differences)
+
+
+def test_a_disk_that_cannot_be_told_from_the_others_is_not_guessed(tmp_path: Path) -> None:
+    answer = about(tmp_path, Service({AZURE_URL: azure()}), "azure", "sdc")
+    assert answer.disks == {"/mnt/a": {}} and answer.differences == ()
+
+
+@pytest.mark.parametrize(
+    ("row", "contradicts"), [("aws/gp3", False), ("aws/local-nvme", True), ("", False)]
+)
+def test_aws_tells_the_machine_and_the_disk_itself_if_it_is_local(
+    tmp_path: Path, row: str, contradicts: bool
+) -> None:
+    service = Service({AWS_TOKEN_URL: "TOKEN==", f"{AWS_URL}/instance-type": "m5.xlarge\n"})
+    answer = about(tmp_path, service, "aws", "nvme1n1", catalog_type=row)
+    assert [(method, url) for method, url, _ in service.asked] == [
+        ("PUT", AWS_TOKEN_URL),
+        ("GET", f"{AWS_URL}/instance-type"),
+    ]
+    assert service.asked[1][2] == {"X-aws-ec2-metadata-token": "TOKEN=="}
+    assert answer.machine == "m5.xlarge"
+    assert answer.disks["/mnt/a"]["nvme1n1"] == {"type": "EBS", "volume": "vol06afc3f8715b7a597"}
+    assert bool(answer.warnings) == contradicts
+    assert "describe-volumes" in answer.recorded()["not_told"]
+
+
+def test_google_cloud_tells_the_type(tmp_path: Path) -> None:
+    service = Service({GCP_URL: json.dumps(GCP)})
+    link = "dev/disk/by-id/google-disk-500g"
+    answer = about(tmp_path, service, "gcp", "sdc", link, catalog_type="gcp/pd-balanced")
+    assert service.asked == [("GET", GCP_URL, {"Metadata-Flavor": "Google"})]
+    assert answer.machine == "e2-standard-4"
+    assert answer.disks["/mnt/a"]["sdc"]["type"] == "PERSISTENT-SSD"
+    assert "the profile says gcp/pd-balanced" in answer.warnings[0]
+
+
+@pytest.mark.parametrize("answers", [{}, {AZURE_URL: "<html>"}, {AZURE_URL: "{}"}])
+def test_no_answer_or_an_odd_one_is_said_and_recorded(
+    tmp_path: Path, answers: Mapping[str, str]
+) -> None:
+    answer = about(tmp_path, Service(answers), "azure", "sdc")
+    (line,) = answer.warnings
+    assert line.startswith("the metadata service of azure told nothing: ") and "\n" not in line
+    assert answer.recorded()["failure"] == line
+
+
+def test_nothing_is_asked_unless_the_profile_names_the_cloud(tmp_path: Path) -> None:
+    service = Service({})
+    nothing = cloud_metadata.about(TIER, {}, LocalMachine(tmp_path), service)
+    assert nothing == cloud_metadata.Answer() and service.asked == []
+
+
+def test_only_the_link_local_address_is_ever_asked() -> None:
+    for url in (AZURE_URL, AWS_TOKEN_URL, AWS_URL, GCP_URL):
+        assert url.startswith("http://169.254.169.254/")
