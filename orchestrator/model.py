@@ -192,7 +192,9 @@ class Note:
 @dataclass(frozen=True)
 class Plan:
     """Everything decided before anything starts: replayable from this record alone. `files`:
-    "profile <name>" or "workload <name>" → its path. `generator`: instead of the workloads' own."""
+    "profile <name>" or "workload <name>" → its path. `generator`: instead of the workloads' own.
+    `gate_every`: runs after which real disks are checked again, besides at the begin and the end;
+    `drain`: their burst credit is used up before each check."""
 
     name: str
     seed: int
@@ -207,6 +209,8 @@ class Plan:
     notes: tuple[Note, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     generator: str | None = None
+    gate_every: int | None = None
+    drain: bool = False
     schema_version: int = 2
 
     def profile(self, name: str) -> Profile:

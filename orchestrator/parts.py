@@ -3,7 +3,7 @@
 Members need not inherit from them, and touch the outside only through `World`. A tier mechanism
 and a database keep nothing between calls: what `attached` or `running` learns is in the `Disks` or
 the `Cluster` that it yields. What only some members can do is a protocol of its own (`Restorable`,
-`KeepsGate`, `TakesSpace`), tested with `isinstance`.
+`KeepsGate`, `DrainsBurst`, `TakesSpace`), tested with `isinstance`.
 """
 
 from __future__ import annotations
@@ -86,6 +86,14 @@ class KeepsGate(Protocol):
     def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
         """Returns what a kept gate depends on, besides the tier's limits and this machine. None
         if the gate of this tier is never kept, because its disk may change unnoticed."""
+
+
+@runtime_checkable
+class DrainsBurst(Protocol):
+    """A tier mechanism that can use up the burst credit of a real disk."""
+
+    def drained_gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
+        """`gate` of a disk whose credit was used up by load, held to its base limits alone."""
 
 
 @runtime_checkable

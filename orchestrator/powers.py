@@ -269,7 +269,8 @@ class World:
     """The outside powers. `cache` holds what is expensive to rebuild (loaded data sets); `root`
     is the project folder, with `workloads/`, `profiles/` and the images' folders. Names of
     containers, volumes and networks begin with `scope`, which names campaign and run: a leftover
-    of one run is not in the way of the next."""
+    of one run is not in the way of the next. A load generator calls `window_begins` as soon as it
+    knows when its measured window begins (Unix seconds, now or soon)."""
 
     clock: Clock
     shell: Shell
@@ -278,6 +279,7 @@ class World:
     cache: Path
     root: Path
     scope: str = "tierbench"
+    window_begins: Callable[[float], None] = lambda _time_s: None
 
     @property
     def machine(self) -> Machine:

@@ -70,6 +70,8 @@ class Request:
     margin_pct: float = 5.0
     baseline: str | None = None
     generator: str | None = None
+    gate_every: int | None = None
+    drain: bool = False
 
 
 def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> Plan:
@@ -105,6 +107,8 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
         scale=request.scale,
         margin_pct=request.margin_pct,
         baseline=request.baseline,
+        gate_every=request.gate_every,
+        drain=request.drain,
         notes=(*notes, *plan.scale_notes(workloads, request.scale), *plan.tier_notes(bound)),
     )
     files = {
@@ -207,7 +211,13 @@ def conclude(folder: Path) -> tuple[Results, Verdict, report.ReportPaths]:
 
 
 def calibrate(
-    profile_name: str, scale: str, thorough: bool, root: Path, cache: Path, progress: Progress
+    profile_name: str,
+    scale: str,
+    thorough: bool,
+    drain: bool,
+    root: Path,
+    cache: Path,
+    progress: Progress,
 ) -> Gate:
     """Takes the truth gate of one profile's tier by itself: always measured, kept if it passed."""
     found, _ = project_files.read(root, [profile_name], [], scale, _kinds())
@@ -220,7 +230,7 @@ def calibrate(
     with _at_work(root, cache, progress) as (world, _):
         mechanisms = tier_mechanisms()
         mechanisms[tier.enforcement].check(tier, world)
-        return Gates(mechanisms, world).measure(tier, thorough)
+        return Gates(mechanisms, world).measure(tier, thorough, drain)
 
 
 def set_limits(

@@ -87,6 +87,12 @@ BaselineOption = Annotated[str | None, typer.Option(help="The tier compared agai
 GeneratorOption = Annotated[
     str | None, typer.Option(help="benchbase, to run tpcc with it instead of the built-in.")
 ]
+GateEveryOption = Annotated[
+    int | None, typer.Option(min=1, help="Check real disks again after every so many runs.")
+]
+DrainOption = Annotated[
+    bool, typer.Option("--drain", help="Use up a real disk's burst credit before it is checked.")
+]
 ResultsOption = Annotated[Path, typer.Option(help="Where results are kept.")]
 QuickOption = Annotated[bool, typer.Option(help="Ten seconds, as before each campaign.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print verdict.json instead of tables.")]
@@ -109,12 +115,17 @@ def run(
     repeats: RepeatsOption = 1,
     seed: SeedOption = 1,
     generator: GeneratorOption = None,
+    gate_every: GateEveryOption = None,
+    drain: DrainOption = False,
     results: ResultsOption = RESULTS,
     as_json: JsonOption = False,
 ) -> None:
     """One workload on one tier: start, load, warm up, measure, report, take down."""
     request = campaign.Request(
-        [profile], [workload], db, scale, nodes, repeats, seed, generator=generator
+        *([profile], [workload], db, scale, nodes, repeats, seed),
+        generator=generator,
+        gate_every=gate_every,
+        drain=drain,
     )
     _carry_out(request, results, as_json, fail_if_worse=False, accept_inconclusive=True)
 
@@ -131,13 +142,15 @@ def compare(
     margin: MarginOption = 5.0,
     baseline: BaselineOption = None,
     generator: GeneratorOption = None,
+    gate_every: GateEveryOption = None,
+    drain: DrainOption = False,
     results: ResultsOption = RESULTS,
     as_json: JsonOption = False,
     fail_if_worse: FailOption = False,
     accept_inconclusive: AcceptOption = False,
 ) -> None:
     """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
-    options = (db, scale, nodes, repeats, seed, margin, baseline, generator)
+    options = (db, scale, nodes, repeats, seed, margin, baseline, generator, gate_every, drain)
     request = campaign.Request(profiles.split(), workloads.split(), *options)
     _carry_out(request, results, as_json, fail_if_worse, accept_inconclusive)
 
@@ -159,10 +172,13 @@ def show_report(folder: FolderArgument = None, results: ResultsOption = RESULTS)
 
 @app.command()
 def calibrate(
-    profile: ProfileOption, scale: ScaleOption = "laptop", quick: QuickOption = False
+    profile: ProfileOption,
+    scale: ScaleOption = "laptop",
+    quick: QuickOption = False,
+    drain: DrainOption = False,
 ) -> None:
     """Measures a profile's disk with fio against what its tier declares: about three minutes."""
-    gate = campaign.calibrate(profile, scale, not quick, ROOT, CACHE, _progress)
+    gate = campaign.calibrate(profile, scale, not quick, drain, ROOT, CACHE, _progress)
     _progress.done()
     _out.print(report.gate_table(gate))
     if busy := () if gate.passed else host_load.reasons(gate):

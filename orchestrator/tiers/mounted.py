@@ -15,7 +15,7 @@ from orchestrator.model import DiskKind, Gate, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.powers import Machine, World
-from orchestrator.tiers.common import mounts, real_disk, truth_gate
+from orchestrator.tiers.common import drain, mounts, real_disk, truth_gate
 
 _GATE_BYTES = 2**30 + 2**28
 _QUICK_GATE_BYTES = 2**28
@@ -38,11 +38,18 @@ class MountedTier:
         return real_disk.attached(tier, sizes_bytes, world)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
+        return self._gate(tier, world, thorough, drained=False)
+
+    def drained_gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
+        world.progress.note(drain.announcement(tier))
+        return self._gate(tier, world, thorough, drained=True)
+
+    def _gate(self, tier: Tier, world: World, thorough: bool, drained: bool) -> Gate:
         """Measures each disk once, however many nodes are on it."""
         needed = _GATE_BYTES if thorough else _QUICK_GATE_BYTES
         disks = self._disks(tier, needed, world.machine)
         gates = {
-            name: self._gate_of(disk, tier, world, thorough)
+            name: self._gate_of(disk, tier, world, thorough, drained)
             for name, disk in {disk.device: disk for disk in disks}.items()
         }
         if len(gates) == 1:
@@ -59,14 +66,17 @@ class MountedTier:
         }
         return Gate(tier.name, world.clock.now(), tuple(checks), device)
 
-    def _gate_of(self, disk: mounts.RealDisk, tier: Tier, world: World, thorough: bool) -> Gate:
+    def _gate_of(
+        self, disk: mounts.RealDisk, tier: Tier, world: World, thorough: bool, drained: bool
+    ) -> Gate:
         facts = {**real_disk.MECHANISM, **real_disk.facts(disk, world.machine)}
         with (
             real_disk.watched(disk, world.machine),
             real_disk.folders(disk.path, ["gate"], world) as (place,),
         ):
             volume = Volume(str(place), disk.node, restored=False)
-            return truth_gate.take(tier, Disks((volume,), facts), world, thorough=thorough)
+            served = Disks((volume,), facts)
+            return truth_gate.take(tier, served, world, thorough=thorough, drained=drained)
 
     def _disks(self, tier: Tier, needed_bytes: int, machine: Machine) -> list[mounts.RealDisk]:
         """The disks of all nodes. Raises as `real_disk.believable` does, for each."""

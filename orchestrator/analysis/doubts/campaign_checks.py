@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from orchestrator.analysis import comparability, resources, results
-from orchestrator.analysis.doubts import run_checks
+from orchestrator.analysis.doubts import gate_checks, run_checks
 from orchestrator.analysis.results import Results
 from orchestrator.facts import DoubtKind, NoteKind
 from orchestrator.model import DiskKind, Doubt
@@ -137,4 +137,5 @@ CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
     _vm_caps,
     _fewer_nodes,
     _unlike_runs,
+    *gate_checks.GATE_CHECKS,
 )

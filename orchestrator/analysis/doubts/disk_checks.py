@@ -29,7 +29,7 @@ def _bursting(run: RunData) -> Iterator[tuple[str, str]]:
         yield (
             "the disk was above its base rate when it was checked, on burst credit of unknown "
             "size: its figures may be the burst's, not what the tier sustains",
-            "load it until it falls to its base rate, or measure for longer than the burst lasts",
+            "use up the credit first (`--drain`), or measure for longer than the burst lasts",
         )
 
 
@@ -63,6 +63,19 @@ def _slow_host(run: RunData) -> Iterator[tuple[str, str]]:
         )
 
 
+def _credit_unknown(run: RunData) -> Iterator[tuple[str, str]]:
+    nodes = run.record.facts.get("burst_credit")
+    for node, buckets in nodes.items() if isinstance(nodes, Mapping) else ():
+        for name, bucket in buckets.items():
+            if bucket["state"] == "unknown":
+                yield (
+                    f"{node}: how much burst credit for {name} its disk had when the window began "
+                    f"is not known: {bucket['least_pct']:.0f} to {bucket['most_pct']:.0f} % of a "
+                    "full bucket",
+                    "use up the credit first (`--drain`), or measure for longer than it lasts",
+                )
+
+
 def _shared(run: RunData) -> Iterator[tuple[str, str]]:
     for device, nodes in results.by_disk(run.record.nodes).items():
         if len(nodes) > 1:
@@ -84,4 +97,5 @@ DISK_CHECKS: dict[DoubtKind, Callable[[RunData], Iterator[tuple[str, str]]]] = {
     "counts differ": _counts,
     "host slower than the tier": _slow_host,
     "shared disk": _shared,
+    "burst credit unknown": _credit_unknown,
 }
