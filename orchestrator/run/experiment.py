@@ -27,13 +27,12 @@ from orchestrator.model import Cluster, Node, Plan
 from orchestrator.parts import Disks, Parts
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import World
-from orchestrator.run import checks, datasets, recording
+from orchestrator.run import checks, datasets, recording, window
 from orchestrator.run.context import Draft, RunContext
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.setbacks import ClockWatch, Setbacks
 from orchestrator.run.telemetry import sampling, watched
 from orchestrator.system import store
-from orchestrator.tiers.common import window
 
 
 def execute(

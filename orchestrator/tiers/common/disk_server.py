@@ -27,7 +27,7 @@ GATE_BYTES = 2 * 2**30
 _READY_S = 30.0
 _COPY_S = 3600.0
 _ASK_S = 20.0
-_DEEPEST_SLEEP_US = 2000.0  # as in turn.c
+_DEEPEST_SLEEP_US = 2000.0  # as in the server: beyond it no processor sleeps deeper
 _BAD_ARGUMENTS = 64  # an exit code of `device`
 # A disk has its own processor: where cores are short, the one that plays the disk goes first
 # (1,024 is what every other container has).
@@ -150,8 +150,8 @@ def devices(
 
 
 def overhead_us(limits: Mapping[str, Any]) -> dict[str, float]:
-    """What FUSE and the loop device add to a "read" and a "write" at the latency that is enforced
-    (docker/disk/tierdisk/turn.c); empty if it was not measured."""
+    """What FUSE and the loop device add to a "read" and a "write" at the latency that is enforced,
+    as the server reckons it; empty if it was not measured."""
     found: dict[str, float] = {}
     for way in ("read", "write"):
         if f"{way}_overhead_us" in limits:

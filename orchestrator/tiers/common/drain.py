@@ -104,12 +104,12 @@ class Credit:
         return [asdict(one) for one in self._done]
 
 
-def at_both_peaks_bytes(tier: Tier) -> int:
-    """The block that empties both buckets together; the smallest if there is only one."""
+def at_both_peaks_bytes(tier: Tier) -> tuple[int, ...]:
+    """The block that empties both buckets together; none if there is only one bucket."""
     burst, (smallest, largest) = tier.burst, _BLOCKS_BYTES
     if burst is None or not burst.iops or not burst.bytes_per_s:
-        return smallest
-    return min(max(burst.bytes_per_s // burst.iops // smallest * smallest, smallest), largest)
+        return ()
+    return (min(max(burst.bytes_per_s // burst.iops // smallest * smallest, smallest), largest),)
 
 
 def announcement(tier: Tier) -> str:

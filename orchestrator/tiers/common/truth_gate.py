@@ -122,7 +122,7 @@ def _checks(
 
     job("prepare")
     deep, large = expected.depth(tier), expected.depth(tier, _LARGE_BYTES, _LARGE_DEPTH)
-    empty(drain.at_both_peaks_bytes(bursting), IOPS_BLOCK_BYTES)
+    empty(*drain.at_both_peaks_bytes(bursting), IOPS_BLOCK_BYTES)
     yield from _iops(tier, job("iops", _window_s(tier), IODEPTH=str(deep)), deep, caps_total)
     empty(_LARGE_BYTES)
     window_s = _window_s(tier, _LARGE_BYTES)
