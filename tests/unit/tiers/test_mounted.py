@@ -204,7 +204,7 @@ def test_the_gate_measures_every_disk_once(
 ) -> None:
     measured = []
 
-    def take(tier: Tier, disks: Disks, world: World, thorough: bool) -> Gate:
+    def take(tier: Tier, disks: Disks, world: World, thorough: bool, drained: bool) -> Gate:
         measured.append((disks.volumes[0].device, disks.facts["device"]))
         check = GateCheck("IOPS", "1/s", None, 1.0, None, "not declared")
         return Gate("real", 0.0, (check,), disks.facts)
