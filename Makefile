@@ -1,5 +1,6 @@
 # One verb a line; everything else is in `tierbench` (see `tierbench --help`).
-# Variables: PROFILE, PROFILES, WORKLOADS, DB, SCALE, NODES, REPEATS, SEED, RESULTS, GENERATOR.
+# Variables: PROFILE, PROFILES, WORKLOADS, DB, SCALE, NODES, REPEATS, SEED, RESULTS, GENERATOR,
+# GATE_EVERY, DRAIN.
 
 PYTHON   ?= python3
 VENV     := .venv
@@ -67,7 +68,7 @@ report: $(VENV)/.ready ## show the newest campaign again
 	@$(TIERBENCH) report
 
 calibrate: setup ## hold a tier's disk against what it declares, with fio
-	@$(TIERBENCH) calibrate --profile $(PROFILE)
+	@$(TIERBENCH) calibrate --profile $(PROFILE) $(if $(DRAIN),--drain)
 
 doctor: $(VENV)/.ready ## what this machine offers and lacks; DB=yugabytedb: its first-run checklist
 	@$(TIERBENCH) doctor $(if $(filter yugabytedb,$(DB)),--db $(DB))

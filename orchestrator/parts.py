@@ -174,6 +174,7 @@ class LoadGenerator(Protocol):
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
     ) -> tuple[Phase, Phase]:
         """Warms up, then measures, leaving untouched output in `out`; returns the two phases.
+        Calls `world.window_begins` as soon as it knows when the second begins.
 
         LoadError if the generator fails, NodeError if a database node dies.
         """

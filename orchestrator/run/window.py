@@ -25,13 +25,14 @@ _WAKE_S = 0.05  # how late the program may be when a run ends before its time
 
 @contextmanager
 def watched(
-    tier: Tier, volumes: Sequence[Volume], measure_s: float, world: World
+    tier: Tier, volumes: Sequence[Volume], measure_s: float | None, world: World
 ) -> Iterator[tuple[World, dict[str, dict[str, Any]]]]:
     """Yields the world to give to the load generator, and a mapping that is filled at the end.
 
     Name of each server of ours that plays a disk → its counters `begin` and `end`, and over the
-    window `late_s`, `over_pct`, and of reads and writes what `host_load.Counts` says. If the
-    generator does not say when its window begins, the counters are of the whole block.
+    window `late_s`, `over_pct`, and of reads and writes what `host_load.Counts` says. `measure_s`:
+    how long the window lasts; None: to the end of the block. If the generator does not say when
+    its window begins, the counters are of the whole block.
     """
     served: dict[str, dict[str, Any]] = {}
     disks = [_Disk(volume, world) for volume in volumes if volume.server is not None]
@@ -120,7 +121,11 @@ class _Watch:
     """Waits for the two ends of the window, on a thread of its own once they are known."""
 
     def __init__(
-        self, disks: Sequence[_Disk], credit_pct: float | None, measure_s: float, world: World
+        self,
+        disks: Sequence[_Disk],
+        credit_pct: float | None,
+        measure_s: float | None,
+        world: World,
     ) -> None:
         self._disks, self._credit_pct, self._measure_s = disks, credit_pct, measure_s
         self._world = world
@@ -150,7 +155,7 @@ class _Watch:
                 if self._credit_pct is not None:
                     disk.fill(self._credit_pct)
                 disk.begin()
-        if self._wait_until(time_s + self._measure_s):
+        if self._measure_s is not None and self._wait_until(time_s + self._measure_s):
             for disk in self._disks:
                 disk.end()
 

@@ -3,7 +3,8 @@
 A tier is believed only after it: IOPS and bytes/s within 5 %, latency at queue depth 1 within
 15 %, and every byte read back as written. Each check is held against what all limits together let
 through (`expected`). It measures the base limits: burst credit is left out of an emulated disk,
-because a gate of seconds would measure the credit and not the disk; a real disk may be bursting.
+because a gate of seconds would measure the credit and not the disk; a real disk may be bursting,
+unless its credit is used up first (`drain`).
 
 It is quick before a campaign (about 10 s). A thorough one (`calibrate`, minutes) has longer
 windows, a ladder of queue depths, more block sizes, and a minute of integrity.
