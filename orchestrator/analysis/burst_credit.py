@@ -85,8 +85,9 @@ def unknown(tier: Tier) -> dict[str, Bucket]:
 
 def by_gate(buckets: Buckets, gate: Gate, device: str) -> dict[str, Bucket]:
     """What the gate has found: a disk at its base rate under a load that would burst has no credit
-    left, one above it has some."""
-    found = dict(buckets)
+    left, and by the end of the gate what it can have earned since; one above it has some."""
+    found, own = dict(buckets), gate.device.get("disks", {}).get(device, gate.device)
+    checked_s = own.get("checked_s", {})
     for name, bucket in buckets.items():
         checks = [check for check in _of(gate, device) if check.quantity in _OF_BUCKET[name]]
         # A rate that another limit holds down says nothing of this bucket.
@@ -94,7 +95,9 @@ def by_gate(buckets: Buckets, gate: Gate, device: str) -> dict[str, Bucket]:
         if "bursting" in verdicts:
             found[name] = replace(bucket, least=0.0, bursting=True)
         elif verdicts == {"ok"} and all(_reaches(check, bucket) for check in checks):
-            found[name] = replace(bucket, least=0.0, most=0.0, bursting=False)
+            last_s = max(checked_s.get(check.quantity, 0.0) for check in checks)
+            most = min(bucket.size, bucket.base_per_s * max(0.0, gate.taken_s - last_s))
+            found[name] = replace(bucket, least=0.0, most=most, bursting=False)
     return found
 
 

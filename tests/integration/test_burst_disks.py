@@ -26,6 +26,11 @@ from tests.integration.conftest import HERE, measured, tierbench
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
 NAME = "burst-disk-of-a-test"
+RIGHTS = [
+    *(f"--cap-add={name}" for name in ("SYS_ADMIN", "MKNOD", "DAC_OVERRIDE")),
+    *(f"--security-opt={name}=unconfined" for name in ("seccomp", "apparmor")),
+    *(f"--device-cgroup-rule={rule} rwm" for rule in ("b 7:*", "c 10:229", "c 10:237")),
+]
 PROFILE = """
 question: does it hold without its credit?
 title: burst disk
@@ -44,7 +49,7 @@ def burst_disk(world: World, tmp_path: Path) -> Iterator[Path]:
     place.mkdir()
     images.mkdir()
     image = own_images.need(world.root, "disk", world.platform)
-    disk = ["-v", f"{images}:/images", "-v", "/dev:/dev", "--privileged", image]
+    disk = [*RIGHTS, "-v", f"{images}:/images", "-v", "/dev:/dev", image]
     file = ["--image", "/images/disk.img"]
     size = ["--bytes", str(4 * 2**30)]
     docker("run", "--rm", *disk, "create", *file, *size)

@@ -88,11 +88,16 @@ def take(
     credit = Credit(tier, world) if drained else None
     with fio_on(volume, world) as fio:
         effort = THOROUGH if thorough else quick
-        checks = tuple(_checks(tier, fio, effort, caps_total, world, credit))
+        checks, checked_s = [], {}
+        for check in _checks(tier, fio, effort, caps_total, world, credit):
+            checks.append(check)
+            checked_s[check.quantity] = world.clock.now()
     load = host_load.since(before, host_load.read(volume, world))
     apart = {} if caps_total else {"total_cap": False}
-    emptied = {"drained": credit.recorded()} if credit else {}
-    return Gate(tier.name, world.clock.now(), checks, {**disks.facts, **apart, **load, **emptied})
+    more = {**apart, **load, "checked_s": checked_s}
+    if credit:
+        more["drained"] = credit.recorded()
+    return Gate(tier.name, world.clock.now(), tuple(checks), {**disks.facts, **more})
 
 
 def _checks(

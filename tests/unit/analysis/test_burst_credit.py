@@ -58,7 +58,8 @@ def test_bounds_follow_what_was_seen(
 def gate(word: GateWord, declared: float = 1_100.0) -> Gate:
     quantities: tuple[GateQuantity, ...] = ("iops_read", "iops_write", "iops_mixed")
     checks = [GateCheck(name, "1/s", declared, 1.0, 5.0, word, name) for name in quantities]
-    return Gate("p15", 1_000.0, tuple(checks), {"device": "sdb"})
+    checked_s = dict.fromkeys(quantities, 990.0)
+    return Gate("p15", 1_000.0, tuple(checks), {"device": "sdb", "checked_s": checked_s})
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,8 @@ def test_what_a_gate_says_of_the_credit(taken: Gate, state: str) -> None:
     found = burst_credit.by_gate(burst_credit.unknown(P15), taken, "sdb")
     assert found["iops"].state == state
     assert found["bytes"].state == "unknown"
+    if state == "at base":
+        assert found["iops"].most == 10 * 1_100, "earned in the rest of the gate"
 
 
 def test_a_burst_that_a_gate_saw_ends_when_all_can_be_used_up() -> None:
@@ -85,7 +88,8 @@ def test_a_burst_that_a_gate_saw_ends_when_all_can_be_used_up() -> None:
 
 def test_each_disk_has_its_own_gate() -> None:
     checks = [replace(check, limit=f"sdb: {check.limit}") for check in gate("ok").checks]
-    taken = Gate("p15", 0.0, tuple(checks), {"disks": {"sdb": {}, "sdc": {}}})
+    disks = {"sdb": gate("ok").device, "sdc": {}}
+    taken = Gate("p15", 1_000.0, tuple(checks), {"disks": disks})
     states = [
         burst_credit.by_gate(burst_credit.unknown(P15), taken, device)["iops"].state
         for device in ("sdb", "sdc")
@@ -111,10 +115,10 @@ def test_credit_is_followed_through_runs_and_the_time_between() -> None:
     credit = BurstCredit(fake_world())
     credit.checked(P15, gate("ok"))
     first = credit.of_run(P15, nodes, samples((1_000, 0), (1_010, 11_000), (1_100, 11_000)), 1_010)
-    assert first["node-1"]["iops"] == {"state": "at base", "least_pct": 0.0, "most_pct": 0.0}
+    assert first["node-1"]["iops"] == {"state": "at base", "least_pct": 0.0, "most_pct": 0.3}
     # Until the next window it was idle for 90 + 3,000 s at 1,100 a second: 78.7 % of the bucket.
     second = credit.of_run(P15, nodes, samples((4_100, 11_000)), 4_100)
-    assert second["node-1"]["iops"] == {"state": "bursting", "least_pct": 78.7, "most_pct": 78.7}
+    assert second["node-1"]["iops"] == {"state": "bursting", "least_pct": 78.7, "most_pct": 78.9}
     assert credit.of_run(replace(P15, burst=None), nodes, samples((1, 1)), 2) == {}
 
 
