@@ -54,6 +54,7 @@ def burst_disk(world: World, tmp_path: Path) -> Iterator[Path]:
     size = ["--bytes", str(4 * 2**30)]
     docker("run", "--rm", *disk, "create", *file, *size)
     limits = ["--iops", "500", "--iops-burst", "2000", "--iops-burst-length", "3"]
+    limits += ["--bytes-per-s", "100000000"]
     docker("run", "--detach", "--name", NAME, *disk, "serve", *file, *limits)
     try:
         ready = ""
