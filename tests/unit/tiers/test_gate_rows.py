@@ -269,3 +269,36 @@ def test_a_disk_that_never_falls_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not gate.passed and set(loads) == {"44k"}
     assert of(gate, "rate after ").verdict == FASTER
     assert of(gate, IOPS).verdict == FASTER, "its burst does not excuse it now"
+
+
+# ------------------------------------------------------------------ percentiles of a real disk
+
+
+class TimedDisk(HonestDisk):
+    """Answers each request of the latency job after its pause, the slowest hundredth later."""
+
+    def run(self, job: str, settings: Mapping[str, str]) -> list[dict[str, Any]]:
+        jobs = super().run(job, settings)
+        if job != "latency":
+            return jobs
+        seconds = float(settings["RUNTIME"].removesuffix("ms")) / 1e3
+        each_s = int(settings["PAUSE_US"]) * 1e-6 + 1e-3
+        for way in ("read", "write"):
+            jobs[0][way]["total_ios"] = round(seconds / each_s / 2)
+            jobs[0][way]["lat_ns"]["percentile"]["99.000000"] = 7e6
+        return jobs
+
+
+@pytest.mark.parametrize(("iops", "carried"), [(1_100, True), (120, False)])
+def test_the_99th_percentile_of_a_real_disk_is_shown_where_it_carries(
+    monkeypatch: pytest.MonkeyPatch, iops: int, carried: bool
+) -> None:
+    tier = replace(mounted(burst="off"), iops=iops)
+    monkeypatch.setattr(truth_gate, "fio_on", lambda *_: nullcontext(TimedDisk(tier)))
+    volume = Disks((Volume("v", "", restored=False),), {})
+    gate = truth_gate.take(tier, volume, fake_world(Log(), ROOT))
+    found = {check.quantity: check for check in gate.checks}
+    assert ("latency_read_p99" in found) is ("latency_write_p99" in found) is carried
+    if carried:
+        check = found["latency_read_p99"]
+        assert check.measured == pytest.approx(0.007) and check.verdict == "not declared"
