@@ -1,6 +1,6 @@
 # One verb a line; everything else is in `tierbench` (see `tierbench --help`).
 # Variables: PROFILE, PROFILES, WORKLOADS, DB, SCALE, NODES, REPEATS, SEED, RESULTS, GENERATOR,
-# SLO, PRICES.
+# SLO, PRICES, GATE_EVERY, DRAIN.
 
 PYTHON   ?= python3
 VENV     := .venv
@@ -15,7 +15,7 @@ NODES    ?=
 SEED     ?= 1
 LOCKED_PYTHONS := 3.11 3.12 3.13
 UNLOCKED ?=
-COMMON    = --db $(DB) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS)) $(if $(SLO),--slo "$(SLO)") $(if $(PRICES),--prices $(PRICES))
+COMMON    = --db $(DB) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS)) $(if $(SLO),--slo "$(SLO)") $(if $(PRICES),--prices $(PRICES)) $(if $(GATE_EVERY),--gate-every $(GATE_EVERY)) $(if $(DRAIN),--drain)
 RUN       = $(TIERBENCH) run --profile $(PROFILE) $(COMMON) $(if $(REPEATS),--repeats $(REPEATS))
 PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare --accept-inconclusive
@@ -71,7 +71,7 @@ study: $(VENV)/.ready ## the published study's tables, judged by the rules of an
 	@$(TIERBENCH) import-study $(if $(RESULTS),--results $(RESULTS))
 
 calibrate: setup ## hold a tier's disk against what it declares, with fio
-	@$(TIERBENCH) calibrate --profile $(PROFILE)
+	@$(TIERBENCH) calibrate --profile $(PROFILE) $(if $(DRAIN),--drain)
 
 doctor: $(VENV)/.ready ## what this machine offers and lacks; DB=yugabytedb: its first-run checklist
 	@$(TIERBENCH) doctor $(if $(filter yugabytedb,$(DB)),--db $(DB))

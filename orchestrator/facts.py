@@ -21,12 +21,13 @@ GateQuantity = Literal[
     "iops_read", "iops_write", "iops_mixed", "iops_at_depth", "depth_at_cap",
     "bandwidth_read", "bandwidth_write", "bandwidth_at_size",
     "latency_read", "latency_write", "latency_p99_read", "latency_p99_write", "fdatasync",
-    "integrity",
+    "integrity", "drained",
 ]
 GateWord = Literal[
     "ok", "slow", "faster than declared (cache or burst)", "failed",
     "bursting", "not reachable", "not declared", "assumed, not judged", "too few requests",
 ]
+CreditState = Literal["at base", "bursting", "unknown"]
 BottleneckCause = Literal[
     "iops_cap", "bandwidth_cap", "latency_bound", "burst_exhausted", "cpu_bound", "memory_bound",
     "client_bound", "machine_bound", "load_bound", "unattributed",
@@ -41,7 +42,8 @@ DoubtKind = Literal[
     # about the disk of a run
     "no truth gate", "gate not passed", "old truth gate", "limits changed", "burst credit left",
     "limit not verified", "bursting disk", "counts differ", "host slower than the tier",
-    "shared disk", "host cache", "another disk than declared",
+    "shared disk", "host cache", "another disk than declared", "gate drift",
+    "gate failed afterwards", "no gate afterwards", "burst credit unknown", "overhead differs",
     # about its load, its database and its machine
     "unsteady throughput", "short window", "few checkpoints", "data fits in the cache",
     "client busy", "host saturated", "machine shared", "telemetry gaps", "failures", "retries",

@@ -244,7 +244,8 @@ class Note:
 class Plan:
     """Everything decided before anything starts: replayable from this record alone. `files`:
     "profile <name>", "workload <name>" or "price list" → its path. `generator`: instead of the
-    workloads' own."""
+    workloads' own. `gate_every`: runs after which real disks are checked again, besides at the
+    begin and the end; `drain`: their burst credit is used up before each check."""
 
     name: str
     seed: int
@@ -259,6 +260,8 @@ class Plan:
     notes: tuple[Note, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     generator: str | None = None
+    gate_every: int | None = None
+    drain: bool = False
     schema_version: int = 2
 
     def profile(self, name: str) -> Profile:

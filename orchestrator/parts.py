@@ -3,7 +3,7 @@
 Members need not inherit from them, and touch the outside only through `World`. A tier mechanism
 and a database keep nothing between calls: what `attached` or `running` learns is in the `Disks` or
 the `Cluster` that it yields. What only some members can do is a protocol of its own (`Restorable`,
-`KeepsGate`, `TakesSpace`), tested with `isinstance`.
+`KeepsGate`, `DrainsBurst`, `TakesSpace`), tested with `isinstance`.
 """
 
 from __future__ import annotations
@@ -89,6 +89,14 @@ class KeepsGate(Protocol):
 
 
 @runtime_checkable
+class DrainsBurst(Protocol):
+    """A tier mechanism that can use up the burst credit of a real disk."""
+
+    def drained_gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
+        """`gate` of a disk whose credit was used up by load, held to its base limits alone."""
+
+
+@runtime_checkable
 class TakesSpace(Protocol):
     """A tier mechanism whose disks take space on the machine that runs the nodes."""
 
@@ -166,6 +174,7 @@ class LoadGenerator(Protocol):
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
     ) -> tuple[Phase, Phase]:
         """Warms up, then measures, leaving untouched output in `out`; returns the two phases.
+        Calls `world.window_begins` as soon as it knows when the second begins.
 
         LoadError if the generator fails, NodeError if a database node dies.
         """

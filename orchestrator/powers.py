@@ -292,7 +292,9 @@ class World:
     """The outside powers. `cache` holds what is expensive to rebuild (loaded data sets); `root`
     is the project folder, with `workloads/`, `profiles/` and the images' folders. Names of
     containers, volumes and networks begin with `scope`, which names campaign and run: a leftover
-    of one run is not in the way of the next. `seed`: of what disks draw at random."""
+    of one run is not in the way of the next. `seed`: of what disks draw at random. A load generator
+    calls `window_begins` as soon as it knows when its measured window begins (Unix seconds, now or
+    soon)."""
 
     clock: Clock
     shell: Shell
@@ -302,6 +304,7 @@ class World:
     root: Path
     scope: str = "tierbench"
     seed: int = 0
+    window_begins: Callable[[float], None] = lambda _time_s: None
 
     @property
     def machine(self) -> Machine:

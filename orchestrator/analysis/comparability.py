@@ -34,6 +34,7 @@ def differences(left: Record, right: Record) -> tuple[str, ...]:
         *_workload(left.workload, right.workload),
         *_facts(left, right),
         *_data(left, right),
+        *_credit(left, right),
     )
 
 
@@ -122,6 +123,27 @@ def _data(left: Record, right: Record) -> Iterator[str]:
         return
     if abs(one - two) > MAX_DATA_DIFFERENCE_PCT / 100 * max(one, two):
         yield f"data before the run {format_bytes(one)} against {format_bytes(two)}"
+
+
+def _credit(left: Record, right: Record) -> Iterator[str]:
+    """Real disks of which one is known to have begun on burst credit and the other without: a
+    difference that is no tier's. Nothing is said where it is not known."""
+    states = [_credit_states(record) for record in (left, right)]
+    for bucket in states[0].keys() & states[1].keys():
+        one, two = (state[bucket] for state in states)
+        if one and two and one.isdisjoint(two):
+            words = [" or ".join(sorted(state)) for state in (one, two)]
+            yield f"burst credit for {bucket} at the begin: {' against '.join(words)}"
+
+
+def _credit_states(record: Record) -> dict[str, set[str]]:
+    """ "iops", "bytes" → what is known of its nodes' disks; empty if one of them is not known."""
+    nodes = record.facts.get("burst_credit")
+    found: dict[str, set[str]] = {}
+    for buckets in nodes.values() if isinstance(nodes, Mapping) else ():
+        for name, bucket in buckets.items():
+            found.setdefault(name, set()).add(str(bucket["state"]))
+    return {name: set() if "unknown" in states else states for name, states in found.items()}
 
 
 def _leaves(title: str, left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:

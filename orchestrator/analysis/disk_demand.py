@@ -5,16 +5,17 @@ Shares of a cap are medians over seconds, so that a pause does not hide a cap.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from orchestrator.analysis import counters
+from orchestrator.analysis.burst_credit import REAL
 from orchestrator.analysis.results import RunData
-from orchestrator.model import Node, Tier
+from orchestrator.model import Node, Record, Tier
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -49,8 +50,31 @@ class Demand:
         return Demand(**cut)
 
 
-def demand(tier: Tier, samples: pd.DataFrame, node: str) -> Demand | None:
-    """The node's disk second by second; None if it was not sampled."""
+@dataclass(frozen=True)
+class Credit:
+    """What the server of an emulated disk said of its burst credit at one moment, in % of a full
+    bucket; None without that burst."""
+
+    time_s: float
+    iops_pct: float | None
+    bytes_pct: float | None
+
+
+def served_credit(record: Record, node: str, side: Literal["begin", "end"]) -> Credit | None:
+    """At the begin or the end of the window, if the server was read then."""
+    disks = record.facts.get("disks")
+    own = disks.get(f"disk-{node}") if isinstance(disks, Mapping) else None
+    at = own.get(side) if isinstance(own, Mapping) else None
+    if not isinstance(at, Mapping):
+        return None
+    return Credit(at["time_s"], at.get("iops_credit_pct"), at.get("bytes_credit_pct"))
+
+
+def demand(
+    tier: Tier, samples: pd.DataFrame, node: str, begin: Credit | None = None
+) -> Demand | None:
+    """The node's disk second by second; None if it was not sampled. `begin`: the credit at one
+    moment; from there on it is followed anew."""
     wide = counters.wide_rates(samples, node)
     metrics = [counters.READS, counters.WRITES, counters.READ_BYTES, counters.WRITTEN_BYTES]
     if not set(metrics) <= set(wide.columns):
@@ -63,13 +87,18 @@ def demand(tier: Tier, samples: pd.DataFrame, node: str) -> Demand | None:
     count = (wide[counters.READS] + wide[counters.WRITES]).to_numpy(dtype=float)
     iops = np.maximum(count, bytes_per_s / tier.io_unit_bytes)
     burst = tier.burst
-    iops_cap, iops_credit = _cap(tier, iops, step_s, tier.iops, burst.iops if burst else None)
+    time_s = wide.index.to_numpy(dtype=float)
+    at = int(np.searchsorted(time_s, begin.time_s, side="right")) if begin else 0
+    iops_from = (at, begin.iops_pct if begin else None)
+    bytes_from = (at, begin.bytes_pct if begin else None)
+    iops_top, bytes_top = (burst.iops, burst.bytes_per_s) if burst else (None, None)
+    iops_cap, iops_credit = _cap(tier, iops, step_s, tier.iops, iops_top, iops_from)
     bytes_cap, bytes_credit = _cap(
-        tier, bytes_per_s, step_s, tier.bytes_per_s, burst.bytes_per_s if burst else None
+        tier, bytes_per_s, step_s, tier.bytes_per_s, bytes_top, bytes_from
     )
     credits = [credit for credit in (iops_credit, bytes_credit) if credit is not None]
     return Demand(
-        wide.index.to_numpy(dtype=float),
+        time_s,
         step_s,
         iops,
         bytes_per_s,
@@ -80,26 +109,35 @@ def demand(tier: Tier, samples: pd.DataFrame, node: str) -> Demand | None:
 
 
 def _cap(
-    tier: Tier, rate: Array, step_s: Array, base: int | None, top: int | None
+    tier: Tier,
+    rate: Array,
+    step_s: Array,
+    base: int | None,
+    top: int | None,
+    known: tuple[int, float | None],
 ) -> tuple[Array | None, Array | None]:
     """The cap in force each second, and the credit left after it in % of a full bucket.
 
     A bucket of (top − base) × duration drains by what is used above the base rate and fills by
     what is left of it. One that starts empty is kept empty (docs/TIERS.md), so the base holds.
-    No provider tells how full a real disk's bucket is: it has credit, of unknown size, in each
-    second in which it is above its base.
+    `known`: from that second on the credit was what the disk's own server said. No provider tells
+    how full a real disk's bucket is: it has credit, of unknown size, in each second in which it is
+    above its base.
     """
     if base is None:
         return None, None
     burst = tier.burst
-    if burst is not None and top is not None and tier.kind == "mounted":
+    if burst is not None and top is not None and tier.kind in REAL:
         return np.where(rate > (1 + BASE_TOLERANCE) * base, float(top), float(base)), None
     if burst is None or top is None or top <= base or burst.start_pct <= 0:
         return np.full(rate.size, float(base)), None
     full = (top - base) * burst.duration_s
     credit = full * burst.start_pct / 100
     caps, left = np.empty(rate.size), np.empty(rate.size)
+    since, known_pct = known
     for index, (used, seconds) in enumerate(zip(rate, step_s, strict=True)):
+        if index == since and known_pct is not None:
+            credit = full * known_pct / 100
         caps[index] = top if credit > 0 else base
         credit = min(full, max(0.0, credit - (used - base) * seconds))
         left[index] = 100 * credit / full
@@ -111,7 +149,8 @@ def against_caps(
 ) -> Iterator[tuple[str, float]]:
     """Values that compare a node's disk with its tier, by their names in `resources.VALUES`."""
     tier = run.record.profile.tier
-    disk_demand = demand(tier, run.samples, node.name)
+    begin, end = (served_credit(run.record, node.name, side) for side in ("begin", "end"))
+    disk_demand = demand(tier, run.samples, node.name, begin)
     if disk_demand is None:
         return
     disk = disk_demand.within(*window)
@@ -126,8 +165,9 @@ def against_caps(
             yield f"{name}_of_cap_pct", 100 * float(np.median(share))
             yield f"time_at_{name}_cap_pct", 100 * float(np.mean(share >= AT_CAP))
     if disk.credit_pct is not None:
-        yield "burst_credit_left_pct", float(disk.credit_pct[-1])
-    if disk.credit_pct is not None or (tier.burst and tier.kind == "mounted"):
+        said = [pct for pct in (end.iops_pct, end.bytes_pct) if pct is not None] if end else []
+        yield "burst_credit_left_pct", min(said, default=float(disk.credit_pct[-1]))
+    if disk.credit_pct is not None or (tier.burst and tier.kind in REAL):
         fall = fall_to(disk.iops, float(tier.iops or 0))
         if fall is not None:
             yield "iops_before_fall", fall[0]

@@ -17,6 +17,7 @@ from orchestrator.metrics import PERCENTILES
 from orchestrator.model import (
     DISK_DEVICE,
     NODE_EXPORTER,
+    Gate,
     Measurement,
     Node,
     Plan,
@@ -53,12 +54,13 @@ class RunData:
 
 @dataclass(frozen=True)
 class Results:
-    """One results folder, loaded."""
+    """One results folder, loaded. `gates`: all truth gates, in the order of time."""
 
     name: str
     plan: Plan
     fingerprint: Mapping[str, Any]
     runs: tuple[RunData, ...]
+    gates: tuple[Gate, ...] = ()
 
 
 # ------------------------------------------------------------------ picking

@@ -73,6 +73,8 @@ class Request:
     generator: str | None = None
     slo: str | None = None
     price_list: Path | None = None
+    gate_every: int | None = None
+    drain: bool = False
 
 
 def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> Plan:
@@ -109,6 +111,8 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
         scale=request.scale,
         margin_pct=request.margin_pct,
         baseline=request.baseline,
+        gate_every=request.gate_every,
+        drain=request.drain,
         notes=(*notes, *plan.scale_notes(workloads, request.scale), *plan.tier_notes(bound)),
     )
     files = {
@@ -228,7 +232,13 @@ def conclude(
 
 
 def calibrate(
-    profile_name: str, scale: str, thorough: bool, root: Path, cache: Path, progress: Progress
+    profile_name: str,
+    scale: str,
+    thorough: bool,
+    drain: bool,
+    root: Path,
+    cache: Path,
+    progress: Progress,
 ) -> Gate:
     """Takes the truth gate of one profile's tier by itself: always measured, kept if it passed."""
     found, _ = project_files.read(root, [profile_name], [], scale, disk_kinds())
@@ -241,7 +251,7 @@ def calibrate(
     with _at_work(root, cache, progress) as (world, _):
         mechanisms = tier_mechanisms()
         mechanisms[tier.enforcement].check(tier, world)
-        return Gates(mechanisms, world).measure(tier, thorough)
+        return Gates(mechanisms, world).measure(tier, thorough, drain)
 
 
 def set_limits(

@@ -94,6 +94,12 @@ SloOption = Annotated[
     typer.Option(help='To be reached, such as "new_order p99 < 50 ms, nopm > 25000".'),
 ]
 PricesOption = Annotated[Path | None, typer.Option(help="A price list, instead of the catalog's.")]
+GateEveryOption = Annotated[
+    int | None, typer.Option(min=1, help="Check real disks again after every so many runs.")
+]
+DrainOption = Annotated[
+    bool, typer.Option("--drain", help="Use up a real disk's burst credit before it is checked.")
+]
 ResultsOption = Annotated[Path, typer.Option(help="Where results are kept.")]
 QuickOption = Annotated[bool, typer.Option(help="Ten seconds, as before each campaign.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print verdict.json instead of tables.")]
@@ -118,13 +124,19 @@ def run(
     generator: GeneratorOption = None,
     slo: SloOption = None,
     prices: PricesOption = None,
+    gate_every: GateEveryOption = None,
+    drain: DrainOption = False,
     results: ResultsOption = RESULTS,
     as_json: JsonOption = False,
 ) -> None:
     """One workload on one tier: start, load, warm up, measure, report, take down."""
-    options = (db, scale, nodes, repeats, seed)
     request = campaign.Request(
-        [profile], [workload], *options, generator=generator, slo=slo, price_list=prices
+        *([profile], [workload], db, scale, nodes, repeats, seed),
+        generator=generator,
+        slo=slo,
+        price_list=prices,
+        gate_every=gate_every,
+        drain=drain,
     )
     _carry_out(request, results, as_json, fail_if_worse=False, accept_inconclusive=True)
 
@@ -143,14 +155,17 @@ def compare(
     generator: GeneratorOption = None,
     slo: SloOption = None,
     prices: PricesOption = None,
+    gate_every: GateEveryOption = None,
+    drain: DrainOption = False,
     results: ResultsOption = RESULTS,
     as_json: JsonOption = False,
     fail_if_worse: FailOption = False,
     accept_inconclusive: AcceptOption = False,
 ) -> None:
     """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
-    options = (db, scale, nodes, repeats, seed, margin, baseline, generator, slo, prices)
-    request = campaign.Request(profiles.split(), workloads.split(), *options)
+    options = (db, scale, nodes, repeats, seed, margin, baseline, generator)
+    more = (slo, prices, gate_every, drain)
+    request = campaign.Request(profiles.split(), workloads.split(), *options, *more)
     _carry_out(request, results, as_json, fail_if_worse, accept_inconclusive)
 
 
@@ -171,10 +186,13 @@ def show_report(folder: FolderArgument = None, results: ResultsOption = RESULTS)
 
 @app.command()
 def calibrate(
-    profile: ProfileOption, scale: ScaleOption = "laptop", quick: QuickOption = False
+    profile: ProfileOption,
+    scale: ScaleOption = "laptop",
+    quick: QuickOption = False,
+    drain: DrainOption = False,
 ) -> None:
     """Measures a profile's disk with fio against what its tier declares: about three minutes."""
-    gate = campaign.calibrate(profile, scale, not quick, ROOT, CACHE, _progress)
+    gate = campaign.calibrate(profile, scale, not quick, drain, ROOT, CACHE, _progress)
     _progress.done()
     _out.print(report.gate_table(gate))
     if busy := () if gate.passed else host_load.reasons(gate):

@@ -32,8 +32,7 @@ class DiskCollector:
         watched = [node for node in nodes if node.device]
         if not watched:
             return
-        rows = (line.split() for line in self._machine.read(_DISKSTATS).splitlines())
-        fields = {row[2]: [int(number) for number in row[3:]] for row in rows if len(row) >= 14}
+        fields = _rows(self._machine)
 
         def readings(node: Node) -> Iterable[local.Reading]:
             local.groups(self._machine, node)  # OSError if the process is not the container's
@@ -46,6 +45,19 @@ class DiskCollector:
                     yield f"{prefix}{name}", unit, value
 
         yield from local.each(watched, now_s, readings)
+
+
+def by_device(machine: Machine) -> dict[str, dict[str, float]]:
+    """Every device of the machine → its counters and gauges now, by metric."""
+    return {
+        device: {metric: value for metric, _, value in _readings(row)}
+        for device, row in _rows(machine).items()
+    }
+
+
+def _rows(machine: Machine) -> dict[str, list[int]]:
+    rows = (line.split() for line in machine.read(_DISKSTATS).splitlines())
+    return {row[2]: [int(number) for number in row[3:]] for row in rows if len(row) >= 14}
 
 
 def _readings(row: Sequence[int]) -> Iterable[local.Reading]:

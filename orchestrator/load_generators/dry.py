@@ -49,6 +49,7 @@ class DryGenerator:
         start_s = world.clock.now()
         middle_s = start_s + workload.warmup_s
         end_s = middle_s + workload.measure_s
+        world.window_begins(middle_s)
         seed = zlib.crc32(f"{workload.options.get('seed')} {out.parent.name}".encode())
         table = _made_up(workload, Model.of_nodes(cluster.nodes), start_s, end_s, seed)
         table.to_csv(out / _FILE, index=False)

@@ -89,6 +89,7 @@ class Fio:
         folder.mkdir(parents=True, exist_ok=True)
         point_s = workload.warmup_s + workload.measure_s
         start_s = world.clock.now()
+        world.window_begins(start_s + workload.warmup_s)
         for number, point in enumerate(points, start=1):
             left_s = (len(points) - number + 1) * point_s
             world.progress.step(f"point {number} of {len(points)}: {point.name}", left_s)

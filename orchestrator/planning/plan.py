@@ -13,7 +13,7 @@ from dataclasses import replace
 from statistics import median
 
 from orchestrator.errors import UsageError
-from orchestrator.model import Note, Plan, Profile, Run, Workload
+from orchestrator.model import Note, Plan, Profile, Run, Tier, Workload
 from orchestrator.planning import disk_matrix, node_disks
 
 EXISTING = "existing"  # the database of a cluster that others run
@@ -86,6 +86,8 @@ def make_plan(
     margin_pct: float,
     baseline: str | None = None,
     notes: Sequence[Note] = (),
+    gate_every: int | None = None,
+    drain: bool = False,
 ) -> Plan:
     """The baseline is the first profile unless named. UsageError for an unknown one."""
     names = [profile.name for profile in profiles]
@@ -109,8 +111,11 @@ def make_plan(
         profiles=tuple(profiles),
         workloads=tuple(workloads),
         runs=runs,
-        estimate_s=_estimate_s(profiles, workloads, repetitions),
+        estimate_s=_estimate_s(profiles, workloads, repetitions)
+        + _gates_s(profiles, len(runs), gate_every, drain),
         notes=tuple(notes),
+        gate_every=gate_every,
+        drain=drain,
     )
 
 
@@ -141,6 +146,11 @@ def scale_notes(workloads: Sequence[Workload], scale: str) -> tuple[Note, ...]:
         for workload in workloads
         if workload.scale != scale
     )
+
+
+def is_real(tier: Tier) -> bool:
+    """Whether the tier is a disk that is not of our making, which may change in a campaign."""
+    return tier.kind == "mounted" or (tier.kind == "cgroup" and tier.path is not None)
 
 
 def check_owners(profiles: Sequence[Profile], workloads: Sequence[Workload], database: str) -> None:
@@ -216,6 +226,15 @@ def _estimate_s(
 ) -> float:
     datasets = {(w.dataset.family, tuple(w.dataset.parameters.items())) for w in workloads}
     one_round_s = sum(_window_s(one) + RUN_OVERHEAD_S + _checking_s(one) for one in workloads)
-    return (
-        one_round_s * len(profiles) * repetitions + GATE_S * len(profiles) + LOAD_S * len(datasets)
-    )
+    return one_round_s * len(profiles) * repetitions + LOAD_S * len(datasets)
+
+
+def _gates_s(profiles: Sequence[Profile], runs: int, gate_every: int | None, drain: bool) -> float:
+    """Gates of all tiers. Those of real disks are taken again, without draining after the last."""
+    between = (runs - 1) // gate_every if gate_every else 0
+    total_s = 0.0
+    for tier in (profile.tier for profile in profiles):
+        drained_s = tier.burst.duration_s if drain and tier.burst and is_real(tier) else 0.0
+        again = between if is_real(tier) else 0
+        total_s += (GATE_S + drained_s) * (1 + again) + (GATE_S if is_real(tier) else 0.0)
+    return total_s

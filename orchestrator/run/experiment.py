@@ -8,6 +8,7 @@
     the data set loaded (once, then copied) → the tier's disks, which passed their gate → the
     database cluster → the client → warm-up → measured window, sampled all the while
  5. read what was measured and write the run's record, then take everything down
+ 6. after the last run, and as often between as the plan says: the gates of real disks again
 
 A run that fails, whatever the error, is recorded as failed (`recording`) and the plan goes on
 (`setbacks` says how far); an interrupt is recorded and passed on.
@@ -18,20 +19,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from orchestrator.model import Cluster, Node, Plan
 from orchestrator.parts import Disks, Parts
+from orchestrator.planning import disk_matrix
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import World
-from orchestrator.run import checks, datasets, recording
+from orchestrator.run import checks, datasets, recording, window
 from orchestrator.run.context import Draft, RunContext
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.setbacks import ClockWatch, Setbacks
 from orchestrator.run.telemetry import sampling, watched
 from orchestrator.system import store
-from orchestrator.tiers.common import host_load
 
 
 def execute(
@@ -42,7 +44,8 @@ def execute(
         world.progress.note(f"removed a leftover: {line}")
     checks.check(plan, parts, world)
     campaign = store.create(results, plan, fingerprint, world.clock.now())
-    gates, left = Gates(parts.tiers, world), TimeLeft(plan)
+    gates = Gates(parts.tiers, world, plan, partial(store.save_gates, campaign))
+    left = TimeLeft(plan)
     setbacks = Setbacks(plan, campaign, world)
     for run in plan.runs:
         world.progress.run(run.slug, run.number, len(plan.runs), left.before(run))
@@ -56,6 +59,7 @@ def execute(
             carry_out(here)
         left.took(run, world.clock.monotonic() - started_s)
         setbacks.after(run, draft.failure, draft.trouble)
+        gates.after(run)
     return campaign
 
 
@@ -139,15 +143,27 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, client: Node) -> 
     before = here.database.facts(cluster, world).recorded()
     world.progress.step("warm-up, then measuring", workload.warmup_s + workload.measure_s)
     watch = ClockWatch(world.clock)
-    with host_load.watched(disks.volumes, world) as served:
-        warmup, measure = here.generator.run(workload, cluster, client, here.raw, world)
+    # The points of a disk matrix are one window, whose end is known when it has come.
+    window_s = workload.measure_s if disk_matrix.stretches(workload.options) == 1 else None
+    tier = here.profile.tier
+    with window.watched(tier, disks.volumes, window_s, world) as (telling, served):
+        warmup, measure = here.generator.run(workload, cluster, client, here.raw, telling)
     draft.doubts += watch.doubts(here.run)
     draft.phases += [warmup, measure]
     draft.facts = {
         "tier": dict(disks.facts),
         "disks": served,
+        **_credit(here, measure.start_s),
         "database_before": before,
         "database": here.database.facts(cluster, world).recorded(),
         "checked": dict(here.generator.verify(workload, cluster, world)),
     }
     draft.result = here.generator.read(workload, here.raw, measure.start_s, measure.end_s)
+
+
+def _credit(here: RunContext, start_s: float) -> dict[str, Any]:
+    """The fact `burst_credit` of a real disk that bursts."""
+    draft = here.draft
+    samples = tuple(draft.readings.samples) if draft.readings is not None else ()
+    found = here.gates.credit.of_run(here.profile.tier, draft.nodes, samples, start_s)
+    return {"burst_credit": found} if found else {}

@@ -1,4 +1,5 @@
-"""The truth gates of a campaign: taken before a tier's first use, kept, and used again.
+"""The truth gates of a campaign: taken before a tier's first use, kept, and used again. Those of
+real disks are also taken after the last run and, as asked, between runs.
 
 A gate that passed is kept in the cache under all that it depends on: the tier's limits, how they
 are enforced, the image of the disk, the fio jobs, kernel and processor. While that is unchanged,
@@ -9,17 +10,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.errors import GateError
-from orchestrator.model import Gate, Tier
-from orchestrator.parts import KeepsGate, TierMechanism
+from orchestrator.model import Gate, Plan, Run, Tier
+from orchestrator.parts import DrainsBurst, KeepsGate, TierMechanism
+from orchestrator.planning.plan import is_real
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
+from orchestrator.run.credit import BurstCredit
 from orchestrator.system import store
 from orchestrator.tiers.common import host_load
 from orchestrator.units import format_quantity, format_seconds
@@ -34,34 +37,84 @@ _NAMES = (
 
 
 class Gates:
-    """The truth gates, one of each tier, taken at most once a campaign."""
+    """The truth gates of a campaign: each tier's before its first run; a real disk's again after
+    the last run and, if asked for, between runs."""
 
-    def __init__(self, mechanisms: Mapping[str, TierMechanism], world: World) -> None:
-        self._mechanisms, self._world = mechanisms, world
-        self._taken: dict[str, Gate] = {}
+    def __init__(
+        self,
+        mechanisms: Mapping[str, TierMechanism],
+        world: World,
+        plan: Plan | None = None,
+        keep: Callable[[Sequence[Gate]], None] = lambda _gates: None,
+    ) -> None:
+        """`keep` gets all gates so far, each time that one was taken."""
+        self._mechanisms, self._world, self._plan, self._keep = mechanisms, world, plan, keep
+        self._in_force: dict[str, Gate] = {}
+        self._all: list[Gate] = []
+        self._tiers: dict[str, Tier] = {}
         self._attempts = 0
+        self.credit = BurstCredit(world)
 
     def of(self, tier: Tier) -> Gate:
-        """The tier's gate, passed or not: kept from before, or taken now."""
-        if tier.name not in self._taken:
-            self._taken[tier.name] = self._kept(tier) or self.measure(tier)
-        return self._taken[tier.name]
+        """The gate in force, passed or not: of this campaign, kept from before, or taken now."""
+        if tier.name not in self._in_force:
+            drain = self._plan is not None and self._plan.drain
+            self._add(tier, self._kept(tier) or self.measure(tier, drain=drain))
+        return self._in_force[tier.name]
 
-    def measure(self, tier: Tier, thorough: bool = False) -> Gate:
-        """Takes the gate now; keeps it if it passed."""
+    def after(self, run: Run) -> None:
+        """Takes the gates of real disks that are due after `run`. Whatever goes wrong with one is
+        said and not raised: what was measured stands, and the next run of its tier takes it."""
+        plan = self._plan
+        if plan is None:
+            return
+        is_last = run.number == len(plan.runs)
+        if not is_last and not (plan.gate_every and run.number % plan.gate_every == 0):
+            return
+        for tier in list(self._tiers.values()):
+            if not is_real(tier) or not self._in_force[tier.name].passed:
+                continue
+            try:
+                self._add(tier, self.measure(tier, drain=plan.drain and not is_last))
+            except Exception as error:
+                del self._in_force[tier.name], self._tiers[tier.name]
+                what = f"the truth gate of {tier.name} after run {run.number} could not be taken"
+                self._world.progress.warn(f"{what}: {error}")
+            else:
+                self._warn_if_failed(tier, run)
+
+    def _warn_if_failed(self, tier: Tier, run: Run) -> None:
+        if not self._in_force[tier.name].passed:
+            text = f"after run {run.number} the disk of {tier.name} does not pass its gate any more"
+            self._world.progress.warn(text)
+
+    def _add(self, tier: Tier, gate: Gate) -> None:
+        self._tiers[tier.name], self._in_force[tier.name] = tier, gate
+        self._all.append(gate)
+        self.credit.checked(tier, gate)
+        self._keep(self._all)
+
+    def measure(self, tier: Tier, thorough: bool = False, drain: bool = False) -> Gate:
+        """Takes the gate now; keeps it if it passed. `drain`: a real disk's burst credit is used
+        up first, and it is then held to its base limits."""
         question = f"truth gate: is the disk what {tier.title} declares?"
         self._world.progress.step(question, 180 if thorough else 15)
-        mechanism = self._mechanisms[tier.enforcement]
-        gate = mechanism.gate(tier, self._scoped(), thorough)
+        gate = self._measured(tier, thorough, drain)
         for _ in range(0 if thorough else _RETRIES):
-            if gate.passed:
-                break
+            if gate.passed or any(check.quantity == "drained" for check in gate.checks):
+                break  # a disk that was loaded for so long in vain is not loaded again
             # A busy moment of this machine may fail an honest disk; a dishonest one fails on.
-            gate = mechanism.gate(tier, self._scoped())
+            gate = self._measured(tier, False, drain)
         if gate.passed and gate.checks and (file := self._file(tier)):
             file.parent.mkdir(parents=True, exist_ok=True)
             store.write_json(file, asdict(gate))
         return gate
+
+    def _measured(self, tier: Tier, thorough: bool, drain: bool) -> Gate:
+        mechanism = self._mechanisms[tier.enforcement]
+        if drain and tier.burst is not None and isinstance(mechanism, DrainsBurst):
+            return mechanism.drained_gate(tier, self._scoped(), thorough)
+        return mechanism.gate(tier, self._scoped(), thorough)
 
     def _scoped(self) -> World:
         """A world with its own names for each attempt: leftovers of one do not hinder the next."""

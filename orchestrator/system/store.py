@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -22,6 +22,7 @@ from orchestrator.analysis.results import Results, RunData
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.metrics import INTERVAL_COLUMNS, SAMPLE_COLUMNS
 from orchestrator.model import (
+    Gate,
     Plan,
     Record,
     Run,
@@ -32,7 +33,14 @@ from orchestrator.system.clock import stamp
 
 SCHEMA_VERSION = 1
 
-_Noun = TypeVar("_Noun", Plan, Record)
+
+@dataclass(frozen=True)
+class _Gates:
+    gates: tuple[Gate, ...]
+    schema_version: int = SCHEMA_VERSION
+
+
+_Noun = TypeVar("_Noun", Plan, Record, _Gates)
 
 
 def create(results: Path, plan: Plan, fingerprint: Mapping[str, Any], now_s: float) -> Path:
@@ -143,6 +151,21 @@ def save_record(folder: Path, record: Record) -> None:
     write_json(folder / "record.json", asdict(record))
 
 
+_GATES = "gates.json"
+
+
+def save_gates(campaign: Path, gates: Sequence[Gate]) -> None:
+    """Saves the truth gates of a campaign in the order in which they were taken."""
+    content = {"schema_version": SCHEMA_VERSION, "gates": [asdict(gate) for gate in gates]}
+    write_json(campaign / _GATES, content)
+
+
+def _gates(campaign: Path) -> tuple[Gate, ...]:
+    """None of older campaigns, and of those that ended before their first."""
+    file = campaign / _GATES
+    return _read(file, _Gates, dict).gates if file.is_file() else ()
+
+
 def save_verdict(campaign: Path, verdict: Verdict) -> None:
     write_json(campaign / "verdict.json", asdict(verdict))
 
@@ -159,7 +182,7 @@ def load(campaign: Path) -> Results:
     fingerprint = json.loads(fingerprint_file.read_text()) if fingerprint_file.is_file() else {}
     records = sorted((campaign / "runs").glob("*/record.json"))
     runs = tuple(_load_run(file) for file in records)
-    return Results(campaign.resolve().name, plan, fingerprint, runs)
+    return Results(campaign.resolve().name, plan, fingerprint, runs, _gates(campaign))
 
 
 def _load_run(file: Path) -> RunData:

@@ -18,6 +18,7 @@ from orchestrator.powers import World
 from orchestrator.tiers.common import (
     cloud_metadata,
     disk_gates,
+    drain,
     host_cache,
     mounts,
     real_disk,
@@ -56,10 +57,17 @@ class MountedTier:
             yield Disks(disks.volumes, {**disks.facts, "cloud": answer.recorded()})
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
+        return self._gate(tier, world, thorough, drained=False)
+
+    def drained_gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
+        world.progress.note(drain.announcement(tier))
+        return self._gate(tier, world, thorough, drained=True)
+
+    def _gate(self, tier: Tier, world: World, thorough: bool, drained: bool) -> Gate:
         """Measures each disk once, however many nodes are on it."""
 
         def take(judged: Tier, _disk: mounts.RealDisk, disks: Disks) -> Gate:
-            gate = truth_gate.take(judged, disks, world, thorough=thorough)
+            gate = truth_gate.take(judged, disks, world, thorough=thorough, drained=drained)
             (volume,) = disks.volumes
             cache = host_cache.seen(judged, volume, world) if thorough else host_cache.NOT_TRIED
             return replace(gate, device={**gate.device, **cache})

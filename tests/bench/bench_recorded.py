@@ -30,7 +30,12 @@ from orchestrator.planning import recorded_disk
 from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Mount, World
-from orchestrator.tiers.common import disk_server, host_load, recording, truth_gate
+from orchestrator.tiers.common import (
+    disk_server,
+    fio_jobs,
+    host_load,
+    recording,
+)
 from orchestrator.tiers.emulated import EmulatedTier
 from tests import ROOT
 
@@ -99,7 +104,7 @@ def measure(
     limits, found = disk.limits, dict[str, float]()
     assert limits is not None and volume.server is not None and volume.server.container
     settings = {"SIZE": str(FILE_BYTES), "RAMP": "500ms", "IODEPTH": "128", "PAUSE_US": "0"}
-    with truth_gate.fio_on(volume, world) as fio:
+    with fio_jobs.fio_on(volume, world) as fio:
         fio.run("prepare", settings)
         before = disk_server.ask(volume.server.container, ("stats",), world)
         began = time.monotonic()
@@ -108,7 +113,7 @@ def measure(
         after = disk_server.ask(volume.server.container, ("stats",), world)
         rates = (limits.iops_read, limits.iops_write, limits.iops_mixed)
         for job, was in zip(jobs, rates, strict=True):
-            found[f"IOPS, {job['jobname']}"] = truth_gate.bytes_per_s(job) / 4096 / was
+            found[f"IOPS, {job['jobname']}"] = fio_jobs.bytes_per_s(job) / 4096 / was
         (alone,) = fio.run("latency", {**settings, "RUNTIME": f"{round(seconds * 1000)}ms"})
     for way, table in (
         ("read", disk.latency.read_quantiles_s),

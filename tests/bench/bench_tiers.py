@@ -33,7 +33,13 @@ from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
 from orchestrator.tier_catalog import choose
 from orchestrator.tiers import emulated
-from orchestrator.tiers.common import disk_server, expected, host_load, truth_gate
+from orchestrator.tiers.common import (
+    disk_server,
+    expected,
+    fio_jobs,
+    host_load,
+    truth_gate,
+)
 from tests import ROOT
 
 LATENCIES_S = (0.0003, 0.0005, 0.001, 0.002, 0.005, 0.010)
@@ -81,7 +87,7 @@ class Bench:
 
     world: World
     disk: str
-    fio: truth_gate.Fio
+    fio: fio_jobs.Fio
 
     def limits(self, **wanted: float) -> None:
         emulated.change(self.disk, {**NO_LIMITS, **wanted}, self.world)
@@ -111,7 +117,7 @@ def bench(world: World) -> Iterator[Bench]:
     with emulated.EmulatedTier().attached(tier, [DISK_BYTES], None, world) as disks:
         (volume,) = disks.volumes
         assert volume.server is not None and volume.server.container is not None
-        with truth_gate.fio_on(volume, world) as fio:
+        with fio_jobs.fio_on(volume, world) as fio:
             fio.run("prepare", {"SIZE": "512m"})
             yield Bench(world, volume.server.container, fio)
 
@@ -133,11 +139,11 @@ def rows(disk: Bench, count: int) -> Iterator[Step]:
             disk.limits(**wanted)
             seconds = min(3.0, max(0.8, 1_000 / (tier.iops or 1)))
             done = disk.job(seconds, IODEPTH=expected.depth(tier))
-            return truth_gate.bytes_per_s(done) / truth_gate.IOPS_BLOCK_BYTES
+            return fio_jobs.bytes_per_s(done) / truth_gate.IOPS_BLOCK_BYTES
 
         def measure_rate(wanted: dict[str, float] = wanted) -> float:
             disk.limits(**wanted)
-            return truth_gate.bytes_per_s(disk.job(1.0, RW="read", BS="256k", IODEPTH=32))
+            return fio_jobs.bytes_per_s(disk.job(1.0, RW="read", BS="256k", IODEPTH=32))
 
         yield Figure(f"{tier.title}: {iops:,.0f} IOPS", iops, "1/s", RATE), measure_iops
         reachable = min(rate, iops * 262_144)
@@ -167,7 +173,7 @@ def mix(disk: Bench) -> Iterator[Step]:
         def measure(iops: int = iops) -> float:
             disk.limits(iops=iops, read_latency_us=1000, write_latency_us=1000)
             done = disk.job(1.0, RW="randrw", READ_PCT=50, IODEPTH=32)
-            return truth_gate.bytes_per_s(done) / truth_gate.IOPS_BLOCK_BYTES
+            return fio_jobs.bytes_per_s(done) / truth_gate.IOPS_BLOCK_BYTES
 
         yield Figure(f"50/50 mix against {iops:,} IOPS in total", iops, "1/s", RATE), measure
 
@@ -183,14 +189,14 @@ def latency(disk: Bench) -> Iterator[Step]:
 
         def measure(seconds: float = seconds, way: str = way) -> float:
             wanted(seconds)
-            return truth_gate.median_s(disk.job(0.8, "latency"), way)
+            return fio_jobs.median_s(disk.job(0.8, "latency"), way)
 
         name = f"{way} latency, depth 1: {seconds * 1e3:g} ms"
         yield Figure(name, seconds, "s", LATENCY), measure
 
     def through_libaio() -> float:
         wanted(LATENCIES_S[0])
-        return truth_gate.median_s(disk.job(0.8, IODEPTH=1), "read")
+        return fio_jobs.median_s(disk.job(0.8, IODEPTH=1), "read")
 
     name = f"the same through libaio: {LATENCIES_S[0] * 1e3:g} ms"
     yield Figure(name, LATENCIES_S[0], "s"), through_libaio

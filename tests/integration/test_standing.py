@@ -14,7 +14,7 @@ import pytest
 from orchestrator.cli import main
 from orchestrator.model import Volume
 from orchestrator.powers import World
-from orchestrator.tiers.common import standing, truth_gate
+from orchestrator.tiers.common import fio_jobs, standing, truth_gate
 from tests.integration.conftest import measured
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
@@ -45,10 +45,10 @@ def at(tmp_path: Path, world: World) -> Iterator[Path]:
 
 def read_iops(at: Path, world: World) -> float:
     """As a program in another container finds them, which was given the path."""
-    with truth_gate.fio_on(Volume(str(at), "", restored=False), world) as fio:
+    with fio_jobs.fio_on(Volume(str(at), "", restored=False), world) as fio:
         fio.run("prepare", JOB)
         (job,) = fio.run("depth", {**JOB, **CELL})
-    return truth_gate.bytes_per_s(job) / truth_gate.IOPS_BLOCK_BYTES
+    return fio_jobs.bytes_per_s(job) / truth_gate.IOPS_BLOCK_BYTES
 
 
 @measured

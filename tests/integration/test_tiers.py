@@ -29,7 +29,14 @@ from orchestrator.powers import ContainerSpec, Mount, World
 from orchestrator.system import store
 from orchestrator.tiers import emulated
 from orchestrator.tiers.cgroup import CgroupTier
-from orchestrator.tiers.common import disk_server, host_load, real_disk, recording, truth_gate
+from orchestrator.tiers.common import (
+    disk_server,
+    fio_jobs,
+    host_load,
+    real_disk,
+    recording,
+    truth_gate,
+)
 from orchestrator.tiers.emulated import EmulatedTier
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
@@ -50,9 +57,9 @@ def of(taken: Gate, start: str) -> GateCheck:
     return found
 
 
-def read_iops(fio: truth_gate.Fio) -> float:
+def read_iops(fio: fio_jobs.Fio) -> float:
     (job,) = fio.run("depth", {**JOB, **CELL})
-    return truth_gate.bytes_per_s(job) / truth_gate.IOPS_BLOCK_BYTES
+    return fio_jobs.bytes_per_s(job) / truth_gate.IOPS_BLOCK_BYTES
 
 
 @contextmanager
@@ -69,7 +76,7 @@ def test_limits_change_on_a_running_device(world: World) -> None:
         assert volume.server is not None and volume.server.container
         name = volume.server.container
         assert disk_server.running_disks(world) == (name,)
-        with truth_gate.fio_on(volume, world) as fio:
+        with fio_jobs.fio_on(volume, world) as fio:
             fio.run("prepare", JOB)
             assert read_iops(fio) == pytest.approx(800, rel=0.03)
             enforced = emulated.change(name, {"iops": 2400}, world)
@@ -133,7 +140,7 @@ def test_the_kernel_counts_what_the_disk_was_asked(world: World) -> None:
     """A loop device with a write cache gets empty flushes, of which the kernel counts some as
     writes: 187 a second where the disk served 147."""
     tier = replace(SMALL, iops=150, read_latency_s=None, write_latency_s=None)
-    with device(tier, world) as volume, truth_gate.fio_on(volume, world) as fio:
+    with device(tier, world) as volume, fio_jobs.fio_on(volume, world) as fio:
         for load in (SYNCING, LARGE):
             before = host_load.read(volume, world)
             done = world.platform.exec(fio.container, load, timeout_s=60)
@@ -236,7 +243,7 @@ def test_limits_that_the_kernel_does_not_hold_are_refused(world: World) -> None:
         (held,) = volume.caps
         assert replace(held, device=cap.device) == cap
         image = world.platform
-        with truth_gate.fio_on(volume, world) as fio:
+        with fio_jobs.fio_on(volume, world) as fio:
             pid = _process(fio.container)
             devices.read_back(volume.caps, pid, fio.container, world.machine)
             more = replace(held, read_iops=600)
@@ -323,10 +330,10 @@ def test_a_recorded_disk_is_rehearsed(world: World) -> None:
     iops, throughput = recorded_disk.own_limits(limits).values()
     tier = Tier("rehearsed", "", "emulated", int(iops), units.parse_bytes_per_s(throughput))
     tier = recorded_disk.applied(tier, disk)
-    with device(tier, world) as volume, truth_gate.fio_on(volume, world) as fio:
+    with device(tier, world) as volume, fio_jobs.fio_on(volume, world) as fio:
         assert volume.server is not None and volume.server.container
         fio.run("prepare", ALONE)
-        rates = [truth_gate.bytes_per_s(job) / 4096 for job in fio.run("iops", JOB)]
+        rates = [fio_jobs.bytes_per_s(job) / 4096 for job in fio.run("iops", JOB)]
         (alone,) = fio.run("latency", ALONE)
         stats = disk_server.ask(volume.server.container, ("stats",), world)
         with pytest.raises(UsageError, match="drawn from a table"):

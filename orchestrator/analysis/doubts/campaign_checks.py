@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 
 from orchestrator.analysis import comparability, resources, results
-from orchestrator.analysis.doubts import run_checks
+from orchestrator.analysis.doubts import gate_checks, run_checks
 from orchestrator.analysis.results import Results
 from orchestrator.facts import DoubtKind, NoteKind
 from orchestrator.model import DiskKind, Doubt, Profile
@@ -189,4 +189,5 @@ CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
     _old_price,
     _fewer_nodes,
     _unlike_runs,
+    *gate_checks.GATE_CHECKS,
 )

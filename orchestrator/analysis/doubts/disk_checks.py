@@ -33,7 +33,7 @@ def _bursting(run: RunData) -> Iterator[tuple[str, str]]:
         yield (
             f"{disks or 'the disk'} was above its base rate when it was checked, on burst credit "
             "of unknown size: its figures may be the burst's, not what the tier sustains",
-            "load it until it falls to its base rate, or measure for longer than the burst lasts",
+            "use up the credit first (`--drain`), or measure for longer than the burst lasts",
         )
 
 
@@ -87,6 +87,19 @@ def _slow_host(run: RunData) -> Iterator[tuple[str, str]]:
 def named(check: GateCheck) -> str:
     """A check with its disk, if the tier names several."""
     return f"{check.disk}: {check.limit}" if check.disk else check.limit
+
+
+def _credit_unknown(run: RunData) -> Iterator[tuple[str, str]]:
+    nodes = run.record.facts.get("burst_credit")
+    for node, buckets in nodes.items() if isinstance(nodes, Mapping) else ():
+        for name, bucket in buckets.items():
+            if bucket["state"] == "unknown":
+                yield (
+                    f"{node}: how much burst credit for {name} its disk had when the window began "
+                    f"is not known: {bucket['least_pct']:.0f} to {bucket['most_pct']:.0f} % of a "
+                    "full bucket",
+                    "use up the credit first (`--drain`), or measure for longer than it lasts",
+                )
 
 
 def _shared(run: RunData) -> Iterator[tuple[str, str]]:
@@ -157,4 +170,5 @@ DISK_CHECKS: dict[DoubtKind, Callable[[RunData], Iterator[tuple[str, str]]]] = {
     "shared disk": _shared,
     "host cache": _host_cache,
     "another disk than declared": _cloud,
+    "burst credit unknown": _credit_unknown,
 }

@@ -210,12 +210,11 @@ def _burst_credit(run: RunData, _: Values) -> Reasons:
     if window is None or tier.burst is None:
         return
     left_pct = [
-        float(disk.credit_pct[-1])
+        value
         for node in run.record.nodes
         if node.role == "database"
-        and (demand := disk_demand.demand(tier, run.samples, node.name))
-        and (disk := demand.within(*window)).credit_pct is not None
-        and disk.credit_pct.size
+        for name, value in disk_demand.against_caps(run, node, window)
+        if name == "burst_credit_left_pct"
     ]
     if left_pct and max(left_pct) > 0:
         yield (

@@ -122,8 +122,10 @@ class BenchBase:
 
         def on_line(line: str) -> None:
             for mark in (_BEGUN, _MEASURING, _ENDED):
-                if mark in line:
-                    times_s.setdefault(mark, _stamp(line) or world.clock.now())
+                if mark in line and mark not in times_s:
+                    times_s[mark] = _stamp(line) or world.clock.now()
+                    if mark == _MEASURING:
+                        world.window_begins(times_s[mark] + settings.lead_in_s)
             rate = _THROUGHPUT.search(line)
             if rate:
                 world.progress.step(_progress(times_s, float(rate[1]), workload, world.clock.now()))

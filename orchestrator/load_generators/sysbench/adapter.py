@@ -98,6 +98,7 @@ class Sysbench:
         def on_line(line: str) -> None:
             if line.startswith(STARTED):
                 starts_s.append(world.clock.now())
+                world.window_begins(starts_s[0] + workload.warmup_s)
             elif line.startswith("[ "):
                 world.progress.step(progress(line, workload))
 

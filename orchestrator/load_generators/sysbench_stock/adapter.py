@@ -268,6 +268,8 @@ def _run_phase(
         line = line.partition(" ")[2]
         if line.startswith(STARTED):
             starts_s.append(world.clock.now())
+            if phase == _MEASURE:
+                world.window_begins(starts_s[0])
         elif line.startswith("[ "):
             world.progress.step(progress(line, workload, before_s))
 

@@ -30,6 +30,7 @@ GATE_BYTES = 2 * 2**30
 _READY_S = 30.0
 _COPY_S = 3600.0
 _ASK_S = 20.0
+_DEEPEST_SLEEP_US = 2000.0  # as in the server: beyond it no processor sleeps deeper
 _BAD_ARGUMENTS = 64  # an exit code of `device`
 # A disk has its own processor: where cores are short, the one that plays the disk goes first
 # (1,024 is what every other container has).
@@ -137,17 +138,32 @@ def devices(
     kept: bool = False,
     latency: LatencyModel | None = None,
 ) -> Iterator[Disks]:
-    """Serves each file as a device with a volume on it; facts are what the last server reported.
-    `latency`: what its latencies are drawn from instead of being constant."""
+    """Serves each file as a device with a volume on it; facts are what the last server reported,
+    and `overhead_us` of each: what the way to it costs at its latency, taken off there. `latency`:
+    what its latencies are drawn from instead of being constant."""
     with ExitStack() as up:
         volumes: list[Volume] = []
         facts: dict[str, Any] = {}
+        overheads: dict[str, dict[str, float]] = {}
         for file in files:
             node, facts = up.enter_context(_serving(verb, file, limits, latency, world))
+            overheads[node.name] = overhead_us(facts.get("limits") or {})
             name = f"{world.scope}-{file.stem}"
             up.enter_context(world.platform.volume(name, facts["device"], "xfs"))
             volumes.append(Volume(name, facts["device"], restored, server=node, kept=kept))
-        yield Disks(tuple(volumes), facts)
+        yield Disks(tuple(volumes), {**facts, "overhead_us": overheads})
+
+
+def overhead_us(limits: Mapping[str, Any]) -> dict[str, float]:
+    """What FUSE and the loop device add to a "read" and a "write" at the latency that is enforced,
+    as the server reckons it; empty if it was not measured."""
+    found: dict[str, float] = {}
+    for way in ("read", "write"):
+        if f"{way}_overhead_us" in limits:
+            slept_us = min(float(limits.get(f"{way}_latency_us", 0.0)), _DEEPEST_SLEEP_US)
+            slope = float(limits.get(f"{way}_overhead_slope", 0.0))
+            found[way] = round(float(limits[f"{way}_overhead_us"]) + slope * slept_us, 1)
+    return found
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 
 from orchestrator.model import Tier, Volume
 from orchestrator.powers import World
-from orchestrator.tiers.common import expected, truth_gate
+from orchestrator.tiers.common import expected, fio_jobs, truth_gate
 
 NOT_TRIED: Mapping[str, Any] = {"host_cache": "not tried"}
 _BLOCK_BYTES = 262_144
@@ -25,9 +25,9 @@ def seen(tier: Tier, volume: Volume, world: World) -> Mapping[str, Any]:
     if cap is None:
         return NOT_TRIED
     world.progress.step(f"truth gate of {tier.name}: the same region read twice")
-    with truth_gate.fio_on(volume, world) as fio:
+    with fio_jobs.fio_on(volume, world) as fio:
         passes = fio.run("reread", {"SIZE": _REGION})
-    first, second = (truth_gate.bytes_per_s(one) for one in passes)
+    first, second = (fio_jobs.bytes_per_s(one) for one in passes)
     most = cap * _BLOCK_BYTES * (1 + truth_gate.RATE_TOLERANCE_PCT / 100)
     word = "shows" if second > most else "does not show"
     return {"host_cache": word, "reread_bytes_per_s": [round(first), round(second)]}

@@ -10,9 +10,9 @@ telemetry shows as IOPS must be what the disk served.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orchestrator.collectors.disk import DiskCollector
@@ -81,22 +81,6 @@ def since(before: Reading, after: Reading) -> dict[str, float]:
         load["late_s"] = round(late_s / ops, 7)
         load["over_pct"] = round(100 * over / ops, 2)
     return load
-
-
-@contextmanager
-def watched(volumes: Sequence[Volume], world: World) -> Iterator[dict[str, dict[str, Any]]]:
-    """Yields a mapping that is filled at the end: name of each server of ours that plays a disk →
-    `late_s`, `over_pct`, and of reads and writes what `Counts` says."""
-    served: dict[str, dict[str, Any]] = {}
-    watched = [(volume, volume.server, read(volume, world)) for volume in volumes if volume.server]
-    yield served
-    for volume, server, before in watched:
-        after = read(volume, world)
-        load = since(before, after)
-        load.pop("host_cpu_pct", None)
-        counts = {way: asdict(count) for way, count in counted_apart(before, after).items()}
-        if load or counts:
-            served[server.name] = {**load, **counts}
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,9 @@ from orchestrator.planning.recorded_disk import (
 )
 from orchestrator.powers import World
 from orchestrator.system.clock import stamp
-from orchestrator.tiers.common import real_disk, truth_gate
-from orchestrator.tiers.common.truth_gate import IOPS_BLOCK_BYTES, Fio, Jobs
+from orchestrator.tiers.common import fio_jobs, real_disk
+from orchestrator.tiers.common.fio_jobs import Fio, Jobs
+from orchestrator.tiers.common.truth_gate import IOPS_BLOCK_BYTES
 
 _DEPTH, _LARGE_DEPTH = 128, 32
 _RAMP = "500ms"
@@ -64,7 +65,7 @@ def record(path: Path, effort: Effort, world: World, allow_root_disk: bool = Fal
     with (
         real_disk.watched(disk, world.machine),
         real_disk.folders(disk.path, ["record"], world) as (folder,),
-        truth_gate.fio_on(Volume(str(folder), disk.node, restored=False), world) as fio,
+        fio_jobs.fio_on(Volume(str(folder), disk.node, restored=False), world) as fio,
     ):
         version = world.platform.exec(fio.container, ("fio", "--version"), timeout_s=30).out
         world.progress.step("writing the file to work on")
@@ -96,12 +97,12 @@ def _limits(fio: Fio, effort: Effort, world: World) -> RecordedLimits:
     settings = {"SIZE": str(effort.file_bytes), "RAMP": _RAMP, "RUNTIME": _fio_time(effort.rate_s)}
     world.progress.step("how many requests a second", 3 * effort.rate_s)
     iops = [
-        truth_gate.bytes_per_s(job) / IOPS_BLOCK_BYTES
+        fio_jobs.bytes_per_s(job) / IOPS_BLOCK_BYTES
         for job in fio.run("iops", {**settings, "IODEPTH": str(_DEPTH)})
     ]
     world.progress.step("how many bytes a second", 2 * effort.rate_s)
     rates = [
-        truth_gate.bytes_per_s(job)
+        fio_jobs.bytes_per_s(job)
         for job in fio.run("bytes", {**settings, "IODEPTH": str(_LARGE_DEPTH)})
     ]
     read, write, mixed = (round(rate, 1) for rate in iops)
@@ -132,7 +133,7 @@ def _latencies(
         )
 
     world.progress.step("how long a single request takes", effort.latency_s)
-    alone_per_s = truth_gate.bytes_per_s(timed(_PROBE_S, 0.0)[0]) / IOPS_BLOCK_BYTES
+    alone_per_s = fio_jobs.bytes_per_s(timed(_PROBE_S, 0.0)[0]) / IOPS_BLOCK_BYTES
     unhurried_per_s = _UNHURRIED * min(limits.iops_read, limits.iops_write, limits.iops_mixed)
     pause_s = 0.0 if alone_per_s <= unhurried_per_s else 1 / unhurried_per_s
     job = timed(effort.latency_s, pause_s)[0]
@@ -155,7 +156,7 @@ def _burst(fio: Fio, effort: Effort, world: World) -> RecordedBurst | None:
     while (at_s := world.clock.monotonic() - begin_s) < effort.hold_s:
         world.progress.step("does its rate fall under a lasting load", effort.hold_s - at_s)
         jobs = fio.run("depth", {**settings, "RUNTIME": _fio_time(_STEP_S)})
-        rates.append((at_s, truth_gate.bytes_per_s(jobs[0]) / IOPS_BLOCK_BYTES))
+        rates.append((at_s, fio_jobs.bytes_per_s(jobs[0]) / IOPS_BLOCK_BYTES))
     return burst_in(rates)
 
 

@@ -3,7 +3,8 @@
 A tier is believed only after it: IOPS and bytes/s within 5 %, latency at queue depth 1 within
 15 %, and every byte read back as written. Each check is held against what all limits together let
 through (`expected`). It measures the base limits: burst credit is left out of an emulated disk,
-because a gate of seconds would measure the credit and not the disk; a real disk may be bursting.
+because a gate of seconds would measure the credit and not the disk; a real disk may be bursting,
+unless its credit is used up first (`drain`).
 
 It is quick before a campaign (about 10 s). A thorough one (`calibrate`, minutes) has longer
 windows, a ladder of queue depths, more block sizes, and a minute of integrity.
@@ -11,18 +12,20 @@ windows, a ladder of queue depths, more block sizes, and a minute of integrity.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
-from orchestrator.errors import GateError
 from orchestrator.facts import GateQuantity, GateWord
-from orchestrator.model import Gate, GateCheck, Tier, Volume
+from orchestrator.model import Gate, GateCheck, Tier
 from orchestrator.parts import Disks
 from orchestrator.powers import World
-from orchestrator.tiers.common import disk_server, expected, host_load, latency_tail
+from orchestrator.tiers.common import drain, expected, host_load, latency_tail
+from orchestrator.tiers.common.drain import Credit
+from orchestrator.tiers.common.fio_jobs import Fio as Fio
+from orchestrator.tiers.common.fio_jobs import Jobs
+from orchestrator.tiers.common.fio_jobs import bytes_per_s as bytes_per_s
+from orchestrator.tiers.common.fio_jobs import fio_on as fio_on
+from orchestrator.tiers.common.fio_jobs import median_s as median_s
 from orchestrator.units import parse_seconds
 
 RATE_TOLERANCE_PCT = 5.0
@@ -31,14 +34,10 @@ IOPS_BLOCK_BYTES = 4096
 _LARGE_BYTES, _LARGE_DEPTH = 262_144, 16
 _FEWEST_IOS = 60  # of a rate: one more or less is then within its tolerance
 _FEWEST_TIMED_IOS = 24
-_JOB_TIMEOUT_S = 600.0
-_OUTPUT = "/tmp/fio.json"  # not its standard output, where warnings come first
 _MIB = 2**20
 _UNTHROTTLED_BYTES_PER_S = 300 * _MIB  # a guess, only to size the integrity pass
 _VERIFY_BLOCK_BYTES = 130 * 1024  # mean of 4 to 256 KiB
 _REACHED = 0.95  # of the cap: the knee of the ladder
-
-Jobs = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -75,44 +74,75 @@ def take(
     thorough: bool = False,
     quick: Effort = QUICK,
     caps_total: bool = True,
+    drained: bool = False,
 ) -> Gate:
     """Runs fio on the only one of `disks`, which must be empty. GateError if fio itself cannot run.
 
-    `caps_total`: one cap holds for reads and writes together; False: a mix is only measured. Facts
-    of the disk and how busy the machine was become the gate's `device`.
+    `caps_total`: one cap holds for reads and writes together; False: a mix is only measured.
+    `drained`: burst credit is used up first, and only the base limits count. Facts of the disk and
+    how busy the machine was become the gate's `device`.
     """
     (volume,) = disks.volumes
     before = host_load.read(volume, world)
+    credit = Credit(tier, world) if drained else None
     with fio_on(volume, world) as fio:
-        checks = tuple(_checks(tier, fio, THOROUGH if thorough else quick, caps_total, world))
+        effort = THOROUGH if thorough else quick
+        checks, checked_s = [], {}
+        for check in _checks(tier, fio, effort, caps_total, world, credit):
+            checks.append(check)
+            checked_s[check.quantity] = world.clock.now()
     load = host_load.since(before, host_load.read(volume, world))
     apart = {} if caps_total else {"total_cap": False}
-    return Gate(tier.name, world.clock.now(), checks, {**disks.facts, **apart, **load})
+    more = {**apart, **load, "checked_s": checked_s}
+    if credit:
+        more["drained"] = credit.recorded()
+    return Gate(tier.name, world.clock.now(), tuple(checks), {**disks.facts, **more})
 
 
 def _checks(
-    tier: Tier, fio: Fio, effort: Effort, caps_total: bool, world: World
+    tier: Tier,
+    fio: Fio,
+    effort: Effort,
+    caps_total: bool,
+    world: World,
+    credit: Credit | None,
 ) -> Iterator[GateCheck]:
-    settings = {"SIZE": effort.size, "RAMP": effort.ramp, "RUNTIME": effort.runtime}
+    ramp_s = max(parse_seconds(effort.ramp), credit.ramp_s if credit else 0.0)
+    ramp = f"{round(1e3 * ramp_s)}ms"
+    settings = {"SIZE": effort.size, "RAMP": ramp, "RUNTIME": effort.runtime}
+    bursting, tier = tier, credit.base if credit else tier
 
     def job(name: str, least_s: float = 0.0, **more: str) -> Jobs:
         world.progress.step(f"truth gate of {tier.name}: {name}")
         runtime = f"{round(1e3 * max(parse_seconds(effort.runtime), least_s))}ms"
         return fio.run(name, {**settings, "RUNTIME": runtime, **more})
 
+    def rate(block: int, least_s: float) -> float:
+        (cell,) = job("depth", least_s, **_cell(expected.depth(bursting), f"{block // 1024}k"))
+        return bytes_per_s(cell) / block
+
+    def empty(*blocks_bytes: int) -> None:
+        if credit:
+            credit.use_up(blocks_bytes, rate)
+
     job("prepare")
     deep, large = expected.depth(tier), expected.depth(tier, _LARGE_BYTES, _LARGE_DEPTH)
+    empty(*drain.at_both_peaks_bytes(bursting), IOPS_BLOCK_BYTES)
     yield from _iops(tier, job("iops", _window_s(tier), IODEPTH=str(deep)), deep, caps_total)
+    empty(_LARGE_BYTES)
     window_s = _window_s(tier, _LARGE_BYTES)
     yield from _bytes(tier, job("bytes", window_s, IODEPTH=str(large)), large)
+    if credit:
+        yield from credit.never_fell()
     pause_s = expected.pause_s(tier)
-    tail_s = latency_tail.window_s(tier) if effort.ladder else 0.0
+    tail_s = latency_tail.window_s(tier, thorough=bool(effort.ladder))
     timing_s = max(_FEWEST_TIMED_IOS * pause_s, tail_s)
     alone = job("latency", timing_s, PAUSE_US=str(round(1e6 * pause_s)))
     yield from _latency(tier, alone)
     yield from latency_tail.checks(tier, alone[0])
     yield from _fsync(job("fsync"))
     window_s = _window_s(tier)
+    empty(*(IOPS_BLOCK_BYTES for _ in effort.ladder[:1]))
     steps = [(step, job("depth", window_s, **_cell(step, "4k"))) for step in effort.ladder]
     yield from _ladder(tier, steps)
     for size in effort.block_bytes:
@@ -152,58 +182,6 @@ def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
         "VERIFY_JOBS": "1",
         "VERIFY_LOOPS": str(max(1, passes)),
     }
-
-
-# ------------------------------------------------------------------ fio
-
-
-@dataclass(frozen=True)
-class Fio:
-    """fio in a container that has the tier mounted; its jobs are `workloads/fio/*.fio`."""
-
-    container: str
-    world: World
-
-    def run(self, job: str, settings: Mapping[str, str]) -> Jobs:
-        """Runs a job to its end; returns `jobs[]` of fio's JSON. GateError if fio cannot run."""
-        done = self._run(job, settings)
-        if done.exit_code != 0:
-            raise GateError(
-                f"fio could not run {job}: {done.err.strip()[-300:]}", evidence=done.out[-2000:]
-            )
-        written = self.world.platform.exec(self.container, ("cat", _OUTPUT), timeout_s=30)
-        return list(json.loads(written.out)["jobs"])
-
-    def verified(self, settings: Mapping[str, str]) -> bool:
-        """Tells if every block read back as written."""
-        return bool(self._run("verify", settings).exit_code == 0)
-
-    def _run(self, job: str, settings: Mapping[str, str]) -> Any:
-        return self.world.platform.exec(
-            self.container,
-            ("fio", "--output-format=json+", f"--output={_OUTPUT}", f"/fio/{job}.fio"),
-            env={"DIR": "/tier", **settings},
-            timeout_s=_JOB_TIMEOUT_S,
-        )
-
-
-@contextmanager
-def fio_on(volume: Volume, world: World) -> Iterator[Fio]:
-    """A container with fio and the volume, held to the volume's caps as a database would be."""
-    spec = disk_server.fio_container(f"{world.scope}-gate", "client", volume, world)
-    with world.platform.running(spec) as container:
-        yield Fio(container.name, world)
-
-
-def bytes_per_s(job: Mapping[str, Any]) -> float:
-    """The rate of reads and writes together. fio's own "iops" would count the time of the last
-    requests but not the requests."""
-    return float(job["read"]["bw_bytes"] + job["write"]["bw_bytes"])
-
-
-def median_s(job: Mapping[str, Any], way: str) -> float:
-    """The median latency. A mean would include how long fio waited for a processor."""
-    return float(job[way]["lat_ns"]["percentile"]["50.000000"] * 1e-9)
 
 
 # ------------------------------------------------------------------ checks

@@ -183,7 +183,7 @@ def test_its_disks_cannot_be_measured_by_themselves(workloads: list[str], tmp_pa
 def test_calibrating_it_says_that_nothing_can_be_measured(tmp_path: Path) -> None:
     (name,) = request(tmp_path).profiles
     with pytest.raises(UsageError, match="others run"):
-        campaign.calibrate(name, "smoke", False, ROOT, tmp_path, fake_world().progress)
+        campaign.calibrate(name, "smoke", False, False, ROOT, tmp_path, fake_world().progress)
 
 
 # ------------------------------------------------------------------ nothing is asked of us

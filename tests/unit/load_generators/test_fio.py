@@ -159,6 +159,8 @@ def world_of(exit_code: int = 0, size: str = "268435456") -> tuple[World, FakePl
 
 def test_every_point_is_one_job_kept_untouched(tmp_path: Path) -> None:
     world, engine = world_of()
+    said: list[float] = []
+    world = replace(world, window_begins=said.append)
     warmup, measure = Fio().run(WORKLOAD, ALONE, CLIENT, tmp_path, world)
     calls = zip(engine.asked, engine.environments, strict=True)
     jobs = [env for (_, _, program, *_), env in calls if program == "fio"]
@@ -182,7 +184,7 @@ def test_every_point_is_one_job_kept_untouched(tmp_path: Path) -> None:
     ]
     assert (tmp_path / "fio" / "random-read100-4KiB-1x1.json").read_text() == '{"jobs": []}'
     assert (warmup.start_s, warmup.end_s) == (1000.0, 1000.5)
-    assert (measure.start_s, measure.end_s) == (1000.5, 1006.0)
+    assert (measure.start_s, measure.end_s) == (1000.5, 1006.0) and said == [1000.5]
 
 
 @pytest.mark.parametrize(

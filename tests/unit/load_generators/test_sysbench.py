@@ -13,8 +13,8 @@ import pytest
 from orchestrator import load_generators
 from orchestrator.errors import LoadError, Mistake, UsageError
 from orchestrator.load_generators.sysbench import adapter
-from orchestrator.model import Cluster, Dataset, Endpoint, Workload
-from tests.fakes import Log, QuietProgress, fake_world
+from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
+from tests.fakes import FakePlatform, Log, QuietProgress, fake_world
 from tests.plans import a_workload
 
 ENDPOINTS = tuple(
@@ -264,3 +264,15 @@ def test_what_a_loader_tried_again_is_noted(tmp_path: Path) -> None:
     on_line('{"phase":"load","rows_per_s":5}')
     on_line('{"phase":"retry","attempt":1,"message":"XX000: Timed out"}')
     assert progress.said == ["loading tpcc: tried again after XX000: Timed out"]
+
+
+def test_the_window_is_announced_when_the_threads_have_started(tmp_path: Path) -> None:
+    said: list[float] = []
+    platform = FakePlatform(answer=lambda *_: "Threads started!\n")
+    world = replace(fake_world(platform=platform), window_begins=said.append)
+    endpoint = Endpoint("10.0.0.11", 5432, 15432, "postgres", "secret", "tierbench")
+    cluster = Cluster("postgresql", "17", (), (endpoint,), "net")
+    client = Node("client", "client", "tierbench-client")
+    generator = adapter.Sysbench()
+    _, measure = generator.run(a_workload(), cluster, client, tmp_path, world)
+    assert said == [measure.start_s] == [1_000.0 + a_workload().warmup_s]

@@ -311,11 +311,13 @@ def numbered(text: str, number: int) -> str:
 
 
 def test_a_run_leaves_the_output_of_each_process_and_its_commands(tmp_path: Path) -> None:
-    world = fake_world(Log(), tmp_path / "cache")
+    said: list[float] = []
+    world = replace(fake_world(Log(), tmp_path / "cache"), window_begins=said.append)
     whole = numbered(output("oltp_read_write"), 1) + numbered(output("oltp_point_select"), 2)
     asked = played(world, lambda _: Completed((), 0, whole, "", 1.0))
     workload = replace(shipped("oltp_delete"), warmup_s=2.0, measure_s=4.0)
     warmup, measure = SysbenchStock().run(workload, TWO, Node("c", "client"), tmp_path, world)
+    assert said[0] == measure.start_s
     assert measure.end_s - measure.start_s == 4.0 and warmup.end_s == measure.start_s
     assert len(asked) == 2 and "secret" not in " ".join(asked)
     assert len((tmp_path / "command.txt").read_text().splitlines()) == 4

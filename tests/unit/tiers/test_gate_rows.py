@@ -18,10 +18,10 @@ from orchestrator import tier_catalog
 from orchestrator.model import Burst, Gate, GateCheck, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.planning import project_files
-from orchestrator.tiers.common import truth_gate
+from orchestrator.tiers.common import expected, truth_gate
 from orchestrator.units import parse_bytes
 from tests import ROOT
-from tests.fakes import Log, fake_world
+from tests.fakes import FakeClock, Log, fake_world
 
 FASTER = "faster than declared (cache or burst)"
 
@@ -220,3 +220,85 @@ def test_a_real_disk_on_credit_is_bursting(take: Take) -> None:
     assert of(take(tier, cached), IOPS).verdict == FASTER
     check = of(take(replace(tier, enforcement="emulated"), fresh), IOPS)
     assert check.verdict == FASTER, "ours has no credit while its gate is taken"
+
+
+# ------------------------------------------------------------------ burst credit used up
+
+
+class BurstDisk(HonestDisk):
+    """Does its peak until it has served so many seconds of load, then its base."""
+
+    def __init__(self, tier: Tier, lasts_s: float, clock: FakeClock) -> None:
+        super().__init__(expected.at_peak(tier) or tier)
+        self.__dict__.update(clock=clock, base=HonestDisk(tier), lasts_s=lasts_s, loads=[])
+
+    def run(self, job: str, settings: Mapping[str, str]) -> list[dict[str, Any]]:
+        own: dict[str, Any] = self.__dict__
+        at_base = own["clock"].now() - 1_000.0 >= own["lasts_s"]
+        if job == "depth":
+            own["clock"].sleep(float(settings["RUNTIME"].removesuffix("ms")) / 1e3)
+            own["loads"].append(settings["BS"])
+        return own["base"].run(job, settings) if at_base else super().run(job, settings)
+
+
+def drained(tier: Tier, lasts_s: float, monkeypatch: pytest.MonkeyPatch) -> tuple[Gate, list[str]]:
+    world = fake_world(Log(), ROOT)
+    disk = BurstDisk(tier, lasts_s, world.clock)  # type: ignore[arg-type]
+    monkeypatch.setattr(truth_gate, "fio_on", lambda *_: nullcontext(disk))
+    volume = Volume("v", "", restored=False)
+    return truth_gate.take(tier, Disks((volume,), {}), world, drained=True), disk.__dict__["loads"]
+
+
+def test_a_drained_disk_is_held_to_its_base(monkeypatch: pytest.MonkeyPatch) -> None:
+    tier = mounted()
+    gate, loads = drained(tier, 1_700.0, monkeypatch)
+    assert gate.passed, gate
+    assert of(gate, IOPS).verdict == "ok"
+    assert of(gate, IOPS).measured == pytest.approx(tier.iops)
+    first, *rest = gate.device["drained"]
+    # 170 MB/s at 3,500 a second: blocks of 48,571 bytes keep both at their peaks.
+    assert first["block_bytes"] == 45_056 and first["took_s"] == pytest.approx(1_740)
+    assert [one["block_bytes"] for one in rest] == [4_096, 262_144]
+    assert {one["fell"] for one in gate.device["drained"]} == {True}
+    assert loads[-2:] == ["4k", "256k"]
+
+
+def test_a_disk_that_never_falls_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its burst or its base is not what was declared; it is loaded once only."""
+    gate, loads = drained(mounted(), float("inf"), monkeypatch)
+    assert not gate.passed and set(loads) == {"44k"}
+    assert of(gate, "rate after ").verdict == FASTER
+    assert of(gate, IOPS).verdict == FASTER, "its burst does not excuse it now"
+
+
+# ------------------------------------------------------------------ percentiles of a real disk
+
+
+class TimedDisk(HonestDisk):
+    """Answers each request of the latency job after its pause, the slowest hundredth later."""
+
+    def run(self, job: str, settings: Mapping[str, str]) -> list[dict[str, Any]]:
+        jobs = super().run(job, settings)
+        if job != "latency":
+            return jobs
+        seconds = float(settings["RUNTIME"].removesuffix("ms")) / 1e3
+        each_s = int(settings["PAUSE_US"]) * 1e-6 + 1e-3
+        for way in ("read", "write"):
+            jobs[0][way]["total_ios"] = round(seconds / each_s / 2)
+            jobs[0][way]["lat_ns"]["percentile"]["99.000000"] = 7e6
+        return jobs
+
+
+@pytest.mark.parametrize(("iops", "carried"), [(1_100, True), (120, False)])
+def test_the_99th_percentile_of_a_real_disk_is_shown_where_it_carries(
+    monkeypatch: pytest.MonkeyPatch, iops: int, carried: bool
+) -> None:
+    tier = replace(mounted(burst="off"), iops=iops)
+    monkeypatch.setattr(truth_gate, "fio_on", lambda *_: nullcontext(TimedDisk(tier)))
+    volume = Disks((Volume("v", "", restored=False),), {})
+    gate = truth_gate.take(tier, volume, fake_world(Log(), ROOT))
+    found = {check.quantity: check for check in gate.checks}
+    assert ("latency_p99_read" in found) is ("latency_p99_write" in found) is carried
+    if carried:
+        check = found["latency_p99_read"]
+        assert check.measured == pytest.approx(0.007) and check.verdict == "not declared"

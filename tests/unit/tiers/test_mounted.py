@@ -18,7 +18,7 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Completed, ContainerSpec, World
 from orchestrator.tiers import mounted
-from orchestrator.tiers.common import host_cache, mounts, real_disk, truth_gate
+from orchestrator.tiers.common import fio_jobs, host_cache, mounts, real_disk, truth_gate
 from tests import ROOT
 from tests.fakes import FakePlatform, fake_world
 
@@ -222,7 +222,7 @@ def test_the_data_disks_limits_are_not_those_of_a_disk_for_the_wal(
 ) -> None:
     judged = {}
 
-    def take(tier: Tier, disks: Disks, world: World, thorough: bool) -> Gate:
+    def take(tier: Tier, disks: Disks, world: World, **_: bool) -> Gate:
         judged[disks.volumes[0].device] = tier.iops
         return Gate("real", 0.0, ())
 
@@ -244,7 +244,7 @@ def test_a_second_pass_that_no_disk_can_be_as_fast_as(
             rates = (90e6, seconds)
             return [{"read": {"bw_bytes": rate}, "write": {"bw_bytes": 0}} for rate in rates]
 
-    monkeypatch.setattr(truth_gate, "fio_on", lambda volume, world: nullcontext(Passes()))
+    monkeypatch.setattr(fio_jobs, "fio_on", lambda volume, world: nullcontext(Passes()))
     declared = {"iops": 10_000, "bytes_per_s": 125_000_000} if seconds else {}
     found = host_cache.seen(tier("/a", **declared), Volume("/a", "/dev/x", False), fake_world())
     assert found["host_cache"] == word
@@ -308,7 +308,7 @@ def test_the_gate_measures_every_disk_once(
 ) -> None:
     measured = []
 
-    def take(tier: Tier, disks: Disks, world: World, thorough: bool) -> Gate:
+    def take(tier: Tier, disks: Disks, world: World, thorough: bool, drained: bool) -> Gate:
         measured.append((disks.volumes[0].device, disks.facts["device"]))
         check = GateCheck("IOPS", "1/s", None, 1.0, None, "not declared")
         return Gate("real", 0.0, (check,), disks.facts)

@@ -85,7 +85,11 @@ OUTPUT = (WITH_ATTEMPTS / "benchbase.out").read_text()
 
 def run(out: Path, engine: FakePlatform, workload: Workload = WORKLOAD) -> tuple[Phase, Phase]:
     generator = BenchBase(home(out / "benchbase"))
-    return generator.run(workload, cluster(), CLIENT, out, fake_world(platform=engine))
+    said: list[float] = []
+    world = replace(fake_world(platform=engine), window_begins=said.append)
+    phases = generator.run(workload, cluster(), CLIENT, out, world)
+    assert said == [phases[1].start_s], "the window is announced as soon as it is known"
+    return phases
 
 
 def test_phases_are_those_that_benchbase_announces(tmp_path: Path) -> None:

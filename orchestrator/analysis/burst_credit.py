@@ -1,0 +1,137 @@
+"""How much burst credit a real disk can have, from what was seen of it. Pure.
+
+No provider tells a guest how full the bucket of its disk is. What can be said are bounds: at first
+everything between empty and full; each second above the base rate takes away what it used of it,
+each second below adds what it left, within the bucket's size. So a disk that was idle for long is
+known to be full, and one that was loaded for long to be empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from orchestrator.facts import CreditState, GateQuantity
+from orchestrator.model import DiskKind, Gate, GateCheck, Tier
+
+REAL: tuple[DiskKind, ...] = ("mounted", "existing")  # disks whose credit nobody reports
+EMPTY_PCT = 5.0  # of a full bucket: the rest lasts seconds
+_OF_BUCKET: Mapping[str, tuple[GateQuantity, ...]] = {
+    "iops": ("iops_read", "iops_write", "iops_mixed"),
+    "bytes": ("bandwidth_read", "bandwidth_write"),
+}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Counters of a disk at one moment: I/Os and bytes since some beginning."""
+
+    time_s: float
+    ios: float
+    moved_bytes: float
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """One credit bucket, in I/Os or bytes: its rates, and the bounds of what is in it.
+    `bursting`: the disk was seen to burst, and cannot have used up its credit since."""
+
+    base_per_s: float
+    peak_per_s: float
+    size: float
+    least: float
+    most: float
+    bursting: bool = False
+
+    @property
+    def least_pct(self) -> float:
+        return 100 * self.least / self.size
+
+    @property
+    def most_pct(self) -> float:
+        return 100 * self.most / self.size
+
+    @property
+    def state(self) -> CreditState:
+        if self.most_pct <= EMPTY_PCT:
+            return "at base"
+        return "bursting" if self.bursting or self.least_pct > EMPTY_PCT else "unknown"
+
+    def after(self, used: float, seconds: float) -> Bucket:
+        """After `used` I/Os or bytes in so many seconds. A rate above the base shows credit."""
+        earned = self.base_per_s * seconds - used
+        most = min(self.size, max(0.0, self.most + earned))
+        least = min(self.size, max(0.0, self.least + earned))
+        bursting = self.bursting and 100 * most > EMPTY_PCT * self.size
+        return replace(self, least=least, most=most, bursting=bursting)
+
+
+Buckets = Mapping[str, Bucket]  # "iops", "bytes" → those that the tier has
+
+
+def unknown(tier: Tier) -> dict[str, Bucket]:
+    """The buckets of a real disk of which nothing was seen; none if the tier does not burst."""
+    burst = tier.burst
+    if burst is None or tier.kind not in REAL:
+        return {}
+    rates = {"iops": (tier.iops, burst.iops), "bytes": (tier.bytes_per_s, burst.bytes_per_s)}
+    buckets: dict[str, Bucket] = {}
+    for name, (base, peak) in rates.items():
+        if base and peak and peak > base:
+            size = (peak - base) * burst.duration_s
+            buckets[name] = Bucket(base, peak, size, 0.0, size)
+    return buckets
+
+
+def by_gate(buckets: Buckets, gate: Gate, device: str) -> dict[str, Bucket]:
+    """What the gate has found: a disk at its base rate under a load that would burst has no credit
+    left, and by the end of the gate what it can have earned since; one above it has some."""
+    found = dict(buckets)
+    own, of_device = _of(gate, device)
+    checked_s = own.get("checked_s", {})
+    for name, bucket in buckets.items():
+        checks = [check for check in of_device if check.quantity in _OF_BUCKET[name]]
+        # A rate that another limit holds down says nothing of this bucket.
+        verdicts = {check.verdict for check in checks if check.declared is not None}
+        if "bursting" in verdicts:
+            found[name] = replace(bucket, least=0.0, bursting=True)
+        elif verdicts == {"ok"} and all(_reaches(check, bucket) for check in checks):
+            last_s = max(checked_s.get(check.quantity, 0.0) for check in checks)
+            most = min(bucket.size, bucket.base_per_s * max(0.0, gate.taken_s - last_s))
+            found[name] = replace(bucket, least=0.0, most=most, bursting=False)
+    return found
+
+
+def _reaches(check: GateCheck, bucket: Bucket) -> bool:
+    """Whether the check was made at the bucket's base rate, and so would have shown credit."""
+    return check.declared is not None and check.declared >= 0.99 * bucket.base_per_s
+
+
+def _of(gate: Gate, device: str) -> tuple[Mapping[str, Any], list[GateCheck]]:
+    """The facts and checks of one disk among those of the gate, which are known by their paths."""
+    for path, facts in gate.device.get("disks", {}).items():
+        if facts.get("device") == device:
+            return facts, [one for one in gate.checks if one.disk.endswith(f"({path})")]
+    return gate.device, [one for one in gate.checks if not one.disk]
+
+
+def since(buckets: Buckets, before: Seen, now: Seen) -> dict[str, Bucket]:
+    """After what the disk's counters grew by; unchanged if they did not grow in time."""
+    seconds = now.time_s - before.time_s
+    if seconds <= 0:
+        return dict(buckets)
+    used = {"iops": now.ios - before.ios, "bytes": now.moved_bytes - before.moved_bytes}
+    return {name: bucket.after(max(0.0, used[name]), seconds) for name, bucket in buckets.items()}
+
+
+def recorded(buckets: Buckets) -> dict[str, dict[str, float | str]]:
+    """As a run's facts keep it."""
+    return {
+        name: {
+            "state": bucket.state,
+            "least_pct": round(bucket.least_pct, 1),
+            "most_pct": round(bucket.most_pct, 1),
+        }
+        for name, bucket in buckets.items()
+    }

@@ -1,0 +1,89 @@
+"""The burst credit of real disks from run to run, estimated from gates and /proc/diskstats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.analysis import burst_credit, results
+from orchestrator.analysis.burst_credit import Buckets, Seen
+from orchestrator.collectors import disk
+from orchestrator.model import Gate, Node, Sample, Tier
+from orchestrator.powers import World
+
+_IOS = ("disk_reads_total", "disk_writes_total")
+_BYTES = ("disk_read_bytes_total", "disk_written_bytes_total")
+
+
+@dataclass
+class _Disk:
+    buckets: Buckets
+    seen: Seen | None = None  # since when the buckets are as they are
+
+
+class BurstCredit:
+    """What is known of the credit of each real disk of a campaign, by its device."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._counters: dict[str, Seen] = {}  # of this machine's devices, at the last gate
+        self._gates: dict[str, Gate] = {}  # of each tier, the last
+        self._disks: dict[tuple[str, ...], _Disk] = {}  # by tier, machine, device
+
+    def checked(self, tier: Tier, gate: Gate) -> None:
+        """A gate was taken just now."""
+        if not burst_credit.unknown(tier):
+            return
+        self._gates[tier.name] = gate
+        with suppress(OSError):
+            now_s = self._world.clock.now()
+            devices = disk.by_device(self._world.machine)
+            self._counters = {name: _seen(now_s, row) for name, row in devices.items()}
+        for key, state in self._disks.items():
+            if key[0] == tier.name:
+                buckets = burst_credit.by_gate(state.buckets, gate, key[-1])
+                self._disks[key] = _Disk(buckets, self._counters.get(key[-1]))
+
+    def of_run(
+        self, tier: Tier, nodes: Sequence[Node], samples: Sequence[Sample], start_s: float
+    ) -> dict[str, dict[str, Any]]:
+        """Database node → its disk's credit when the window began at `start_s`, by what `samples`
+        and earlier runs have shown. Empty if the tier is no real disk that bursts."""
+        found: dict[str, dict[str, Any]] = {}
+        if not burst_credit.unknown(tier):
+            return found
+        for place, on_it in results.by_disk(nodes).items():
+            state = self._disks.get((tier.name, *place)) or self._at_gate(tier, place[-1])
+            at_start = state.buckets
+            for now in _series(on_it[0].name, samples):
+                buckets = state.buckets
+                if state.seen is not None:
+                    buckets = burst_credit.since(buckets, state.seen, now)
+                state = _Disk(buckets, now)
+                if now.time_s <= start_s:
+                    at_start = buckets
+            self._disks[tier.name, *place] = state
+            found |= {node.name: burst_credit.recorded(at_start) for node in on_it}
+        return found
+
+    def _at_gate(self, tier: Tier, device: str) -> _Disk:
+        buckets: Buckets = burst_credit.unknown(tier)
+        if gate := self._gates.get(tier.name):
+            buckets = burst_credit.by_gate(buckets, gate, device)
+        return _Disk(buckets, self._counters.get(device))
+
+
+def _series(node: str, samples: Sequence[Sample]) -> list[Seen]:
+    rows: dict[float, dict[str, float]] = {}
+    for sample in samples:
+        if sample.node == node and sample.metric in (*_IOS, *_BYTES):
+            rows.setdefault(sample.time_s, {})[sample.metric] = sample.value
+    whole = {time_s: row for time_s, row in rows.items() if len(row) == len(_IOS) + len(_BYTES)}
+    return [_seen(time_s, row) for time_s, row in sorted(whole.items())]
+
+
+def _seen(time_s: float, row: dict[str, float]) -> Seen:
+    ios, moved = (sum(row[name] for name in names) for names in (_IOS, _BYTES))
+    return Seen(time_s, ios, moved)

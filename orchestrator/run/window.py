@@ -1,0 +1,168 @@
+"""The emulated disks of a run while it is measured: their own counters at the begin and the end of
+the window, and the burst credit with which the window begins.
+
+A load generator says when its window begins (`World.window_begins`) while it works, so a thread
+waits for that moment. Reading or setting takes some 0.1 s for each disk; the moment at which it was
+done is recorded.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from orchestrator.errors import TierbenchError
+from orchestrator.model import Tier, Volume
+from orchestrator.powers import World
+from orchestrator.tiers.common import disk_server, host_load
+
+_CREDITS = ("iops_credit", "bytes_credit")
+_WAKE_S = 0.05  # how late the program may be when a run ends before its time
+
+
+@contextmanager
+def watched(
+    tier: Tier, volumes: Sequence[Volume], measure_s: float | None, world: World
+) -> Iterator[tuple[World, dict[str, dict[str, Any]]]]:
+    """Yields the world to give to the load generator, and a mapping that is filled at the end.
+
+    Name of each server of ours that plays a disk → its counters `begin` and `end`, and over the
+    window `late_s`, `over_pct`, and of reads and writes what `host_load.Counts` says. `measure_s`:
+    how long the window lasts; None: to the end of the block. If the generator does not say when
+    its window begins, the counters are of the whole block.
+    """
+    served: dict[str, dict[str, Any]] = {}
+    disks = [_Disk(volume, world) for volume in volumes if volume.server is not None]
+    watch = _Watch(disks, _credit_pct(tier), measure_s, world)
+    for disk in disks:
+        disk.begin()
+    try:
+        yield replace(world, window_begins=watch.begins), served
+    finally:
+        watch.over()
+    for disk in disks:
+        if facts := disk.facts():
+            served[disk.name] = facts
+
+
+def _credit_pct(tier: Tier) -> float | None:
+    """What the buckets are filled to when the window begins. A bucket that starts empty is none."""
+    burst = tier.burst
+    return burst.start_pct if burst and burst.start_pct > 0 and tier.kind == "emulated" else None
+
+
+@dataclass
+class _Moment:
+    time_s: float
+    reading: host_load.Reading
+
+
+@dataclass
+class _Disk:
+    volume: Volume
+    world: World
+    first: _Moment | None = None
+    last: _Moment | None = None
+    more: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.volume.server.name if self.volume.server else self.volume.name
+
+    def begin(self) -> None:
+        self.first = self._read()
+
+    def end(self) -> None:
+        self.last = self._read()
+
+    def _read(self) -> _Moment:
+        reading = host_load.read(self.volume, self.world)
+        return _Moment(self.world.clock.now(), reading)
+
+    def fill(self, percent: float) -> None:
+        """Sets the burst credit. What cannot be set stays as it was, and the begin's figures say
+        what that is."""
+        container = self.volume.server.container if self.volume.server else None
+        with suppress(TierbenchError):
+            setting = f"burst_start={disk_server.plain(percent)}"
+            disk_server.ask(container or "", ("set", setting), self.world)
+            self.more["credit_set_pct"] = percent
+
+    def facts(self) -> dict[str, Any]:
+        if self.first is None or self.last is None:
+            return {}
+        before, after = self.first.reading, self.last.reading
+        load = host_load.since(before, after)
+        load.pop("host_cpu_pct", None)
+        counts = host_load.counted_apart(before, after)
+        sides = {"begin": _shown(self.first), "end": _shown(self.last)}
+        found = {
+            **load,
+            **{way: asdict(count) for way, count in counts.items()},
+            **{name: side for name, side in sides.items() if side},
+        }
+        return {**found, **self.more} if found else {}
+
+
+def _shown(moment: _Moment) -> dict[str, Any]:
+    """The server's own counters, credit in % of a full bucket."""
+    own: Mapping[str, Any] = moment.reading.disk
+    if not own:
+        return {}
+    credits = {f"{name}_pct": 100 * own[name] for name in _CREDITS if own.get(name) is not None}
+    counters = {name: value for name, value in own.items() if name not in (*_CREDITS, "time_s")}
+    return {"time_s": moment.time_s, **counters, **credits}
+
+
+class _Watch:
+    """Waits for the two ends of the window, on a thread of its own once they are known."""
+
+    def __init__(
+        self,
+        disks: Sequence[_Disk],
+        credit_pct: float | None,
+        measure_s: float | None,
+        world: World,
+    ) -> None:
+        self._disks, self._credit_pct, self._measure_s = disks, credit_pct, measure_s
+        self._world = world
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def begins(self, time_s: float) -> None:
+        """The window begins then; only the first call counts."""
+        if self._thread is None and self._disks:
+            self._thread = threading.Thread(
+                target=self._follow, args=(time_s,), name="window", daemon=True
+            )
+            self._thread.start()
+
+    def over(self) -> None:
+        """The load has ended."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=60)
+        for disk in self._disks:
+            if disk.last is None:
+                disk.end()
+
+    def _follow(self, time_s: float) -> None:
+        if self._wait_until(time_s):
+            for disk in self._disks:
+                if self._credit_pct is not None:
+                    disk.fill(self._credit_pct)
+                disk.begin()
+        if self._measure_s is not None and self._wait_until(time_s + self._measure_s):
+            for disk in self._disks:
+                disk.end()
+
+    def _wait_until(self, time_s: float) -> bool:
+        """False if the load ended before."""
+        clock = self._world.clock
+        while (left_s := time_s - clock.now()) > 0:
+            if self._stop.wait(min(left_s, 1.0)):
+                return clock.now() >= time_s - _WAKE_S
+        return True

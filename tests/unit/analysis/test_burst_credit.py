@@ -1,0 +1,196 @@
+"""What can be known of a real disk's burst credit, and what is made of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from orchestrator.analysis import burst_credit, comparability
+from orchestrator.analysis.burst_credit import Bucket, Seen
+from orchestrator.analysis.disk_demand import Credit, demand
+from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
+from orchestrator.facts import GateQuantity, GateWord
+from orchestrator.model import Burst, Gate, GateCheck, Node, Sample, Tier
+from orchestrator.run.credit import BurstCredit
+from tests.campaigns import build_campaign
+from tests.fakes import fake_world
+
+# Azure P15: 1,100 to 3,500 IOPS, 125 to 170 MB/s, a full bucket lasts 30 min.
+P15 = Tier(
+    *("p15", "P15", "mounted", 1_100, 125_000_000),
+    burst=Burst(3_500, 170_000_000, 1_800.0, 0.0),
+)
+
+
+def full(least: float, most: float) -> Bucket:
+    """A bucket of 1,000 I/Os at a base of 10 and a peak of 20 a second."""
+    return Bucket(10.0, 20.0, 1_000.0, least, most)
+
+
+def test_nothing_is_known_of_a_disk_that_was_just_attached() -> None:
+    buckets = burst_credit.unknown(P15)
+    assert buckets["iops"].size == 2_400 * 1_800
+    assert buckets["bytes"].size == 45_000_000 * 1_800
+    assert {bucket.state for bucket in buckets.values()} == {"unknown"}
+    assert burst_credit.unknown(replace(P15, enforcement="emulated")) == {}
+    assert burst_credit.unknown(replace(P15, burst=None)) == {}
+
+
+@pytest.mark.parametrize(
+    ("used", "seconds", "bounds", "state"),
+    [
+        (0.0, 100.0, (1_000.0, 1_000.0), "bursting"),  # idle for bucket ÷ base: full
+        (0.0, 4.0, (40.0, 1_000.0), "unknown"),
+        (2_000.0, 100.0, (0.0, 0.0), "at base"),  # what a full bucket holds was used
+        (1_500.0, 100.0, (0.0, 500.0), "unknown"),
+        (10.0, 1.0, (0.0, 1_000.0), "unknown"),  # at the base rate nothing changes
+    ],
+)
+def test_bounds_follow_what_was_seen(
+    used: float, seconds: float, bounds: tuple[float, float], state: str
+) -> None:
+    bucket = full(0.0, 1_000.0).after(used, seconds)
+    assert ((bucket.least, bucket.most), bucket.state) == (bounds, state)
+
+
+def gate(word: GateWord, declared: float = 1_100.0) -> Gate:
+    quantities: tuple[GateQuantity, ...] = ("iops_read", "iops_write", "iops_mixed")
+    checks = [GateCheck(name, "1/s", declared, 1.0, 5.0, word, name) for name in quantities]
+    checked_s = dict.fromkeys(quantities, 990.0)
+    return Gate("p15", 1_000.0, tuple(checks), {"device": "sdb", "checked_s": checked_s})
+
+
+@pytest.mark.parametrize(
+    ("taken", "state"),
+    [
+        (gate("ok"), "at base"),
+        (gate("bursting"), "bursting"),
+        (gate("not reachable"), "unknown"),
+        (gate("ok", declared=700.0), "unknown"),  # another limit held it below the base
+        (Gate("p15", 0.0, ()), "unknown"),
+    ],
+)
+def test_what_a_gate_says_of_the_credit(taken: Gate, state: str) -> None:
+    found = burst_credit.by_gate(burst_credit.unknown(P15), taken, "sdb")
+    assert found["iops"].state == state
+    assert found["bytes"].state == "unknown"
+    if state == "at base":
+        assert found["iops"].most == 10 * 1_100, "earned in the rest of the gate"
+
+
+def test_a_burst_that_a_gate_saw_ends_when_all_can_be_used_up() -> None:
+    bucket = replace(full(0.0, 1_000.0), bursting=True)
+    assert bucket.after(1_500.0, 100.0).state == "bursting"
+    assert bucket.after(1_990.0, 100.0).state == "at base"
+
+
+def test_each_disk_has_its_own_gate() -> None:
+    checks = [replace(check, disk="node-1 (/mnt/b)") for check in gate("ok").checks]
+    disks = {"/mnt/b": gate("ok").device, "/mnt/c": {"device": "sdc"}}
+    taken = Gate("p15", 1_000.0, tuple(checks), {"disks": disks})
+    states = [
+        burst_credit.by_gate(burst_credit.unknown(P15), taken, device)["iops"].state
+        for device in ("sdb", "sdc")
+    ]
+    assert states == ["at base", "unknown"]
+
+
+# ------------------------------------------------------------------ from run to run
+
+
+def samples(*rows: tuple[float, float]) -> list[Sample]:
+    """(time_s, reads so far) of node-1."""
+    others = ("disk_writes_total", "disk_read_bytes_total", "disk_written_bytes_total")
+    return [
+        Sample(time_s, "node-1", metric, "", value)
+        for time_s, reads in rows
+        for metric, value in (("disk_reads_total", reads), *((name, 0.0) for name in others))
+    ]
+
+
+def test_credit_is_followed_through_runs_and_the_time_between() -> None:
+    nodes = [Node("node-1", "database", device="sdb"), Node("client", "client")]
+    credit = BurstCredit(fake_world())
+    credit.checked(P15, gate("ok"))
+    first = credit.of_run(P15, nodes, samples((1_000, 0), (1_010, 11_000), (1_100, 11_000)), 1_010)
+    assert first["node-1"]["iops"] == {"state": "at base", "least_pct": 0.0, "most_pct": 0.3}
+    # Until the next window it was idle for 90 + 3,000 s at 1,100 a second: 78.7 % of the bucket.
+    second = credit.of_run(P15, nodes, samples((4_100, 11_000)), 4_100)
+    assert second["node-1"]["iops"] == {"state": "bursting", "least_pct": 78.7, "most_pct": 78.9}
+    assert credit.of_run(replace(P15, burst=None), nodes, samples((1, 1)), 2) == {}
+
+
+def test_nodes_on_one_disk_have_its_credit_once() -> None:
+    nodes = [Node(f"node-{number}", "database", device="sdb") for number in (1, 2)]
+    credit = BurstCredit(fake_world())
+    credit.checked(P15, gate("ok"))
+    found = credit.of_run(P15, nodes, samples((1_000, 0), (1_010, 11_000)), 1_010)
+    assert found["node-1"] == found["node-2"]
+
+
+def test_counters_that_did_not_move_in_time_say_nothing() -> None:
+    buckets = burst_credit.unknown(P15)
+    assert burst_credit.since(buckets, Seen(5.0, 1.0, 1.0), Seen(5.0, 9.0, 9.0)) == buckets
+
+
+# ------------------------------------------------------------------ what is made of it
+
+
+def with_credit(*states: str) -> dict[str, Any]:
+    return {
+        f"node-{number}": {"iops": {"state": state, "least_pct": 0.0, "most_pct": 100.0}}
+        for number, state in enumerate(states, start=1)
+    }
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "compared"),
+    [
+        (["bursting"], ["at base"], False),
+        (["bursting"], ["bursting"], True),
+        (["bursting"], ["unknown"], True),  # said, but nothing is known to differ
+        (["bursting", "at base"], ["at base", "at base"], True),
+        (["bursting"], [], True),  # a disk without burst
+    ],
+)
+def test_runs_that_began_with_unlike_credit_are_not_compared(
+    left: list[str], right: list[str], compared: bool
+) -> None:
+    record = build_campaign(workloads=["insert"], nodes=1, frames=False).runs[0].record
+    pair = [
+        replace(record, facts={**record.facts, "burst_credit": with_credit(*states)})
+        for states in (left, right)
+    ]
+    phrases = comparability.differences(*pair)
+    assert phrases == (
+        () if compared else ("burst credit for iops at the begin: bursting against at base",)
+    )
+
+
+def test_credit_that_is_not_known_is_doubted() -> None:
+    run = build_campaign(workloads=["insert"], nodes=1, frames=False).runs[0]
+    facts = {**run.record.facts, "burst_credit": with_credit("at base", "unknown")}
+    run = replace(run, record=replace(run.record, facts=facts))
+    ((text, _),) = DISK_CHECKS["burst credit unknown"](run)
+    assert text.startswith("node-2: how much burst credit for iops")
+    assert "0 to 100 % of a full bucket" in text
+
+
+@pytest.mark.parametrize("kind", ["mounted", "existing"])
+def test_a_real_disk_may_be_at_its_peak_whatever_is_declared_of_its_start(kind: str) -> None:
+    run = build_campaign(profiles=["premium"], workloads=["insert"], nodes=1).runs[0]
+    mine = demand(replace(P15, enforcement=kind, iops=10), run.samples, "node-1")
+    assert mine is not None and mine.iops_cap is not None
+    assert set(mine.iops_cap) == {3_500.0} and mine.credit_pct is None
+
+
+def test_an_emulated_disks_credit_is_followed_from_what_its_server_said() -> None:
+    run = build_campaign(profiles=["premium"], workloads=["insert"], nodes=1).runs[0]
+    tier = replace(P15, enforcement="emulated", burst=Burst(10**6, None, 1e6, 100.0))
+    at_s = run.record.phases[1].start_s
+    mine = demand(tier, run.samples, "node-1", Credit(at_s, 50.0, None))
+    assert mine is not None and mine.credit_pct is not None
+    assert mine.credit_pct[mine.time_s <= at_s] == pytest.approx(100, abs=0.1)
+    assert mine.credit_pct[mine.time_s > at_s] == pytest.approx(50, abs=0.1)

@@ -1,0 +1,96 @@
+"""Doubts that several gates of one campaign give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from orchestrator.analysis.doubts import campaign_checks
+from orchestrator.analysis.results import Results
+from orchestrator.facts import GateWord
+from orchestrator.model import Doubt, Gate, GateCheck
+from tests.campaigns import START_S, build_campaign, with_tier
+
+KINDS = ("gate drift", "gate failed afterwards", "no gate afterwards", "overhead differs")
+
+
+def gate(time_s: float, iops: float, word: GateWord = "ok", latency_s: float = 0.001) -> Gate:
+    checks = (
+        GateCheck("IOPS, 4 KiB random read", "1/s", 5_000, iops, 5.0, word, "iops_read"),
+        GateCheck("median latency", "s", None, latency_s, None, "not declared", "latency_read"),
+        GateCheck("fdatasync", "s", None, time_s, None, "not declared", "fdatasync"),
+    )
+    named = tuple(replace(check, disk="node-1 (/mnt/b)") for check in checks)
+    return Gate("ultra", START_S + time_s, named, {"disks": {"/mnt/b": {"device": "sdb"}}})
+
+
+def campaign(*gates: Gate, **facts: Any) -> Results:
+    """Three runs on ultra, of 70 s each, 130 s from begin to begin."""
+    made = build_campaign(
+        profiles=["ultra"],
+        workloads=["insert"],
+        frames=False,
+        change=lambda record: replace(record, facts={**record.facts, **facts}),
+    )
+    real = with_tier(made, enforcement="mounted")
+    return replace(real, gates=gates)
+
+
+def found(made: Results) -> list[Doubt]:
+    return [doubt for doubt in campaign_checks.find(made) if doubt.kind in KINDS]
+
+
+@pytest.mark.parametrize(
+    ("gates", "drifts"),
+    [
+        ([gate(-20, 5_000), gate(400, 4_900)], 0),
+        ([gate(-20, 5_000), gate(400, 4_700)], 1),
+        ([gate(-20, 5_000), gate(150, 4_500), gate(400, 5_000)], 1),  # the furthest two
+        ([gate(-20, 500), gate(400, 3_500, "bursting")], 0),  # credit is not the disk
+        ([gate(-20, 5_000), gate(400, 5_000, latency_s=0.0011)], 0),
+        ([gate(-20, 5_000), gate(400, 5_000, latency_s=0.0013)], 1),
+        ([gate(-20, 5_000, latency_s=9e-5), gate(400, 5_000, latency_s=12e-5)], 0),  # wake-ups
+    ],
+)
+def test_drift_beyond_what_a_gate_allows(gates: Sequence[Gate], drifts: int) -> None:
+    assert [doubt.kind for doubt in found(campaign(*gates))] == ["gate drift"] * drifts
+
+
+def test_drift_names_disk_quantity_figures_and_times() -> None:
+    (doubt,) = found(campaign(gate(-20, 5_000), gate(400, 4_500)))
+    assert doubt.text.startswith(
+        "the disk of node-1 (/mnt/b) changed while it was used: IOPS, 4 KiB random read: "
+        "5,000/s at 20"
+    )
+    assert "4,500/s at" in doubt.text and doubt.text.endswith("(−10.0 %)")
+
+
+def test_runs_between_a_gate_that_passed_and_one_that_did_not() -> None:
+    gates = gate(-20, 5_000), gate(120, 5_000), gate(250, 5_000), gate(400, 4_000, "slow")
+    doubts = [doubt for doubt in found(campaign(*gates)) if doubt.kind == "gate failed afterwards"]
+    assert [doubt.run for doubt in doubts] == [3]
+    assert "IOPS, 4 KiB random read slow" in doubts[0].text
+
+
+def test_a_disk_that_was_not_checked_after_its_last_run() -> None:
+    assert [doubt.kind for doubt in found(campaign(gate(-20, 5_000)))] == ["no gate afterwards"]
+    assert found(campaign()) == [], "an older campaign kept no gates"
+    emulated = with_tier(campaign(gate(-20, 5_000)), enforcement="emulated")
+    assert found(emulated) == []
+
+
+@pytest.mark.parametrize(("second_us", "raised"), [(84.0, 0), (91.0, 1)])
+def test_overheads_that_differ_between_nodes(second_us: float, raised: int) -> None:
+    costs = {
+        "disk-node-1": {"read": 70.0, "write": 75.0},
+        "disk-node-2": {"read": 72.0, "write": second_us},
+    }
+    doubts = found(campaign(tier={"overhead_us": costs}))
+    assert len(doubts) == raised
+    if doubts:
+        assert (
+            "a write was 75 µs at disk-node-1 of run 1 and 91 µs at disk-node-2" in doubts[0].text
+        )
