@@ -92,13 +92,17 @@ def by_gate(buckets: Buckets, gate: Gate, device: str) -> dict[str, Bucket]:
     checked_s = own.get("checked_s", {})
     for name, bucket in buckets.items():
         checks = [check for check in of_device if check.quantity in _OF_BUCKET[name]]
-        # A rate that another limit holds down says nothing of this bucket.
-        verdicts = {check.verdict for check in checks if check.declared is not None}
-        if "bursting" in verdicts:
+        # A rate that another limit holds down says nothing of this bucket; the last check counts,
+        # because those before it may have used the credit up.
+        judged = [check for check in checks if check.declared is not None]
+        if not judged:
+            continue
+        last = judged[-1]
+        if last.verdict == "bursting":
             found[name] = replace(bucket, least=0.0, bursting=True)
-        elif verdicts == {"ok"} and all(_reaches(check, bucket) for check in checks):
-            last_s = max(checked_s.get(check.quantity, 0.0) for check in checks)
-            most = min(bucket.size, bucket.base_per_s * max(0.0, gate.taken_s - last_s))
+        elif last.verdict == "ok" and _reaches(last, bucket):
+            since_s = max(0.0, gate.taken_s - checked_s.get(last.quantity, 0.0))
+            most = min(bucket.size, bucket.base_per_s * since_s)
             found[name] = replace(bucket, least=0.0, most=most, bursting=False)
     return found
 

@@ -86,6 +86,13 @@ def test_a_burst_that_a_gate_saw_ends_when_all_can_be_used_up() -> None:
     assert bucket.after(1_990.0, 100.0).state == "at base"
 
 
+def test_credit_that_ran_out_while_the_gate_was_taken_is_gone() -> None:
+    first, *rest = gate("ok").checks
+    taken = replace(gate("ok"), checks=(replace(first, verdict="bursting"), *rest))
+    found = burst_credit.by_gate(burst_credit.unknown(P15), taken, "sdb")
+    assert found["iops"].state == "at base"
+
+
 def test_each_disk_has_its_own_gate() -> None:
     checks = [replace(check, disk="node-1 (/mnt/b)") for check in gate("ok").checks]
     disks = {"/mnt/b": gate("ok").device, "/mnt/c": {"device": "sdc"}}
