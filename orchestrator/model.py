@@ -42,6 +42,20 @@ class Price:
     source: str
 
 
+SnapshotWay = Literal["copy", "reflink", "elsewhere", "command", "none"]
+
+
+@dataclass(frozen=True)
+class Snapshots:
+    """How data loaded on a real disk are kept and put back: a `copy` or a `reflink` on the same
+    disk, a copy `elsewhere` (at `path`), by the profile's own `save` and `restore`, or not."""
+
+    way: SnapshotWay
+    path: str | None = None
+    save: str = ""
+    restore: str = ""
+
+
 @dataclass(frozen=True)
 class Tier:
     """A class of disk: its declared limits (per disk), and the mechanism that enforces them.
@@ -50,7 +64,8 @@ class Tier:
     `io_unit_bytes`: the provider counts a larger I/O as several. `burst`: as run, the provider's
     minutes divided by `burst_time_scale`. `vm_caps`: a sentence for each limit that the machine
     sets, not the disk. `latency_assumed`: directions whose latency nobody promises. `paths`: node →
-    where its disk is. `like`: the kind of disk made, None if the mechanism has that kind's name."""
+    where its disk is. `like`: the kind of disk made, None if the mechanism has that kind's name.
+    `snapshots` None: copies, if the real disk has room for them."""
 
     name: str
     title: str
@@ -65,6 +80,7 @@ class Tier:
     path: str | None = None
     paths: Mapping[str, str] = field(default_factory=dict)
     allow_root_disk: bool = False
+    snapshots: Snapshots | None = None
     burst_time_scale: float = 1.0
     price: Price | None = None
     source: str = ""

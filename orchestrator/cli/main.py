@@ -242,9 +242,8 @@ app.add_typer(tiers_app(ROOT, CACHE, RESULTS, _out, _progress), name="tiers")
 @app.command()
 def clean() -> None:
     """Removes leftovers in Docker and the kept data sets. Results stay."""
-    engine = campaign.platform()
-    with campaign.alone(engine):
-        removed = (*engine.sweep(), *datasets.forget(CACHE))
+    with campaign.powers(ROOT, CACHE, _progress) as (world, engine), campaign.alone(engine):
+        removed = (*engine.sweep(), *datasets.forget(world))
     for line in removed or ("nothing to remove",):
         _out.print(line, highlight=False)
 

@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from orchestrator import units
-from orchestrator.model import Burst, ClusterSpec, DiskKind, NodeSize, Price, Tier
+from orchestrator.model import Burst, ClusterSpec, DiskKind, NodeSize, Price, Snapshots, Tier
 from orchestrator.planning.rehearsal import NAME
 
 Bytes = Annotated[int, BeforeValidator(units.parse_bytes), Field(gt=0)]
@@ -100,6 +100,36 @@ class PriceYaml(_Strict):
     source: str
 
 
+def _one_word(value: object) -> object:
+    """`snapshots: copy` as a mapping; everything else as it is."""
+    return {"way": value} if isinstance(value, str) else value
+
+
+class SnapshotsYaml(_Strict):
+    way: Literal["copy", "reflink", "none"] | None = None
+    path: str | None = None
+    save: str | None = None
+    restore: str | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> SnapshotsYaml:
+        if bool(self.save) != bool(self.restore):
+            raise ValueError("`save` and `restore` belong together")
+        if sum(map(bool, (self.way, self.path, self.save))) != 1:
+            raise ValueError(
+                "give `copy`, `reflink` or `none`, or a mapping with `path`, or with `save` and "
+                "`restore`"
+            )
+        return self
+
+    def build(self) -> Snapshots:
+        way = self.way or ("elsewhere" if self.path else "command")
+        return Snapshots(way, self.path, self.save or "", self.restore or "")
+
+
+SnapshotsKey = Annotated[SnapshotsYaml, BeforeValidator(_one_word)]
+
+
 class TierYaml(_Strict):
     enforcement: Enforcement = EMULATED
     iops: Positive | None = None
@@ -112,6 +142,7 @@ class TierYaml(_Strict):
     path: str | None = None
     paths: Mapping[str, str] = {}
     allow_root_disk: bool = False
+    snapshots: SnapshotsKey | None = None
     price: PriceYaml | None = None
     source: str = ""
     as_of: Text = ""
@@ -126,6 +157,8 @@ class TierYaml(_Strict):
             raise ValueError("an emulated tier needs `iops` and `throughput`")
         if kind == "cgroup" and not (self.iops or self.throughput):
             raise ValueError("a tier held by control groups needs `iops` or `throughput`")
+        if self.snapshots and not (self.path or self.paths):
+            raise ValueError("`snapshots` is for real disks, which have a `path`")
         burst = self.burst
         if burst and burst.iops and self.iops and burst.iops < self.iops:
             raise ValueError("`burst.iops` is below `iops`: a burst is the higher of the two")
@@ -149,6 +182,7 @@ class TierYaml(_Strict):
             path=self.path,
             paths=self.paths,
             allow_root_disk=self.allow_root_disk,
+            snapshots=self.snapshots.build() if self.snapshots else None,
             price=Price(**self.price.model_dump()) if self.price else None,
             source=self.source,
             as_of=self.as_of,

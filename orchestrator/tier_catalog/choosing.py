@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field
 from orchestrator import units
 from orchestrator.errors import Mistake
 from orchestrator.model import Burst, DiskKind, Price, Tier
-from orchestrator.planning.schema import EMULATED, KINDS, Enforcement
+from orchestrator.planning.schema import EMULATED, KINDS, Enforcement, SnapshotsKey
 from orchestrator.planning.strict_yaml import refused, validate
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog import prices, rules
@@ -77,6 +77,7 @@ class Reference(Row):
     path: str | None = None
     paths: Mapping[str, str] = {}
     allow_root_disk: bool = False
+    snapshots: SnapshotsKey | None = None
     region: str | None = None
     operations_per_month: Annotated[float, Field(ge=0)] | None = None
 
@@ -203,6 +204,7 @@ def _chosen(
         path=asked.path,
         paths=asked.paths,
         allow_root_disk=asked.allow_root_disk,
+        snapshots=asked.snapshots.build() if asked.snapshots else None,
         price=price,
         source=kind.source.text,
         as_of=kind.source.as_of,

@@ -19,7 +19,7 @@ from orchestrator.model import DeviceCap, DiskKind, Gate, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.powers import Machine, World
-from orchestrator.tiers.common import disk_server, real_disk, truth_gate
+from orchestrator.tiers.common import disk_server, real_disk, snapshots, truth_gate
 
 _LOSETUP_S = 10.0
 _GROUPS = "/sys/fs/cgroup"
@@ -38,7 +38,6 @@ _BLIND_V2 = "version 2: buffered writes are throttled on ext4, XFS, Btrfs and F2
 class CgroupTier:
     name = "cgroup"
     kind: DiskKind = "cgroup"
-    loading = staticmethod(disk_server.loading)
 
     def check(self, tier: Tier, world: World) -> None:
         own_images.need(world.root, "disk", world.platform)
@@ -48,16 +47,37 @@ class CgroupTier:
                 advice="give `iops` or `throughput`, or use `enforcement: none`",
             )
         if tier.path:
-            real_disk.believable(tier, 0, world.machine)
+            snapshots.check(tier, [real_disk.believable(tier, 0, world.machine)], world)
         else:
             disk_server.need_kernel((("/dev/loop-control", "loop"),), world.machine)
         version(world.machine)
 
-    def restores(self, tier: Tier) -> bool:
-        return not tier.path
+    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
+        if tier.path:
+            return real_disk.snapshots_of(tier, nodes, name, world)
+        return disk_server.snapshots(nodes, name, world)
+
+    def restores(
+        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
+    ) -> bool:
+        return not tier.path or real_disk.restores(tier, sizes_bytes, snapshots, world)
+
+    def loading(
+        self,
+        tier: Tier,
+        sizes_bytes: Sequence[int],
+        snapshots: Sequence[Path],
+        world: World,
+        resumed: bool = False,
+    ) -> AbstractContextManager[tuple[Volume, ...]]:
+        if tier.path:
+            return real_disk.loading(tier, sizes_bytes, snapshots, world, resumed)
+        return disk_server.loading(sizes_bytes, snapshots, world, resumed)
 
     def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
-        return real_disk.places(tier, nodes) if tier.path else disk_server.places(nodes, world)
+        if tier.path:
+            return real_disk.places(tier, nodes, world.machine)
+        return disk_server.places(nodes, world)
 
     def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
         if tier.path:
@@ -69,7 +89,7 @@ class CgroupTier:
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
     ) -> AbstractContextManager[Disks]:
         if tier.path:
-            return _on_real_disk(tier, sizes_bytes, world)
+            return _on_real_disk(tier, sizes_bytes, world, snapshots)
         files = disk_server.copied(sizes_bytes, snapshots, world)
         return _on_files(tier, files, world, restored=snapshots is not None)
 
@@ -113,8 +133,10 @@ def _on_files(
 
 
 @contextmanager
-def _on_real_disk(tier: Tier, sizes_bytes: Sequence[int], world: World) -> Iterator[Disks]:
-    with real_disk.attached(tier, sizes_bytes, world) as disks:
+def _on_real_disk(
+    tier: Tier, sizes_bytes: Sequence[int], world: World, taken: Sequence[Path] | None = None
+) -> Iterator[Disks]:
+    with real_disk.attached(tier, sizes_bytes, world, taken) as disks:
         # A partition cannot be limited, only the disk that holds it.
         whole = f"/dev/{disks.facts['disk']}"
         volumes = tuple(_capped(tier, volume, whole) for volume in disks.volumes)

@@ -1,7 +1,8 @@
 """Real disks, mounted at the tier's `path` or each node's of `paths`: nothing is throttled,
 everything is verified.
 
-Each node works in a directory of its own (`real_disk`), on which every run loads its data anew.
+Each node works in a directory of its own (`real_disk`), which is restored from a snapshot for each
+run if the profile does not say otherwise.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from orchestrator.model import DiskKind, Gate, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.powers import Machine, World
-from orchestrator.tiers.common import mounts, real_disk, truth_gate
+from orchestrator.tiers.common import mounts, real_disk, snapshots, truth_gate
 
 _GATE_BYTES = 2**30 + 2**28
 _QUICK_GATE_BYTES = 2**28
@@ -27,15 +28,33 @@ class MountedTier:
 
     def check(self, tier: Tier, world: World) -> None:
         own_images.need(world.root, "disk", world.platform)
-        self._disks(tier, _QUICK_GATE_BYTES, world.machine)
+        snapshots.check(tier, self._disks(tier, _QUICK_GATE_BYTES, world.machine), world)
 
     def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
-        return real_disk.places(tier, nodes)
+        return real_disk.places(tier, nodes, world.machine)
+
+    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
+        return real_disk.snapshots_of(tier, nodes, name, world)
+
+    def restores(
+        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
+    ) -> bool:
+        return real_disk.restores(tier, sizes_bytes, snapshots, world)
+
+    def loading(
+        self,
+        tier: Tier,
+        sizes_bytes: Sequence[int],
+        snapshots: Sequence[Path],
+        world: World,
+        resumed: bool = False,
+    ) -> AbstractContextManager[tuple[Volume, ...]]:
+        return real_disk.loading(tier, sizes_bytes, snapshots, world, resumed)
 
     def attached(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
     ) -> AbstractContextManager[Disks]:
-        return real_disk.attached(tier, sizes_bytes, world)
+        return real_disk.attached(tier, sizes_bytes, world, snapshots)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Measures each disk once, however many nodes are on it."""

@@ -57,13 +57,14 @@ def test_disks_without_room_are_refused_before_anything_starts(tmp_path: Path) -
 def test_a_data_set_starts_where_it_was_loaded_and_an_older_one_is_loaded_anew(make: Make) -> None:
     campaign = make()
     snapshots = ensure(campaign, nodes=2)
-    assert datasets.addresses_of(snapshots) == ("10.0.0.11", "10.0.0.12")
-    assert datasets.addresses_of(None) == ()
+    assert datasets.addresses_of(snapshots, campaign.world) == ("10.0.0.11", "10.0.0.12")
+    assert datasets.addresses_of(None, campaign.world) == ()
     file = snapshots[0].parent / "dataset.json"
     content = json.loads(file.read_text())
     del content["addresses"]
     file.write_text(json.dumps({**content, "prefix": "10.207.77"}))
-    assert datasets.addresses_of(ensure(campaign, nodes=2)) == ("10.0.0.11", "10.0.0.12")
+    again = ensure(campaign, nodes=2)
+    assert datasets.addresses_of(again, campaign.world) == ("10.0.0.11", "10.0.0.12")
     assert campaign.log.words.count("load") == 2
 
 
@@ -147,5 +148,5 @@ def test_clean_removes_an_unfinished_load(make: Make) -> None:
     campaign = make(Failing("load", UnfinishedError("Timed out"), (1,)))
     with pytest.raises(UnfinishedError):
         ensure(campaign, nodes=1)
-    assert datasets.forget(campaign.world.cache)
+    assert datasets.forget(campaign.world)
     assert folder_of(campaign) is None
