@@ -20,7 +20,7 @@ PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare --accept-inconclusive
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report calibrate doctor yugabyte-image list test test-fast golden bench-tiers bench-tpcc bench-sysbench check fix lock clean
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report calibrate doctor yugabyte-image list test test-fast golden bench-tiers bench-tpcc bench-sysbench bench-compare check fix lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -95,6 +95,9 @@ bench-tpcc: setup ## the TPC-C-derived load generators that are installed, side 
 
 bench-sysbench: setup ## our pair of sysbench workloads beside stock sysbench with equal work; REPEATS=
 	@$(VENV)/bin/python -m tests.bench.bench_sysbench $(if $(REPEATS),--repeats $(REPEATS))
+
+bench-compare: setup ## how much of a campaign on a real disk is measuring; REPEATS= SCALE=
+	@$(VENV)/bin/python -m tests.bench.bench_compare --scale $(SCALE) $(if $(REPEATS),--repeats $(REPEATS))
 
 check: $(VENV)/.ready ## format, lint and types; changes nothing
 	@$(VENV)/bin/ruff format --check . && $(VENV)/bin/ruff check . && $(VENV)/bin/mypy

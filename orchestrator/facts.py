@@ -38,7 +38,7 @@ DoubtKind = Literal[
     # about the disk of a run
     "no truth gate", "gate not passed", "old truth gate", "limits changed", "burst credit left",
     "limit not verified", "bursting disk", "counts differ", "host slower than the tier",
-    "shared disk",
+    "shared disk", "shared blocks", "disk not quiet",
     # about its load, its database and its machine
     "unsteady throughput", "short window", "few checkpoints", "data fits in the cache",
     "client busy", "host saturated", "machine shared", "telemetry gaps", "failures", "retries",
