@@ -64,11 +64,12 @@ def carried_out(way: str, place: Path, folder: Path, asked: argparse.Namespace) 
     """A campaign as a person starts it; its output goes to standard error."""
     profile, results = folder / f"{way}.yaml", folder / f"results-{way}"
     profile.write_text(PROFILE.format(way=way, place=place))
+    repeats = asked.repeats if way != "none" else max(1, asked.repeats - 1)  # which are all alike
     subprocess.run(
         [
             *(sys.executable, "-m", "orchestrator", "run", "--profile", str(profile)),
             *("--workload", asked.workload, "--scale", asked.scale, "--nodes", "1"),
-            *("--db", "postgresql", "--repeats", str(asked.repeats), "--results", str(results)),
+            *("--db", "postgresql", "--repeats", str(repeats), "--results", str(results)),
         ],
         cwd=ROOT,
         stdout=sys.stderr,

@@ -68,6 +68,14 @@ def test_a_data_set_starts_where_it_was_loaded_and_an_older_one_is_loaded_anew(m
     assert campaign.log.words.count("load") == 2
 
 
+def test_a_snapshot_that_is_gone_is_loaded_anew(make: Make) -> None:
+    """Of a real disk that was made anew, or in whose place another is mounted."""
+    campaign = make()
+    ensure(campaign, nodes=2)[1].unlink()
+    assert all(one.exists() for one in ensure(campaign, nodes=2))
+    assert campaign.log.words.count("load") == 2
+
+
 # ------------------------------------------------------------------ loads that fail
 
 

@@ -179,6 +179,16 @@ def test_a_load_that_fails_leaves_no_snapshot_and_one_that_goes_on_starts_from_i
     load(tier, world, resumed=True)
 
 
+def test_what_a_killed_program_left_is_removed_by_the_next_load(root: Path, world: World) -> None:
+    tier = a_tier(root, given("elsewhere", root))
+    folder = real_disk.snapshots_of(tier, 2, "key", world)[0].parent
+    for name in ("node-1", "node-2.partial"):
+        (folder / name / "left").mkdir(parents=True)
+    found = load(tier, world)
+    assert sorted(folder.iterdir()) == list(found)
+    assert not (found[0] / "left").exists()
+
+
 def test_a_second_disk_is_shared_by_tiers_and_the_first_is_not(root: Path, world: World) -> None:
     other = Snapshots("elsewhere", path=str(root / "other"))
     one, two = a_tier(root), replace(a_tier(root), path=str(root / "other"))
