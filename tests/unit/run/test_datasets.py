@@ -12,6 +12,7 @@ from orchestrator.errors import LoadError, NodeError, UnavailableError, Unfinish
 from orchestrator.model import Tier
 from orchestrator.powers import World
 from orchestrator.run import datasets
+from orchestrator.tiers.common import mounts
 from tests.fakes import FakeTier, Log, fake_world
 from tests.plans import a_plan, a_profile, a_workload
 from tests.unit.run.conftest import Campaign, Failing, Make
@@ -152,7 +153,8 @@ def test_an_unfinished_load_waits_for_its_addresses(make: Make) -> None:
     assert file.is_file(), "hours of loading are not lost for an address"
 
 
-def test_clean_removes_an_unfinished_load(make: Make) -> None:
+def test_clean_removes_an_unfinished_load(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mounts, "mount_points", lambda _: ())  # this machine's own are not asked
     campaign = make(Failing("load", UnfinishedError("Timed out"), (1,)))
     with pytest.raises(UnfinishedError):
         ensure(campaign, nodes=1)
