@@ -25,7 +25,7 @@ from orchestrator.parts import Parts, Restorable, TakesSpace, TierMechanism
 from orchestrator.planning import disk_matrix
 from orchestrator.powers import World
 from orchestrator.system import store
-from orchestrator.tiers.common import real_disk
+from orchestrator.tiers.common import restoring
 from orchestrator.units import format_bytes
 
 _LOADING, _PLACES = "loading.json", "places.json"
@@ -262,7 +262,7 @@ def _check_memory(profile: Profile, world: World) -> None:
 
 def forget(world: World) -> tuple[str, ...]:
     """Removes all kept data sets and what a killed run left of its disks; one line each."""
-    cache, removed = world.cache, list(real_disk.forget(_places(world.cache), world))
+    cache, removed = world.cache, list(restoring.forget(_places(world.cache), world))
     for folder in (cache / "datasets", cache / "disks", cache / "gates"):
         if folder.is_dir():
             files = (file for file in folder.rglob("*") if file.is_file())

@@ -19,7 +19,7 @@ from orchestrator.model import DeviceCap, DiskKind, Gate, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.powers import Machine, World
-from orchestrator.tiers.common import disk_server, real_disk, snapshots, truth_gate
+from orchestrator.tiers.common import disk_server, real_disk, restoring, snapshots, truth_gate
 
 _LOSETUP_S = 10.0
 _GROUPS = "/sys/fs/cgroup"
@@ -54,13 +54,13 @@ class CgroupTier:
 
     def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
         if tier.path:
-            return real_disk.snapshots_of(tier, nodes, name, world)
+            return restoring.snapshots_of(tier, nodes, name, world)
         return disk_server.snapshots(nodes, name, world)
 
     def restores(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
     ) -> bool:
-        return not tier.path or real_disk.restores(tier, sizes_bytes, snapshots, world)
+        return not tier.path or restoring.restores(tier, sizes_bytes, snapshots, world)
 
     def loading(
         self,
@@ -71,12 +71,12 @@ class CgroupTier:
         resumed: bool = False,
     ) -> AbstractContextManager[tuple[Volume, ...]]:
         if tier.path:
-            return real_disk.loading(tier, sizes_bytes, snapshots, world, resumed)
+            return restoring.loading(tier, sizes_bytes, snapshots, world, resumed)
         return disk_server.loading(sizes_bytes, snapshots, world, resumed)
 
     def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
         if tier.path:
-            return real_disk.places(tier, nodes, world.machine)
+            return restoring.places(tier, nodes, world.machine)
         return disk_server.places(nodes, world)
 
     def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
@@ -136,7 +136,7 @@ def _on_files(
 def _on_real_disk(
     tier: Tier, sizes_bytes: Sequence[int], world: World, taken: Sequence[Path] | None = None
 ) -> Iterator[Disks]:
-    with real_disk.attached(tier, sizes_bytes, world, taken) as disks:
+    with restoring.attached(tier, sizes_bytes, taken, world) as disks:
         # A partition cannot be limited, only the disk that holds it.
         whole = f"/dev/{disks.facts['disk']}"
         volumes = tuple(_capped(tier, volume, whole) for volume in disks.volumes)

@@ -16,7 +16,7 @@ from orchestrator.model import DiskKind, Gate, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.powers import Machine, World
-from orchestrator.tiers.common import mounts, real_disk, snapshots, truth_gate
+from orchestrator.tiers.common import mounts, real_disk, restoring, snapshots, truth_gate
 
 _GATE_BYTES = 2**30 + 2**28
 _QUICK_GATE_BYTES = 2**28
@@ -31,15 +31,15 @@ class MountedTier:
         snapshots.check(tier, self._disks(tier, _QUICK_GATE_BYTES, world.machine), world)
 
     def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
-        return real_disk.places(tier, nodes, world.machine)
+        return restoring.places(tier, nodes, world.machine)
 
     def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
-        return real_disk.snapshots_of(tier, nodes, name, world)
+        return restoring.snapshots_of(tier, nodes, name, world)
 
     def restores(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
     ) -> bool:
-        return real_disk.restores(tier, sizes_bytes, snapshots, world)
+        return restoring.restores(tier, sizes_bytes, snapshots, world)
 
     def loading(
         self,
@@ -49,12 +49,12 @@ class MountedTier:
         world: World,
         resumed: bool = False,
     ) -> AbstractContextManager[tuple[Volume, ...]]:
-        return real_disk.loading(tier, sizes_bytes, snapshots, world, resumed)
+        return restoring.loading(tier, sizes_bytes, snapshots, world, resumed)
 
     def attached(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
     ) -> AbstractContextManager[Disks]:
-        return real_disk.attached(tier, sizes_bytes, world, snapshots)
+        return restoring.attached(tier, sizes_bytes, snapshots, world)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Measures each disk once, however many nodes are on it."""

@@ -15,7 +15,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.powers import World
 from orchestrator.system import store
-from orchestrator.tiers.common import real_disk, snapshots
+from orchestrator.tiers.common import restoring, snapshots
 from tests.file_systems import file_system
 from tests.integration.conftest import HERE, measured, tierbench
 
@@ -93,9 +93,9 @@ def test_runs_on_a_real_disk_start_from_one_loaded_snapshot(
         (snapshot,) = (place / snapshots.FOLDER).glob("*/node-1")
         changed_s = max(file.lstat().st_ctime for file in snapshot.rglob("*"))
         assert changed_s <= loads[0].end_s
-        with real_disk.attached(records[0].profile.tier, [2**30], world, [snapshot]) as disks:
+        with restoring.attached(records[0].profile.tier, [2**30], [snapshot], world) as disks:
             loaded = content(Path(disks.volumes[0].name))
         assert content(snapshot) == loaded and loaded["pgdata/PG_VERSION"]
-        (removed,) = real_disk.forget((), world)
+        (removed,) = restoring.forget((), world)
         assert removed.startswith(str(place / snapshots.FOLDER))
         assert {child.name for child in place.iterdir()} == before

@@ -6,8 +6,8 @@ makes and removes it, so that files of the database's user can be removed too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from orchestrator.model import Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Machine, Mount, World
-from orchestrator.tiers.common import mounts, quiet, snapshots
+from orchestrator.tiers.common import mounts, snapshots
 from orchestrator.units import format_bytes
 
 FOLDER = "tierbench-data"
@@ -28,105 +28,28 @@ _REMOVAL_S = 600.0
 
 @contextmanager
 def attached(
-    tier: Tier,
-    sizes_bytes: Sequence[int],
-    world: World,
-    taken: Sequence[Path] | None = None,
-    kept: bool = False,
+    tier: Tier, sizes_bytes: Sequence[int], world: World, filled: bool = False
 ) -> Iterator[Disks]:
-    """A directory for each node, on the disk at the tier's `path` or at the node's of `paths`:
-    empty, or restored from the snapshots `taken`. `kept`: they become snapshots afterwards."""
+    """A directory for each node, on the disk at the tier's `path` or at the node's of `paths`.
+    `filled`: it is there already, and somebody else's to remove."""
     sizes = dict(zip(_names(len(sizes_bytes)), sizes_bytes, strict=True))
     volumes: dict[str, Volume] = {}
     disks: dict[str, dict[str, Any]] = {}  # path → facts
-    began_s, said = world.clock.monotonic(), {}
-    by_command = taken is not None and snapshots.chosen(tier).way == "command"
     with ExitStack() as up:
         for path, nodes in _nodes_at(tier, list(sizes)).items():
             needed_bytes = sum(sizes[node] for node in nodes)
             disk = believable(replace(tier, path=path), needed_bytes, world.machine)
-            if by_command and taken:
-                up.enter_context(folders(disk.path, (), world))
-                said[str(path)] = _by_command("restore", tier, disk.path, nodes, taken, world)
-                disk = believable(replace(tier, path=path), 0, world.machine)  # mounted anew
             disks[str(disk.path)] = facts(disk, world.machine)
             up.enter_context(watched(disk, world.machine))
             places = (
-                _brought_back(disk.path, nodes, world.machine)
-                if by_command
+                _found(disk.path, nodes, world.machine)
+                if filled
                 else up.enter_context(folders(disk.path, nodes, world))
             )
             for node, place in zip(nodes, places, strict=True):
-                volumes[node] = Volume(str(place), disk.node, taken is not None, kept=kept)
-        directories = [Path(volumes[node].name) for node in sizes]
-        restored: dict[str, Any] = {"way": "none"}
-        if taken is not None:
-            if not by_command:
-                snapshots.restore(tier, list(zip(directories, taken, strict=True)), world)
-            took_s = round(world.clock.monotonic() - began_s, 1)
-            restored = {"way": snapshots.chosen(tier).way, "took_s": took_s}
-            restored |= {"commands": said} if said else {}
-            devices = {volume.device.removeprefix("/dev/") for volume in volumes.values()}
-            restored |= quiet.after_copying(sorted(devices), directories, world)
+                volumes[node] = Volume(str(place), disk.node, restored=False, kept=False)
         shown = next(iter(disks.values())) if len(disks) == 1 else {"disks": disks}
-        mechanism = {**MECHANISM, **shown, "restored": restored}
-        yield Disks(tuple(volumes[node] for node in sizes), mechanism)
-
-
-@contextmanager
-def loading(
-    tier: Tier,
-    sizes_bytes: Sequence[int],
-    taken: Sequence[Path],
-    world: World,
-    resumed: bool = False,
-) -> Iterator[tuple[Volume, ...]]:
-    """What `Restorable.loading` promises: on the disk itself, because it is not throttled."""
-    if not resumed:
-        snapshots.discard(taken, world)
-    with attached(tier, sizes_bytes, world, taken if resumed else None, kept=True) as disks:
-        yield disks.volumes
-        if snapshots.chosen(tier).way != "command":
-            directories = [Path(volume.name) for volume in disks.volumes]
-            snapshots.save(tier, list(zip(directories, taken, strict=True)), world)
-            return
-        for path, nodes in _nodes_at(tier, _names(len(sizes_bytes))).items():
-            _by_command("save", tier, Path(path or ""), nodes, taken, world)
-        for file in taken:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text("saved by the profile's own command\n")
-
-
-def _by_command(
-    verb: str, tier: Tier, path: Path, nodes: Sequence[str], taken: Sequence[Path], world: World
-) -> Mapping[str, Any]:
-    """The profile's own command for one disk."""
-    return snapshots.by_command(verb, tier, path, path / FOLDER, nodes, taken[0].parent.name, world)
-
-
-def snapshots_of(tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
-    """What `Restorable.snapshots` promises."""
-    return snapshots.paths(tier, _path_of(tier, _names(nodes)), name, world)
-
-
-def restores(tier: Tier, sizes_bytes: Sequence[int], found: Sequence[Path], world: World) -> bool:
-    """What `Restorable.restores` promises. Unless the profile says what to do, every run loads
-    where there is no room for a copy beside the data."""
-    if tier.snapshots is not None:
-        return tier.snapshots.way != "none"
-    if all(world.machine.exists(str(one)) for one in found):
-        return True
-    sizes = dict(zip(_names(len(sizes_bytes)), sizes_bytes, strict=True))
-    for path, nodes in _nodes_at(tier, list(sizes)).items():
-        free_bytes = world.machine.free_bytes(str(path))
-        needed_bytes = 2 * sum(sizes[node] for node in nodes)
-        if free_bytes < needed_bytes:
-            world.progress.note(
-                f"each run loads its data: {path} has {format_bytes(free_bytes)} free, and data "
-                f"with a copy may need {format_bytes(needed_bytes)} (docs/TIERS.md: snapshots)"
-            )
-            return False
-    return True
+        yield Disks(tuple(volumes[node] for node in sizes), {**MECHANISM, **shown})
 
 
 def facts(disk: mounts.RealDisk, machine: Machine) -> dict[str, Any]:
@@ -152,11 +75,21 @@ def watched(disk: mounts.RealDisk, machine: Machine) -> Iterator[None]:
         ) from cause
 
 
-def places(tier: Tier, nodes: int, machine: Machine) -> dict[Path, int]:
-    """Folder → how many times it holds the data of a node, snapshots among them."""
+def places(tier: Tier, nodes: int) -> dict[Path, int]:
+    """Folder → how many nodes have their data there."""
     nodes_at = _nodes_at(tier, _names(nodes))
-    data = {Path(path): len(names) for path, names in nodes_at.items() if path}
-    return snapshots.places(tier, data, machine)
+    return {Path(path): len(names) for path, names in nodes_at.items() if path}
+
+
+def directories(tier: Tier, nodes: int) -> dict[Path, Path]:
+    """Each directory in which the nodes work, in their order → the path of its disk. UsageError if
+    a node has none."""
+    path_of = {
+        node: Path(path or "")
+        for path, names in _nodes_at(tier, _names(nodes)).items()
+        for node in names
+    }
+    return {path_of[node] / FOLDER / node: path_of[node] for node in _names(nodes)}
 
 
 def _names(nodes: int) -> list[str]:
@@ -166,20 +99,14 @@ def _names(nodes: int) -> list[str]:
 def _nodes_at(tier: Tier, nodes: Sequence[str]) -> dict[str | None, list[str]]:
     """Path → the nodes on its disk. UsageError if a node has none."""
     nodes_at: dict[str | None, list[str]] = {}
-    for node, path in _path_of(tier, nodes).items():
-        nodes_at.setdefault(path, []).append(node)
-    return nodes_at
-
-
-def _path_of(tier: Tier, nodes: Sequence[str]) -> dict[str, str | None]:
-    """Node → path of its disk. UsageError if it has none."""
     for node in nodes:
         if tier.paths and node not in tier.paths:
             raise UsageError(
                 f"{tier.name}: `paths` has no disk for {node}",
                 advice=f"add it to `paths`, or take NODES={len(tier.paths)}",
             )
-    return {node: tier.paths.get(node, tier.path) for node in nodes}
+        nodes_at.setdefault(tier.paths.get(node, tier.path), []).append(node)
+    return nodes_at
 
 
 def believable(tier: Tier, needed_bytes: int, machine: Machine) -> mounts.RealDisk:
@@ -234,8 +161,8 @@ def folders(path: Path, names: Sequence[str], world: World) -> Iterator[tuple[Pa
             _in_container(path, removal(place), world)
 
 
-def _brought_back(path: Path, names: Sequence[str], machine: Machine) -> tuple[Path, ...]:
-    """The directories that the profile's own `restore` was to bring. RunError if one is missing."""
+def _found(path: Path, names: Sequence[str], machine: Machine) -> tuple[Path, ...]:
+    """The directories that something else has filled. RunError if one is missing."""
     ours = path / FOLDER
     missing = [name for name in names if not machine.is_folder(str(ours / name))]
     if missing:
@@ -275,14 +202,3 @@ def _in_container(path: Path, script: str, world: World) -> None:
             f"the directories of the nodes on {path} could not be made or removed",
             evidence=done.out,
         )
-
-
-def forget(places: Iterable[Path], world: World) -> tuple[str, ...]:
-    """Removes our folders at `places` and wherever a disk is mounted here, if they have our mark;
-    one line each. A profile may lie anywhere, but its disks are mounted."""
-    machine, found = world.machine, set(places)
-    with suppress(OSError):
-        points = [Path(point.path) for point in mounts.mount_points(machine)]
-        found |= {path / name for path in points for name in (FOLDER, snapshots.FOLDER)}
-    ours = [one for one in sorted(found) if machine.exists(str(one / _MARK))]
-    return snapshots.remove(ours, world)

@@ -66,16 +66,19 @@ def chosen(tier: Tier) -> Snapshots:
     return tier.snapshots or Snapshots("copy")
 
 
-def paths(tier: Tier, disks: Mapping[str, str | None], name: str, world: World) -> tuple[Path, ...]:
-    """One for each of `disks`: directory of a node → path of its disk. A data set of another cache
-    has another name, because each cache knows only how its own were loaded."""
+def paths(
+    tier: Tier, directories: Mapping[Path, Path], name: str, world: World
+) -> tuple[Path, ...]:
+    """One for each of `directories` of nodes → path of its disk. A data set of another cache has
+    another name, because each cache knows only how its own were loaded."""
     way = chosen(tier)
     if way.way == "command":
-        own = _named(name, world, *map(str, disks.values()), way.save, way.restore)
-        return tuple(world.cache / "datasets" / own / f"{node}{_SAVED}" for node in disks)
-    roots = [Path(way.path or path or "") / FOLDER for path in disks.values()]
-    own = _named(name, world, *map(str, roots))
-    return tuple(root / own / node for root, node in zip(roots, disks, strict=True))
+        own = _named(name, world, *map(str, directories.values()), way.save, way.restore)
+        folder = world.cache / "datasets" / own
+        return tuple(folder / f"{directory.name}{_SAVED}" for directory in directories)
+    roots = {directory: Path(way.path or path) for directory, path in directories.items()}
+    own = _named(name, world, *map(str, roots.values()))
+    return tuple(root / FOLDER / own / directory.name for directory, root in roots.items())
 
 
 def _named(name: str, world: World, *places: str) -> str:

@@ -20,7 +20,7 @@ from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Completed, ContainerSpec, World
 from orchestrator.run import datasets
 from orchestrator.system.shell import SystemShell
-from orchestrator.tiers.common import quiet, real_disk, snapshots
+from orchestrator.tiers.common import quiet, real_disk, restoring, snapshots
 from tests import ROOT
 from tests.fakes import FakePlatform, QuietProgress, completed, fake_world, this_machine_has
 
@@ -94,8 +94,8 @@ def a_tier(root: Path, way: Snapshots | None = None) -> Tier:
 
 def load(tier: Tier, world: World, resumed: bool = False) -> tuple[Path, ...]:
     """Loads a little on two nodes; returns the snapshots."""
-    found = real_disk.snapshots_of(tier, 2, "key", world)
-    with real_disk.loading(tier, SIZES, found, world, resumed) as volumes:
+    found = restoring.snapshots_of(tier, 2, "key", world)
+    with restoring.loading(tier, SIZES, found, world, resumed) as volumes:
         for number, volume in enumerate(volumes, 1):
             assert volume.kept and volume.restored == resumed
             file = Path(volume.name) / "base" / "1"
@@ -108,7 +108,7 @@ def load(tier: Tier, world: World, resumed: bool = False) -> tuple[Path, ...]:
 
 
 def attach(tier: Tier, found: Sequence[Path], world: World) -> Any:
-    return real_disk.attached(tier, SIZES, world, found)
+    return restoring.attached(tier, SIZES, found, world)
 
 
 EVERY_WAY = pytest.mark.parametrize("way", ["copy", "elsewhere", "command"])
@@ -158,12 +158,12 @@ def test_what_was_loaded_becomes_the_snapshot_without_being_copied(
     root: Path, world: World
 ) -> None:
     tier = a_tier(root)
-    found = real_disk.snapshots_of(tier, 1, "key", world)
-    with real_disk.loading(tier, SIZES[:1], found, world) as (volume,):
+    found = restoring.snapshots_of(tier, 1, "key", world)
+    with restoring.loading(tier, SIZES[:1], found, world) as (volume,):
         (Path(volume.name) / "data").touch()
         before = (Path(volume.name) / "data").stat().st_ino
     assert (found[0] / "data").stat().st_ino == before
-    with real_disk.attached(tier, SIZES[:1], world, found) as disks:
+    with restoring.attached(tier, SIZES[:1], found, world) as disks:
         assert (Path(disks.volumes[0].name) / "data").stat().st_ino != before
 
 
@@ -172,7 +172,7 @@ def test_a_load_that_fails_leaves_no_snapshot_and_one_that_goes_on_starts_from_i
 ) -> None:
     tier = a_tier(root)
     found = load(tier, world)
-    with pytest.raises(KeyError), real_disk.loading(tier, SIZES, found, world):
+    with pytest.raises(KeyError), restoring.loading(tier, SIZES, found, world):
         raise KeyError
     assert not any(one.exists() for one in found), "the one before is gone too: it was not wanted"
     load(tier, world)
@@ -181,7 +181,7 @@ def test_a_load_that_fails_leaves_no_snapshot_and_one_that_goes_on_starts_from_i
 
 def test_what_a_killed_program_left_is_removed_by_the_next_load(root: Path, world: World) -> None:
     tier = a_tier(root, given("elsewhere", root))
-    folder = real_disk.snapshots_of(tier, 2, "key", world)[0].parent
+    folder = restoring.snapshots_of(tier, 2, "key", world)[0].parent
     for name in ("node-1", "node-2.partial"):
         (folder / name / "left").mkdir(parents=True)
     found = load(tier, world)
@@ -192,17 +192,17 @@ def test_what_a_killed_program_left_is_removed_by_the_next_load(root: Path, worl
 def test_a_second_disk_is_shared_by_tiers_and_the_first_is_not(root: Path, world: World) -> None:
     other = Snapshots("elsewhere", path=str(root / "other"))
     one, two = a_tier(root), replace(a_tier(root), path=str(root / "other"))
-    paths = [real_disk.snapshots_of(tier, 2, "key", world) for tier in (one, two)]
+    paths = [restoring.snapshots_of(tier, 2, "key", world) for tier in (one, two)]
     assert paths[0][0].parent.name != paths[1][0].parent.name
     shared = [
-        real_disk.snapshots_of(replace(tier, snapshots=other), 2, "key", world)
+        restoring.snapshots_of(replace(tier, snapshots=other), 2, "key", world)
         for tier in (one, replace(two, path=str(root)))
     ]
     assert shared[0] == shared[1]
     elsewhere = replace(world, cache=root)
-    assert real_disk.snapshots_of(one, 2, "key", elsewhere) != paths[0]
+    assert restoring.snapshots_of(one, 2, "key", elsewhere) != paths[0]
     by_command = replace(one, snapshots=given("command", root))
-    assert real_disk.snapshots_of(by_command, 1, "key", world)[0].is_relative_to(world.cache)
+    assert restoring.snapshots_of(by_command, 1, "key", world)[0].is_relative_to(world.cache)
 
 
 @pytest.mark.parametrize(
@@ -244,24 +244,24 @@ def test_without_room_for_a_copy_every_run_loads(
     root: Path, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tier = a_tier(root)
-    found = real_disk.snapshots_of(tier, 2, "key", world)
+    found = restoring.snapshots_of(tier, 2, "key", world)
     this_machine_has(monkeypatch, free_bytes=4 * SIZES[0])
-    assert real_disk.restores(tier, SIZES, found, world)
+    assert restoring.restores(tier, SIZES, found, world)
     this_machine_has(monkeypatch, free_bytes=4 * SIZES[0] - 1)
-    assert not real_disk.restores(tier, SIZES, found, world)
+    assert not restoring.restores(tier, SIZES, found, world)
     assert isinstance(world.progress, QuietProgress)
     assert "each run loads its data" in world.progress.said[0]
     for one in found:
         one.mkdir(parents=True)
-    assert real_disk.restores(tier, SIZES, found, world), "there already"
+    assert restoring.restores(tier, SIZES, found, world), "there already"
     said = replace(tier, snapshots=Snapshots("copy"))
-    assert real_disk.restores(said, SIZES, [], world), "its space is checked before the campaign"
-    assert not real_disk.restores(replace(tier, snapshots=Snapshots("none")), SIZES, [], world)
+    assert restoring.restores(said, SIZES, [], world), "its space is checked before the campaign"
+    assert not restoring.restores(replace(tier, snapshots=Snapshots("none")), SIZES, [], world)
 
 
 def test_a_copy_takes_the_space_of_the_data_once_more(root: Path, world: World) -> None:
     def needed(way: Snapshots | None) -> dict[str, int]:
-        counted = real_disk.places(a_tier(root, way), 3, world.machine)
+        counted = restoring.places(a_tier(root, way), 3, world.machine)
         return {path.name: count for path, count in counted.items()}
 
     assert needed(None) == needed(given("command", root)) == {"disk": 3}
