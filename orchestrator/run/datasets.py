@@ -74,8 +74,16 @@ def _kept(snapshots: Sequence[Path], world: World) -> dict[str, Any]:
     """The content of `dataset.json`. Empty if the data set is not complete; one without `addresses`
     (tierbench once kept the network's prefix) is loaded anew."""
     file = _folder(snapshots, world) / "dataset.json"
-    here = file.is_file() and all(world.machine.exists(str(snapshot)) for snapshot in snapshots)
+    here = file.is_file() and _are_there(snapshots, world)
     return dict(json.loads(file.read_text())) if here else {}
+
+
+def _are_there(snapshots: Sequence[Path], world: World) -> bool:
+    """Those of the cache are here, others on the machine that has the disks."""
+    return all(
+        one.exists() if one.is_relative_to(world.cache) else world.machine.exists(str(one))
+        for one in snapshots
+    )
 
 
 def _identity(
@@ -158,7 +166,7 @@ class _Unfinished:
     def prepared(cls, folder: Path, snapshots: Sequence[Path], world: World) -> _Unfinished:
         """Reads what is there; an empty folder if a load cannot go on."""
         file = folder / _LOADING
-        if file.is_file() and all(world.machine.exists(str(one)) for one in snapshots):
+        if file.is_file() and _are_there(snapshots, world):
             left = json.loads(file.read_text())
             world.progress.note(f"a load goes on that failed before: {left['failure']}")
             return cls(folder, tuple(left["addresses"]), left["failure"])
