@@ -32,6 +32,7 @@ from tests.file_systems import file_system
 
 DISK_BYTES = 16 * 2**30
 PARTS = ("load", "prepare", "warm-up", "measure", "taking down")
+RESTORING, WAITING = "of which restoring", "of which waiting for the disk"
 REPETITIONS = 5
 PROFILE = """
 question: How much of the time is measuring?
@@ -79,17 +80,21 @@ def carried_out(way: str, place: Path, folder: Path, asked: argparse.Namespace) 
 
 
 def spent(records: Sequence[Record]) -> list[dict[str, float]]:
-    """Seconds of each run by phase; what follows its last phase, until the next run begins, is its
-    taking down."""
+    """Seconds of each run by phase; what is between its last phase and the next run is its taking
+    down, which is not known of the last run. Restoring and waiting are parts of "prepare"."""
     begins = [min(phase.start_s for phase in record.phases) for record in records]
     table = []
     for record, following in zip(records, [*begins[1:], None], strict=True):
-        end_s = max(phase.end_s for phase in record.phases)
         seconds = dict.fromkeys(PARTS, 0.0)
         for phase in record.phases:
             seconds[phase.name] += phase.duration_s
-        if following is not None:
-            seconds["taking down"] = following - end_s
+        if following is None:
+            del seconds["taking down"]
+        else:
+            seconds["taking down"] = following - max(phase.end_s for phase in record.phases)
+        restored = record.facts["tier"]["restored"]
+        seconds[RESTORING] = restored.get("took_s", 0.0)
+        seconds[WAITING] = restored.get("quiet_wait_s", 0.0)
         table.append(seconds)
     return table
 
@@ -98,13 +103,12 @@ def shown(found: Mapping[str, Results]) -> Table:
     """The median of the runs that did not load first of all, by phase; shares of the campaign."""
     table = Table("seconds", *(f"snapshots: {way}" for way in found))
     runs = {way: spent([run.record for run in result.runs]) for way, result in found.items()}
-    first, later = (
-        {way: part(each) for way, each in runs.items()}
-        for part in (lambda each: each[0], lambda each: median(each[1:] or each))
-    )
+    first = {way: {**median(each), **each[0]} for way, each in runs.items()}
+    later = {way: {**median(each), **median(each[1:] or each)} for way, each in runs.items()}
     table.add_row("load of the first run", *(f"{one['load']:.1f}" for one in first.values()))
-    for name in PARTS:
-        table.add_row(f"later runs: {name}", *(f"{one[name]:.1f}" for one in later.values()))
+    for name in (*PARTS, RESTORING, WAITING):
+        known = (f"{one[name]:.1f}" if name in one else "" for one in later.values())
+        table.add_row(f"later runs: {name}", *known)
     table.add_section()
     shares = [measuring_pct(result) or 0.0 for result in found.values()]
     table.add_row("measuring, this campaign", *(f"{share:.0f} %" for share in shares))
@@ -116,12 +120,15 @@ def shown(found: Mapping[str, Results]) -> Table:
 
 
 def median(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    return {name: statistics.median(run[name] for run in runs) for name in PARTS}
+    """Of each part over the runs of which it is known."""
+    names = dict.fromkeys(name for run in runs for name in run)
+    return {name: statistics.median(run[name] for run in runs if name in run) for name in names}
 
 
 def share(runs: Sequence[Mapping[str, float]]) -> float:
+    """The share of measuring in %; a part that is not known is left out."""
     measuring = sum(run["warm-up"] + run["measure"] for run in runs)
-    return 100 * measuring / sum(sum(run.values()) for run in runs)
+    return 100 * measuring / sum(run.get(name, 0.0) for run in runs for name in PARTS)
 
 
 if __name__ == "__main__":
