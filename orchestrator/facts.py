@@ -42,8 +42,9 @@ DoubtKind = Literal[
     # about the disk of a run
     "no truth gate", "gate not passed", "old truth gate", "limits changed", "burst credit left",
     "limit not verified", "bursting disk", "counts differ", "host slower than the tier",
-    "shared disk", "host cache", "another disk than declared", "gate drift",
-    "gate failed afterwards", "no gate afterwards", "burst credit unknown", "overhead differs",
+    "shared disk", "shared blocks", "disk not quiet", "host cache", "another disk than declared",
+    "gate drift", "gate failed afterwards", "no gate afterwards", "burst credit unknown",
+    "overhead differs",
     # about its load, its database and its machine
     "unsteady throughput", "short window", "few checkpoints", "data fits in the cache",
     "client busy", "host saturated", "machine shared", "telemetry gaps", "failures", "retries",

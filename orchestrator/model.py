@@ -66,6 +66,20 @@ class Price:
     source: str
 
 
+SnapshotWay = Literal["copy", "reflink", "elsewhere", "command", "none"]
+
+
+@dataclass(frozen=True)
+class Snapshots:
+    """How data loaded on a real disk are kept and put back: a `copy` or a `reflink` on the same
+    disk, a copy `elsewhere` (at `path`), by the profile's own `save` and `restore`, or not."""
+
+    way: SnapshotWay
+    path: str | None = None
+    save: str = ""
+    restore: str = ""
+
+
 @dataclass(frozen=True)
 class NodeDisks:
     """Where a node's disk is mounted, and where that of its WAL, if it has one of its own."""
@@ -85,7 +99,8 @@ class Tier:
     where its disks are (`planning.node_disks`). `file_system`, `mount_options`: what must be found
     there. `cloud`: whose metadata service is asked. `catalog_type`: that of its row, if it has one.
     `like`: the kind of disk made, None if the mechanism has that kind's name. `latency_model`: what
-    latencies are drawn from, its medians given above; None: constant."""
+    latencies are drawn from, its medians given above; None: constant. `snapshots` None: copies, if
+    the real disk has room for them."""
 
     name: str
     title: str
@@ -105,6 +120,7 @@ class Tier:
     cloud: str | None = None
     catalog_type: str = ""
     allow_root_disk: bool = False
+    snapshots: Snapshots | None = None
     burst_time_scale: float = 1.0
     price: Price | None = None
     source: str = ""

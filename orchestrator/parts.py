@@ -55,7 +55,7 @@ class TierMechanism(Protocol):
     ) -> AbstractContextManager[Disks]:
         """One volume per node, empty or restored from `snapshots`; limits applied and read back.
 
-        `snapshots`: copies of the disks of a loaded data set, given only if `Restorable`."""
+        `snapshots`: those of a loaded data set, given only if `Restorable`."""
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Holds the tier's declared limits against fio on a device like those of `attached`."""
@@ -63,20 +63,28 @@ class TierMechanism(Protocol):
 
 @runtime_checkable
 class Restorable(Protocol):
-    """A tier mechanism whose disks are files, so that a loaded data set can be copied."""
+    """A tier mechanism that can keep loaded disks as snapshots and restore them for each run."""
 
-    def restores(self, tier: Tier) -> bool:
-        """Returns whether the disks of this tier are such files."""
+    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
+        """Returns where the snapshots of the data set `name` lie, one per node, in a folder of
+        their own, whose name differs wherever the snapshots do. One that exists is whole."""
+
+    def restores(
+        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
+    ) -> bool:
+        """Returns whether runs on this tier start from snapshots; if not, every run loads."""
 
     def loading(
         self,
+        tier: Tier,
         sizes_bytes: Sequence[int],
         snapshots: Sequence[Path],
         world: World,
         resumed: bool = False,
     ) -> AbstractContextManager[tuple[Volume, ...]]:
-        """Attaches volumes without limits, backed by the files `snapshots`, for loading: empty
-        ones, or, if `resumed`, those that an earlier call has left."""
+        """Attaches volumes without limits for loading: empty ones, or, if `resumed`, from the
+        snapshots that an earlier call has left. What is on them at the end, when no server uses
+        them any more, are the snapshots, unless the block raised."""
 
 
 @runtime_checkable

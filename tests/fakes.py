@@ -220,7 +220,7 @@ class FakeTier(DryTier):
     def check(self, tier: Tier, world: World) -> None:
         self._log.say(f"check {tier.name}")
 
-    def restores(self, tier: Tier) -> bool:
+    def restores(self, *_: Any) -> bool:
         return self._restores
 
     @contextmanager

@@ -121,6 +121,17 @@ def measured_window(record: Record) -> tuple[float, float] | None:
     return (phase.start_s, phase.end_s) if phase and phase.duration_s > 0 else None
 
 
+def measuring_pct(campaign: Results) -> float | None:
+    """The share of a campaign's time, in %, in which its load generators ran: warm-ups and windows
+    against all from the first run's begin to the last one's end. None if no run came that far."""
+    phases = [phase for run in campaign.runs for phase in run.record.phases]
+    useful_s = sum(phase.duration_s for phase in phases if phase.name in ("warm-up", "measure"))
+    if not useful_s:
+        return None
+    began_s, ended_s = (min(p.start_s for p in phases), max(p.end_s for p in phases))
+    return 100 * useful_s / (ended_s - began_s) if ended_s > began_s else None
+
+
 def measured_intervals(run: RunData) -> pd.DataFrame:
     """The rows of `intervals` in the measured window, in order of time."""
     rows = run.intervals[run.intervals["phase"] == "measure"]

@@ -277,9 +277,8 @@ app.add_typer(prices_app(ROOT, _out, _progress), name="prices")
 @app.command()
 def clean() -> None:
     """Removes leftovers in Docker and the kept data sets. Results and disks that are up stay."""
-    engine = campaign.platform()
-    with campaign.alone(engine):
-        removed = (*engine.sweep(), *datasets.forget(CACHE))
+    with campaign.powers(ROOT, CACHE, _progress) as (world, engine), campaign.alone(engine):
+        removed = (*engine.sweep(), *datasets.forget(world))
     for line in (*(removed or ("nothing to remove",)), *standing.reminders(engine)):
         _out.print(line, highlight=False)
 

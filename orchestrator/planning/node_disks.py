@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.model import NodeDisks, Tier
+from orchestrator.model import NodeDisks, Snapshots, Tier
 
 NUMBER = "{node}"
 PATTERN = f"node-{NUMBER}"
@@ -56,6 +56,40 @@ class NodeDisksYaml(BaseModel):
     wal: Directory | None = None
 
 
+def _one_word(value: object) -> object:
+    """`snapshots: copy` as a mapping; everything else as it is."""
+    return {"way": value} if isinstance(value, str) else value
+
+
+class SnapshotsYaml(BaseModel):
+    """How data loaded on a real disk are kept."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    way: Literal["copy", "reflink", "none"] | None = None
+    path: str | None = None
+    save: str | None = None
+    restore: str | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> SnapshotsYaml:
+        if bool(self.save) != bool(self.restore):
+            raise ValueError("`save` and `restore` belong together")
+        if sum(map(bool, (self.way, self.path, self.save))) != 1:
+            raise ValueError(
+                "give `copy`, `reflink` or `none`, or a mapping with `path`, or with `save` and "
+                "`restore`"
+            )
+        return self
+
+    def build(self) -> Snapshots:
+        way = self.way or ("elsewhere" if self.path else "command")
+        return Snapshots(way, self.path, self.save or "", self.restore or "")
+
+
+SnapshotsKey = Annotated[SnapshotsYaml, BeforeValidator(_one_word)]
+
+
 class RealDiskYaml(BaseModel):
     """The keys of a tier that say where its real disks are, and what must be found there."""
 
@@ -69,6 +103,7 @@ class RealDiskYaml(BaseModel):
     mount_options: Annotated[tuple[str, ...], BeforeValidator(_options)] = ()
     cloud: Literal["azure", "aws", "gcp"] | None = None
     allow_root_disk: bool = False
+    snapshots: SnapshotsKey | None = None
 
     @property
     def on_real_disks(self) -> bool:
@@ -79,6 +114,7 @@ class RealDiskYaml(BaseModel):
         return {
             **{name: getattr(self, name) for name in RealDiskYaml.model_fields},
             "disks": {name: NodeDisks(one.data, one.wal) for name, one in self.disks.items()},
+            "snapshots": self.snapshots.build() if self.snapshots else None,
         }
 
 
@@ -89,7 +125,7 @@ def mistakes(where: str, tier: Tier, nodes: int) -> list[Mistake]:
 
 def _mistakes(tier: Tier, nodes: int) -> Iterator[tuple[str, str]]:
     if tier.kind not in REAL:
-        for key in ("disks", "file_system", "mount_options", "cloud"):
+        for key in ("disks", "file_system", "mount_options", "cloud", "snapshots"):
             if getattr(tier, key):
                 yield key, f"is of real disks; this tier is `enforcement: {tier.enforcement}`"
         return
@@ -99,7 +135,7 @@ def _mistakes(tier: Tier, nodes: int) -> Iterator[tuple[str, str]]:
             "give `path` for one disk of all nodes, or `disks` for those of each, not both",
         )
     if not (tier.path or tier.disks):
-        for key in ("file_system", "mount_options", "cloud"):
+        for key in ("file_system", "mount_options", "cloud", "snapshots"):
             if getattr(tier, key):
                 yield key, "is of a real disk: name it under `disks` or `path`"
     for name, place in tier.disks.items():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import CellSummary, Decision
-from orchestrator.analysis.results import database
+from orchestrator.analysis.results import database, measuring_pct
 from orchestrator.model import (
     Workload,
 )
@@ -51,7 +51,9 @@ def _when(index: ReportIndex) -> str:
         return ""
     first = wording.moment(min(phase.start_s for phase in phases))
     last = wording.moment(max(phase.end_s for phase in phases))
-    return f"{first} to {last}"
+    share_pct = measuring_pct(index.campaign)
+    measuring = f", {share_pct:.0f} % of it measuring" if share_pct is not None else ""
+    return f"{first} to {last}{measuring}"
 
 
 def status(index: ReportIndex) -> tuple[StatusWord, str]:

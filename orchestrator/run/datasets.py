@@ -1,9 +1,11 @@
-"""Loaded data sets, kept as snapshots: loaded once without any limit, then copied for each run.
+"""Loaded data sets, kept as snapshots: loaded once without any limit, then restored for each run.
 
-A copy of the disks of all nodes, taken after a clean stop, is a copy of the data set. So every
-run of every tier starts from the same bytes, and repetitions do not drift as tables grow.
-A data set is complete when its `dataset.json` is there; it is written last. A load that failed
-where its loader can go on leaves `loading.json` and disks of nodes that were stopped cleanly.
+A snapshot of the disks of all nodes, taken after a clean stop, is one of the data set. So every
+run of a tier starts from the same bytes, and repetitions do not drift as tables grow. Where
+snapshots lie is the tier mechanism's: files of the cache, or directories on a real disk. What is
+known of them is in the cache: a data set is complete when its `dataset.json` is there, which is
+written last, and its snapshots are. A load that failed where its loader can go on leaves
+`loading.json` and snapshots of nodes that were stopped cleanly.
 """
 
 from __future__ import annotations
@@ -23,9 +25,10 @@ from orchestrator.parts import Parts, Restorable, TakesSpace, TierMechanism
 from orchestrator.planning import disk_matrix
 from orchestrator.powers import World
 from orchestrator.system import store
+from orchestrator.tiers.common import restoring
 from orchestrator.units import format_bytes
 
-_LOADING = "loading.json"
+_LOADING, _PLACES = "loading.json", "places.json"
 _LOADING_MEMORY_BYTES = 3 * 2**30
 # What an empty XFS takes of a sparse file: 91 MiB of one of 250 GB, most of it its log.
 _FILE_SYSTEM_BYTES = 128 * 2**20
@@ -40,33 +43,47 @@ def ensure(
     """
     mechanism = parts.tiers[profile.tier.enforcement]
     database = parts.databases[profile.cluster.database]
-    if not isinstance(mechanism, Restorable) or not mechanism.restores(profile.tier):
+    spec = profile.cluster
+    if not isinstance(mechanism, Restorable) or not database.restores(spec):
         return None
-    if not database.restores(profile.cluster):
-        return None
-    identity = _identity(profile.cluster, workload, seed, parts, world)
+    identity = _identity(spec, workload, seed, parts, world)
     key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
-    folder = world.cache / "datasets" / key
-    if "addresses" not in _kept(folder):
-        _load(folder, identity, profile.cluster, workload, mechanism, parts, world)
-    return _snapshots(folder, profile.cluster.nodes)
+    snapshots = mechanism.snapshots(profile.tier, spec.nodes, key, world)
+    if not mechanism.restores(profile.tier, _sizes(spec), snapshots, world):
+        return None
+    if "addresses" not in _kept(snapshots, world):
+        _load(snapshots, identity, profile, workload, mechanism, parts, world)
+    return snapshots
 
 
-def _snapshots(folder: Path, nodes: int) -> tuple[Path, ...]:
-    """One per node, in the order of the nodes: sorted by name, node-10 would be the second."""
-    return tuple(folder / f"node-{number}.img" for number in range(1, nodes + 1))
+def _sizes(spec: ClusterSpec) -> list[int]:
+    return [spec.size.disk_bytes] * spec.nodes
 
 
-def addresses_of(snapshots: Sequence[Path] | None) -> tuple[str, ...]:
+def _folder(snapshots: Sequence[Path], world: World) -> Path:
+    """What the cache knows of a data set is there, wherever its snapshots lie."""
+    return world.cache / "datasets" / snapshots[0].parent.name
+
+
+def addresses_of(snapshots: Sequence[Path] | None, world: World) -> tuple[str, ...]:
     """The nodes' addresses while a kept data set was loaded: some databases start on no others."""
-    return tuple(_kept(snapshots[0].parent)["addresses"]) if snapshots else ()
+    return tuple(_kept(snapshots, world)["addresses"]) if snapshots else ()
 
 
-def _kept(folder: Path) -> dict[str, Any]:
+def _kept(snapshots: Sequence[Path], world: World) -> dict[str, Any]:
     """The content of `dataset.json`. Empty if the data set is not complete; one without `addresses`
     (tierbench once kept the network's prefix) is loaded anew."""
-    file = folder / "dataset.json"
-    return dict(json.loads(file.read_text())) if file.is_file() else {}
+    file = _folder(snapshots, world) / "dataset.json"
+    here = file.is_file() and _are_there(snapshots, world)
+    return dict(json.loads(file.read_text())) if here else {}
+
+
+def _are_there(snapshots: Sequence[Path], world: World) -> bool:
+    """Those of the cache are here, others on the machine that has the disks."""
+    return all(
+        one.exists() if one.is_relative_to(world.cache) else world.machine.exists(str(one))
+        for one in snapshots
+    )
 
 
 def _identity(
@@ -88,29 +105,31 @@ def _identity(
 
 
 def _load(
-    folder: Path,
+    snapshots: Sequence[Path],
     identity: Mapping[str, Any],
-    spec: ClusterSpec,
+    profile: Profile,
     workload: Workload,
     mechanism: Restorable,
     parts: Parts,
     world: World,
 ) -> None:
-    database, family = parts.databases[spec.database], workload.dataset.family
-    generator = parts.load_generators[workload.generator]
-    snapshots, sizes = _snapshots(folder, spec.nodes), [spec.size.disk_bytes] * spec.nodes
+    spec, family, folder = profile.cluster, workload.dataset.family, _folder(snapshots, world)
+    database, generator = parts.databases[spec.database], parts.load_generators[workload.generator]
     before, started_s = _Unfinished.prepared(folder, snapshots, world), world.clock.monotonic()
+    store.write_json(folder / _PLACES, [str(one.parent) for one in snapshots])
     world.progress.step(f"loading {family}: starting {database.name}")
     failure = facts = None
     try:
         with (
-            mechanism.loading(sizes, snapshots, world, before.resumed) as volumes,
+            mechanism.loading(
+                profile.tier, _sizes(spec), snapshots, world, before.resumed
+            ) as volumes,
             world.platform.network(f"{world.scope}-load", spec.nodes, before.addresses) as network,
             before.going_on(network.addresses),
             database.running(_roomy(spec, world), volumes, network, world) as cluster,
             generator.client(network.name, folder, world) as client,
         ):
-            world.progress.step(f"loading {family} (once; later runs copy it)")
+            world.progress.step(f"loading {family} (once; later runs restore it)")
             try:
                 generator.load(workload, cluster, client, world)
                 database.settle(cluster, world)
@@ -147,7 +166,7 @@ class _Unfinished:
     def prepared(cls, folder: Path, snapshots: Sequence[Path], world: World) -> _Unfinished:
         """Reads what is there; an empty folder if a load cannot go on."""
         file = folder / _LOADING
-        if file.is_file() and all(snapshot.is_file() for snapshot in snapshots):
+        if file.is_file() and _are_there(snapshots, world):
             left = json.loads(file.read_text())
             world.progress.note(f"a load goes on that failed before: {left['failure']}")
             return cls(folder, tuple(left["addresses"]), left["failure"])
@@ -249,9 +268,9 @@ def _check_memory(profile: Profile, world: World) -> None:
         )
 
 
-def forget(cache: Path) -> tuple[str, ...]:
+def forget(world: World) -> tuple[str, ...]:
     """Removes all kept data sets and what a killed run left of its disks; one line each."""
-    removed = []
+    cache, removed = world.cache, list(restoring.forget(_places(world.cache), world))
     for folder in (cache / "datasets", cache / "disks", cache / "gates"):
         if folder.is_dir():
             files = (file for file in folder.rglob("*") if file.is_file())
@@ -259,3 +278,10 @@ def forget(cache: Path) -> tuple[str, ...]:
             shutil.rmtree(folder)
             removed.append(f"{folder} ({format_bytes(size)})")
     return tuple(removed)
+
+
+def _places(cache: Path) -> set[Path]:
+    """Folders outside of the cache that hold, or may hold, snapshots."""
+    files = (cache / "datasets").glob(f"*/{_PLACES}")
+    folders = {Path(place).parent for file in files for place in json.loads(file.read_text())}
+    return {folder for folder in folders if folder != cache / "datasets"}

@@ -103,7 +103,7 @@ def _disks(here: RunContext, snapshots: Sequence[Path] | None) -> AbstractContex
 @contextmanager
 def _cluster(here: RunContext, disks: Disks, snapshots: Sequence[Path] | None) -> Iterator[Cluster]:
     spec, world = here.profile.cluster, here.world
-    own = datasets.addresses_of(snapshots)
+    own = datasets.addresses_of(snapshots, world)
     with here.preparing(world.platform.network(world.scope, spec.nodes, own)) as network:
         if own and own != network.addresses:
             world.progress.warn(

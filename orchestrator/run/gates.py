@@ -32,7 +32,7 @@ _RETRIES = 2
 # These fields of a tier change nothing on the device.
 _NAMES = (
     *("name", "title", "like", "price", "source", "as_of", "notes"),
-    *("burst", "burst_time_scale", "latency_assumed", "catalog_type"),
+    *("burst", "burst_time_scale", "latency_assumed", "catalog_type", "snapshots"),
 )
 
 

@@ -26,6 +26,8 @@ from orchestrator.tiers.common import (
     disk_server,
     mounts,
     real_disk,
+    restoring,
+    snapshots,
     truth_gate,
 )
 
@@ -46,7 +48,6 @@ _BLIND_V2 = "version 2: buffered writes are throttled on ext4, XFS, Btrfs and F2
 class CgroupTier:
     name = "cgroup"
     kind: DiskKind = "cgroup"
-    loading = staticmethod(disk_server.loading)
 
     def check(self, tier: Tier, world: World) -> None:
         own_images.need(world.root, "disk", world.platform)
@@ -56,17 +57,37 @@ class CgroupTier:
                 advice="give `iops` or `throughput`, or use `enforcement: none`",
             )
         if _is_real(tier):
-            real_disk.found(tier, lambda _: 0, world.machine)
+            disks = real_disk.found(tier, lambda _: 0, world.machine)
+            snapshots.check(tier, list(disks.values()), world)
         else:
             disk_server.need_kernel((("/dev/loop-control", "loop"),), world.machine)
         version(world.machine)
 
-    def restores(self, tier: Tier) -> bool:
-        return not _is_real(tier)
+    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
+        if _is_real(tier):
+            return restoring.snapshots_of(tier, nodes, name, world)
+        return disk_server.snapshots(nodes, name, world)
+
+    def restores(
+        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
+    ) -> bool:
+        return not _is_real(tier) or restoring.restores(tier, sizes_bytes, snapshots, world)
+
+    def loading(
+        self,
+        tier: Tier,
+        sizes_bytes: Sequence[int],
+        snapshots: Sequence[Path],
+        world: World,
+        resumed: bool = False,
+    ) -> AbstractContextManager[tuple[Volume, ...]]:
+        if _is_real(tier):
+            return restoring.loading(tier, sizes_bytes, snapshots, world, resumed)
+        return disk_server.loading(sizes_bytes, snapshots, world, resumed)
 
     def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
         if _is_real(tier):
-            return real_disk.places(tier, nodes)
+            return restoring.places(tier, nodes, world.machine)
         return disk_server.places(nodes, world)
 
     def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
@@ -79,7 +100,7 @@ class CgroupTier:
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
     ) -> AbstractContextManager[Disks]:
         if _is_real(tier):
-            return _on_real_disks(tier, sizes_bytes, world)
+            return _on_real_disks(tier, sizes_bytes, snapshots, world)
         files = disk_server.copied(sizes_bytes, snapshots, world)
         return _on_files(tier, files, world, restored=snapshots is not None)
 
@@ -135,8 +156,10 @@ def _on_files(
 
 
 @contextmanager
-def _on_real_disks(tier: Tier, sizes_bytes: Sequence[int], world: World) -> Iterator[Disks]:
-    with real_disk.attached(tier, sizes_bytes, world) as disks:
+def _on_real_disks(
+    tier: Tier, sizes_bytes: Sequence[int], taken: Sequence[Path] | None, world: World
+) -> Iterator[Disks]:
+    with restoring.attached(tier, sizes_bytes, taken, world) as disks:
         volumes = tuple(
             _capped(tier, volume, *_wholes(volume, world.machine)) for volume in disks.volumes
         )

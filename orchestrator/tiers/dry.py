@@ -10,6 +10,7 @@ from orchestrator.model import DiskKind, Gate, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.planning.rehearsal import NAME, WARNING, Model
 from orchestrator.powers import World
+from orchestrator.tiers.common import disk_server
 
 
 class DryTier:
@@ -21,7 +22,12 @@ class DryTier:
     def check(self, tier: Tier, world: World) -> None:
         """Nothing can be missing."""
 
-    def restores(self, tier: Tier) -> bool:
+    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
+        return disk_server.snapshots(nodes, name, world)
+
+    def restores(
+        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
+    ) -> bool:
         return True
 
     @contextmanager
@@ -34,6 +40,7 @@ class DryTier:
     @contextmanager
     def loading(
         self,
+        tier: Tier,
         sizes_bytes: Sequence[int],
         snapshots: Sequence[Path],
         world: World,

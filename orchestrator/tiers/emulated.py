@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import GateError, TierbenchError, UsageError
-from orchestrator.model import DiskKind, Gate, Tier
+from orchestrator.model import DiskKind, Gate, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.planning import latency_quantiles
 from orchestrator.platforms import own_images
@@ -42,7 +42,6 @@ Keep = Callable[[str, str, Mapping[str, float]], None]  # container, what was do
 class EmulatedTier:
     name = "emulated"
     kind: DiskKind = "emulated"
-    loading = staticmethod(disk_server.loading)
 
     def check(self, tier: Tier, world: World) -> None:
         own_images.need(world.root, "disk", world.platform)
@@ -50,8 +49,23 @@ class EmulatedTier:
         disk_server.need_kernel(needed, world.machine)
         _check_limits(tier)
 
-    def restores(self, tier: Tier) -> bool:
+    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
+        return disk_server.snapshots(nodes, name, world)
+
+    def restores(
+        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
+    ) -> bool:
         return True
+
+    def loading(
+        self,
+        tier: Tier,
+        sizes_bytes: Sequence[int],
+        snapshots: Sequence[Path],
+        world: World,
+        resumed: bool = False,
+    ) -> AbstractContextManager[tuple[Volume, ...]]:
+        return disk_server.loading(sizes_bytes, snapshots, world, resumed)
 
     def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
         return disk_server.places(nodes, world)

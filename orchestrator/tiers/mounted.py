@@ -1,17 +1,18 @@
 """Real disks, mounted where the tier's `disks` say, or all nodes' at one `path`: nothing is
 throttled, everything is verified.
 
-Each node works in a directory of its own (`real_disk`), on which every run loads its data anew.
+Each node works in a directory of its own (`real_disk`), which is restored from a snapshot for each
+run if the profile does not say otherwise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.model import DiskKind, Gate, Tier
+from orchestrator.model import DiskKind, Gate, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
@@ -22,8 +23,10 @@ from orchestrator.tiers.common import (
     host_cache,
     mounts,
     real_disk,
+    restoring,
     truth_gate,
 )
+from orchestrator.tiers.common import snapshots as kept_copies
 
 
 class MountedTier:
@@ -37,18 +40,37 @@ class MountedTier:
         """See `TierMechanism`. Warns where the cloud says that a disk is of another type."""
         own_images.need(world.root, "disk", world.platform)
         disks = real_disk.found(tier, lambda _: disk_gates.QUICK_GATE_BYTES, world.machine)
+        kept_copies.check(tier, list(disks.values()), world)
         answer = cloud_metadata.about(tier, disks, world.machine, self._ask)
         for line in answer.warnings:
             world.progress.warn(f"{tier.name}: {line}")
 
     def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
-        return real_disk.places(tier, nodes)
+        return restoring.places(tier, nodes, world.machine)
+
+    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
+        return restoring.snapshots_of(tier, nodes, name, world)
+
+    def restores(
+        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
+    ) -> bool:
+        return restoring.restores(tier, sizes_bytes, snapshots, world)
+
+    def loading(
+        self,
+        tier: Tier,
+        sizes_bytes: Sequence[int],
+        snapshots: Sequence[Path],
+        world: World,
+        resumed: bool = False,
+    ) -> AbstractContextManager[tuple[Volume, ...]]:
+        return restoring.loading(tier, sizes_bytes, snapshots, world, resumed)
 
     @contextmanager
     def attached(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
     ) -> Iterator[Disks]:
-        with real_disk.attached(tier, sizes_bytes, world) as disks:
+        with restoring.attached(tier, sizes_bytes, snapshots, world) as disks:
             if tier.cloud is None:
                 yield disks
                 return

@@ -5,8 +5,7 @@ Goal: profile to verdict on `cgroup` and on `mounted`. The emulated disk has eve
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterator
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,10 @@ import pytest
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
+from orchestrator.powers import World
 from orchestrator.system import store
+from orchestrator.tiers.common import restoring, snapshots
+from tests.file_systems import file_system
 from tests.integration.conftest import HERE, measured, tierbench
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
@@ -23,13 +25,16 @@ PROFILE = "question: does it hold?\ntitle: {title}\ntier: {tier}\ncluster: azure
 CAP_IOPS = 1_000
 
 
-def run_on(results: Path, title: str, tier: str, workload: str) -> tuple[Results, Verdict]:
-    """One run on a profile of that tier, and what is said of it."""
+def run_on(
+    results: Path, title: str, tier: str, workload: str, repeats: int = 1
+) -> tuple[Results, Verdict]:
+    """Runs on a profile of that tier, and what is said of them."""
     profile = results / f"{title}.yaml"
     profile.write_text(PROFILE.format(title=title, tier=tier))
     code, text = tierbench(
         *["run", "--profile", str(profile), "--workload", workload, "--scale", "smoke"],
         *["--nodes", "1", "--db", "postgresql", "--results", str(results / "results")],
+        *["--repeats", str(repeats)],
     )
     assert code == 0, text
     campaign = store.load(results / "results" / "latest")
@@ -39,21 +44,6 @@ def run_on(results: Path, title: str, tier: str, workload: str) -> tuple[Results
 def figure(verdict: Verdict, metric: str) -> float:
     (cell,) = [one for one in verdict.cells if (one.metric, one.scope) == (metric, "all")]
     return cell.mean
-
-
-@pytest.fixture
-def file_system(tmp_path: Path) -> Iterator[Path]:
-    """A disk that is none of ours: ext4 on a loop device, mounted as a person would."""
-    image, place = tmp_path / "disk.img", tmp_path / "mnt"
-    place.mkdir()
-    with image.open("wb") as file:
-        file.truncate(4 * 2**30)
-    subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
-    subprocess.run(["mount", "-o", "loop", str(image), str(place)], check=True)
-    try:
-        yield place
-    finally:
-        subprocess.run(["umount", str(place)], check=True)
 
 
 @measured
@@ -66,13 +56,46 @@ def test_reads_beyond_memory_sit_at_the_control_groups_cap(tmp_path: Path) -> No
     assert "cgroup tier" in {doubt.kind for doubt in verdict.doubts}
 
 
-def test_a_database_on_a_mounted_disk(file_system: Path, tmp_path: Path) -> None:
-    tier = f"{{enforcement: mounted, path: {file_system}}}"
+def content(folder: Path) -> dict[str, str]:
+    """Of every file below: its owner, its mode and a hash of its bytes."""
+    files = {file: file.lstat() for file in sorted(folder.rglob("*")) if file.is_file()}
+    return {
+        str(file.relative_to(folder)): f"{stat.st_uid} {stat.st_mode:o} "
+        + hashlib.sha256(file.read_bytes()).hexdigest()
+        for file, stat in files.items()
+    }
+
+
+@pytest.mark.parametrize(("kind", "way"), [("ext4", "copy"), ("xfs", "reflink")])
+def test_runs_on_a_real_disk_start_from_one_loaded_snapshot(
+    kind: str, way: str, tmp_path: Path, world: World
+) -> None:
+    """Two runs, of which only the first one loads; neither changes the snapshot, and what is
+    restored is equal to it. On ext4 the profile does not say how. Then nothing is left on the disk
+    that `clean` would not find."""
     inserts = str(HERE / "workloads" / "short-insert.yaml")
-    campaign, verdict = run_on(tmp_path, "real", tier, inserts)
-    assert figure(verdict, "throughput_per_s") > 0
-    (run,) = campaign.runs
-    facts = run.record.facts["tier"]
-    assert facts["file_system"] == "ext4" and str(facts["device"]).startswith("loop")
-    assert figure(verdict, "disk_iops") > 0
-    assert {child.name for child in file_system.iterdir()} == {"lost+found"}
+    asked = f", snapshots: {way}" if kind == "xfs" else ""
+    with file_system(kind, tmp_path, world) as place:
+        before = {child.name for child in place.iterdir()}
+        profile = f"{{enforcement: mounted, path: {place}{asked}}}"
+        campaign, verdict = run_on(tmp_path, "real", profile, inserts, repeats=2)
+        records = [run.record for run in campaign.runs]
+        loads = [phase for record in records if (phase := record.phase("load"))]
+        assert len(loads) == 2 and loads[1].duration_s < loads[0].duration_s / 5
+        sizes = {record.facts["database_before"]["data_bytes"] for record in records}
+        assert len(sizes) == 1
+        for record in records:
+            facts = record.facts["tier"]
+            assert facts["file_system"] == kind and str(facts["device"]).startswith("loop")
+            restored = facts["restored"]
+            assert restored["way"] == way and restored["caches_dropped"] == "of the machine"
+        assert figure(verdict, "disk_iops") > 0
+        (snapshot,) = (place / snapshots.FOLDER).glob("*/node-1")
+        changed_s = max(file.lstat().st_ctime for file in snapshot.rglob("*"))
+        assert changed_s <= loads[0].end_s
+        with restoring.attached(records[0].profile.tier, [2**30], [snapshot], world) as disks:
+            loaded = content(Path(disks.volumes[0].name))
+        assert content(snapshot) == loaded and loaded["pgdata/PG_VERSION"]
+        (removed,) = restoring.forget((), world)
+        assert removed.startswith(str(place / snapshots.FOLDER))
+        assert {child.name for child in place.iterdir()} == before

@@ -157,6 +157,30 @@ def _cloud(run: RunData) -> Iterator[tuple[str, str]]:
         )
 
 
+def _shared_blocks(run: RunData) -> Iterator[tuple[str, str]]:
+    if _restored(run).get("way") == "reflink":
+        yield (
+            "the data were restored as reflinks: the first write to each block finds it shared and "
+            "takes another, so a run that writes asks more of the disk than the database does",
+            "say `snapshots: copy` for runs that write (docs/TIERS.md)",
+        )
+
+
+def _not_quiet(run: RunData) -> Iterator[tuple[str, str]]:
+    if _restored(run).get("quiet") is False:
+        yield (
+            "when the run began, the disk was still busy with something else",
+            "see what else uses it, such as a trim or a check of a RAID",
+        )
+
+
+def _restored(run: RunData) -> Mapping[str, Any]:
+    """How the data of this run came to its real disk."""
+    tier = run.record.facts.get("tier")
+    restored = tier.get("restored") if isinstance(tier, Mapping) else None
+    return restored if isinstance(restored, Mapping) else {}
+
+
 def _disks(run: RunData) -> Mapping[str, Mapping[str, Any]]:
     disks = run.record.facts.get("disks")
     return disks if isinstance(disks, Mapping) else {}
@@ -171,4 +195,6 @@ DISK_CHECKS: dict[DoubtKind, Callable[[RunData], Iterator[tuple[str, str]]]] = {
     "host cache": _host_cache,
     "another disk than declared": _cloud,
     "burst credit unknown": _credit_unknown,
+    "shared blocks": _shared_blocks,
+    "disk not quiet": _not_quiet,
 }

@@ -116,11 +116,18 @@ def _copy(snapshot: Path, copy: Path, world: World) -> None:
             raise RunError(f"the data set could not be copied to {copy}: {command.err.strip()}")
 
 
+def snapshots(nodes: int, name: str, world: World) -> tuple[Path, ...]:
+    """The files of a data set, in the order of the nodes: sorted by name, node-10 would be the
+    second."""
+    folder = world.cache / "datasets" / name
+    return tuple(folder / f"node-{number}.img" for number in range(1, nodes + 1))
+
+
 @contextmanager
 def loading(
     sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World, resumed: bool = False
 ) -> Iterator[tuple[Volume, ...]]:
-    """What `Restorable.loading` promises."""
+    """What `Restorable.loading` promises: the devices are those of the snapshots themselves."""
     if not resumed:
         create(snapshots, sizes_bytes, world)
     with devices("raw", snapshots, {}, world, restored=resumed, kept=True) as disks:

@@ -26,11 +26,11 @@ from orchestrator.model import NodeDisks, Tier, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Machine, Mount, World
-from orchestrator.tiers.common import block_devices, mounts
+from orchestrator.tiers.common import block_devices, mounts, snapshots
 
 FOLDER = "tierbench-data"
 MECHANISM = {"mechanism": "a real disk, not throttled"}
-_MARK = ".made-by-tierbench"
+_MARK = snapshots.MARK
 _REMOVAL_S = 600.0
 
 
@@ -126,8 +126,11 @@ def _found(
 
 
 @contextmanager
-def attached(tier: Tier, sizes_bytes: Sequence[int], world: World) -> Iterator[Disks]:
-    """A directory for each node on the disk of its data, and one on that of its WAL."""
+def attached(
+    tier: Tier, sizes_bytes: Sequence[int], world: World, filled: bool = False
+) -> Iterator[Disks]:
+    """A directory for each node on the disk of its data, and one on that of its WAL. `filled`: they
+    are there already, and somebody else's to remove."""
     sizes = dict(zip(_names(len(sizes_bytes)), sizes_bytes, strict=True))
     at = _places(tier, list(sizes))
 
@@ -140,7 +143,11 @@ def attached(tier: Tier, sizes_bytes: Sequence[int], world: World) -> Iterator[D
         for place, disk in disks.items():
             up.enter_context(watched(disk, world.machine))
             names = [use.folder for use in place.uses]
-            made = up.enter_context(folders(disk.path, names, world))
+            made = (
+                _filled(disk.path, names, world.machine)
+                if filled
+                else up.enter_context(folders(disk.path, names, world))
+            )
             kept |= {use: (folder, disk) for use, folder in zip(place.uses, made, strict=True)}
         shown = {place.path: facts(place, disk, world.machine) for place, disk in disks.items()}
         volumes = tuple(_volume(node, kept) for node in sizes)
@@ -187,6 +194,16 @@ def places(tier: Tier, nodes: int) -> dict[Path, int]:
     at = _places(tier, _names(nodes))
     counts = {Path(place.path): sum(not use.wal for use in place.uses) for place in at}
     return {path: count for path, count in counts.items() if count}
+
+
+def directories(tier: Tier, nodes: int) -> dict[Path, Path]:
+    """Each directory in which the nodes work → the path of its disk: those of their data, in their
+    order, and then those of their WAL. UsageError if a node has none."""
+    path_of = {
+        use: Path(place.path) for place in _places(tier, _names(nodes)) for use in place.uses
+    }
+    ordered = sorted(path_of, key=lambda use: (use.wal, _names(nodes).index(use.node)))
+    return {path_of[use] / FOLDER / use.folder: path_of[use] for use in ordered}
 
 
 def _names(nodes: int) -> list[str]:
@@ -267,11 +284,24 @@ def folders(path: Path, names: Sequence[str], world: World) -> Iterator[tuple[Pa
             _in_container(path, removal(place), world)
 
 
+def _filled(path: Path, names: Sequence[str], machine: Machine) -> tuple[Path, ...]:
+    """The directories that something else has filled. RunError if one is missing."""
+    ours = path / FOLDER
+    missing = [name for name in names if not machine.is_folder(str(ours / name))]
+    if missing:
+        raise RunError(
+            f"after the profile's `restore` {ours} has no {' and no '.join(missing)}",
+            advice="the command must bring back all that is below TIERBENCH_DATA when it saves",
+        )
+    return tuple(ours / name for name in names)
+
+
 def making(place: str, names: Sequence[str]) -> str:
     """The script that makes the directories. The mark comes first and goes last, so that what a
     killed run leaves is known as ours."""
     folders = " ".join(f'"{place}/{name}"' for name in names)
-    return f'mkdir "{place}" && touch "{place}/{_MARK}" && mkdir {folders}'
+    made = f'mkdir "{place}" && touch "{place}/{_MARK}"'
+    return f"{made} && mkdir {folders}" if names else made
 
 
 def removal(place: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
-from orchestrator.model import Doubt, Gate, GateCheck, Node, Record
+from orchestrator.model import Doubt, Gate, GateCheck, Node, Phase, Record
 from orchestrator.tiers.common import host_load
 from tests.campaigns import build_campaign
 
@@ -38,6 +38,33 @@ def test_a_gate_that_passed_without_having_seen_all(verdict: Any, kind: str) -> 
     assert gate.passed
     assert set(found(replace(record(), gate=gate))) == {kind}
     assert found(record()) == {}
+
+
+@pytest.mark.parametrize(
+    ("restored", "kinds"),
+    [
+        ({"way": "copy", "quiet": True}, set()),
+        ({"way": "copy", "quiet": None}, set()),
+        ({"way": "reflink", "quiet": True}, {"shared blocks"}),
+        ({"way": "elsewhere", "quiet": False}, {"disk not quiet"}),
+        ({"way": "none"}, set()),
+    ],
+)
+def test_how_data_came_to_a_real_disk(restored: dict[str, Any], kinds: set[str]) -> None:
+    assert set(found(record(tier={"restored": restored}))) == kinds
+
+
+def test_the_share_of_a_campaign_in_which_it_measured() -> None:
+    campaign = build_campaign(workloads=["point-select"], nodes=1)
+    run = campaign.runs[0]
+
+    def of(*phases: Phase) -> float | None:
+        made = replace(run, record=replace(run.record, phases=phases))
+        return results.measuring_pct(replace(campaign, runs=(made,)))
+
+    windows = (Phase("warm-up", 20.0, 35.0), Phase("measure", 35.0, 95.0))
+    assert of(Phase("load", 0.0, 20.0), *windows, Phase("prepare", 95.0, 100.0)) == 75.0
+    assert of(Phase("load", 0.0, 20.0)) is None and of() is None
 
 
 # ------------------------------------------------------------------ the disk's own counters

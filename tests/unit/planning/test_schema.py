@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import Mistake, UsageError
+from orchestrator.model import Snapshots
 from orchestrator.planning import project_files
 from orchestrator.planning.profiles import read_profile, read_workload
 from tests import ROOT
@@ -170,3 +171,41 @@ def test_a_name_given_twice_is_refused(
     with pytest.raises(UsageError, match=what) as raised:
         project_files.read(ROOT, profiles, workloads, "smoke")
     assert "REPEATS" in raised.value.advice
+
+
+@pytest.mark.parametrize(
+    ("written", "snapshots"),
+    [
+        ("copy", Snapshots("copy")),
+        ("reflink", Snapshots("reflink")),
+        ("none", Snapshots("none")),
+        ("{path: /mnt/other}", Snapshots("elsewhere", path="/mnt/other")),
+        ("{save: a | b, restore: c}", Snapshots("command", save="a | b", restore="c")),
+    ],
+)
+def test_how_snapshots_are_kept(written: str, snapshots: Snapshots) -> None:
+    """Of a tier of its own numbers, and of one that names a row of the catalog."""
+    real = f"enforcement: mounted, path: /mnt/x, snapshots: {written}"
+    for tier in (f"{{{real}}}", f"{{type: aws/i4i.large-nvme, {real}}}"):
+        text = profile_text(tier)
+        read = read_profile("x", text, {"small": CLUSTER}, "smoke", project_files.catalog(ROOT))
+        assert read.tier.snapshots == snapshots
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("sometimes", "'copy', 'reflink' or 'none'"),
+        ("{save: a}", "`save` and `restore` belong together"),
+        ("{path: /mnt/other, save: a, restore: b}", "give `copy`"),
+        ("{}", "give `copy`"),
+        ("{paths: /mnt/other}", "unknown key"),
+    ],
+)
+def test_snapshots_that_cannot_be_meant(written: str, words: str) -> None:
+    found = mistakes_of(
+        profile_text(f"{{enforcement: mounted, path: /mnt/x, snapshots: {written}}}")
+    )
+    assert "tier.snapshots" in found[0].where and words in found[0].what
+    (mistake,) = mistakes_of(profile_text("{iops: 9, throughput: 1MB/s, snapshots: copy}"))
+    assert mistake.where.endswith("snapshots") and "is of real disks" in mistake.what

@@ -12,6 +12,7 @@ from orchestrator.errors import LoadError, NodeError, UnavailableError, Unfinish
 from orchestrator.model import Tier
 from orchestrator.powers import World
 from orchestrator.run import datasets
+from orchestrator.tiers.common import mounts
 from tests.fakes import FakeTier, Log, fake_world
 from tests.plans import a_plan, a_profile, a_workload
 from tests.unit.run.conftest import Campaign, Failing, Make
@@ -57,13 +58,22 @@ def test_disks_without_room_are_refused_before_anything_starts(tmp_path: Path) -
 def test_a_data_set_starts_where_it_was_loaded_and_an_older_one_is_loaded_anew(make: Make) -> None:
     campaign = make()
     snapshots = ensure(campaign, nodes=2)
-    assert datasets.addresses_of(snapshots) == ("10.0.0.11", "10.0.0.12")
-    assert datasets.addresses_of(None) == ()
+    assert datasets.addresses_of(snapshots, campaign.world) == ("10.0.0.11", "10.0.0.12")
+    assert datasets.addresses_of(None, campaign.world) == ()
     file = snapshots[0].parent / "dataset.json"
     content = json.loads(file.read_text())
     del content["addresses"]
     file.write_text(json.dumps({**content, "prefix": "10.207.77"}))
-    assert datasets.addresses_of(ensure(campaign, nodes=2)) == ("10.0.0.11", "10.0.0.12")
+    again = ensure(campaign, nodes=2)
+    assert datasets.addresses_of(again, campaign.world) == ("10.0.0.11", "10.0.0.12")
+    assert campaign.log.words.count("load") == 2
+
+
+def test_a_snapshot_that_is_gone_is_loaded_anew(make: Make) -> None:
+    """Of a real disk that was made anew, or in whose place another is mounted."""
+    campaign = make()
+    ensure(campaign, nodes=2)[1].unlink()
+    assert all(one.exists() for one in ensure(campaign, nodes=2))
     assert campaign.log.words.count("load") == 2
 
 
@@ -143,9 +153,10 @@ def test_an_unfinished_load_waits_for_its_addresses(make: Make) -> None:
     assert file.is_file(), "hours of loading are not lost for an address"
 
 
-def test_clean_removes_an_unfinished_load(make: Make) -> None:
+def test_clean_removes_an_unfinished_load(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mounts, "mount_points", lambda _: ())  # this machine's own are not asked
     campaign = make(Failing("load", UnfinishedError("Timed out"), (1,)))
     with pytest.raises(UnfinishedError):
         ensure(campaign, nodes=1)
-    assert datasets.forget(campaign.world.cache)
+    assert datasets.forget(campaign.world)
     assert folder_of(campaign) is None

@@ -338,11 +338,20 @@ def test_which_hierarchy_limits_devices(tmp_path: Path) -> None:
     assert version(LocalMachine(tmp_path)) == 1
 
 
-def test_only_files_can_be_restored() -> None:
-    assert EmulatedTier().restores(PREMIUM)
-    assert not CgroupTier().restores(replace(PREMIUM, path="/mnt/disk"))
-    assert CgroupTier().restores(PREMIUM)
-    assert not isinstance(mounted.MountedTier(), Restorable)
+def test_every_disk_but_a_plain_volume_can_be_restored(tmp_path: Path) -> None:
+    world = fake_world(cache=tmp_path)
+    files = EmulatedTier().snapshots(PREMIUM, 12, "key", world)
+    assert [file.name for file in files] == [f"node-{number}.img" for number in range(1, 13)]
+    assert CgroupTier().snapshots(PREMIUM, 12, "key", world) == files
+    assert all(one.restores(PREMIUM, [1], files, world) for one in (EmulatedTier(), CgroupTier()))
+    real = replace(PREMIUM, path=str(tmp_path))
+    on_disk = tmp_path / "tierbench-snapshots"
+    for mechanism in (CgroupTier(), mounted.MountedTier()):
+        (directory,) = mechanism.snapshots(real, 1, "key", world)
+        assert directory.is_relative_to(on_disk) and mechanism.restores(
+            real, [1], [directory], world
+        )
+    assert not isinstance(tier_mechanisms()["none"], Restorable)
 
 
 def test_where_disks_take_space(tmp_path: Path) -> None:

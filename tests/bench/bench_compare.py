@@ -1,0 +1,135 @@
+"""How much of a campaign on a real disk is measuring: kept snapshots beside loading in each run.
+
+    make bench-compare [REPEATS=2] [SCALE=laptop]
+
+Goal: at least 80 % at laptop scale. Method: one campaign for each way to keep the data of a real
+disk (`snapshots: copy`, `reflink`, `none`), PostgreSQL on one node, on XFS on a loop device made
+for the purpose; what takes the time is read from the phases that the runs recorded. Needs root, to
+mount. A campaign of one workload and few repetitions spends much of its time loading once, so the
+table also says what the runs that only restored were made of, and what follows for 5 repetitions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from orchestrator.analysis.results import Results, measuring_pct
+from orchestrator.cli import campaign
+from orchestrator.cli.console import ConsoleProgress
+from orchestrator.model import Record
+from orchestrator.system import store
+from tests import ROOT
+from tests.file_systems import file_system
+
+DISK_BYTES = 16 * 2**30
+PARTS = ("load", "prepare", "warm-up", "measure", "taking down")
+RESTORING, WAITING = "of which restoring", "of which waiting for the disk"
+REPETITIONS = 5
+PROFILE = """
+question: How much of the time is measuring?
+title: {way}
+tier: {{enforcement: mounted, path: {place}, snapshots: {way}}}
+cluster: azure-d8s-v5
+"""
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--repeats", type=int, default=2)
+    arguments.add_argument("--scale", default="laptop")
+    arguments.add_argument("--workload", default="point-select")
+    arguments.add_argument("--ways", nargs="+", default=["copy", "none"])
+    asked = arguments.parse_args()
+    progress, found = ConsoleProgress(Console(stderr=True)), {}
+    with (
+        campaign.powers(ROOT, ROOT / ".cache", progress) as (world, _),
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        for way in asked.ways:
+            with file_system("xfs", Path(folder), world, DISK_BYTES) as place:
+                found[way] = carried_out(way, place, Path(folder), asked)
+    Console().print(shown(found))
+    return 0
+
+
+def carried_out(way: str, place: Path, folder: Path, asked: argparse.Namespace) -> Results:
+    """A campaign as a person starts it; its output goes to standard error."""
+    profile, results = folder / f"{way}.yaml", folder / f"results-{way}"
+    profile.write_text(PROFILE.format(way=way, place=place))
+    repeats = asked.repeats if way != "none" else max(1, asked.repeats - 1)  # which are all alike
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "orchestrator", "run", "--profile", str(profile)),
+            *("--workload", asked.workload, "--scale", asked.scale, "--nodes", "1"),
+            *("--db", "postgresql", "--repeats", str(repeats), "--results", str(results)),
+        ],
+        cwd=ROOT,
+        stdout=sys.stderr,
+        check=True,
+    )
+    return store.load(results / "latest")
+
+
+def spent(records: Sequence[Record]) -> list[dict[str, float]]:
+    """Seconds of each run by phase; what is between its last phase and the next run is its taking
+    down, which is not known of the last run. Restoring and waiting are parts of "prepare"."""
+    begins = [min(phase.start_s for phase in record.phases) for record in records]
+    table = []
+    for record, following in zip(records, [*begins[1:], None], strict=True):
+        seconds = dict.fromkeys(PARTS, 0.0)
+        for phase in record.phases:
+            seconds[phase.name] += phase.duration_s
+        if following is None:
+            del seconds["taking down"]
+        else:
+            seconds["taking down"] = following - max(phase.end_s for phase in record.phases)
+        restored = record.facts["tier"]["restored"]
+        seconds[RESTORING] = restored.get("took_s", 0.0)
+        seconds[WAITING] = restored.get("quiet_wait_s", 0.0)
+        table.append(seconds)
+    return table
+
+
+def shown(found: Mapping[str, Results]) -> Table:
+    """The median of the runs that did not load first of all, by phase; shares of the campaign."""
+    table = Table("seconds", *(f"snapshots: {way}" for way in found))
+    runs = {way: spent([run.record for run in result.runs]) for way, result in found.items()}
+    first = {way: {**median(each), **each[0]} for way, each in runs.items()}
+    later = {way: {**median(each), **median(each[1:] or each)} for way, each in runs.items()}
+    table.add_row("load of the first run", *(f"{one['load']:.1f}" for one in first.values()))
+    for name in (*PARTS, RESTORING, WAITING):
+        known = (f"{one[name]:.1f}" if name in one else "" for one in later.values())
+        table.add_row(f"later runs: {name}", *known)
+    table.add_section()
+    shares = [measuring_pct(result) or 0.0 for result in found.values()]
+    table.add_row("measuring, this campaign", *(f"{share:.0f} %" for share in shares))
+    table.add_row("a later run", *(f"{share([one]):.0f} %" for one in later.values()))
+    five = {way: [first[way], *([later[way]] * (REPETITIONS - 1))] for way in found}
+    row = f"{REPETITIONS} repetitions (computed)"
+    table.add_row(row, *(f"{share(each):.0f} %" for each in five.values()))
+    return table
+
+
+def median(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Of each part over the runs of which it is known."""
+    names = dict.fromkeys(name for run in runs for name in run)
+    return {name: statistics.median(run[name] for run in runs if name in run) for name in names}
+
+
+def share(runs: Sequence[Mapping[str, float]]) -> float:
+    """The share of measuring in %; a part that is not known is left out."""
+    measuring = sum(run["warm-up"] + run["measure"] for run in runs)
+    return 100 * measuring / sum(run.get(name, 0.0) for run in runs for name in PARTS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,355 @@
+"""Snapshots on real disks: saved and restored by the very scripts, on directories of this machine.
+
+Only what a container does (to see the machine's paths below /host) is done here without one.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
+from orchestrator.model import NodeDisks, Snapshots, Tier
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.powers import Completed, ContainerSpec, World
+from orchestrator.run import datasets
+from orchestrator.system.shell import SystemShell
+from orchestrator.tiers.common import quiet, real_disk, restoring, snapshots
+from tests import ROOT
+from tests.fakes import FakePlatform, QuietProgress, completed, fake_world, this_machine_has
+
+MOUNTS = """\
+22 1 8:2 / / rw - ext4 /dev/sda2 rw
+31 22 8:16 / {}/disk rw - xfs /dev/sdb rw
+32 22 8:32 / {}/other rw - ext4 /dev/sdc rw
+"""
+SIZES = [2**10, 2**10]
+IDLE = "   8      16 sdb {0} 0 {0} 0 5 0 5 0 {1} 0 0 0\n"
+
+
+class Engine(FakePlatform):
+    """Runs the scripts of containers here; each `mount` is seen where it is."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(images=[own_images.tag(ROOT, "disk")])
+        self._machine = LocalMachine(root)
+
+    def machines(self) -> tuple[LocalMachine, ...]:
+        return (self._machine,)
+
+    def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
+        argv = [*(spec.entrypoint or ()), *spec.command]
+        for mount in spec.mounts:
+            argv = [one.replace(f"{mount.target}/", f"{mount.source}/") for one in argv]
+            argv = [mount.source if one == mount.target else one for one in argv]
+        env = {"PATH": "/usr/bin:/bin", **spec.environment}
+        done = subprocess.run(argv, capture_output=True, text=True, check=False, env=env)
+        return Completed(tuple(argv), done.returncode, done.stdout + done.stderr, "", 0.0)
+
+
+@dataclass
+class Shell:
+    """Runs the profile's commands; the page cache of the machine is not ours to drop."""
+
+    asked: list[tuple[str, ...]] = field(default_factory=list)
+
+    def run(
+        self, argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None
+    ) -> Completed:
+        self.asked.append(tuple(argv))
+        if "drop_caches" in argv[-1]:
+            return completed(exit_code=1, err="Permission denied")
+        return SystemShell().run(argv, timeout_s=timeout_s, env=env)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for name in ("disk", "other", "proc/self", "cache", "sys/dev/block"):
+        (tmp_path / name).mkdir(parents=True)
+    for number, name in (("8:2", "sda2"), ("8:16", "sdb"), ("8:32", "sdc")):
+        device = tmp_path / "sys/class/block" / name
+        device.mkdir(parents=True)
+        (tmp_path / "sys/dev/block" / number).symlink_to(device)
+    (tmp_path / "proc/self/mountinfo").write_text(MOUNTS.format(tmp_path, tmp_path))
+    (tmp_path / "proc/diskstats").write_text(IDLE.format(7, 0))
+    return tmp_path
+
+
+@pytest.fixture
+def world(root: Path) -> World:
+    return replace(
+        fake_world(platform=Engine(root), shell=Shell()), cache=root / "cache", root=ROOT
+    )
+
+
+def a_tier(root: Path, way: Snapshots | None = None) -> Tier:
+    return Tier("real", "R", "mounted", None, None, path=str(root / "disk"), snapshots=way)
+
+
+def load(tier: Tier, world: World, resumed: bool = False) -> tuple[Path, ...]:
+    """Loads a little on two nodes; returns the snapshots."""
+    found = restoring.snapshots_of(tier, 2, "key", world)
+    with restoring.loading(tier, SIZES, found, world, resumed) as volumes:
+        for number, volume in enumerate(volumes, 1):
+            assert volume.kept and volume.restored == resumed
+            file = Path(volume.name) / "base" / "1"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(f"data of node {number}")
+            file.chmod(0o640)
+            file.parent.chmod(0o700)
+            Path(volume.name).chmod(0o750)
+    return found
+
+
+def attach(tier: Tier, found: Sequence[Path], world: World) -> Any:
+    return restoring.attached(tier, SIZES, found, world)
+
+
+EVERY_WAY = pytest.mark.parametrize("way", ["copy", "elsewhere", "command"])
+
+
+def given(way: str, root: Path) -> Snapshots:
+    """`command`: what a person might write, for a file system without snapshots of its own."""
+    kept = f"{root}/kept-$TIERBENCH_SNAPSHOT"
+    ways = {
+        "copy": Snapshots("copy"),
+        "elsewhere": Snapshots("elsewhere", path=str(root / "other")),
+        "command": Snapshots(
+            "command",
+            save=f'cp -a "$TIERBENCH_DATA" "{kept}"; echo "saved $TIERBENCH_NODES"',
+            restore=f'cp -a "{kept}/." "$TIERBENCH_DATA/"; echo "restored $TIERBENCH_PATH"',
+        ),
+    }
+    return ways[way]
+
+
+@EVERY_WAY
+def test_every_run_starts_from_what_was_loaded(way: str, root: Path, world: World) -> None:
+    tier = a_tier(root, given(way, root))
+    found = load(tier, world)
+    assert all(world.machine.exists(str(one)) for one in found)
+    assert not (root / "disk" / real_disk.FOLDER).exists()
+    for _ in range(2):  # what the first run wrote is not there in the second
+        with attach(tier, found, world) as disks:
+            for number, volume in enumerate(disks.volumes, 1):
+                place = Path(volume.name)
+                assert volume.restored and not volume.kept
+                assert (place / "base/1").read_text() == f"data of node {number}"
+                modes = [path.stat().st_mode & 0o777 for path in (place, place / "base/1")]
+                assert modes == [0o750, 0o640]
+                (place / "base/1").write_text("changed by a run")
+                (place / "more").touch()
+            facts = disks.facts["restored"]
+            assert facts["way"] == way and facts["took_s"] >= 0
+            assert (facts["caches_dropped"], facts["quiet"]) == ("of the files", True)
+            if way == "command":
+                said = facts["commands"][str(root / "disk")]["output"]
+                assert said == f"restored {root}/disk\n"
+        assert not (root / "disk" / real_disk.FOLDER).exists()
+
+
+def test_what_was_loaded_becomes_the_snapshot_without_being_copied(
+    root: Path, world: World
+) -> None:
+    tier = a_tier(root)
+    found = restoring.snapshots_of(tier, 1, "key", world)
+    with restoring.loading(tier, SIZES[:1], found, world) as (volume,):
+        (Path(volume.name) / "data").touch()
+        before = (Path(volume.name) / "data").stat().st_ino
+    assert (found[0] / "data").stat().st_ino == before
+    with restoring.attached(tier, SIZES[:1], found, world) as disks:
+        assert (Path(disks.volumes[0].name) / "data").stat().st_ino != before
+
+
+def test_the_wal_of_a_node_is_kept_with_its_data(root: Path, world: World) -> None:
+    disks = {"node-1": NodeDisks(str(root / "disk"), wal=str(root / "other"))}
+    tier = replace(a_tier(root), path=None, disks=disks)
+    found = restoring.snapshots_of(tier, 1, "key", world)
+    assert [one.name for one in found] == ["node-1", "node-1-wal"]
+    with restoring.loading(tier, SIZES[:1], found, world) as (volume,):
+        (Path(volume.name) / "table").write_text("data")
+        (Path(volume.wal) / "segment").write_text("WAL")
+    with restoring.attached(tier, SIZES[:1], found, world) as restored:
+        (volume,) = restored.volumes
+        assert (Path(volume.name) / "table").read_text() == "data"
+        assert volume.wal.startswith(str(root / "other"))
+        assert (Path(volume.wal) / "segment").read_text() == "WAL"
+
+
+def test_a_load_that_fails_leaves_no_snapshot_and_one_that_goes_on_starts_from_its_own(
+    root: Path, world: World
+) -> None:
+    tier = a_tier(root)
+    found = load(tier, world)
+    with pytest.raises(KeyError), restoring.loading(tier, SIZES, found, world):
+        raise KeyError
+    assert not any(one.exists() for one in found), "the one before is gone too: it was not wanted"
+    load(tier, world)
+    load(tier, world, resumed=True)
+
+
+def test_what_a_killed_program_left_is_removed_by_the_next_load(root: Path, world: World) -> None:
+    tier = a_tier(root, given("elsewhere", root))
+    folder = restoring.snapshots_of(tier, 2, "key", world)[0].parent
+    for name in ("node-1", "node-2.partial"):
+        (folder / name / "left").mkdir(parents=True)
+    found = load(tier, world)
+    assert sorted(folder.iterdir()) == list(found)
+    assert not (found[0] / "left").exists()
+
+
+def test_a_second_disk_is_shared_by_tiers_and_the_first_is_not(root: Path, world: World) -> None:
+    other = Snapshots("elsewhere", path=str(root / "other"))
+    one, two = a_tier(root), replace(a_tier(root), path=str(root / "other"))
+    paths = [restoring.snapshots_of(tier, 2, "key", world) for tier in (one, two)]
+    assert paths[0][0].parent.name != paths[1][0].parent.name
+    shared = [
+        restoring.snapshots_of(replace(tier, snapshots=other), 2, "key", world)
+        for tier in (one, replace(two, path=str(root)))
+    ]
+    assert shared[0] == shared[1]
+    elsewhere = replace(world, cache=root)
+    assert restoring.snapshots_of(one, 2, "key", elsewhere) != paths[0]
+    by_command = replace(one, snapshots=given("command", root))
+    assert restoring.snapshots_of(by_command, 1, "key", world)[0].is_relative_to(world.cache)
+
+
+@pytest.mark.parametrize(
+    ("way", "error", "words"),
+    [
+        (Snapshots("elsewhere", path="{}/none"), UsageError, "not a directory"),
+        (Snapshots("elsewhere", path="{}/disk/below"), UsageError, "the disk that is measured"),
+        (Snapshots("elsewhere", path="{}/foreign"), UsageError, "was not made by tierbench"),
+        (Snapshots("reflink"), UnavailableError, "has no reflinks"),
+        (Snapshots("copy"), None, ""),
+        (Snapshots("none"), None, ""),
+    ],
+)
+def test_ways_that_cannot_be_meant(
+    way: Snapshots, error: type[TierbenchError] | None, words: str, root: Path, world: World
+) -> None:
+    (root / "disk/below").mkdir()
+    (root / "foreign" / snapshots.FOLDER / "of others").mkdir(parents=True)
+    way = replace(way, path=way.path.format(root) if way.path else None)
+    tier = a_tier(root, way)
+    disk = real_disk.believable(tier, tier.path or "", 0, world.machine)
+    if way.way == "reflink" and _reflinks(root):
+        pytest.skip("the file system of this test has reflinks")
+    if error is None:
+        snapshots.check(tier, [disk], world)
+        return
+    with pytest.raises(error, match=words):
+        snapshots.check(tier, [disk], world)
+    assert not list((root / "disk").glob(".tierbench*"))
+
+
+def _reflinks(folder: Path) -> bool:
+    (folder / "a").touch()
+    argv = ["cp", "--reflink=always", str(folder / "a"), str(folder / "b")]
+    return subprocess.run(argv, check=False, capture_output=True).returncode == 0
+
+
+def test_without_room_for_a_copy_every_run_loads(
+    root: Path, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tier = a_tier(root)
+    found = restoring.snapshots_of(tier, 2, "key", world)
+    this_machine_has(monkeypatch, free_bytes=4 * SIZES[0])
+    assert restoring.restores(tier, SIZES, found, world)
+    this_machine_has(monkeypatch, free_bytes=4 * SIZES[0] - 1)
+    assert not restoring.restores(tier, SIZES, found, world)
+    assert isinstance(world.progress, QuietProgress)
+    assert "each run loads its data" in world.progress.said[0]
+    for one in found:
+        one.mkdir(parents=True)
+    assert restoring.restores(tier, SIZES, found, world), "there already"
+    said = replace(tier, snapshots=Snapshots("copy"))
+    assert restoring.restores(said, SIZES, [], world), "its space is checked before the campaign"
+    assert not restoring.restores(replace(tier, snapshots=Snapshots("none")), SIZES, [], world)
+
+
+def test_a_copy_takes_the_space_of_the_data_once_more(root: Path, world: World) -> None:
+    def needed(way: Snapshots | None) -> dict[str, int]:
+        counted = restoring.places(a_tier(root, way), 3, world.machine)
+        return {path.name: count for path, count in counted.items()}
+
+    assert needed(None) == needed(given("command", root)) == {"disk": 3}
+    assert needed(given("copy", root)) == {"disk": 6}
+    assert needed(given("elsewhere", root)) == {"disk": 3, "other": 3}
+
+
+@pytest.mark.parametrize(
+    ("save", "restore", "words"),
+    [
+        ("exit 7", "true", "`save` command ended with 7"),
+        ("true", "echo why >&2; exit 8", "`restore` command ended with 8"),
+        ("true", "mkdir $TIERBENCH_DATA/node-1", "has no node-2"),
+    ],
+)
+def test_a_command_of_the_profile_that_fails_fails_the_run(
+    save: str, restore: str, words: str, root: Path, world: World
+) -> None:
+    tier = a_tier(root, Snapshots("command", save=save, restore=restore))
+    with pytest.raises(RunError, match=words) as raised, attach(tier, load(tier, world), world):
+        pass
+    assert "why" in raised.value.evidence or "why" not in restore
+    assert not (root / "disk" / real_disk.FOLDER).exists()
+
+
+def test_values_never_become_a_part_of_a_command(root: Path, world: World) -> None:
+    path = root / "disk; touch evil"
+    path.mkdir()
+    tier = a_tier(root, Snapshots("command", save='echo "$TIERBENCH_PATH"', restore="true"))
+    said = snapshots.by_command("save", tier, path, path, ["node-1"], "key", world)
+    assert said["output"] == f"{path}\n"
+    assert isinstance(world.shell, Shell) and world.shell.asked == [
+        ("bash", "-c", 'echo "$TIERBENCH_PATH"')
+    ]
+
+
+# ------------------------------------------------------------------ quiet
+
+
+def test_a_disk_that_writes_on_is_waited_for(root: Path, world: World) -> None:
+    looks = iter([7, 5_000, 10_000, 10_000])
+
+    class Busy(LocalMachine):
+        def read(self, path: str) -> str:
+            return IDLE.format(next(looks, 10_010), 0)
+
+    world.platform._machine = Busy(root)  # type: ignore[attr-defined]
+    facts = quiet.after_copying(["sdb"], [root / "disk"], world)
+    assert (facts["quiet"], facts["quiet_wait_s"]) == (True, 5.0)
+
+
+@pytest.mark.parametrize("in_flight", [0, 1])
+def test_a_disk_that_never_rests_is_said_not_to(root: Path, world: World, in_flight: int) -> None:
+    (root / "proc/diskstats").write_text(IDLE.format(7, in_flight))
+    facts = quiet.after_copying(["sdb"], [root / "disk"], world)
+    assert facts["quiet"] is (in_flight == 0)
+    assert bool(world.progress.said) is (in_flight == 1)  # type: ignore[attr-defined]
+    (root / "proc/diskstats").write_text("")
+    assert quiet.after_copying(["sdb"], [root / "disk"], world)["quiet"] is None
+
+
+# ------------------------------------------------------------------ left behind
+
+
+def test_clean_finds_snapshots_by_the_cache_and_by_what_is_mounted(
+    root: Path, world: World
+) -> None:
+    load(a_tier(root), world)
+    load(a_tier(root, given("elsewhere", root)), world)
+    (root / "disk" / real_disk.FOLDER / "of others").mkdir(parents=True)
+    removed = datasets.forget(world)
+    assert {line.split(" (")[0] for line in removed} == {
+        str(root / name / snapshots.FOLDER) for name in ("disk", "other")
+    }
+    assert not (root / "disk" / snapshots.FOLDER).exists()
+    assert (root / "disk" / real_disk.FOLDER / "of others").is_dir(), "not ours, so left alone"
