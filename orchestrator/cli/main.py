@@ -26,6 +26,7 @@ from orchestrator.cli.check import check_command
 from orchestrator.cli.console import ConsoleProgress, LastingConsole
 from orchestrator.cli.tiers import tiers_app
 from orchestrator.databases import databases
+from orchestrator.databases.existing import cleaning
 from orchestrator.databases.yugabytedb import image
 from orchestrator.errors import (
     EXIT_DONE,
@@ -241,10 +242,9 @@ app.add_typer(tiers_app(ROOT, CACHE, RESULTS, _out, _progress), name="tiers")
 
 @app.command()
 def clean() -> None:
-    """Removes leftovers in Docker and the kept data sets. Results stay."""
-    engine = campaign.platform()
-    with campaign.alone(engine):
-        removed = (*engine.sweep(), *datasets.forget(CACHE))
+    """Removes leftovers in Docker and existing clusters, and kept data sets. Results stay."""
+    with campaign.powers(ROOT, CACHE, _progress) as (world, engine), campaign.alone(engine):
+        removed = (*engine.sweep(), *cleaning.clean(world), *datasets.forget(CACHE))
     for line in removed or ("nothing to remove",):
         _out.print(line, highlight=False)
 

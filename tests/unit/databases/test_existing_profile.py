@@ -52,7 +52,7 @@ tier: {enforcement: existing}
 cluster:
   database: existing
   replication_factor: 1
-  existing: {hosts: db.example}
+  existing: {hosts: db.example, tls: off}
 """
 TWO_HOSTS = SMALL.replace("db.example", "a.example b.example")
 SIZED = SMALL + "  node: {smoke: {cpus: 8, memory: 32GiB, disk: 250GB}}\n"
@@ -89,10 +89,10 @@ def test_there_is_an_example_for_each_database() -> None:
 @pytest.mark.parametrize("text", existing_profiles())
 def test_the_documented_examples_are_profiles(text: str, scale: str, tmp_path: Path) -> None:
     profile = read(text, tmp_path, scale)
-    declared, mistakes = declaration.read(profile.cluster)
+    declared, mistakes = declaration.read(profile.cluster.settings)
     assert mistakes == ()
     assert (profile.cluster.database, profile.tier.enforcement) == ("existing", "existing")
-    assert profile.cluster.nodes == len(declared.hosts)
+    assert profile.cluster.nodes == len(declared.servers)
     assert profile.cluster.node is None
 
 
@@ -221,7 +221,7 @@ def test_the_client_is_on_this_machines_own_network(tmp_path: Path) -> None:
 
 def test_more_servers_than_the_profile_names_is_said(tmp_path: Path) -> None:
     observed = probe.Observation(
-        probe.YUGABYTEDB, "2.18.1.0-b84", "2.18.1.0", ("x",), 3, None, None, ()
+        declaration.YUGABYTEDB, "2.18.1.0-b84", "2.18.1.0", ("x",), 3, None, None, ()
     )
     (mistake,) = probe.mistakes(read(SMALL, tmp_path).cluster, observed)
     assert mistake.what.startswith("the cluster has 3, not 1")
