@@ -43,6 +43,8 @@ def get(url: str, timeout_s: float = TIMEOUT_S) -> str:
     except (http.client.HTTPException, ValueError) as error:
         raise OSError(f"{shown}: {type(error).__name__}: {hidden(str(error))}") from error
     except OSError as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()  # its connection is still open, to read the page that explains
         raise OSError(f"{shown}: {hidden(str(error))}") from error
     return body.decode(errors="replace")
 
