@@ -39,7 +39,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
 YUGABYTEDB, POSTGRESQL = existing_profiles()
 WORKLOADS = ROOT / "tests/integration/workloads"
-SHORT, STOCK = str(WORKLOADS / "short.yaml"), str(WORKLOADS / "short-stock.yaml")
+SHORT, STOCK = str(WORKLOADS / "short.yaml"), str(WORKLOADS / "stock.yaml")
 # Of the documented profile, what the stand-in's nodes have not: certificates, and node_exporter.
 NOT_HERE = ("tls_root:", "node_exporters:")
 SYSTEM_ROOT = "tls_root: /etc/ssl/certs/ca-certificates.crt"
@@ -117,7 +117,7 @@ def campaign_to_its_report(postgresql: Server, tmp_path: Path) -> None:
     assert code == 0, text
     folder = tmp_path / "results" / "latest"
     records = [data.record for data in store.load(folder).runs]
-    assert {record.run.workload for record in records} == {"short-stock", "tpcc"}
+    assert {record.run.workload for record in records} == {"stock", "tpcc"}
     for record in records:
         assert record.outcome == "done", record.failure
         assert record.facts["database"]["version"].startswith("17.")

@@ -24,6 +24,7 @@ from orchestrator.databases.existing import declaration, probe
 from orchestrator.databases.existing.adapter import ExistingCluster
 from orchestrator.errors import UsageError
 from orchestrator.model import (
+    DISK_DEVICE,
     NODE_EXPORTER,
     Gate,
     Node,
@@ -35,6 +36,8 @@ from orchestrator.model import (
 from orchestrator.planning import project_files
 from orchestrator.planning.plan import make_plan
 from orchestrator.powers import Network
+from orchestrator.report import existing_clusters
+from orchestrator.report.report_index import ReportIndex
 from orchestrator.run import datasets
 from orchestrator.system import sql, store
 from orchestrator.tiers import tier_mechanisms
@@ -231,20 +234,21 @@ def test_more_servers_than_the_profile_names_is_said(tmp_path: Path) -> None:
 # ------------------------------------------------------------------ the report
 
 
+def attached(profile: Profile, **cluster: Any) -> Profile:
+    tier = replace(profile.tier, enforcement="existing")
+    shape = replace(profile.cluster, database="existing", node=None, **cluster)
+    return replace(profile, tier=tier, cluster=shape)
+
+
 def theirs(**cluster: Any) -> Results:
     """A finished campaign on a cluster that others run, as the flow leaves it."""
 
     def change(record: Record) -> Record:
         gate = Gate("premium", 1.0, ())
-        return replace(record, gate=gate, profile=attached(record.profile))
-
-    def attached(profile: Profile) -> Profile:
-        tier = replace(profile.tier, enforcement="existing")
-        shape = replace(profile.cluster, database="existing", node=None, **cluster)
-        return replace(profile, tier=tier, cluster=shape)
+        return replace(record, gate=gate, profile=attached(record.profile, **cluster))
 
     results = one_cell(change)
-    profiles = tuple(attached(profile) for profile in results.plan.profiles)
+    profiles = tuple(attached(profile, **cluster) for profile in results.plan.profiles)
     return replace(results, plan=replace(results.plan, profiles=profiles))
 
 
@@ -287,6 +291,44 @@ def test_nodes_of_unknown_size_are_alike_only_as_far_as_they_were_seen() -> None
     assert comparability.differences(record(8.0), record(8.0, NodeSize(8.0, 1, 1))) == (
         "size of a node not declared against declared",
     )
+
+
+def test_what_a_cluster_said_and_what_was_only_declared_stands_on_the_first_page() -> None:
+    def stamps(tls: str, **sources: str) -> dict[str, str]:
+        def change(record: Record) -> Record:
+            facts = {"database": {"version": "17", "tls": tls, "durability": {"fsync": "on"}}}
+            node = Node("node-1", "database", sources=sources, cpus=8.0 if sources else None)
+            return replace(record, facts=facts, nodes=(node,), profile=attached(record.profile))
+
+        finished = one_cell(change)
+        profiles = tuple(attached(profile) for profile in finished.plan.profiles)
+        finished = replace(finished, plan=replace(finished.plan, profiles=profiles))
+        index = ReportIndex(finished, judge(finished))
+        return {stamp.label: stamp.text for stamp in existing_clusters.stamps(index)}
+
+    bare = stamps("verify-full")
+    assert list(bare) == ["premium: others run it"]
+    assert bare["premium: others run it"] == (
+        "Read: release and settings of durability. Only declared: number of copies and limits of "
+        "the disks. Not known: size of the nodes, CPU, memory and network of the nodes, load of "
+        "the disks, time for which the nodes' tasks waited and counters of the storage engine."
+    )
+    seen = stamps("off", **{NODE_EXPORTER: "u", DISK_DEVICE: "sda", "yb-tserver": "u"})
+    assert "Not known: time for which the nodes' tasks waited." in seen["premium: others run it"]
+    assert seen["premium: not verified"] == (
+        "With `tls: off` nothing proves that it was this cluster which answered and passwords and "
+        "data went in the clear."
+    )
+
+
+def test_encrypted_sessions_are_not_compared_with_others() -> None:
+    def record(tls: str) -> Record:
+        found = theirs().runs[0].record
+        return replace(found, facts={**found.facts, "database": {"version": "17", "tls": tls}})
+
+    assert comparability.differences(record("verify-full"), record("require")) == ()
+    (difference,) = comparability.differences(record("verify-full"), record("off"))
+    assert difference == "`tls` of sessions verify-full against off"
 
 
 def test_what_is_doubted_advises_nothing_that_only_the_owner_can_do() -> None:
