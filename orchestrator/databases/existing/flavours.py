@@ -40,7 +40,7 @@ OTHERS = (
         "CockroachDB",
         "it has no VACUUM and no transactional COPY, its tables are loaded in another order, and "
         "its disks are those of another storage engine, whose counters are not read",
-        "https://www.cockroachlabs.com/docs/stable/kubernetes-overview (SQL shell: Server version)",
+        "https://github.com/cockroachdb/docs (welcome of its SQL shell: Server version)",
         banner="CockroachDB ",
     ),
     Other(
@@ -64,19 +64,20 @@ OTHERS = (
     Other(
         "AlloyDB",
         _STORAGE,
-        "https://cloud.google.com/alloydb/docs/reference/alloydb-flags",
+        "https://docs.cloud.google.com/alloydb/docs/reference/alloydb-flags",
         settings=("alloydb.iam_authentication", "google_columnar_engine.enabled"),
     ),
     Other(
         "Neon",
         _STORAGE,
-        "https://github.com/neondatabase/neon (compute's SQL exporter asks for this setting)",
+        "https://github.com/neondatabase/neon, compute/etc/sql_exporter/"
+        "compute_logical_snapshots_bytes.sql",
         settings=("neon.timeline_id", "neon.tenant_id"),
     ),
     Other(
         "Citus",
         "tables made here are not distributed: all load would be on the coordinator alone",
-        "https://docs.citusdata.com/en/stable/develop/api_guc.html",
+        "https://docs.citusdata.com/en/v11.3/develop/api_guc.html",
         settings=("citus.shard_count",),
     ),
 )

@@ -134,7 +134,9 @@ class YugabyteDB:
             urls = nodes.sources(container)
             node = container_nodes.described(number, plan, volume, container, urls)
             place = certificates[number - 1]
-            secured = Tls("verify-full", str(place / "ca.crt")) if place else TLS_IF_OFFERED
+            secured = (
+                Tls("verify-full", str(place.resolve() / "ca.crt")) if place else TLS_IF_OFFERED
+            )
             endpoint = container_nodes.endpoint(container, flags.YSQL, password, secured)
             started.append((node, endpoint))
             if not volume.restored:
