@@ -36,7 +36,10 @@ MIN_MEMORY_BYTES = 128 * 2**20
 
 
 def _joined(value: object) -> object:
-    """A list of texts as one text, its entries separated by spaces; everything else as it is."""
+    """A list of texts as one text, its entries separated by spaces; `on` and `off`, which YAML
+    takes for truth values, as they were written; everything else as it is."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
     return " ".join(map(units.as_text, value)) if isinstance(value, list) else value
 
 

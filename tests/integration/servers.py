@@ -35,8 +35,13 @@ printf %s "$CERTIFICATE" > /tmp/server.crt
 (umask 077; printf %s "$KEY" > /tmp/server.key)
 initdb -D /tmp/data -U owner --auth=scram-sha-256 --pwfile=/tmp/password --no-sync > /dev/null
 echo 'host all all all scram-sha-256' >> /tmp/data/pg_hba.conf
-exec postgres -D /tmp/data -c listen_addresses='*' \\
-  -c ssl=on -c ssl_cert_file=/tmp/server.crt -c ssl_key_file=/tmp/server.key
+cat >> /tmp/data/postgresql.conf << END
+listen_addresses = '*'
+ssl = on
+ssl_cert_file = '/tmp/server.crt'
+ssl_key_file = '/tmp/server.key'
+END
+exec postgres -D /tmp/data
 """
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from orchestrator.databases.common.yugabyte import cache, lsm, versions
 from orchestrator.databases.existing import declaration, probe
 from orchestrator.databases.existing.declaration import Existing
-from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, ask_at_terminal
+from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, Terminal
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Volume
@@ -49,8 +49,8 @@ class _Used:
 class ExistingCluster:
     name = "existing"
 
-    def __init__(self, connect: Connect = sql.session, confirm: Confirm = ask_at_terminal) -> None:
-        self._connect, self._confirm = connect, confirm
+    def __init__(self, connect: Connect = sql.session, confirm: Confirm | None = None) -> None:
+        self._connect, self._confirm = connect, confirm or Terminal()
 
     def image(self, spec: ClusterSpec, world: World) -> str:
         """No image is run and no data are kept, so this only names the cluster."""
@@ -80,7 +80,7 @@ class ExistingCluster:
             )
         own = OwnDatabase(declared, self._connect, self._confirm, world)
         own.require_creatable()
-        own.require_replaceable()
+        own.require_replaceable(may_ask=True)
 
     def _look(self, declared: Existing, world: World) -> probe.Observation:
         try:
@@ -107,7 +107,7 @@ class ExistingCluster:
         observed = self._look(declared, world)
         force = observed.drops_by_force
         own = OwnDatabase(declared, self._connect, self._confirm, world, force)
-        own.require_replaceable()
+        own.require_replaceable(may_ask=False)
         endpoints = tuple(declaration.endpoint(declared, each) for each in declared.servers)
         handle = _Used(declared, observed, own, spec.version, {})
         nodes = probe.nodes(declared, observed)

@@ -29,7 +29,7 @@ def clean(world: World, connect: Connect = sql.session) -> Iterator[str]:
 
 def _dropped(left: Leftover, world: World, connect: Connect) -> str:
     """Drops one that is still ours; says what was found otherwise."""
-    own = OwnDatabase(left.declared, connect, lambda _question: False, world)
+    own = OwnDatabase(left.declared, connect, lambda _question, _may_ask: False, world)
     exists, owner = own.found()
     if exists and not own.is_ours(owner):
         leftovers.forget(world.cache, left.declared)

@@ -33,16 +33,22 @@ _TABLES = (
     "LIMIT 1"
 )
 
-Confirm = Callable[[str], bool]
+Confirm = Callable[[str, bool], bool]
 
 
-def ask_at_terminal(question: str) -> bool:
-    """The answer; False also if there is no terminal."""
-    if not sys.stdin.isatty():
-        return False
-    sys.stderr.write(f"{question} [yes/no] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() == "yes"
+class Terminal:
+    """Asks a person, each question once: in the middle of a campaign nobody may be there."""
+
+    def __init__(self) -> None:
+        self._answers: dict[str, bool] = {}
+
+    def __call__(self, question: str, may_ask: bool) -> bool:
+        """The answer, or the one given before; False also if there is none, or no terminal."""
+        if question not in self._answers and may_ask and sys.stdin.isatty():
+            sys.stderr.write(f"{question} [yes/no] ")
+            sys.stderr.flush()
+            self._answers[question] = sys.stdin.readline().strip().lower() == "yes"
+        return self._answers.get(question, False)
 
 
 @dataclass(frozen=True)
@@ -60,24 +66,23 @@ class OwnDatabase:
     def name(self) -> str:
         return self.declared.database
 
-    def require_replaceable(self) -> None:
+    def require_replaceable(self, may_ask: bool) -> None:
         """UsageError if there is a database of our name that is not ours, and its owner does not
-        agree to drop it."""
+        agree to drop it, or has not agreed before and may not be asked now."""
         exists, owner = self.found()
         if not exists or self.declared.may_drop == self.name or self.is_ours(owner):
             return
         cluster = f"cluster at {self.declared.where}"
-        if owner is None:
-            problem = f"{cluster} has a database {self.name} that tierbench did not make"
-        else:
-            age = format_seconds(max(0.0, self.world.clock.now() - owner.started_s))
+        problem, age = f"{cluster} has a database {self.name} that tierbench did not make", ""
+        if owner is not None:
             problem = (
                 f"{cluster} has a database {self.name} that campaign {owner.campaign} of tierbench "
-                f"on {owner.host} made {age} ago"
+                f"on {owner.host} made"
             )
-        if not self.confirm(f"The {problem}. Drop it, with all that is in it?"):
+            age = f" {format_seconds(max(0.0, self.world.clock.now() - owner.started_s))} ago"
+        if not self.confirm(f"The {problem}. Drop it, with all that is in it?", may_ask):
             raise UsageError(
-                f"the {problem}",
+                f"the {problem}{age}",
                 advice="choose another name (`existing.database`); or, to have it dropped although "
                 f"it may be in use, add `existing.may_drop: {self.name}`",
             )

@@ -6,7 +6,9 @@ as the profile says is refused. Method: a fake server that remembers every state
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -18,6 +20,7 @@ import pytest
 from orchestrator.databases.existing import cleaning, declaration, leftovers, probe
 from orchestrator.databases.existing.adapter import ExistingCluster
 from orchestrator.databases.existing.leftovers import Owner
+from orchestrator.databases.existing.owned_database import Terminal
 from orchestrator.errors import RunError, UnavailableError, UsageError
 from orchestrator.model import Cluster, ClusterSpec, NodeSize, Tls
 from orchestrator.planning.addresses import Server as Place
@@ -122,7 +125,7 @@ def world(progress: Any = None) -> World:
 
 def database(server: Server) -> ExistingCluster:
     """Its owner gives up nothing at the terminal."""
-    return ExistingCluster(server.connect, lambda _question: False)
+    return ExistingCluster(server.connect, lambda _question, _may_ask: False)
 
 
 @contextmanager
@@ -284,13 +287,23 @@ def test_its_owner_is_asked_and_may_give_it_up_at_the_terminal() -> None:
     server = Server(databases={"yugabyte": set(), "bench": {"payroll"}})
     questions: list[str] = []
 
-    def agree(question: str) -> bool:
+    def agree(question: str, may_ask: bool) -> bool:
         questions.append(question)
-        return True
+        return may_ask
 
     ExistingCluster(server.connect, agree).check(spec(database="bench"), world())
     assert len(questions) == 1 and "bench that tierbench did not make" in questions[0]
     assert server.databases["bench"] == {"payroll"}  # asked beforehand, dropped only when needed
+
+
+def test_nobody_is_asked_in_the_middle_of_a_campaign(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But what was answered before it began counts."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("yes\nyes\n"))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    terminal = Terminal()
+    assert not terminal("drop it?", False)
+    assert terminal("drop it?", True) and terminal("drop it?", False)
+    assert sys.stdin.readline() == "yes\n", "asked once"
 
 
 def test_checking_changes_nothing() -> None:

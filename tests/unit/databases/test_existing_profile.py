@@ -118,6 +118,11 @@ def test_the_number_of_nodes_is_that_of_the_hosts(tmp_path: Path) -> None:
     assert read(TWO_HOSTS, tmp_path).cluster.nodes == 2
 
 
+def test_off_is_a_mode_of_tls_although_yaml_takes_it_for_a_truth_value(tmp_path: Path) -> None:
+    declared, mistakes = declaration.read(read(SMALL, tmp_path).cluster.settings)
+    assert (declared.tls, mistakes) == ("off", ())
+
+
 def test_a_declared_size_of_node_is_kept(tmp_path: Path) -> None:
     node = read(SIZED, tmp_path).cluster.node
     assert node == NodeSize(8.0, 32 * 2**30, 250 * 10**9)
