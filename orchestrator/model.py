@@ -289,7 +289,8 @@ class Plan:
 
 # ------------------------------------------------------------------ what runs
 
-NODE_EXPORTER, DISK_DEVICE = "node-exporter", "disk-device"  # names in `Node.sources`
+# Names in `Node.sources`.
+NODE_EXPORTER, DISK_DEVICE, PRESSURE = "node-exporter", "disk-device", "node-exporter-pressure"
 
 
 @dataclass(frozen=True)
@@ -343,6 +344,24 @@ class Volume:
     wal_device: str = ""
 
 
+TlsMode = Literal["verify-full", "verify-ca", "require", "prefer", "off"]
+
+
+@dataclass(frozen=True)
+class Tls:
+    """How sessions are encrypted; modes as libpq's sslmode, whose "disable" is "off". `root`: the
+    authority that must have signed the server's certificate; `certificate` and `key`: the client's
+    own. All are files on this machine."""
+
+    mode: TlsMode = "prefer"
+    root: str | None = None
+    certificate: str | None = None
+    key: str | None = None
+
+
+TLS_IF_OFFERED = Tls()
+
+
 @dataclass(frozen=True)
 class Endpoint:
     """Where SQL is spoken: `host`/`port` seen from the client, `local_…` seen from here."""
@@ -354,6 +373,7 @@ class Endpoint:
     password: str = field(repr=False)
     database: str
     local_host: str = "127.0.0.1"
+    tls: Tls = TLS_IF_OFFERED
 
 
 @dataclass(frozen=True)
@@ -368,6 +388,11 @@ class Cluster:
     network: str
     handle: Any = field(default=None, repr=False, compare=False)
     analyze: bool = True
+
+    @property
+    def tls(self) -> Tls:
+        """Of all its endpoints; the default if it has none."""
+        return self.endpoints[0].tls if self.endpoints else TLS_IF_OFFERED
 
 
 # ------------------------------------------------------------------ what a run leaves

@@ -16,6 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from orchestrator.facts import DatabaseFacts, GeneratorFacts
 from orchestrator.model import (
+    TLS_IF_OFFERED,
     Cluster,
     ClusterSpec,
     DiskKind,
@@ -25,6 +26,7 @@ from orchestrator.model import (
     Phase,
     Sample,
     Tier,
+    Tls,
     Volume,
     Workload,
 )
@@ -171,8 +173,11 @@ class LoadGenerator(Protocol):
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None: ...
 
-    def client(self, network: str, out: Path, world: World) -> AbstractContextManager[Node]:
-        """Starts the client container, with `out` mounted for raw output."""
+    def client(
+        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED
+    ) -> AbstractContextManager[Node]:
+        """Starts the client container, with `out` mounted for raw output, and the files of `tls`.
+        It ends by itself when this program is gone."""
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         """Creates and fills the data set. LoadError unless the result is exactly that;

@@ -105,6 +105,7 @@ class FakePlatform:
         self.states: dict[str, str] = {}
         self.said: defaultdict[str, str] = defaultdict(lambda: "a log line\n")
 
+    campaign = "c1"
     ways_to_get = Images.ways_to_get
 
     def image_present(self, tag: str) -> bool:

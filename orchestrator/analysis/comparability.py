@@ -105,6 +105,9 @@ def _workload(left: Workload, right: Workload) -> Iterator[str]:
 def _facts(left: Record, right: Record) -> Iterator[str]:
     """Differences in what servers and load generator said of themselves."""
     databases = [results.database(record) for record in (left, right)]
+    modes = [facts.more.get("tls") for facts in databases]  # of others' clusters; own: a setting
+    if all(isinstance(mode, str) for mode in modes) and modes.count("off") == 1:
+        yield from _unlike("`tls` of sessions", *modes)
     for name in _COMPARED:
         one, two = (getattr(facts, name) for facts in databases)
         if one is not None and two is not None:

@@ -6,17 +6,17 @@ A campaign checks after each of its runs; this command checks any database that 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast, get_args
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
-from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE
+from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, UsageError
 from orchestrator.load_generators.common import consistency
-from orchestrator.model import Endpoint
+from orchestrator.model import Endpoint, Tls, TlsMode
 
 HostOption = Annotated[str, typer.Option(help="Where the database listens.")]
 PortOption = Annotated[int, typer.Option(help="5432 for PostgreSQL, 5433 for YugabyteDB.")]
@@ -38,7 +38,9 @@ def check_command(root: Path, out: Console) -> Callable[..., None]:
     ) -> None:
         """Evaluates the conditions of a TPC-C-derived database; exit 2 if one is broken."""
         password = os.environ.get("PGPASSWORD", "")
-        endpoint = Endpoint(host, port, port, user, password, database, local_host=host)
+        endpoint = Endpoint(
+            host, port, port, user, password, database, local_host=host, tls=_tls(os.environ)
+        )
         outcome = consistency.check(conditions.read_text(), endpoint, fresh=fresh)
         for each in outcome.conditions:
             out.print(f"{each.name}  {_word(each)}  {each.holds}")
@@ -47,6 +49,15 @@ def check_command(root: Path, out: Console) -> Callable[..., None]:
         raise typer.Exit(EXIT_DONE if whole else EXIT_INCONCLUSIVE)
 
     return check
+
+
+def _tls(environment: Mapping[str, str]) -> Tls:
+    """As libpq's own variables say; else TLS is used if it is offered."""
+    mode = environment.get("PGSSLMODE", "prefer").replace("disable", "off")
+    if mode not in get_args(TlsMode):
+        known = ", ".join(get_args(TlsMode)).replace("off", "disable")
+        raise UsageError(f"PGSSLMODE is {mode!r}", advice=f"write {known}")
+    return Tls(cast(TlsMode, mode), environment.get("PGSSLROOTCERT"))
 
 
 def _word(checked: consistency.Checked) -> str:

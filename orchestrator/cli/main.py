@@ -28,6 +28,7 @@ from orchestrator.cli.disks import disk_app
 from orchestrator.cli.prices import prices_app
 from orchestrator.cli.tiers import tiers_app
 from orchestrator.databases import databases
+from orchestrator.databases.existing import cleaning
 from orchestrator.databases.yugabytedb import image
 from orchestrator.errors import (
     EXIT_DONE,
@@ -276,9 +277,10 @@ app.add_typer(prices_app(ROOT, _out, _progress), name="prices")
 
 @app.command()
 def clean() -> None:
-    """Removes leftovers in Docker and the kept data sets. Results and disks that are up stay."""
+    """Removes leftovers in Docker and existing clusters, and kept data sets. Results stay, and so
+    do disks that are up."""
     with campaign.powers(ROOT, CACHE, _progress) as (world, engine), campaign.alone(engine):
-        removed = (*engine.sweep(), *datasets.forget(world))
+        removed = (*engine.sweep(), *cleaning.clean(world), *datasets.forget(world))
     for line in (*(removed or ("nothing to remove",)), *standing.reminders(engine)):
         _out.print(line, highlight=False)
 

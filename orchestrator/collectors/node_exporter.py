@@ -3,8 +3,8 @@
 For nodes of an existing cluster, whose /proc cannot be read from here. Metrics have the names that
 the local collectors use, so that no reader needs to know the difference. The whole machine counts
 as the node. `sources` of a node: "node-exporter" is the base URL, "disk-device" the device (as in
-/proc/diskstats) that holds its data. Pressure is not read.
-Names: https://github.com/prometheus/node_exporter (cpu, diskstats, meminfo, netdev).
+/proc/diskstats) that holds its data, "node-exporter-pressure" the URL again if it counts pressure.
+Names: https://github.com/prometheus/node_exporter (cpu, diskstats, meminfo, netdev, pressure).
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from functools import partial
 from prometheus_client.parser import text_string_to_metric_families
 
 from orchestrator.collectors.common import local, pages
-from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node, Sample
+from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, Node, Sample
 from orchestrator.system import http_client
 
 # Only these parts of the page: all of it is hundreds of kilobytes.
 _PATH = "/metrics?collect[]=cpu&collect[]=diskstats&collect[]=meminfo&collect[]=netdev"
+_PRESSURE_PATH = f"{_PATH}&collect[]=pressure"
 _NOT_BUSY = {"idle", "iowait", "steal"}
 
 # Metric of one device → our name, unit.
@@ -39,6 +40,11 @@ _NETWORK = {
     "node_network_receive_bytes_total": "network_received_bytes_total",
     "node_network_transmit_bytes_total": "network_sent_bytes_total",
 }
+# "waiting" is the kernel's "some": time in which at least one task waited.
+_PRESSURE = {
+    f"node_pressure_{resource}_waiting_seconds_total": f"pressure_{resource}_some_seconds_total"
+    for resource in ("cpu", "io", "memory")
+}
 
 
 class NodeExporterCollector:
@@ -51,7 +57,7 @@ class NodeExporterCollector:
         exporters = [
             pages.Page(
                 node.name,
-                f"{node.sources[NODE_EXPORTER]}{_PATH}",
+                _url(node),
                 partial(readings, device=node.sources.get(DISK_DEVICE, "")),
             )
             for node in nodes
@@ -60,12 +66,17 @@ class NodeExporterCollector:
         return pages.samples(exporters, now_s, self._get)
 
 
+def _url(node: Node) -> str:
+    return node.sources[NODE_EXPORTER] + (_PRESSURE_PATH if PRESSURE in node.sources else _PATH)
+
+
 def readings(body: str, device: str) -> Iterator[local.Reading]:
     """Metric, unit, value. ValueError if the text is not in Prometheus' format, KeyError if it has
     no such device (an empty `device` leaves the disk out)."""
     cpu: dict[str, float] = {}
     network: dict[str, float] = {}
     memory: dict[str, float] = {}
+    pressure: dict[str, float] = {}
     disk: list[local.Reading] = []
     for family in text_string_to_metric_families(body):
         for sample in family.samples:
@@ -78,6 +89,8 @@ def readings(body: str, device: str) -> Iterator[local.Reading]:
                 disk.append((*_DISK[name], sample.value))
             elif name in _NETWORK and labels.get("device") != "lo":
                 network[_NETWORK[name]] = network.get(_NETWORK[name], 0.0) + sample.value
+            elif name in _PRESSURE:
+                pressure[_PRESSURE[name]] = sample.value
             elif name.startswith("node_memory_"):
                 memory[name.removeprefix("node_memory_").removesuffix("_bytes")] = sample.value
     if device and not disk:
@@ -88,6 +101,8 @@ def readings(body: str, device: str) -> Iterator[local.Reading]:
     yield from disk
     for name, value in network.items():
         yield name, "bytes", value
+    for name, value in pressure.items():
+        yield name, "s", value
     if "MemTotal" in memory and "MemAvailable" in memory:
         yield "memory_used_bytes", "bytes", memory["MemTotal"] - memory["MemAvailable"]
     if "Cached" in memory:

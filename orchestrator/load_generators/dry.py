@@ -13,7 +13,7 @@ import pandas as pd
 
 from orchestrator.analysis import transactions
 from orchestrator.facts import GeneratorFacts
-from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
+from orchestrator.model import TLS_IF_OFFERED, Cluster, ClusterSpec, Node, Phase, Tls, Workload
 from orchestrator.parts import Result
 from orchestrator.planning.rehearsal import NAME, WARNING, Model
 from orchestrator.powers import World
@@ -37,7 +37,9 @@ class DryGenerator:
         """Accepts any workload."""
 
     @contextmanager
-    def client(self, network: str, out: Path, world: World) -> Iterator[Node]:
+    def client(
+        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED
+    ) -> Iterator[Node]:
         yield Node("client", "client")
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:

@@ -22,7 +22,16 @@ from typing import Any
 from orchestrator.errors import LoadError, Mistake, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.metrics import measured
-from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
+from orchestrator.model import (
+    TLS_IF_OFFERED,
+    Cluster,
+    ClusterSpec,
+    Measurement,
+    Node,
+    Phase,
+    Tls,
+    Workload,
+)
 from orchestrator.parts import Result
 from orchestrator.planning import disk_matrix
 from orchestrator.planning.disk_matrix import MatrixCell
@@ -60,7 +69,9 @@ class Fio:
             )
 
     @contextmanager
-    def client(self, network: str, out: Path, world: World) -> Iterator[Node]:
+    def client(
+        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED
+    ) -> Iterator[Node]:
         """Starts no container: fio runs in the node with the disk and uses that node's CPU."""
         yield Node(name="client", role="client")
 

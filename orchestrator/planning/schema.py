@@ -20,6 +20,7 @@ from pydantic import (
 
 from orchestrator import units
 from orchestrator.model import Burst, ClusterSpec, DiskKind, NodeSize, Price, Tier
+from orchestrator.planning import addresses
 from orchestrator.planning.node_disks import RealDiskYaml
 from orchestrator.planning.rehearsal import NAME
 
@@ -29,9 +30,18 @@ Seconds = Annotated[float, BeforeValidator(units.parse_seconds), Field(ge=0)]
 Positive = Annotated[int, Field(gt=0, lt=units.MOST)]
 Parameter = int | float | str
 Text = Annotated[str, BeforeValidator(units.as_text)]
+Texts = Annotated[str, BeforeValidator(lambda value: units.as_text(_joined(value)))]
 
 MIN_DISK_BYTES = 512 * 2**20  # XFS refuses less than 300 MiB, and a database needs its log
 MIN_MEMORY_BYTES = 128 * 2**20
+
+
+def _joined(value: object) -> object:
+    """A list of texts as one text, its entries separated by spaces; `on` and `off`, which YAML
+    takes for truth values, as they were written; everything else as it is."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return " ".join(map(units.as_text, value)) if isinstance(value, list) else value
 
 
 def _percentage(value: object) -> object:
@@ -174,7 +184,7 @@ class ClusterYaml(_Strict):
     vm: str | None = None
     node: Mapping[str, NodeYaml] = {}  # others' cluster: may be unknown
     settings: Mapping[str, Text] = {}
-    existing: Mapping[str, Text] = {}
+    existing: Mapping[str, Texts] = {}
     node_of: Mapping[str, Mapping[str, NodeYaml]] = {}
     settings_of: Mapping[str, Mapping[str, Mapping[str, Text]]] = {}
 
@@ -190,7 +200,7 @@ class ClusterYaml(_Strict):
 
     @property
     def hosts(self) -> int:
-        return len(self.existing.get("hosts", "").replace(",", " ").split())
+        return len(addresses.read(self.existing.get("hosts", "")).servers)
 
     def build(self, scale: str) -> ClusterSpec:
         return ClusterSpec(

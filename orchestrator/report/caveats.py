@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from orchestrator.analysis import results
 from orchestrator.facts import DoubtKind, NoteKind
+from orchestrator.report import existing_clusters
 from orchestrator.report.blocks import Stamp
 from orchestrator.report.report_index import ReportIndex, closed, sentence, some
 from orchestrator.units import listed
@@ -26,6 +27,7 @@ _LABELS: dict[DoubtKind, str] = {
 def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
     return (
         *_stand_in(index),
+        *existing_clusters.stamps(index),
         *_doubts(index),
         *_notes(index),
         *_nodes(index),

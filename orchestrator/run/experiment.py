@@ -70,7 +70,7 @@ def carry_out(here: RunContext) -> None:
     with (
         _disks(here, snapshots) as disks,
         _cluster(here, disks, snapshots) as cluster,
-        here.preparing(here.generator.client(cluster.network, here.raw, here.world)) as client,
+        _client(here, cluster) as client,
         _sampled(here, disks, cluster, client),
     ):
         if snapshots is None:
@@ -114,6 +114,11 @@ def _cluster(here: RunContext, disks: Disks, snapshots: Sequence[Path] | None) -
         starting = here.database.running(spec, disks.volumes, network, world)
         with here.preparing(starting) as cluster, recording.logs_kept(cluster, here):
             yield cluster
+
+
+def _client(here: RunContext, cluster: Cluster) -> AbstractContextManager[Node]:
+    client = here.generator.client(cluster.network, here.raw, here.world, cluster.tls)
+    return here.preparing(client)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ Failures are OSErrors, as they are when a file is read.
 
 from __future__ import annotations
 
+import base64
 import http.client
 import json
 import urllib.error
@@ -14,6 +15,8 @@ import urllib.parse
 import urllib.request
 from collections.abc import Mapping
 from typing import Any
+
+from orchestrator.system.redaction import hidden
 
 TIMEOUT_S = 5.0
 PUBLIC_TIMEOUT_S = 30.0
@@ -39,16 +42,33 @@ def get(
     headers: Mapping[str, str] | None = None,
     method: str = "GET",
 ) -> str:
-    """Returns the body. OSError if there is no answer, or if its status is not 200."""
+    """Returns the body. OSError if there is no answer, or if its status is not 200.
+
+    The user and password of `http://user:password@host` are sent (RFC 7617, Basic), and are in no
+    message.
+    """
+    shown = hidden(url)
     try:
-        request = urllib.request.Request(url, headers=dict(headers or {}), method=method)
-        with opener.open(request, timeout=timeout_s) as answer:
+        with opener.open(_request(url, headers or {}, method), timeout=timeout_s) as answer:
             body: bytes = answer.read()
     except (http.client.HTTPException, ValueError) as error:
-        raise OSError(f"{url}: {type(error).__name__}: {error}") from error
+        raise OSError(f"{shown}: {type(error).__name__}: {hidden(str(error))}") from error
     except OSError as error:
-        raise OSError(f"{url}: {error}") from error
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()  # its connection is still open, to read the page that explains
+        raise OSError(f"{shown}: {hidden(str(error))}") from error
     return body.decode(errors="replace")
+
+
+def _request(url: str, headers: Mapping[str, str], method: str) -> urllib.request.Request:
+    parts = urllib.parse.urlsplit(url)
+    user_info, at, host = parts.netloc.rpartition("@")
+    address = parts._replace(netloc=host).geturl()
+    request = urllib.request.Request(address, headers=dict(headers), method=method)
+    if at:
+        words = urllib.parse.unquote(user_info).encode()
+        request.add_header("Authorization", f"Basic {base64.b64encode(words).decode()}")
+    return request
 
 
 def get_json(url: str, timeout_s: float = TIMEOUT_S) -> Any:
@@ -67,7 +87,7 @@ def _parsed(url: str, body: str) -> Any:
     try:
         content = json.loads(body)
     except ValueError as error:
-        raise OSError(f"{url}: not JSON") from error
+        raise OSError(f"{hidden(url)}: not JSON") from error
     if isinstance(content, dict) and "error" in content:
-        raise OSError(f"{url}: {content['error']}")
+        raise OSError(f"{hidden(url)}: {content['error']}")
     return content

@@ -6,6 +6,10 @@ the connection and the translation of errors.
 
 from __future__ import annotations
 
+import contextlib
+import os
+import socket
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -15,28 +19,46 @@ import psycopg
 from psycopg.rows import dict_row
 
 from orchestrator.errors import RunError
-from orchestrator.model import Endpoint
+from orchestrator.model import TLS_IF_OFFERED, Endpoint, Tls
 
 Row = dict[str, Any]
+# A vanished server is an error within half a minute, as for the load generators (lib/pq.lua).
+_ALIVE: dict[str, Any] = {
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+}
+_CONNECT_S = 10
+# The server ends a statement itself; one that is silent for so much longer is given up from here.
+_GRACE_S = 30.0
 
 
 @dataclass(frozen=True)
 class Address:
-    """The address of a server, from this machine. `tls_root`: file of the authority that must have
-    signed the server's certificate; without one, TLS is used if it is offered."""
+    """The address of a server, from this machine. `certified_as`: the host that its certificate
+    must name, if it is reached under another name or address."""
 
     host: str
     port: int
     user: str
     password: str = field(repr=False)
     database: str
-    tls_root: str | None = None
+    tls: Tls = TLS_IF_OFFERED
+    certified_as: str | None = None
 
 
 def local(endpoint: Endpoint) -> Address:
     """Returns the endpoint's address from this machine."""
-    host, port = endpoint.local_host, endpoint.local_port
-    return Address(host, port, endpoint.user, endpoint.password, endpoint.database)
+    return Address(
+        host=endpoint.local_host,
+        port=endpoint.local_port,
+        user=endpoint.user,
+        password=endpoint.password,
+        database=endpoint.database,
+        tls=endpoint.tls,
+        certified_as=endpoint.host if endpoint.host != endpoint.local_host else None,
+    )
 
 
 class Session(Protocol):
@@ -51,18 +73,20 @@ Connect = Callable[[Address, float], AbstractContextManager[Session]]
 
 
 class _Psycopg:
-    def __init__(self, connection: psycopg.Connection[Row], address: Address) -> None:
-        self._connection = connection
-        self._address = address
+    def __init__(
+        self, connection: psycopg.Connection[Row], address: Address, timeout_s: float
+    ) -> None:
+        self._connection, self._address, self._timeout_s = connection, address, timeout_s
 
     def rows(self, sql: str) -> list[Row]:
-        with _in_our_words(self._address):
+        with _in_our_words(self._address), _given_up(self._connection, self._timeout_s):
             cursor = self._connection.execute(sql.encode())
             return cursor.fetchall() if cursor.description else []
 
     def copy(self, sql: str, text: str) -> None:
         with (
             _in_our_words(self._address),
+            _given_up(self._connection, self._timeout_s),
             self._connection.cursor() as cursor,
             cursor.copy(sql.encode()) as rows,
         ):
@@ -72,7 +96,11 @@ class _Psycopg:
 def batch(address: Address, statements: Sequence[str], timeout_s: float = 60.0) -> None:
     """Sends all statements together (pipeline mode) in a session of their own. RunError as
     `session`."""
-    with _connected(address, timeout_s) as connection, connection.pipeline():
+    with (
+        _connected(address, timeout_s) as connection,
+        _given_up(connection, timeout_s),
+        connection.pipeline(),
+    ):
         for statement in statements:
             connection.execute(statement.encode())
 
@@ -80,31 +108,67 @@ def batch(address: Address, statements: Sequence[str], timeout_s: float = 60.0) 
 @contextmanager
 def session(address: Address, statement_timeout_s: float = 60.0) -> Iterator[Session]:
     """Opens a session in autocommit mode. RunError if the server cannot be reached, refuses a
-    statement, or takes longer for one than `statement_timeout_s` (0: no limit)."""
+    statement, or takes longer for one than `statement_timeout_s` (0: no limit); also if it no
+    longer says anything, because its machine or the network is gone."""
     with _connected(address, statement_timeout_s) as connection:
-        yield _Psycopg(connection, address)
+        yield _Psycopg(connection, address, statement_timeout_s)
 
 
 @contextmanager
 def _connected(address: Address, statement_timeout_s: float) -> Iterator[psycopg.Connection[Row]]:
+    tls = address.tls
+    hosts: dict[str, Any] = {"host": address.host}
+    if address.certified_as and tls.mode == "verify-full":
+        hosts = {"host": address.certified_as, "hostaddr": address.host}
     with (
         _in_our_words(address),
         psycopg.connect(
-            host=address.host,
+            **hosts,
             port=address.port,
             user=address.user,
             password=address.password,
             dbname=address.database,
             application_name="tierbench",
-            connect_timeout=10,
+            connect_timeout=_CONNECT_S,
             options=f"-c statement_timeout={round(statement_timeout_s * 1000)}",
             autocommit=True,
             row_factory=dict_row,
-            sslmode="verify-ca" if address.tls_root else "prefer",
-            sslrootcert=address.tls_root,
+            sslmode="disable" if tls.mode == "off" else tls.mode,
+            sslrootcert=tls.root,
+            sslcert=tls.certificate,
+            sslkey=tls.key,
+            **_ALIVE,
         ) as connection,
     ):
         yield connection
+
+
+@contextmanager
+def _given_up(connection: psycopg.Connection[Row], timeout_s: float) -> Iterator[None]:
+    """Cuts the connection when a statement is not answered within `timeout_s` and some grace, which
+    a server ends by itself if it is alive. OperationalError then."""
+    if not timeout_s:
+        yield
+        return
+    cut = threading.Event()
+
+    def cut_off() -> None:
+        cut.set()
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as s:
+            s.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(timeout_s + _GRACE_S, cut_off)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except psycopg.Error as error:
+        if cut.is_set():
+            waited = f"no answer within {timeout_s + _GRACE_S:g} s: the connection was cut"
+            raise psycopg.OperationalError(waited) from error
+        raise
+    finally:
+        timer.cancel()
 
 
 @contextmanager

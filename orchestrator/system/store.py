@@ -30,6 +30,7 @@ from orchestrator.model import (
 from orchestrator.planning.published_study import Study
 from orchestrator.system import version_1
 from orchestrator.system.clock import stamp
+from orchestrator.system.redaction import hidden_in
 
 SCHEMA_VERSION = 1
 
@@ -226,7 +227,9 @@ def _other_form(file: Path, why: str) -> UsageError:
 
 
 def write_json(file: Path, content: Any) -> None:
-    """Writes atomically: a reader sees the old file or the new one, never half of one."""
+    """Writes atomically: a reader sees the old file or the new one, never half of one. Passwords
+    in URLs and connection strings are left out."""
     new_file = file.with_name(f".{file.name}.new")
-    new_file.write_text(json.dumps(content, indent=1, ensure_ascii=False, default=str) + "\n")
+    text = json.dumps(hidden_in(content), indent=1, ensure_ascii=False, default=str)
+    new_file.write_text(text + "\n")
     new_file.replace(file)

@@ -12,6 +12,8 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psycopg
 
@@ -29,9 +31,17 @@ READY_S = 60
 
 _OWN_POSTGRESQL = """
 echo "$PASSWORD" > /tmp/password
+printf %s "$CERTIFICATE" > /tmp/server.crt
+(umask 077; printf %s "$KEY" > /tmp/server.key)
 initdb -D /tmp/data -U owner --auth=scram-sha-256 --pwfile=/tmp/password --no-sync > /dev/null
 echo 'host all all all scram-sha-256' >> /tmp/data/pg_hba.conf
-exec postgres -D /tmp/data -c listen_addresses='*'
+cat >> /tmp/data/postgresql.conf << END
+listen_addresses = '*'
+ssl = on
+ssl_cert_file = '/tmp/server.crt'
+ssl_key_file = '/tmp/server.key'
+END
+exec postgres -D /tmp/data
 """
 
 
@@ -44,6 +54,7 @@ class Server:
     user: str
     password: str
     database: str
+    authority: Path | None = None  # who signed its certificate
 
     def ask(self, statement: str, database: str | None = None) -> list[tuple[object, ...]]:
         with psycopg.connect(
@@ -61,21 +72,42 @@ class Server:
         return {str(row[0]) for row in self.ask("SELECT datname FROM pg_database")}
 
 
+def certified(folder: Path, host: str) -> tuple[Path, str, str]:
+    """A new authority's certificate; certificate and key for `host`, signed by it."""
+    (folder / "names").write_text(f"subjectAltName=DNS:{host}\n")
+    made = "openssl req -nodes -newkey rsa:2048"
+    for command in (
+        f"{made} -x509 -keyout root.key -out root.crt -subj /CN=theirs "
+        "-addext basicConstraints=critical,CA:TRUE",
+        f"{made} -keyout server.key -out server.csr -subj /CN={host}",
+        "openssl x509 -req -in server.csr -out server.crt -CA root.crt -CAkey root.key "
+        "-CAcreateserial -extfile names",
+    ):
+        subprocess.run(command.split(), cwd=folder, capture_output=True, check=True)
+    root, certificate, key = (folder / name for name in ("root.crt", "server.crt", "server.key"))
+    return root, certificate.read_text(), key.read_text()
+
+
 @contextmanager
 def postgresql(image: str) -> Iterator[Server]:
-    """One server, reached through a port of this machine."""
+    """One server, reached through a port of this machine as `localhost`, which its certificate
+    names. Sessions may be without TLS too."""
     password = "not-for-others"
+    folder = TemporaryDirectory(prefix="tierbench-test-")
+    authority, certificate, key = certified(Path(folder.name), "localhost")
     started = (
         DockerContainer(image)
         .with_env("PASSWORD", password)
+        .with_env("CERTIFICATE", certificate)
+        .with_env("KEY", key)
         .with_exposed_ports(5432)
         .with_command(["-ec", _OWN_POSTGRESQL])
         .with_kwargs(entrypoint=["sh"], user="postgres", labels=LABELS)
         .waiting_for(_said("database system is ready to accept connections"))
     )
-    with started as container:
-        host, port = container.get_container_host_ip(), int(container.get_exposed_port(5432))
-        yield Server((host,), port, "owner", password, "postgres")
+    with folder, started as container:
+        port = int(container.get_exposed_port(5432))
+        yield Server(("localhost",), port, "owner", password, "postgres", authority)
 
 
 @contextmanager

@@ -8,26 +8,42 @@ changed; the servers are testcontainers'.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
+import psycopg
 import pytest
 
+from orchestrator.errors import LoadError
+from orchestrator.load_generators.common.client import client_container
+from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.load_generators.sysbench_stock.adapter import SysbenchStock
+from orchestrator.model import Cluster, Endpoint, Tls
+from orchestrator.planning import project_files
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.powers import HOST_NETWORK, World
 from orchestrator.system import store
 from tests import ROOT
 from tests.documented import existing_profiles
 from tests.integration import servers
-from tests.integration.conftest import tierbench
+from tests.integration.conftest import Program, tierbench
 from tests.integration.servers import Server
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
 YUGABYTEDB, POSTGRESQL = existing_profiles()
-SHORT = str(ROOT / "tests/integration/workloads/short.yaml")
+WORKLOADS = ROOT / "tests/integration/workloads"
+SHORT, STOCK = str(WORKLOADS / "short.yaml"), str(WORKLOADS / "stock.yaml")
 # Of the documented profile, what the stand-in's nodes have not: certificates, and node_exporter.
 NOT_HERE = ("tls_root:", "node_exporters:")
+SYSTEM_ROOT = "tls_root: /etc/ssl/certs/ca-certificates.crt"
+SESSIONS = "FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE datname = 'tierbench'"
 
 
 @pytest.fixture(scope="module")
@@ -43,12 +59,13 @@ def standin(standin_image: str) -> Iterator[Server]:
 
 
 def profile(server: Server, folder: Path, *changes: tuple[str, str]) -> Path:
-    """The documented profile of a PostgreSQL with this server's address and user."""
+    """The documented profile of a PostgreSQL with this server's address, user and authority."""
     text = POSTGRESQL
     for old, new in (
         ("hosts: 10.0.0.21", f"hosts: {server.hosts[0]}"),
         ("port: 5432", f"port: {server.port}"),
         ("user: bench", f"user: {server.user}"),
+        (SYSTEM_ROOT, f"tls_root: {server.authority}"),
         *changes,
     ):
         assert old in text, f"docs/YUGABYTEDB.md no longer has {old!r}"
@@ -61,35 +78,65 @@ def profile(server: Server, folder: Path, *changes: tuple[str, str]) -> Path:
 # ------------------------------------------------------------------ from a profile to a report
 
 
+@contextmanager
+def watched(server: Server) -> Iterator[set[tuple[object, ...]]]:
+    """Which programs had sessions in our database, and whether they were encrypted."""
+    seen: set[tuple[object, ...]] = set()
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(0.5):
+            with suppress(psycopg.Error):
+                seen.update(server.ask(f"SELECT application_name, ssl {SESSIONS}"))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        over.set()
+        thread.join()
+
+
 def test_a_postgresql_of_others_to_its_report(postgresql: Server, tmp_path: Path) -> None:
     before = postgresql.databases()
+    with watched(postgresql) as sessions:
+        campaign_to_its_report(postgresql, tmp_path)
+    assert sessions and all(encrypted for _, encrypted in sessions), sessions
+    assert len(sessions) == 2, sessions  # our own workloads, and stock sysbench without a name
+    assert postgresql.databases() == before
+
+
+def campaign_to_its_report(postgresql: Server, tmp_path: Path) -> None:
     code, text = tierbench(
         *["compare", "--profiles", str(profile(postgresql, tmp_path)), "--repeats", "1"],
-        *["--workloads", f"{SHORT} insert tpcc", "--scale", "smoke"],
+        *["--workloads", f"{STOCK} tpcc", "--scale", "smoke"],
         *["--accept-inconclusive", "--results", str(tmp_path / "results")],
         PG_PASSWORD=postgresql.password,
     )
     assert code == 0, text
     folder = tmp_path / "results" / "latest"
     records = [data.record for data in store.load(folder).runs]
-    assert {record.run.workload for record in records} == {"short", "insert", "tpcc"}
+    assert {record.run.workload for record in records} == {"stock", "tpcc"}
     for record in records:
         assert record.outcome == "done", record.failure
         assert record.facts["database"]["version"].startswith("17.")
         assert record.facts["database"]["durable"] is True
+        assert record.facts["database"]["tls"] == "verify-full"
     verdict = json.loads((folder / "verdict.json").read_text())
     rates = [cell for cell in verdict["cells"] if cell["metric"] == "throughput_per_s"]
-    assert len({cell["workload"] for cell in rates}) == 3
+    assert len({cell["workload"] for cell in rates}) == 2
     assert all(cell["mean"] > 0 for cell in rates)
     assert "no truth gate" in {doubt["kind"] for doubt in verdict["doubts"]}
     said = (folder / "report.md").read_text()
     assert "my-postgresql: not measured; its limits are only declared" in said
     assert "not held to it: another's disk" in said and "not declared" in said
+    assert "others run it" in said and "Only declared: number of copies." in said
+    assert "my-postgresql: not verified" not in said
     assert (folder / "report.html").stat().st_size > 10_000
     assert postgresql.password not in "".join(
         file.read_text(errors="replace") for file in folder.rglob("*") if file.is_file()
     )
-    assert postgresql.databases() == before
     assert tierbench("analyze", str(folder))[0] == 0
 
 
@@ -97,6 +144,11 @@ def test_a_cluster_of_the_stand_in_to_its_report(standin: Server, tmp_path: Path
     text = "\n".join(
         line for line in YUGABYTEDB.splitlines() if not line.strip().startswith(NOT_HERE)
     )
+    text = text.replace("    user: yugabyte", "    user: yugabyte\n    tls: off")
+    # Ports may stand with the hosts, and credentials in URLs.
+    text = text.replace("    port: 5433\n", "").replace("hosts: 10.0.0.11", "hosts: 10.0.0.11:5433")
+    text = text.replace("10.0.0.12 10.0.0.13\n", "10.0.0.12:5433 10.0.0.13:5433\n", 1)
+    text = text.replace("ysql: http://", "ysql: http://watcher:pl4nted@", 1)
     for number, host in enumerate(standin.hosts, start=11):
         assert f"10.0.0.{number}" in text
         text = text.replace(f"10.0.0.{number}", host)
@@ -121,14 +173,80 @@ def test_a_cluster_of_the_stand_in_to_its_report(standin: Server, tmp_path: Path
         grown = rows.groupby("node")["value"].agg(lambda values: values.max() - values.min())
         assert set(grown.index) == {"node-1", "node-2", "node-3"}
         assert (grown > 0).all(), grown
+    texts = [file for file in folder.rglob("*") if file.is_file()]
+    assert "pl4nted" not in said + "".join(file.read_text(errors="replace") for file in texts)
     report = (folder / "report.md").read_text()
+    assert "my-cluster: not verified" in report and "`tls: off`" in report
     assert "my-cluster: not measured; its limits are only declared" in report
     assert "10,000" in report  # what was bought is shown
     assert (folder / "report.html").is_file() and (folder / "verdict.json").is_file()
     assert standin.databases() == before
 
 
+# ------------------------------------------------------------------ a killed program
+
+
+def test_load_ends_with_its_program_and_its_database_can_be_cleaned_away(
+    postgresql: Server, tmp_path: Path
+) -> None:
+    cache = {"TIERBENCH_CACHE": str(tmp_path / "cache"), "TIERBENCH_LEASE_S": "3"}
+    file = profile(postgresql, tmp_path)
+    before = postgresql.databases()
+    program = Program.start(*arguments(file, tmp_path), PG_PASSWORD=postgresql.password, **cache)
+    await_true(lambda: postgresql.ask(f"SELECT 1 {SESSIONS} AND application_name = 'tierbench'"))
+    await_true(lambda: running_clients() == 1)
+    program.process.kill()
+    await_true(lambda: running_clients() == 0)
+    await_true(lambda: not postgresql.ask(f"SELECT 1 {SESSIONS}"))
+    assert postgresql.databases() == {*before, "tierbench"}
+    code, text = tierbench("clean", **cache)  # it has no password
+    assert code == 0 and f"port={postgresql.port} user={postgresql.user}" in text, text
+    assert "DROP DATABASE" in text and postgresql.password not in text
+    code, text = tierbench("clean", PG_PASSWORD=postgresql.password, **cache)
+    assert code == 0 and f"database tierbench at localhost:{postgresql.port}, of campaign" in text
+    assert postgresql.databases() == before
+
+
+def running_clients() -> int:
+    command = ["docker", "ps", "-q", "--filter", "label=tierbench", "--filter", "name=client"]
+    return len(subprocess.run(command, capture_output=True, check=True).stdout.split())
+
+
+def await_true(condition: Callable[[], object], deadline_s: float = 120.0) -> None:
+    end = time.monotonic() + deadline_s
+    while not condition():
+        assert time.monotonic() < end, "not in time"
+        time.sleep(0.2)
+
+
 # ------------------------------------------------------------------ wrong input
+
+
+def test_a_load_generator_does_not_trust_another_authority(
+    postgresql: Server, world: World, tmp_path: Path
+) -> None:
+    """Nor another host name: each client is told by itself whom to trust."""
+    (tmp_path / "other").mkdir()
+    other, _, _ = servers.certified(tmp_path / "other", "localhost")
+    at = Endpoint(
+        *("localhost", postgresql.port, postgresql.port),
+        *(postgresql.user, postgresql.password, "postgres"),
+        local_host="localhost",
+    )
+    for host, root, said in (
+        ("localhost", other, "certificate verify failed"),
+        ("127.0.0.1", postgresql.authority, 'does not match host name "127.0.0.1"'),
+    ):
+        trusted = replace(at, host=host, tls=Tls("verify-full", str(root)))
+        cluster = Cluster("postgresql", "17", (), (trusted,), HOST_NETWORK)
+        with client_container(
+            own_images.need(ROOT, "client", world.platform),
+            *(HOST_NETWORK, tmp_path, world, cluster.tls),
+        ) as client:
+            for generator, load in ((Sysbench(), "insert"), (SysbenchStock(), "oltp_insert")):
+                (_, (workload,)) = project_files.read(ROOT, [], [load], "smoke")
+                with pytest.raises(LoadError, match=said):
+                    generator.load(workload, cluster, client, world)
 
 
 @pytest.mark.parametrize(
@@ -140,6 +258,9 @@ def test_a_cluster_of_the_stand_in_to_its_report(standin: Server, tmp_path: Path
          'database "nowhere" does not exist'),
         ((("hosts: ", "hosts: no-such-host.invalid #"),), "", 69, "does not answer"),
         ((("    port:", "    port: 1 #"),), "", 69, "does not answer"),
+        ((("hosts: localhost", "hosts: 127.0.0.1"),), "", 69, "does not match host name"),
+        ((("tls_root:", "tls_root: /etc/ssl/certs/ca-certificates.crt #"),), "", 69,
+         "certificate verify failed"),
         ((("  replication_factor: 1", "  replication_factor: 1\n  version: '16'"),), "", 64,
          "not 16"),
     ],
@@ -158,6 +279,21 @@ def test_wrong_input_is_refused_before_anything_starts(
     assert (found, said in text) == (code, True), text
     assert not (tmp_path / "results").exists()
     assert "tierbench" not in postgresql.databases()
+
+
+def test_a_server_without_tls_is_refused_with_what_to_write(
+    postgresql: Server, tmp_path: Path
+) -> None:
+    file = profile(postgresql, tmp_path)
+    postgresql.ask("ALTER SYSTEM SET ssl = off")
+    postgresql.ask("SELECT pg_reload_conf()")
+    try:
+        code, text = tierbench(*arguments(file, tmp_path), PG_PASSWORD=postgresql.password)
+        assert code == 69, text
+        assert "server does not support SSL" in text and "write `tls: off`" in text
+    finally:
+        postgresql.ask("ALTER SYSTEM RESET ssl")
+        postgresql.ask("SELECT pg_reload_conf()")
 
 
 def test_a_database_that_is_not_ours_is_not_touched(postgresql: Server, tmp_path: Path) -> None:

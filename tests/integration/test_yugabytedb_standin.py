@@ -25,6 +25,7 @@ from orchestrator.databases.yugabytedb import checklist, checks, flags, readines
 from orchestrator.databases.yugabytedb.adapter import YugabyteDB
 from orchestrator.errors import NodeError
 from orchestrator.load_generators import load_generators
+from orchestrator.load_generators.common.client import client_container, run_in_client
 from orchestrator.model import (
     Cluster,
     ClusterSpec,
@@ -38,11 +39,13 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.parts import Parts
+from orchestrator.platforms import own_images
 from orchestrator.powers import Container, ContainerSpec, Network, World
 from orchestrator.run import experiment, proving
 from orchestrator.system import sql
 from orchestrator.system.store import load
 from orchestrator.tiers.unlimited import UnlimitedTier
+from tests import ROOT
 from tests.fakes import QuietProgress
 from tests.integration import servers
 
@@ -182,10 +185,21 @@ def test_tls_is_between_nodes_and_to_clients_and_durable_is_read_back(
         assert found == [("bench",)]
         with pytest.raises(psycopg.OperationalError, match="SSL off"):
             ask(cluster, 2, "SELECT 1", sslmode="disable")
+        assert "SSL connection" in psql(cluster, tmp_path, world)  # and the load verifies it
         facts = database.facts(cluster, here).recorded()
     assert facts["durable"] is True
     assert facts["tls"] is True
     assert facts["flags"]["use_client_to_server_encryption"] == "true"
+
+
+def psql(cluster: Cluster, out: Path, world: World) -> str:
+    """What a program in the client says of its own session."""
+    at, image = cluster.endpoints[2], own_images.need(ROOT, "client", world.platform)
+    words = f"psql -h {at.host} -p {at.port} -U {at.user} -d {at.database} -c".split()
+    with client_container(image, cluster.network, out, world, cluster.tls) as client:
+        done = run_in_client(client, [*words, "\\conninfo"], cluster, world, timeout_s=60)
+    assert done.exit_code == 0, done.tail()
+    return done.out
 
 
 def test_five_copies_are_placed_once_all_nodes_are_up(image: str, world: World) -> None:
@@ -381,6 +395,7 @@ def test_a_running_cluster_of_others_is_used_and_left_as_it_was(image: str, worl
                 "existing.masters": of(flags.MASTER_WEB),
                 "existing.tservers": of(flags.TSERVER_WEB),
                 "existing.ysql": of(flags.YSQL_WEB),
+                "existing.tls": "off",
             },
         )
         before = theirs.databases()

@@ -70,6 +70,7 @@ local function quoted(value)
    return "'" .. tostring(value):gsub("\\", "\\\\"):gsub("'", "\\'") .. "'"
 end
 
+-- Encryption and whom to trust come from the environment: PGSSLMODE, PGSSLROOTCERT.
 -- With keepalives and the user timeout, a vanished server is an error within half a
 -- minute instead of an endless wait.
 local function conninfo(p)
@@ -90,11 +91,14 @@ end
 
 -- Returns the address in the --pgsql-* options. With several hosts separated by commas,
 -- connection number i goes to host i modulo their count, so that every node of a
--- distributed database serves clients.
+-- distributed database serves clients. A host may have its own port: host:port, [address]:port.
 function pq.address(opt, index)
    local hosts = {}
    for host in tostring(opt.pgsql_host or ""):gmatch("[^,]+") do hosts[#hosts + 1] = host end
-   return {host = hosts[(index or 0) % math.max(#hosts, 1) + 1], port = opt.pgsql_port,
+   local host = hosts[(index or 0) % math.max(#hosts, 1) + 1] or ""
+   local name, port = host:match("^%[(.*)%]:(%d+)$")
+   if not name then name, port = host:match("^([^:]*):(%d+)$") end
+   return {host = name or host, port = port or opt.pgsql_port,
            user = opt.pgsql_user, password = opt.pgsql_password, db = opt.pgsql_db}
 end
 

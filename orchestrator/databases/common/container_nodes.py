@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
 from orchestrator.errors import Mistake, NodeError, RunError, UsageError
-from orchestrator.model import Endpoint, Node, Volume
+from orchestrator.model import TLS_IF_OFFERED, Endpoint, Node, Tls, Volume
 from orchestrator.powers import Completed, Container, ContainerSpec, World
 from orchestrator.system.clock import wait_until
 
@@ -37,7 +37,7 @@ def container_name(node: Node) -> str:
     return node.container or node.name
 
 
-def endpoint(container: Container, port: int, password: str) -> Endpoint:
+def endpoint(container: Container, port: int, password: str, tls: Tls = TLS_IF_OFFERED) -> Endpoint:
     """The node's SQL: at the container's own address, and from here at a published port."""
     return Endpoint(
         host=container.address or container.name,
@@ -46,6 +46,7 @@ def endpoint(container: Container, port: int, password: str) -> Endpoint:
         user=USER,
         password=password,
         database=DATABASE,
+        tls=tls,
     )
 
 

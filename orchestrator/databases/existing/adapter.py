@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from orchestrator.databases.common.yugabyte import cache, lsm, versions
 from orchestrator.databases.existing import declaration, probe
 from orchestrator.databases.existing.declaration import Existing
-from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, ask_at_terminal
+from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, Terminal
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Volume
@@ -22,6 +22,15 @@ from orchestrator.powers import HOST_NETWORK, Network, World
 from orchestrator.system import sql
 from orchestrator.system.sql import Connect
 
+_NO_TLS = "server does not support SSL"  # libpq's words
+_ADVICE_TLS = (
+    "it would send the password and all data in the clear: let the server offer TLS, or, if that "
+    "is well on this network, write `tls: off` under `existing` in the profile"
+)
+_ADVICE = (
+    "check in the profile, under `existing`: hosts, port, user, password, tls, "
+    "maintenance_database, the servers' pages; and that this machine can reach them"
+)
 _QUIET_S = 3600.0
 _VACUUM_S = 6 * 3600.0
 
@@ -40,13 +49,13 @@ class _Used:
 class ExistingCluster:
     name = "existing"
 
-    def __init__(self, connect: Connect = sql.session, confirm: Confirm = ask_at_terminal) -> None:
-        self._connect, self._confirm = connect, confirm
+    def __init__(self, connect: Connect = sql.session, confirm: Confirm | None = None) -> None:
+        self._connect, self._confirm = connect, confirm or Terminal()
 
     def image(self, spec: ClusterSpec, world: World) -> str:
         """No image is run and no data are kept, so this only names the cluster."""
-        declared, _ = declaration.read(spec)
-        return f"existing cluster at {','.join(declared.hosts)}:{declared.port}"
+        declared, _ = declaration.read(spec.settings)
+        return f"existing cluster at {declared.where}"
 
     def restores(self, spec: ClusterSpec) -> bool:
         return False
@@ -56,9 +65,10 @@ class ExistingCluster:
     def check(self, spec: ClusterSpec, world: World) -> None:
         """See `Database`. UnavailableError if the cluster cannot be reached; UsageError if it is
         not as the profile says, or if the name of our database is taken."""
-        declared, mistakes = declaration.read(spec)
+        declared, mistakes = declaration.read(spec.settings)
+        mistakes = (*mistakes, *declaration.unreadable(declared))
         if not mistakes:
-            observed = self._look(declared)
+            observed = self._look(declared, world)
             mistakes = tuple(probe.mistakes(spec, observed))
             for note in probe.notes(spec, declared, observed):
                 world.progress.warn(note)
@@ -68,19 +78,18 @@ class ExistingCluster:
                 advice="correct the profile, or the cluster",
                 mistakes=mistakes,
             )
-        own = OwnDatabase(declared, self._connect, self._confirm)
+        own = OwnDatabase(declared, self._connect, self._confirm, world)
         own.require_creatable()
-        own.require_replaceable()
+        own.require_replaceable(may_ask=True)
 
-    def _look(self, declared: Existing) -> probe.Observation:
+    def _look(self, declared: Existing, world: World) -> probe.Observation:
         try:
             return probe.look(declared, self._connect)
         except (RunError, OSError) as error:
             reason = error.what if isinstance(error, RunError) else str(error)
             raise UnavailableError(
                 f"the existing cluster does not answer: {reason}",
-                advice="check in the profile, under `existing`: hosts, port, user, password, "
-                "maintenance_database, the servers' pages; and that this machine can reach them",
+                advice=_ADVICE_TLS if _NO_TLS in reason else _ADVICE,
             ) from error
 
     # -------------------------------------------------------------- in use
@@ -94,11 +103,12 @@ class ExistingCluster:
         The client uses this machine's own network: it reaches whatever is reached from here
         (`localhost`, a container of others, a name, a tunnel), and no address is translated.
         """
-        declared, _ = declaration.read(spec)
-        observed = self._look(declared)
-        own = OwnDatabase(declared, self._connect, self._confirm)
-        own.require_replaceable()
-        endpoints = tuple(declaration.endpoint(declared, host) for host in declared.hosts)
+        declared, _ = declaration.read(spec.settings)
+        observed = self._look(declared, world)
+        force = observed.drops_by_force
+        own = OwnDatabase(declared, self._connect, self._confirm, world, force)
+        own.require_replaceable(may_ask=False)
+        endpoints = tuple(declaration.endpoint(declared, each) for each in declared.servers)
         handle = _Used(declared, observed, own, spec.version, {})
         nodes = probe.nodes(declared, observed)
         own.make()
@@ -110,13 +120,16 @@ class ExistingCluster:
             try:
                 own.drop()
             except TierbenchError as error:
-                world.progress.warn(f"the database {own.name} is still there: {error.what}")
+                world.progress.warn(
+                    f"the database {own.name} is still there: {error.what}; `tierbench clean` "
+                    "drops it"
+                )
 
     def settle(self, cluster: Cluster, world: World) -> None:
         """PostgreSQL: freezes the rows of our own database. YugabyteDB: waits until it is quiet, if
         its pages are declared."""
         handle: _Used = cluster.handle
-        if handle.observed.flavour == probe.POSTGRESQL:
+        if handle.observed.flavour == declaration.POSTGRESQL:
             with handle.own.session(_VACUUM_S) as session:
                 session.rows("VACUUM (FREEZE, ANALYZE)")
         _await_quiet(cluster, world)
@@ -124,7 +137,7 @@ class ExistingCluster:
     def warm(self, cluster: Cluster, world: World) -> None:
         declared: Existing = cluster.handle.declared
         addresses = [
-            declaration.address(declared, host, declared.database) for host in declared.hosts
+            declaration.address(declared, each, declared.database) for each in declared.servers
         ]
         cache.fill(self._connect, addresses, world)
 

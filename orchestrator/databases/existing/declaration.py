@@ -7,34 +7,55 @@ from __future__ import annotations
 
 import os
 import re
-import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
+from orchestrator.databases.existing import password_files
 from orchestrator.errors import Mistake, UnavailableError
-from orchestrator.model import ClusterSpec, Endpoint
+from orchestrator.model import Endpoint, Tls, TlsMode
+from orchestrator.planning.addresses import NOWHERE, Hosts, Server
+from orchestrator.planning.addresses import read as read_hosts
 from orchestrator.system import sql
+from orchestrator.system.redaction import hidden
 from orchestrator.system.sql import Address
 
 PREFIX = "existing."
 OWN_DATABASE = "tierbench"
+FLAVOURS = YUGABYTEDB, POSTGRESQL = "yugabytedb", "postgresql"
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_URL = re.compile(r"https?://(?:[^/\s]*@)?[^/\s@]+")
 _PAGES = ("masters", "tservers", "ysql", "node_exporters")
-_LISTS = ("hosts", *_PAGES, "devices")
+_LISTS = (*_PAGES, "devices")
+# libpq's keywords in a URI → our keys. `password` and `port` are read too.
+_KEYS = {
+    "user": "user",
+    "dbname": "maintenance_database",
+    "sslmode": "tls",
+    "sslrootcert": "tls_root",
+    "sslcert": "tls_certificate",
+    "sslkey": "tls_key",
+}
+_TLS_FILES = ("tls_root", "tls_certificate", "tls_key")
+_VERIFIED = ("verify-full", "verify-ca")
 
 
 @dataclass(frozen=True)
 class Existing:
-    """Host k belongs to entry k of every list that is not empty. Lists of URLs have no path."""
+    """Host k belongs to entry k of every list that is not empty. Lists of URLs have no path.
+    `port`: of the hosts that name none."""
 
-    hosts: tuple[str, ...] = ()
+    hosts: Hosts = NOWHERE
     port: int = 5433
     user: str = "yugabyte"
     password_env: str | None = None
     password_file: str | None = None
+    tls: str = "verify-full"
     tls_root: str | None = None
+    tls_certificate: str | None = None
+    tls_key: str | None = None
+    flavour: str | None = None
     maintenance_database: str = "yugabyte"
     database: str = OWN_DATABASE
     masters: tuple[str, ...] = ()
@@ -45,12 +66,22 @@ class Existing:
     data_path: str | None = None
     may_drop: str | None = None
 
+    @property
+    def servers(self) -> tuple[Server, ...]:
+        """All hosts, each with its port."""
+        return tuple(Server(each.host, each.port or self.port) for each in self.hosts.servers)
 
-def read(spec: ClusterSpec) -> tuple[Existing, tuple[Mistake, ...]]:
-    """The profile's declaration, and all mistakes in it."""
+    @property
+    def where(self) -> str:
+        """Its hosts and ports, for messages."""
+        return ", ".join(map(str, self.servers))
+
+
+def read(settings: Mapping[str, str]) -> tuple[Existing, tuple[Mistake, ...]]:
+    """The declaration in a profile's settings, and all mistakes in it."""
     values: dict[str, Any] = {}
     mistakes: list[Mistake] = []
-    for key, text in spec.settings.items():
+    for key, text in settings.items():
         name = key.removeprefix(PREFIX)
         if not key.startswith(PREFIX):
             reason = "settings belong to the cluster's owner: keys of `existing` alone are read"
@@ -61,16 +92,39 @@ def read(spec: ClusterSpec) -> tuple[Existing, tuple[Mistake, ...]]:
             mistakes.append(_mistake(name, f"{text!r} is not a port"))
         elif name == "port":
             values[name] = int(text)
+        elif name == "hosts":
+            values[name] = read_hosts(text)
         else:
             values[name] = _words(text) if name in _LISTS else text
+    mistakes += _taken_from_hosts(values)
     declared = Existing(**values)
     return declared, (*mistakes, *_mistakes(declared))
 
 
+def _taken_from_hosts(values: dict[str, Any]) -> Iterator[Mistake]:
+    """Adds to `values` what a URI among the hosts says; yields contradictions, and what has no
+    effect."""
+    hosts: Hosts = values.get("hosts", NOWHERE)
+    for option, value in hosts.options.items():
+        key = _KEYS.get(option)
+        if option == "password":
+            for other in ("password_env", "password_file"):
+                if other in values:
+                    yield _mistake(other, "`hosts` has a password too: keep one of them")
+        elif key is None:
+            yield _mistake("hosts", f"`{option}` in a URI has no effect here: leave it out")
+        else:
+            value = "off" if (key, value) == ("tls", "disable") else value
+            if values.setdefault(key, value) != value:
+                yield _mistake(key, f"`hosts` says {value}: keep one of them")
+
+
 def _mistakes(declared: Existing) -> Iterator[Mistake]:
     """Mistakes that need no look at the cluster."""
-    hosts = len(declared.hosts)
-    if not hosts:
+    hosts = len(declared.servers)
+    for text in declared.hosts.wrong:
+        yield _mistake("hosts", text)
+    if not hosts and not declared.hosts.wrong:
         yield _mistake("hosts", "name at least one host that takes SQL")
     if declared.password_env and declared.password_file:
         yield _mistake("password_file", "`password_env` is declared too: keep one of them")
@@ -81,7 +135,7 @@ def _mistakes(declared: Existing) -> Iterator[Mistake]:
         yield _mistake("database", "must not be the one through which it is created")
     for key in _PAGES:
         urls: tuple[str, ...] = getattr(declared, key)
-        wrong = [url for url in urls if not re.fullmatch(r"https?://[^/\s]+", url)]
+        wrong = [hidden(url) for url in urls if not _URL.fullmatch(url)]
         if wrong:
             yield _mistake(key, f"{', '.join(wrong)}: write http://host:port")
         if key != "masters" and urls and len(urls) != hosts:
@@ -90,29 +144,70 @@ def _mistakes(declared: Existing) -> Iterator[Mistake]:
         yield _mistake("devices", "write one for all hosts, or one for each")
     if declared.may_drop not in (None, declared.database):
         yield _mistake("may_drop", f"must repeat the name {declared.database}, or be left out")
+    if declared.flavour not in (None, *FLAVOURS):
+        yield _mistake("flavour", f"write {' or '.join(FLAVOURS)}, or leave it out")
+    yield from _mistakes_of_tls(declared)
 
 
-def address(declared: Existing, host: str, database: str) -> Address:
-    """The address of a session with this host. UnavailableError if the password cannot be read."""
-    local = sql.local(endpoint(declared, host))
-    return replace(local, database=database, tls_root=declared.tls_root)
+def _mistakes_of_tls(declared: Existing) -> Iterator[Mistake]:
+    files = [key for key in _TLS_FILES if getattr(declared, key)]
+    if declared.tls not in get_args(TlsMode):
+        yield _mistake("tls", f"{declared.tls!r}: write {', '.join(get_args(TlsMode))}")
+    elif declared.tls in _VERIFIED and not declared.tls_root:
+        yield _mistake(
+            "tls_root",
+            "servers are verified unless the profile says otherwise: name the file of the "
+            "authority that signed their certificates; for servers without TLS write `tls: off`",
+        )
+    elif declared.tls == "off" and files:
+        yield _mistake(files[0], "has no effect with `tls: off`")
+    if bool(declared.tls_certificate) != bool(declared.tls_key):
+        yield _mistake("tls_key", "belongs together with `tls_certificate`: name both or none")
 
 
-def endpoint(declared: Existing, host: str) -> Endpoint:
-    """Our database on this host. UnavailableError if the password cannot be read."""
+def unreadable(declared: Existing) -> Iterator[Mistake]:
+    """Files that are declared and cannot be read on this machine."""
+    for key in _TLS_FILES:
+        file = getattr(declared, key)
+        if file and not os.access(Path(file).expanduser(), os.R_OK):
+            yield _mistake(key, f"the file {file} cannot be read")
+
+
+def tls(declared: Existing) -> Tls:
+    """How sessions are encrypted; files by their whole paths."""
+    files = (declared.tls_root, declared.tls_certificate, declared.tls_key)
+    paths = (str(Path(file).expanduser().resolve()) if file else None for file in files)
+    return Tls(cast(TlsMode, declared.tls), *paths)
+
+
+def address(declared: Existing, server: Server, database: str) -> Address:
+    """The address of a session with this server. UnavailableError if the password cannot be
+    read."""
+    return replace(sql.local(endpoint(declared, server)), database=database)
+
+
+def endpoint(declared: Existing, server: Server) -> Endpoint:
+    """Our database on this server. UnavailableError if the password cannot be read."""
+    port = server.port or declared.port
     return Endpoint(
-        host=host,
-        port=declared.port,
-        local_port=declared.port,
-        local_host=host,
+        host=server.host,
+        port=port,
+        local_port=port,
+        local_host=server.host,
         user=declared.user,
-        password=password(declared),
+        password=password(declared, server),
         database=declared.database,
+        tls=tls(declared),
     )
 
 
-def password(declared: Existing, environment: Callable[[str], str | None] = os.environ.get) -> str:
-    """Empty if none is declared: the server may need none, or ~/.pgpass may have it."""
+def password(
+    declared: Existing,
+    server: Server | None = None,
+    environment: Callable[[str], str | None] = os.environ.get,
+) -> str:
+    """The password that the profile names, else the one that libpq would take: PGPASSWORD, or a
+    line for `server` in ~/.pgpass. Empty if there is none: the server may need none."""
     if declared.password_env:
         value = environment(declared.password_env)
         if value is None:
@@ -121,26 +216,14 @@ def password(declared: Existing, environment: Callable[[str], str | None] = os.e
                 advice="export it with the cluster's password, as the profile declares",
             )
         return value
-    return _from_file(declared.password_file) if declared.password_file else ""
-
-
-def _from_file(path: str) -> str:
-    file = Path(path).expanduser()
-    try:
-        with file.open() as opened:
-            mode = os.fstat(opened.fileno()).st_mode
-            text = opened.read().strip()
-    except OSError as error:
-        raise UnavailableError(
-            f"the password file {path} cannot be read: {error.strerror}",
-            advice="correct `existing.password_file` in the profile",
-        ) from error
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):  # libpq's rule for ~/.pgpass
-        raise UnavailableError(
-            f"the password file {file} may be read by others (mode {stat.S_IMODE(mode):04o})",
-            advice=f"chmod 600 {file}",
-        )
-    return text
+    if declared.password_file:
+        return password_files.own(declared.password_file)
+    given = declared.hosts.options.get("password") or environment("PGPASSWORD")
+    if given or server is None:
+        return given or ""
+    file = environment("PGPASSFILE") or "~/.pgpass"
+    port = server.port or declared.port
+    return password_files.of_libpq(file, server.host, port, declared.database, declared.user)
 
 
 def device(declared: Existing, number: int) -> str | None:

@@ -1,4 +1,4 @@
-"""A machine by its node_exporter: the number of processors, the device below a path. Pure."""
+"""A machine by its node_exporter: processors, memory, the device below a path. Pure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ from prometheus_client.parser import text_string_to_metric_families
 
 def processors(body: str) -> int:
     return len({labels["cpu"] for labels in _labels(body, "node_cpu_seconds_total")})
+
+
+def memory_bytes(body: str) -> int | None:
+    for family in text_string_to_metric_families(body):
+        if family.name == "node_memory_MemTotal_bytes":
+            return int(family.samples[0].value)
+    return None
+
+
+def has_pressure(body: str) -> bool:
+    return any(True for _ in _labels(body, "node_pressure_io_waiting_seconds_total"))
 
 
 def device_of(body: str, path: str) -> str | None:

@@ -1,54 +1,90 @@
 """The one database that tierbench makes in a cluster of others: made, recognised, dropped.
 
-A table in it, made together with it, marks it as ours. Any other database of that name is dropped
+A comment on it, made right after it, says which campaign of which machine made it, and when. It is
+remembered in the cache before it is made, so that one without a comment, left by a kill in between,
+is recognised too. Ours is what this cache remembers. Any other database of that name is dropped
 only if its owner agrees: in the profile, or at the terminal.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 
+from orchestrator.databases.existing import leftovers
 from orchestrator.databases.existing.declaration import Existing, address
+from orchestrator.databases.existing.leftovers import Owner
 from orchestrator.errors import RunError, UsageError
+from orchestrator.powers import World
 from orchestrator.system.sql import Connect, Row, Session
+from orchestrator.units import format_seconds
 
-MARK = "tierbench_made_this"
+_MARK = "tierbench made this: "
 _DDL_S = 600.0
+# A backend notices that its client is gone only when it next reads from it.
+_DROP_ATTEMPTS, _DROP_EVERY_S = 6, 5.0
+_IN_USE = "is being accessed by other users"
+# One that was only being made has no table; a name that was taken since then may have some.
+_TABLES = (
+    "SELECT 1 FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace "
+    "LIMIT 1"
+)
 
-Confirm = Callable[[str], bool]
+Confirm = Callable[[str, bool], bool]
 
 
-def ask_at_terminal(question: str) -> bool:
-    """The answer; False also if there is no terminal."""
-    if not sys.stdin.isatty():
-        return False
-    sys.stderr.write(f"{question} [yes/no] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() == "yes"
+class Terminal:
+    """Asks a person, each question once: in the middle of a campaign nobody may be there."""
+
+    def __init__(self) -> None:
+        self._answers: dict[str, bool] = {}
+
+    def __call__(self, question: str, may_ask: bool) -> bool:
+        """The answer, or the one given before; False also if there is none, or no terminal."""
+        if question not in self._answers and may_ask and sys.stdin.isatty():
+            sys.stderr.write(f"{question} [yes/no] ")
+            sys.stderr.flush()
+            self._answers[question] = sys.stdin.readline().strip().lower() == "yes"
+        return self._answers.get(question, False)
 
 
+@dataclass(frozen=True)
 class OwnDatabase:
-    """Our database in a declared cluster, through the cluster's first host."""
+    """Our database in a declared cluster, through the cluster's first host. `force`: whether the
+    server can end others' sessions when it drops (PostgreSQL since 13)."""
 
-    def __init__(self, declared: Existing, connect: Connect, confirm: Confirm) -> None:
-        self._declared, self._connect, self._confirm = declared, connect, confirm
-        self.name = declared.database
+    declared: Existing
+    connect: Connect
+    confirm: Confirm
+    world: World
+    force: bool = False
 
-    def require_replaceable(self) -> None:
-        """UsageError if there is a database of our name that we did not make, and its owner does
-        not agree to drop it."""
-        exists = self._outside(f"SELECT 1 FROM pg_database WHERE datname = '{self.name}'")
-        if not exists or self._is_ours() or self._declared.may_drop == self.name:
+    @property
+    def name(self) -> str:
+        return self.declared.database
+
+    def require_replaceable(self, may_ask: bool) -> None:
+        """UsageError if there is a database of our name that is not ours, and its owner does not
+        agree to drop it, or has not agreed before and may not be asked now."""
+        exists, owner = self.found()
+        if not exists or self.declared.may_drop == self.name or self.is_ours(owner):
             return
-        hosts = ", ".join(self._declared.hosts)
-        problem = f"cluster at {hosts} has a database {self.name} that tierbench did not make"
-        if not self._confirm(f"The {problem}. Drop it, with all that is in it?"):
+        cluster = f"cluster at {self.declared.where}"
+        problem, age = f"{cluster} has a database {self.name} that tierbench did not make", ""
+        if owner is not None:
+            problem = (
+                f"{cluster} has a database {self.name} that campaign {owner.campaign} of tierbench "
+                f"on {owner.host} made"
+            )
+            age = f" {format_seconds(max(0.0, self.world.clock.now() - owner.started_s))} ago"
+        if not self.confirm(f"The {problem}. Drop it, with all that is in it?", may_ask):
             raise UsageError(
-                f"the {problem}",
-                advice="choose another name (`existing.database`); or, to have it dropped, add "
-                f"`existing.may_drop: {self.name}`",
+                f"the {problem}{age}",
+                advice="choose another name (`existing.database`); or, to have it dropped although "
+                f"it may be in use, add `existing.may_drop: {self.name}`",
             )
 
     def require_creatable(self) -> None:
@@ -57,43 +93,87 @@ class OwnDatabase:
             "SELECT rolcreatedb OR rolsuper AS may FROM pg_roles WHERE rolname = current_user"
         )
         if rows and not rows[0]["may"]:
-            user, hosts = self._declared.user, ", ".join(self._declared.hosts)
+            user = self.declared.user
             raise UsageError(
-                f"{user} may not create a database in the cluster at {hosts}",
-                advice=f"run ALTER ROLE {user} CREATEDB, or write another user in the profile",
+                f"{user} may not create a database in the cluster at {self.declared.where}",
+                advice=f'run ALTER ROLE "{user}" CREATEDB, or write another user in the profile',
             )
 
-    def _is_ours(self) -> bool:
-        with self.session(60.0) as session:
-            return bool(session.rows(f"SELECT 1 WHERE to_regclass('{MARK}') IS NOT NULL"))
+    def found(self) -> tuple[bool, Owner | None]:
+        """Whether there is a database of our name, and who made it by its mark."""
+        rows = self._outside(
+            "SELECT shobj_description(oid, 'pg_database') AS mark FROM pg_database "
+            f"WHERE datname = '{self.name}'"
+        )
+        return bool(rows), owner_of(str(rows[0]["mark"] or "")) if rows else None
+
+    def is_ours(self, owner: Owner | None) -> bool:
+        """Whether a database with that mark, or without any, is one that this cache remembers."""
+        remembered = leftovers.remembered(self.world.cache, self.declared)
+        if owner is None and remembered:
+            with self.session(60.0) as session:
+                return not session.rows(_TABLES)
+        return owner in remembered
 
     def make(self) -> None:
         """Makes the database, empty. Call `require_replaceable` first."""
         self.drop()
-        self._outside(f"CREATE DATABASE {self.name}")
-        with self.session(_DDL_S) as session:
-            session.rows(f"CREATE TABLE {MARK} (at timestamptz PRIMARY KEY DEFAULT now())")
+        world = self.world
+        host = world.machine.facts().hostname
+        owner = Owner(host, world.platform.campaign, round(world.clock.now()))
+        leftovers.remember(world.cache, self.declared, owner)
+        mark = (_MARK + json.dumps(asdict(owner))).replace("'", "''")
+        with self._session_outside() as session:
+            session.rows(f'CREATE DATABASE "{self.name}"')
+            try:
+                session.rows(f"COMMENT ON DATABASE \"{self.name}\" IS '{mark}'")
+            except RunError as error:
+                world.progress.warn(f"{self.name} could not be marked as ours: {error.what}")
 
     def drop(self) -> None:
-        """RunError if somebody is connected to it."""
-        self._outside(f"DROP DATABASE IF EXISTS {self.name}")
+        """Waits a little until nobody is connected to it. RunError if somebody still is."""
+        force = " WITH (FORCE)" if self.force else ""
+        for attempt in range(1, _DROP_ATTEMPTS + 1):
+            try:
+                self._outside(f'DROP DATABASE IF EXISTS "{self.name}"{force}')
+                break
+            except RunError as error:
+                if attempt == _DROP_ATTEMPTS or _IN_USE not in error.what:
+                    raise
+                self.world.clock.sleep(_DROP_EVERY_S)
+        leftovers.forget(self.world.cache, self.declared)
 
     @contextmanager
     def session(self, timeout_s: float) -> Iterator[Session]:
         """A session in our database."""
-        inside = address(self._declared, self._declared.hosts[0], self.name)
-        with self._connect(inside, timeout_s) as session:
+        inside = address(self.declared, self.declared.servers[0], self.name)
+        with self.connect(inside, timeout_s) as session:
             yield session
 
-    def _outside(self, sql: str) -> list[Row]:
-        declared = self._declared
+    @contextmanager
+    def _session_outside(self) -> Iterator[Session]:
+        declared = self.declared
         try:
-            outside = address(declared, declared.hosts[0], declared.maintenance_database)
-            with self._connect(outside, _DDL_S) as session:
-                return session.rows(sql)
+            outside = address(declared, declared.servers[0], declared.maintenance_database)
+            with self.connect(outside, _DDL_S) as session:
+                yield session
         except RunError as error:
             raise RunError(
                 error.what,
                 advice=f"the user {declared.user} must be allowed to create and drop the "
                 f"database {self.name}",
             ) from error
+
+    def _outside(self, sql: str) -> list[Row]:
+        with self._session_outside() as session:
+            return session.rows(sql)
+
+
+def owner_of(comment: str) -> Owner | None:
+    """Who made a database, by the comment on it; None if it is not ours."""
+    if not comment.startswith(_MARK):
+        return None
+    try:
+        return Owner(**json.loads(comment.removeprefix(_MARK)))
+    except (ValueError, TypeError):
+        return None

@@ -32,7 +32,16 @@ from orchestrator.databases.yugabytedb.inferred import Unread
 from orchestrator.databases.yugabytedb.readiness import Readiness, admin_address, check_flags
 from orchestrator.errors import NodeError, RunError
 from orchestrator.facts import DatabaseFacts
-from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume, sources
+from orchestrator.model import (
+    TLS_IF_OFFERED,
+    Cluster,
+    ClusterSpec,
+    Endpoint,
+    Node,
+    Tls,
+    Volume,
+    sources,
+)
 from orchestrator.powers import Container, ContainerSpec, Network, World
 from orchestrator.system import sql
 from orchestrator.system.sql import Connect
@@ -124,7 +133,12 @@ class YugabyteDB:
             self._keep_limits(handle, number, plan, container, world)
             urls = nodes.sources(container)
             node = container_nodes.described(number, plan, volume, container, urls)
-            started.append((node, container_nodes.endpoint(container, flags.YSQL, password)))
+            place = certificates[number - 1]
+            secured = (
+                Tls("verify-full", str(place.resolve() / "ca.crt")) if place else TLS_IF_OFFERED
+            )
+            endpoint = container_nodes.endpoint(container, flags.YSQL, password, secured)
+            started.append((node, endpoint))
             if not volume.restored:
                 handle.readiness.await_answer(*started[-1], up=[node for node, _ in started])
         return started

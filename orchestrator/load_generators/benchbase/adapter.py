@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.analysis import transactions
-from orchestrator.errors import LoadError
+from orchestrator.errors import LoadError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.benchbase import config, results
 from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE, find, provide
@@ -27,7 +27,16 @@ from orchestrator.load_generators.common.client import (
     client_container,
     run_in_client,
 )
-from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
+from orchestrator.model import (
+    TLS_IF_OFFERED,
+    Cluster,
+    ClusterSpec,
+    Measurement,
+    Node,
+    Phase,
+    Tls,
+    Workload,
+)
 from orchestrator.parts import Result
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, World
@@ -72,6 +81,11 @@ class BenchBase:
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         settings = config.settings(workload)
+        if "existing.tls_key" in spec.settings:
+            raise UsageError(
+                "BenchBase cannot identify itself with `tls_key`: its driver reads no PEM file",
+                advice="let the server accept a password, or leave GENERATOR out",
+            )
         provide(self._home, spec.database, world)
         if settings.warehouses_reached < settings.warehouses:
             world.progress.warn(
@@ -84,9 +98,11 @@ class BenchBase:
         ours = own_images.content_hash(world.root / "workloads" / _SCRIPTS)
         return f"{ours}-{find(self._home, '', world).identity}"
 
-    def client(self, network: str, out: Path, world: World) -> AbstractContextManager[Node]:
+    def client(
+        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED
+    ) -> AbstractContextManager[Node]:
         distribution = find(self._home, "", world)
-        return client_container(distribution.image, network, out, world, distribution.mounts)
+        return client_container(distribution.image, network, out, world, tls, distribution.mounts)
 
     # -------------------------------------------------------------- loading
 

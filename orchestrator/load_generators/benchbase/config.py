@@ -13,7 +13,9 @@ from typing import Any
 import jinja2
 
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.model import Cluster, Dataset, Workload
+from orchestrator.load_generators.common.client import jdbc_options
+from orchestrator.model import TLS_IF_OFFERED, Cluster, Dataset, Workload
+from orchestrator.planning.addresses import Server
 
 NAME = "benchbase"
 TEMPLATE = "benchbase/tpcc.xml.jinja"
@@ -180,8 +182,10 @@ def render(template: str, settings: Settings, cluster: Cluster, driver: Driver) 
 
 
 def _url(cluster: Cluster, driver: Driver) -> str:
-    hosts = ",".join(f"{endpoint.host}:{endpoint.port}" for endpoint in cluster.endpoints)
+    hosts = ",".join(str(Server(each.host, each.port)) for each in cluster.endpoints)
     options = ["ApplicationName=tierbench", "reWriteBatchedInserts=true"]
+    if cluster.tls != TLS_IF_OFFERED:
+        options += jdbc_options(cluster.tls)
     if len(cluster.endpoints) > 1:
         options.append(driver.spread)
     return f"jdbc:{driver.scheme}://{hosts}/{cluster.endpoints[0].database}?{'&'.join(options)}"

@@ -1,31 +1,61 @@
-"""The client: a container on the database's network in which a load generator's programs run."""
+"""The client: a container on the database's network in which a load generator's programs run.
+
+It ends, and with it all load, when this program is gone: while the client is up, a thread writes a
+new number into its heartbeat file once a second, and the client's first process gives up when the
+number has stayed the same for so many seconds. It counts by itself, so that neither a clock that is
+set nor a machine that slept ends a client whose program lives.
+"""
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
-from orchestrator.model import Cluster, Node
+from orchestrator.errors import UsageError
+from orchestrator.model import Cluster, Node, Tls
 from orchestrator.powers import Completed, ContainerSpec, Mount, World
 
 LOAD_TIMEOUT_S = 24 * 3600.0
+LEASE_VARIABLE = "TIERBENCH_LEASE_S"
+LEASE_S = 60  # a busy disk may hold up the heartbeat for many seconds
+_HEARTBEAT = "heartbeat"
+# For any POSIX shell: images of users have one too.
+_LIVE = f"""still=0
+while [ "$still" -lt "$LEASE_S" ]; do
+  sleep 1
+  now=
+  read -r now < /out/{_HEARTBEAT}
+  if [ "$now" = "$last" ]; then still=$((still + 1)); else still=0 last=$now; fi
+done
+echo "no sign of tierbench for $LEASE_S s: the client ends" """
+_ROOT, _CERTIFICATE, _KEY = "/tls/root.crt", "/tls/client.crt", "/tls/client.key"
 
 
 @contextmanager
 def client_container(
-    image: str, network: str, out: Path, world: World, mounts: Sequence[Mount] = ()
+    image: str,
+    network: str,
+    out: Path,
+    world: World,
+    tls: Tls,
+    mounts: Sequence[Mount] = (),
 ) -> Iterator[Node]:
     """Starts the client, which idles until a command is run in it.
 
-    The project's `workloads` are at `/workloads`, the run's folder `out` is at `/out`.
+    The project's `workloads` are at `/workloads`, the run's folder `out` is at `/out`, the files of
+    `tls` are in `/tls`.
     """
     spec = ContainerSpec(
         name=f"{world.scope}-client",
         image=image,
-        entrypoint=("sleep",),
-        command=("infinity",),
+        entrypoint=("sh",),
+        command=("-c", _LIVE),
         role="client",
+        environment={"LEASE_S": str(lease_s())},
         network=network,
         init=True,
         stop_timeout_s=1,
@@ -33,9 +63,10 @@ def client_container(
             *mounts,
             Mount(str(world.root / "workloads"), "/workloads", read_only=True),
             Mount(str(out.resolve()), "/out"),
+            *(Mount(file, place, read_only=True) for file, place in _tls_files(tls).items()),
         ),
     )
-    with world.platform.running(spec) as container:
+    with _beating(out / _HEARTBEAT), world.platform.running(spec) as container:
         yield Node(
             name="client",
             role="client",
@@ -43,6 +74,57 @@ def client_container(
             container_id=container.id,
             process_id=container.process_id,
         )
+
+
+def lease_s() -> int:
+    """How long a client outlives this program. UsageError if the variable holds no such number."""
+    text = os.environ.get(LEASE_VARIABLE) or str(LEASE_S)
+    if not (text.isdigit() and int(text) > 0):
+        raise UsageError(f"{LEASE_VARIABLE} is {text!r}", advice="write whole seconds, at least 1")
+    return int(text)
+
+
+@contextmanager
+def _beating(file: Path, every_s: float = 1.0) -> Iterator[None]:
+    """Writes another number into `file` every second; removes it at the end."""
+    stop = threading.Event()
+
+    def loop() -> None:
+        for number in count(1):
+            with suppress(OSError):  # a full disk: the next second may be better
+                file.write_text(f"{number}\n")
+            if stop.wait(every_s):
+                return
+
+    thread = threading.Thread(target=loop, name="heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(timeout=5)
+        file.unlink(missing_ok=True)
+
+
+def _tls_files(tls: Tls) -> dict[str, str]:
+    """File on this machine → its place in the client."""
+    places = {_ROOT: tls.root, _CERTIFICATE: tls.certificate, _KEY: tls.key}
+    return {file: place for place, file in places.items() if file}
+
+
+def tls_environment(tls: Tls) -> dict[str, str]:
+    """What makes every libpq in the client encrypt and verify as `tls` says."""
+    places = (("ROOTCERT", _ROOT), ("CERT", _CERTIFICATE), ("KEY", _KEY))
+    return {
+        "PGSSLMODE": "disable" if tls.mode == "off" else tls.mode,
+        **{f"PGSSL{name}": place for name, place in places if place in _tls_files(tls).values()},
+    }
+
+
+def jdbc_options(tls: Tls) -> list[str]:
+    """The same for PostgreSQL's JDBC driver, whose client keys have another format."""
+    mode = "disable" if tls.mode == "off" else tls.mode
+    return [f"sslmode={mode}", *([f"sslrootcert={_ROOT}"] if tls.root else [])]
 
 
 def run_in_client(
@@ -63,7 +145,11 @@ def run_in_client(
     return world.platform.exec(
         client.container or "",
         argv,
-        env={"PGPASSWORD": cluster.endpoints[0].password, **(env or {})},
+        env={
+            "PGPASSWORD": cluster.endpoints[0].password,
+            **tls_environment(cluster.tls),
+            **(env or {}),
+        },
         timeout_s=timeout_s,
         on_line=on_line,
         watch=[node.container for node in cluster.nodes if node.container],

@@ -34,8 +34,9 @@ from orchestrator.load_generators.common.sysbench_console import (
     progress,
 )
 from orchestrator.load_generators.sysbench import run_options
-from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
+from orchestrator.model import TLS_IF_OFFERED, Cluster, ClusterSpec, Node, Phase, Tls, Workload
 from orchestrator.parts import Result
+from orchestrator.planning.addresses import Server
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, World
 from orchestrator.units import format_number
@@ -71,9 +72,11 @@ class Sysbench:
         parts = (scripts / workload.script).parent, scripts / "lib", client
         return "-".join(own_images.content_hash(part) for part in parts)
 
-    def client(self, network: str, out: Path, world: World) -> AbstractContextManager[Node]:
+    def client(
+        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED
+    ) -> AbstractContextManager[Node]:
         image = own_images.need(world.root, "client", world.platform)
-        return client_container(image, network, out, world)
+        return client_container(image, network, out, world, tls)
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         argv = _load_command(workload, cluster)
@@ -216,9 +219,13 @@ def _sum_errors(threads: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _connection(cluster: Cluster) -> list[str]:
-    first = cluster.endpoints[0]
+    first, several = cluster.endpoints[0], {endpoint.port for endpoint in cluster.endpoints}
+    hosts = [
+        str(Server(endpoint.host, endpoint.port)) if len(several) > 1 else endpoint.host
+        for endpoint in cluster.endpoints
+    ]
     return [
-        f"--pgsql-host={','.join(endpoint.host for endpoint in cluster.endpoints)}",
+        f"--pgsql-host={','.join(hosts)}",
         f"--pgsql-port={first.port}",
         f"--pgsql-user={first.user}",
         f"--pgsql-db={first.database}",

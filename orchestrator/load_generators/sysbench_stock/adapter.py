@@ -30,7 +30,16 @@ from orchestrator.load_generators.common.sysbench_console import (
     progress,
 )
 from orchestrator.load_generators.sysbench_stock import options, results
-from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Phase, Workload
+from orchestrator.model import (
+    TLS_IF_OFFERED,
+    Cluster,
+    ClusterSpec,
+    Endpoint,
+    Node,
+    Phase,
+    Tls,
+    Workload,
+)
 from orchestrator.parts import Result
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
@@ -71,8 +80,10 @@ class SysbenchStock:
         script = hashlib.sha256(file.read_bytes()).hexdigest()[:12] if file else ""
         return f"{image or client}-{script}".rstrip("-")
 
-    def client(self, network: str, out: Path, world: World) -> AbstractContextManager[Node]:
-        return client_container(self._need(world), network, out, world)
+    def client(
+        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED
+    ) -> AbstractContextManager[Node]:
+        return client_container(self._need(world), network, out, world, tls)
 
     def _need(self, world: World) -> str:
         if self._image is None:

@@ -6,20 +6,24 @@ as the profile says is refused. Method: a fake server that remembers every state
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from orchestrator.databases.existing import declaration, probe
+from orchestrator.databases.existing import cleaning, declaration, leftovers, probe
 from orchestrator.databases.existing.adapter import ExistingCluster
-from orchestrator.databases.existing.owned_database import MARK
+from orchestrator.databases.existing.leftovers import Owner
+from orchestrator.databases.existing.owned_database import Terminal
 from orchestrator.errors import RunError, UnavailableError, UsageError
-from orchestrator.model import Cluster, ClusterSpec, NodeSize
+from orchestrator.model import Cluster, ClusterSpec, NodeSize, Tls
+from orchestrator.planning.addresses import Server as Place
 from orchestrator.powers import Network, World
 from orchestrator.system import http_client, sql
 from tests.fakes import QuietProgress, fake_world
@@ -33,7 +37,7 @@ POSTGRESQL = "PostgreSQL 16.4 (Debian 16.4-1.pgdg120+1) on x86_64-pc-linux-gnu"
 
 
 def spec(nodes: int = 3, copies: int = 3, version: str | None = None, **keys: str) -> ClusterSpec:
-    keys = {"hosts": " ".join(HOSTS), **keys}
+    keys = {"hosts": " ".join(HOSTS), "tls": "off", **keys}
     settings = {f"existing.{key}": value for key, value in keys.items()}
     size = NodeSize(8.0, 2**35, 2**38)
     return ClusterSpec("existing", nodes, copies, size, version=version, settings=settings)
@@ -41,10 +45,15 @@ def spec(nodes: int = 3, copies: int = 3, version: str | None = None, **keys: st
 
 @dataclass
 class Server:
-    """A cluster: its databases with their tables, and every statement that it was sent."""
+    """A cluster: its databases with their tables, the comments on them, and every statement that
+    it was sent. `has`: names of settings and functions. `busy`: how often somebody is connected."""
 
     banner: str = YUGABYTEDB
     databases: dict[str, set[str]] = field(default_factory=lambda: {"yugabyte": set()})
+    comments: dict[str, str] = field(default_factory=dict)
+    has: tuple[str, ...] = ()
+    busy: int = 0
+    addresses: list[sql.Address] = field(default_factory=list)
     statements: list[str] = field(default_factory=list)
     unreachable: tuple[str, ...] = ()
     known: int = 3
@@ -53,6 +62,7 @@ class Server:
     def connect(self, address: sql.Address, _timeout_s: float) -> Iterator[sql.Session]:
         if address.host in self.unreachable or address.database not in self.databases:
             raise RunError(f"SQL at {address.host}: no")
+        self.addresses.append(address)
         yield _Session(self, address.database)
 
 
@@ -73,15 +83,22 @@ class _Session:
         if "yb_servers" in text:
             return [{"host": host} for host in HOSTS[: self.server.known]]
         if "FROM pg_database" in text:
-            return [{}] if text.split("'")[1] in databases else []
-        if "to_regclass" in text:
-            return [{}] if MARK in databases[self.database] else []
+            name = text.split("'")[-2]
+            return [{"mark": self.server.comments.get(name)}] if name in databases else []
+        if "FROM pg_class" in text:
+            return [{"?": 1} for _ in databases[self.database]][:1]
+        if "FROM pg_settings WHERE name IN ('alloydb" in text or "FROM pg_proc" in text:
+            return [{"name": name} for name in self.server.has if f"'{name}'" in text]
         if text.startswith("CREATE DATABASE"):
-            databases[words[2]] = set()
-        elif text.startswith("CREATE TABLE"):
-            databases[self.database].add(words[2])
+            databases[words[2].strip('"')] = set()
+        elif text.startswith("COMMENT ON DATABASE"):
+            self.server.comments[words[3].strip('"')] = text.split("'", 1)[1].removesuffix("'")
         elif text.startswith("DROP DATABASE"):
-            databases.pop(words[-1], None)
+            if self.server.busy:
+                self.server.busy -= 1
+                raise RunError('database "tierbench" is being accessed by other users')
+            databases.pop(words[4].strip('"'), None)
+            self.server.comments.pop(words[4].strip('"'), None)
         elif "pg_settings" in text:
             settings = {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "off"}
             return [{"name": name, "setting": value} for name, value in settings.items()]
@@ -92,13 +109,23 @@ class _Session:
         return []
 
 
+CACHE: list[Path] = []  # of the test that runs
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path) -> Iterator[None]:
+    CACHE.append(tmp_path / "cache")
+    yield
+    CACHE.pop()
+
+
 def world(progress: Any = None) -> World:
-    return replace(fake_world(), progress=progress or QuietProgress())
+    return replace(fake_world(), progress=progress or QuietProgress(), cache=CACHE[-1])
 
 
 def database(server: Server) -> ExistingCluster:
     """Its owner gives up nothing at the terminal."""
-    return ExistingCluster(server.connect, lambda _question: False)
+    return ExistingCluster(server.connect, lambda _question, _may_ask: False)
 
 
 @contextmanager
@@ -114,24 +141,136 @@ def running(server: Server, spec: ClusterSpec, progress: Any = None) -> Iterator
 def test_only_our_own_database_is_made_and_it_is_dropped_again() -> None:
     server = Server()
     with running(server, spec()) as cluster:
-        assert server.databases == {"yugabyte": set(), "tierbench": {MARK}}
+        assert server.databases == {"yugabyte": set(), "tierbench": set()}
         assert (cluster.database, cluster.version) == ("yugabytedb", "2.18.1.0")
         assert [endpoint.host for endpoint in cluster.endpoints] == list(HOSTS)
         assert {endpoint.database for endpoint in cluster.endpoints} == {"tierbench"}
     assert server.databases == {"yugabyte": set()}
 
 
-@pytest.mark.parametrize(
-    ("tables", "keys"),
-    [({MARK, "stock"}, {}), ({"payroll"}, {"may_drop": "tierbench"})],
-    ids=["left by an earlier run", "given up by its owner in the profile"],
-)
-def test_a_database_is_replaced_if_it_is_ours_or_given_up(
-    tables: set[str], keys: dict[str, Any]
+def left_by(campaign: str, server: Server, host: str = "elsewhere", started_s: float = 0) -> None:
+    """As a campaign leaves a database that was killed."""
+    mark = {"host": host, "campaign": campaign, "started_s": started_s}
+    server.databases["tierbench"] = {"stock"}
+    server.comments["tierbench"] = f"tierbench made this: {json.dumps(mark)}"
+
+
+def test_what_our_own_killed_campaign_left_is_replaced() -> None:
+    server = Server()
+    left_by("c0", server, "here", 5)
+    declared, _ = declaration.read(spec().settings)
+    leftovers.remember(CACHE[-1], declared, Owner("here", "c0", 5))
+    with running(server, spec()):
+        assert server.databases["tierbench"] == set()
+    assert leftovers.all_of(CACHE[-1]) == ()
+
+
+def test_what_another_tester_made_is_refused_with_who_and_since_when() -> None:
+    server = Server()
+    left_by("c0", server, "vm-7", fake_world().clock.now() - 600)
+    with pytest.raises(UsageError) as raised, running(server, spec()):
+        pass
+    assert "campaign c0 of tierbench on vm-7 made 10 min ago" in raised.value.what
+    assert server.databases["tierbench"] == {"stock"}
+    with running(server, spec(may_drop="tierbench")):
+        assert server.databases["tierbench"] == set()
+
+
+@pytest.mark.parametrize(("tables", "replaced"), [(set(), True), ({"payroll"}, False)])
+def test_a_kill_before_the_mark_leaves_something_that_is_recognised(
+    tables: set[str], replaced: bool
 ) -> None:
+    """One that holds tables was made by somebody else since then."""
     server = Server(databases={"yugabyte": set(), "tierbench": tables})
-    with running(server, spec(**keys)):
-        assert server.databases["tierbench"] == {MARK}
+    declared, _ = declaration.read(spec().settings)
+    leftovers.remember(CACHE[-1], declared, Owner("here", "c0", 5))
+    if replaced:
+        database(server).check(spec(), world())
+    else:
+        with pytest.raises(UsageError, match="did not make"):
+            database(server).check(spec(), world())
+
+
+def test_the_mark_names_host_campaign_and_time_and_is_made_with_the_database() -> None:
+    server = Server()
+    with running(server, spec()):
+        text = server.comments["tierbench"].removeprefix("tierbench made this: ")
+    assert json.loads(text) == {
+        "host": world().machine.facts().hostname,
+        "campaign": "c1",
+        "started_s": 1000,
+    }
+    made = server.statements.index('CREATE DATABASE "tierbench"')
+    assert server.statements[made + 1].startswith('COMMENT ON DATABASE "tierbench"')
+
+
+def test_a_database_given_up_by_its_owner_in_the_profile_is_replaced() -> None:
+    server = Server(databases={"yugabyte": set(), "tierbench": {"payroll"}})
+    with running(server, spec(may_drop="tierbench")):
+        assert server.databases["tierbench"] == set()
+
+
+def test_names_are_quoted_because_they_may_be_reserved_words() -> None:
+    server = Server()
+    with running(server, spec(database="order")):
+        assert "order" in server.databases
+    assert 'DROP DATABASE IF EXISTS "order"' in server.statements
+
+
+def test_dropping_waits_for_sessions_that_have_not_noticed_their_end() -> None:
+    server = Server()
+    with running(server, spec()):
+        server.busy = 2
+    assert "tierbench" not in server.databases
+
+
+def test_postgresql_ends_their_sessions_where_it_can() -> None:
+    server = Server(banner=POSTGRESQL, databases={"postgres": set()})
+    with running(server, spec(maintenance_database="postgres")):
+        pass
+    assert 'DROP DATABASE IF EXISTS "tierbench" WITH (FORCE)' in server.statements
+
+
+# ------------------------------------------------------------------ what a killed campaign left
+
+
+def test_cleaning_drops_what_is_remembered() -> None:
+    server = Server()
+    with suppress(KeyboardInterrupt), running(server, spec()):
+        server.busy = 10**6  # it cannot be dropped now
+        raise KeyboardInterrupt
+    assert "tierbench" in server.databases
+    server.busy = 0
+    (line,) = cleaning.clean(world(), server.connect)
+    where = "10.0.0.11:5433, 10.0.0.12:5433, 10.0.0.13:5433"
+    assert line == f"database tierbench at {where}, of campaign c1"
+    assert "tierbench" not in server.databases
+    assert list(cleaning.clean(world(), server.connect)) == []
+
+
+def test_cleaning_leaves_alone_what_is_somebody_elses_by_now() -> None:
+    server = Server()
+    left_by("c9", server)
+    declared, _ = declaration.read(spec().settings)
+    leftovers.remember(CACHE[-1], declared, Owner("here", "c0", 5))
+    (line,) = cleaning.clean(world(), server.connect)
+    assert "left alone" in line and server.databases["tierbench"] == {"stock"}
+
+
+def test_cleaning_says_the_command_where_the_cluster_or_its_password_is_not_at_hand() -> None:
+    uri = "postgresql://owner:s3cret@db.example:6000/postgres?sslmode=require"
+    settings = {"existing.hosts": uri}
+    declared, mistakes = declaration.read(settings)
+    assert mistakes == ()
+    leftovers.remember(CACHE[-1], declared, Owner("here", "c0", 5))
+    kept = "".join(file.read_text() for file in CACHE[-1].rglob("*.json"))
+    assert "s3cret" not in kept
+    for _ in range(2):  # it stays remembered
+        (line,) = cleaning.clean(world(), Server(unreachable=("db.example",)).connect)
+        assert line.endswith(
+            'drop it with: psql "host=db.example port=6000 user=owner dbname=postgres '
+            'sslmode=require" -c \'DROP DATABASE "tierbench"\''
+        )
 
 
 def test_a_database_of_our_name_that_others_made_is_not_touched() -> None:
@@ -148,13 +287,23 @@ def test_its_owner_is_asked_and_may_give_it_up_at_the_terminal() -> None:
     server = Server(databases={"yugabyte": set(), "bench": {"payroll"}})
     questions: list[str] = []
 
-    def agree(question: str) -> bool:
+    def agree(question: str, may_ask: bool) -> bool:
         questions.append(question)
-        return True
+        return may_ask
 
     ExistingCluster(server.connect, agree).check(spec(database="bench"), world())
     assert len(questions) == 1 and "bench that tierbench did not make" in questions[0]
     assert server.databases["bench"] == {"payroll"}  # asked beforehand, dropped only when needed
+
+
+def test_nobody_is_asked_in_the_middle_of_a_campaign(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But what was answered before it began counts."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("yes\nyes\n"))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    terminal = Terminal()
+    assert not terminal("drop it?", False)
+    assert terminal("drop it?", True) and terminal("drop it?", False)
+    assert sys.stdin.readline() == "yes\n", "asked once"
 
 
 def test_checking_changes_nothing() -> None:
@@ -168,7 +317,9 @@ def test_a_database_that_cannot_be_dropped_is_said_and_hides_no_failure() -> Non
     with pytest.raises(RunError, match="the run itself"), running(server, spec(), progress):
         server.unreachable = HOSTS
         raise RunError("the run itself failed")
-    assert progress.said == ["the database tierbench is still there: SQL at 10.0.0.11: no"]
+    assert progress.said == [
+        "the database tierbench is still there: SQL at 10.0.0.11: no; `tierbench clean` drops it"
+    ]
 
 
 # ------------------------------------------------------------------ is it what the profile says?
@@ -205,7 +356,8 @@ def test_the_build_is_the_servers_word_and_another_one_is_said_but_not_refused(
     cluster_spec = spec(version="2.18.1.0-b84", tservers=TSERVERS)
     database(Server()).check(cluster_spec, world(progress))
     assert "it runs 2.18.1.0-b85; the profile says 2.18.1.0-b84" in progress.said
-    assert probe.look(declaration.read(cluster_spec)[0], Server().connect).version == "2.18.1.0-b85"
+    declared, _ = declaration.read(cluster_spec.settings)
+    assert probe.look(declared, Server().connect).version == "2.18.1.0-b85"
 
 
 def test_nodes_of_different_builds_are_all_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +367,7 @@ def test_nodes_of_different_builds_are_all_said(monkeypatch: pytest.MonkeyPatch)
         return version_page("85" if url.startswith("http://10.0.0.13") else "84")
 
     monkeypatch.setattr(http_client, "get", page)
-    declared, _ = declaration.read(spec(tservers=TSERVERS))
+    declared, _ = declaration.read(spec(tservers=TSERVERS).settings)
     observed = probe.look(declared, Server().connect)
     assert observed.version == "2.18.1.0-b84, 2.18.1.0-b85"
 
@@ -246,6 +398,36 @@ def test_copies_and_health_are_the_masters_word(monkeypatch: pytest.MonkeyPatch)
     }
 
 
+@pytest.mark.parametrize(
+    ("banner", "has", "name"),
+    [
+        ("CockroachDB CCL v21.1.0 (x86_64-unknown-linux-gnu, built 2021/04/23 13:54:57, go1.13.14)",
+         (), "CockroachDB"),
+        ("PostgreSQL 8.0.2 on i686-pc-linux-gnu, compiled by GCC gcc (GCC) 3.4.2 20041017 "
+         "(Red Hat 3.4.2-6.fc3), Redshift 1.0.10936", (), "Amazon Redshift"),
+        ("PostgreSQL 9.4.26 (Greenplum Database 6.22.2) on x86_64-pc-linux-gnu", (), "Greenplum"),
+        (POSTGRESQL, ("aurora_version",), "Amazon Aurora"),
+        (POSTGRESQL, ("google_columnar_engine.enabled",), "AlloyDB"),
+        (POSTGRESQL, ("neon.timeline_id",), "Neon"),
+        (POSTGRESQL, ("citus.shard_count",), "Citus"),
+    ],
+)  # fmt: skip
+def test_other_databases_are_refused_by_name(banner: str, has: tuple[str, ...], name: str) -> None:
+    """Banners and names as real ones were seen to say them: flavours.py names the sources."""
+    server = Server(banner=banner, has=has)
+    (mistake,) = mistakes_of(server, spec(flavour="postgresql")).values()
+    assert mistake.startswith(f"this is {name}, which is not measured: ")
+    assert not [text for text in server.statements if text.startswith(("DROP", "CREATE"))]
+
+
+def test_an_unknown_server_is_refused_unless_the_profile_says_what_it_is() -> None:
+    server = Server(banner="Mystery 1.0")
+    (mistake,) = mistakes_of(server, spec()).values()
+    assert "calls itself 'Mystery 1.0'" in mistake and "`flavour`" in mistake
+    with running(server, spec(flavour="postgresql")) as cluster:
+        assert cluster.database == "postgresql"
+
+
 def test_a_host_that_does_not_answer_is_unavailable() -> None:
     with pytest.raises(UnavailableError, match=r"does not answer: SQL at 10\.0\.0\.12: no"):
         database(Server(unreachable=("10.0.0.12",))).check(spec(), world())
@@ -254,7 +436,7 @@ def test_a_host_that_does_not_answer_is_unavailable() -> None:
 def test_what_cannot_be_seen_is_said() -> None:
     progress = QuietProgress()
     database(Server()).check(spec(), world(progress))
-    assert [note.split(":")[0] for note in progress.said] == [
+    assert [note.split(":")[0] for note in progress.said if "tls" not in note] == [
         "copies and tablets were not checked",
         "durability and compactions are not seen",
         "CPU and disk of the nodes are not seen",
@@ -276,16 +458,79 @@ def test_what_cannot_be_seen_is_said() -> None:
         ({"devices": "sdb sdc"}, "devices", "one for all hosts, or one for each"),
         ({"may_drop": "yes"}, "may_drop", "must repeat the name tierbench"),
         ({"pasword_env": "X"}, "pasword_env", "unknown key"),
+        ({"tls": "verify-full"}, "tls_root", "for servers without TLS write `tls: off`"),
+        ({"tls": "maybe"}, "tls", "'maybe': write verify-full, verify-ca, require, prefer, off"),
+        ({"tls_root": "/ca.crt"}, "tls_root", "has no effect with `tls: off`"),
+        ({"tls": "prefer", "tls_key": "/key"}, "tls_key", "belongs together with"),
+        ({"flavour": "oracle"}, "flavour", "write yugabytedb or postgresql"),
+        ({"hosts": "a:99999"}, "hosts", "'99999' is not a port"),
+        ({"hosts": "mysql://a"}, "hosts", "begins with postgresql://"),
+        ({"hosts": "postgresql://a?target_session_attrs=any"}, "hosts", "has no effect here"),
+        ({"hosts": "postgresql://ann@a", "user": "bob"}, "user", "`hosts` says ann"),
+        ({"hosts": "postgresql://a:x@h", "password_env": "PW"}, "password_env", "keep one"),
     ],
 )
 def test_a_mistaken_declaration_is_refused(keys: dict[str, Any], where: str, part: str) -> None:
-    mistakes = {mistake.where: mistake.what for mistake in declaration.read(spec(**keys))[1]}
+    _, found = declaration.read(spec(**keys).settings)
+    mistakes = {mistake.where: mistake.what for mistake in found}
     assert part in mistakes[f"cluster.existing.{where}"]
 
 
+@pytest.mark.parametrize(
+    ("hosts", "servers"),
+    [
+        ("a b,c", ["a:5433", "b:5433", "c:5433"]),
+        ("a:6000 b [::1]:7000", ["a:6000", "b:5433", "[::1]:7000"]),
+        ("postgresql://u@a:1,b:2/postgres postgres://u@c/postgres", ["a:1", "b:2", "c:5433"]),
+        ("host=a,b port=1,2 user=u dbname=postgres", ["a:1", "b:2"]),
+    ],
+)
+def test_hosts_are_written_as_libpq_knows_them(hosts: str, servers: list[str]) -> None:
+    declared, mistakes = declaration.read(spec(hosts=hosts).settings)
+    assert mistakes == ()
+    assert list(map(str, declared.servers)) == servers
+
+
+def test_a_uri_says_user_password_database_and_tls(tmp_path: Path) -> None:
+    root = tmp_path / "root.crt"
+    root.write_text("x")
+    uri = f"postgresql://ann:p%40ss@a:1/postgres?sslmode=verify-ca&sslrootcert={root}"
+    declared, mistakes = declaration.read({"existing.hosts": uri})
+    assert mistakes == ()
+    address = declaration.address(declared, declared.servers[0], "bench")
+    assert (address.host, address.port, address.user) == ("a", 1, "ann")
+    assert (address.password, declared.maintenance_database) == ("p@ss", "postgres")
+    assert address.tls == Tls("verify-ca", str(root))
+    assert "p@ss" not in repr(declared) and "p%40ss" not in repr(declared)
+
+
+def test_tls_of_the_profile_is_that_of_every_session_and_of_the_load(tmp_path: Path) -> None:
+    root = tmp_path / "root.crt"
+    root.write_text("x")
+    server = Server()
+    with running(server, spec(tls="verify-full", tls_root=str(root))) as cluster:
+        assert cluster.tls == Tls("verify-full", str(root))
+    assert {address.tls for address in server.addresses} == {cluster.tls}
+    gone = mistakes_of(server, spec(tls="verify-full", tls_root=str(tmp_path / "gone")))
+    assert "cannot be read" in gone["cluster.existing.tls_root"]
+
+
+def test_the_password_may_be_where_libpq_has_it(tmp_path: Path) -> None:
+    declared, _ = declaration.read(spec(hosts="db.example:6000").settings)
+    (server,) = declared.servers
+    assert declaration.password(declared, server, {"PGPASSWORD": "p"}.get) == "p"
+    file = tmp_path / "pgpass"
+    file.write_text("# mine\nother:*:*:*:no\ndb.example:6000:*:yugabyte:with\\:colon\n")
+    file.chmod(0o600)
+    environment = {"PGPASSFILE": str(file)}.get
+    assert declaration.password(declared, server, environment) == "with:colon"
+    file.chmod(0o644)  # libpq ignores it then
+    assert declaration.password(declared, server, environment) == ""
+
+
 def test_the_owners_settings_cannot_be_changed() -> None:
-    settings = {"existing.hosts": "a", "durability": "durable"}
-    (mistake,) = declaration.read(replace(spec(), settings=settings))[1]
+    settings = {"existing.hosts": "a", "existing.tls": "off", "durability": "durable"}
+    (mistake,) = declaration.read(settings)[1]
     assert mistake.where == "cluster.existing.durability"
 
 
@@ -296,13 +541,14 @@ def with_password(file: Path, text: str, mode: int = 0o600) -> ClusterSpec:
 
 
 def test_the_password_comes_from_outside_of_the_profile(tmp_path: Path) -> None:
-    from_variable, _ = declaration.read(spec(password_env="PW"))
-    assert declaration.password(from_variable, lambda name: {"PW": "secret"}.get(name)) == "secret"
+    from_variable, _ = declaration.read(spec(password_env="PW").settings)
+    said = {"PW": "secret"}
+    assert declaration.password(from_variable, None, said.get) == "secret"
     with pytest.raises(UnavailableError, match="PW is not set"):
-        declaration.password(from_variable, lambda _name: None)
-    from_file, _ = declaration.read(with_password(tmp_path / "pw", "secret\n"))
+        declaration.password(from_variable, None, lambda _name: None)
+    from_file, _ = declaration.read(with_password(tmp_path / "pw", "secret\n").settings)
     assert declaration.password(from_file) == "secret"
-    gone, _ = declaration.read(spec(password_file=str(tmp_path / "gone")))
+    gone, _ = declaration.read(spec(password_file=str(tmp_path / "gone")).settings)
     with pytest.raises(UnavailableError, match="cannot be read: No such file"):
         declaration.password(gone)
     assert "secret" not in repr(from_variable)
@@ -312,7 +558,7 @@ def test_the_password_comes_from_outside_of_the_profile(tmp_path: Path) -> None:
 def test_a_password_file_that_others_may_read_is_refused(mode: int, tmp_path: Path) -> None:
     """As libpq does with ~/.pgpass."""
     file = tmp_path / "pw"
-    declared, _ = declaration.read(with_password(file, "secret\n", mode))
+    declared, _ = declaration.read(with_password(file, "secret\n", mode).settings)
     with pytest.raises(UnavailableError, match="may be read by others") as raised:
         declaration.password(declared)
     assert f"chmod 600 {file}" in raised.value.advice
@@ -324,7 +570,8 @@ def test_a_password_file_that_others_may_read_is_refused(mode: int, tmp_path: Pa
 def test_no_password_is_in_what_is_printed_of_a_cluster(tmp_path: Path) -> None:
     """Neither where one goes nor what runs: both end in tracebacks and messages."""
     cluster_spec = with_password(tmp_path / "pw", "s3cret")
-    address = declaration.address(declaration.read(cluster_spec)[0], "10.0.0.11", "bench")
+    declared, _ = declaration.read(cluster_spec.settings)
+    address = declaration.address(declared, Place("10.0.0.11", 5433), "bench")
     assert address.password == "s3cret" and "s3cret" not in repr(address)
     with running(Server(), cluster_spec) as cluster:
         assert cluster.endpoints[0].password == "s3cret"
@@ -366,7 +613,7 @@ def test_facts_of_a_postgresql_say_whether_commits_are_durable() -> None:
     server = Server(banner=POSTGRESQL, databases={"postgres": set()})
     with running(server, spec(maintenance_database="postgres")) as cluster:
         facts = database(server).facts(cluster, world()).recorded()
-    assert cluster.database == probe.POSTGRESQL
+    assert cluster.database == declaration.POSTGRESQL
     assert facts["version"] == "16.4"
     assert facts["existing"] is True
     assert facts["durable"] is False

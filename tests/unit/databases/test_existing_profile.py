@@ -24,6 +24,7 @@ from orchestrator.databases.existing import declaration, probe
 from orchestrator.databases.existing.adapter import ExistingCluster
 from orchestrator.errors import UsageError
 from orchestrator.model import (
+    DISK_DEVICE,
     NODE_EXPORTER,
     Gate,
     Node,
@@ -35,6 +36,8 @@ from orchestrator.model import (
 from orchestrator.planning import project_files
 from orchestrator.planning.plan import make_plan
 from orchestrator.powers import Network
+from orchestrator.report import existing_clusters
+from orchestrator.report.report_index import ReportIndex
 from orchestrator.run import datasets
 from orchestrator.system import sql, store
 from orchestrator.tiers import tier_mechanisms
@@ -52,7 +55,7 @@ tier: {enforcement: existing}
 cluster:
   database: existing
   replication_factor: 1
-  existing: {hosts: db.example}
+  existing: {hosts: db.example, tls: off}
 """
 TWO_HOSTS = SMALL.replace("db.example", "a.example b.example")
 SIZED = SMALL + "  node: {smoke: {cpus: 8, memory: 32GiB, disk: 250GB}}\n"
@@ -89,10 +92,10 @@ def test_there_is_an_example_for_each_database() -> None:
 @pytest.mark.parametrize("text", existing_profiles())
 def test_the_documented_examples_are_profiles(text: str, scale: str, tmp_path: Path) -> None:
     profile = read(text, tmp_path, scale)
-    declared, mistakes = declaration.read(profile.cluster)
+    declared, mistakes = declaration.read(profile.cluster.settings)
     assert mistakes == ()
     assert (profile.cluster.database, profile.tier.enforcement) == ("existing", "existing")
-    assert profile.cluster.nodes == len(declared.hosts)
+    assert profile.cluster.nodes == len(declared.servers)
     assert profile.cluster.node is None
 
 
@@ -113,6 +116,11 @@ def test_the_documented_examples_are_planned_with_any_workload_on_a_database(
 
 def test_the_number_of_nodes_is_that_of_the_hosts(tmp_path: Path) -> None:
     assert read(TWO_HOSTS, tmp_path).cluster.nodes == 2
+
+
+def test_off_is_a_mode_of_tls_although_yaml_takes_it_for_a_truth_value(tmp_path: Path) -> None:
+    declared, mistakes = declaration.read(read(SMALL, tmp_path).cluster.settings)
+    assert (declared.tls, mistakes) == ("off", ())
 
 
 def test_a_declared_size_of_node_is_kept(tmp_path: Path) -> None:
@@ -221,7 +229,7 @@ def test_the_client_is_on_this_machines_own_network(tmp_path: Path) -> None:
 
 def test_more_servers_than_the_profile_names_is_said(tmp_path: Path) -> None:
     observed = probe.Observation(
-        probe.YUGABYTEDB, "2.18.1.0-b84", "2.18.1.0", ("x",), 3, None, None, ()
+        declaration.YUGABYTEDB, "2.18.1.0-b84", "2.18.1.0", ("x",), 3, None, None, ()
     )
     (mistake,) = probe.mistakes(read(SMALL, tmp_path).cluster, observed)
     assert mistake.what.startswith("the cluster has 3, not 1")
@@ -231,20 +239,21 @@ def test_more_servers_than_the_profile_names_is_said(tmp_path: Path) -> None:
 # ------------------------------------------------------------------ the report
 
 
+def attached(profile: Profile, **cluster: Any) -> Profile:
+    tier = replace(profile.tier, enforcement="existing")
+    shape = replace(profile.cluster, database="existing", node=None, **cluster)
+    return replace(profile, tier=tier, cluster=shape)
+
+
 def theirs(**cluster: Any) -> Results:
     """A finished campaign on a cluster that others run, as the flow leaves it."""
 
     def change(record: Record) -> Record:
         gate = Gate("premium", 1.0, ())
-        return replace(record, gate=gate, profile=attached(record.profile))
-
-    def attached(profile: Profile) -> Profile:
-        tier = replace(profile.tier, enforcement="existing")
-        shape = replace(profile.cluster, database="existing", node=None, **cluster)
-        return replace(profile, tier=tier, cluster=shape)
+        return replace(record, gate=gate, profile=attached(record.profile, **cluster))
 
     results = one_cell(change)
-    profiles = tuple(attached(profile) for profile in results.plan.profiles)
+    profiles = tuple(attached(profile, **cluster) for profile in results.plan.profiles)
     return replace(results, plan=replace(results.plan, profiles=profiles))
 
 
@@ -287,6 +296,44 @@ def test_nodes_of_unknown_size_are_alike_only_as_far_as_they_were_seen() -> None
     assert comparability.differences(record(8.0), record(8.0, NodeSize(8.0, 1, 1))) == (
         "size of a node not declared against declared",
     )
+
+
+def test_what_a_cluster_said_and_what_was_only_declared_stands_on_the_first_page() -> None:
+    def stamps(tls: str, **sources: str) -> dict[str, str]:
+        def change(record: Record) -> Record:
+            facts = {"database": {"version": "17", "tls": tls, "durability": {"fsync": "on"}}}
+            node = Node("node-1", "database", sources=sources, cpus=8.0 if sources else None)
+            return replace(record, facts=facts, nodes=(node,), profile=attached(record.profile))
+
+        finished = one_cell(change)
+        profiles = tuple(attached(profile) for profile in finished.plan.profiles)
+        finished = replace(finished, plan=replace(finished.plan, profiles=profiles))
+        index = ReportIndex(finished, judge(finished))
+        return {stamp.label: stamp.text for stamp in existing_clusters.stamps(index)}
+
+    bare = stamps("verify-full")
+    assert list(bare) == ["premium: others run it"]
+    assert bare["premium: others run it"] == (
+        "Read: release and settings of durability. Only declared: number of copies and limits of "
+        "the disks. Not known: size of the nodes, CPU, memory and network of the nodes, load of "
+        "the disks, time for which the nodes' tasks waited and counters of the storage engine."
+    )
+    seen = stamps("off", **{NODE_EXPORTER: "u", DISK_DEVICE: "sda", "yb-tserver": "u"})
+    assert "Not known: time for which the nodes' tasks waited." in seen["premium: others run it"]
+    assert seen["premium: not verified"] == (
+        "With `tls: off` nothing proves that it was this cluster which answered and passwords and "
+        "data went in the clear."
+    )
+
+
+def test_encrypted_sessions_are_not_compared_with_others() -> None:
+    def record(tls: str) -> Record:
+        found = theirs().runs[0].record
+        return replace(found, facts={**found.facts, "database": {"version": "17", "tls": tls}})
+
+    assert comparability.differences(record("verify-full"), record("require")) == ()
+    (difference,) = comparability.differences(record("verify-full"), record("off"))
+    assert difference == "`tls` of sessions verify-full against off"
 
 
 def test_what_is_doubted_advises_nothing_that_only_the_owner_can_do() -> None:

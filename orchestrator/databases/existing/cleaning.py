@@ -1,0 +1,38 @@
+"""Drops what killed campaigns left in clusters of others, or says how a person can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from orchestrator.databases.existing import leftovers
+from orchestrator.databases.existing.leftovers import Leftover
+from orchestrator.databases.existing.owned_database import OwnDatabase
+from orchestrator.errors import TierbenchError
+from orchestrator.powers import World
+from orchestrator.system import sql
+from orchestrator.system.sql import Connect
+
+
+def clean(world: World, connect: Connect = sql.session) -> Iterator[str]:
+    """Goes through all databases that this cache remembers; one line each. One that cannot be
+    dropped now, because its cluster or its password is not at hand, stays remembered."""
+    for left in leftovers.all_of(world.cache):
+        declared = left.declared
+        what = f"database {declared.database} at {declared.where}, of campaign "
+        what += f"{left.owner.campaign}"
+        try:
+            yield f"{what}{_dropped(left, world, connect)}"
+        except TierbenchError as error:
+            again = f"; drop it with: {left.command}"
+            yield f"{what}: may still be there ({error.what}){again}"
+
+
+def _dropped(left: Leftover, world: World, connect: Connect) -> str:
+    """Drops one that is still ours; says what was found otherwise."""
+    own = OwnDatabase(left.declared, connect, lambda _question, _may_ask: False, world)
+    exists, owner = own.found()
+    if exists and not own.is_ours(owner):
+        leftovers.forget(world.cache, left.declared)
+        return ": somebody else has made one of that name since; left alone"
+    own.drop()
+    return "" if exists else ": was gone"

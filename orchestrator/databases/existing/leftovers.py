@@ -1,0 +1,103 @@
+"""Databases that we have made in clusters of others, remembered until they are dropped.
+
+One file in the cache for each, written before the database is made: where it is, as the profile
+declares it but without any password, and who made it. A killed campaign leaves its file, so
+`tierbench clean` can say what is still there, and where.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.databases.existing.declaration import Existing
+from orchestrator.planning.addresses import Hosts, Server
+from orchestrator.system import store
+from orchestrator.system.redaction import HIDDEN
+
+_FOLDER = "existing"
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The campaign that made a database, on which machine, and when (Unix seconds)."""
+
+    host: str
+    campaign: str
+    started_s: float
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A database that was made and, as far as is known, not dropped. `passwordless`: the profile
+    held a password, which is not kept."""
+
+    declared: Existing
+    owner: Owner
+    passwordless: bool = False
+
+    @property
+    def command(self) -> str:
+        """What a person can type to drop it."""
+        declared, server = self.declared, self.declared.servers[0]
+        words = {
+            "host": server.host,
+            "port": server.port,
+            "user": declared.user,
+            "dbname": declared.maintenance_database,
+            "sslmode": "disable" if declared.tls == "off" else declared.tls,
+            "sslrootcert": declared.tls_root,
+            "sslcert": declared.tls_certificate,
+            "sslkey": declared.tls_key,
+        }
+        conninfo = " ".join(f"{key}={value}" for key, value in words.items() if value)
+        return f'psql "{conninfo}" -c \'DROP DATABASE "{declared.database}"\''
+
+
+def remember(cache: Path, declared: Existing, owner: Owner) -> None:
+    file = _file(cache, declared)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    store.write_json(file, {"declared": asdict(declared), "owner": asdict(owner)})
+
+
+def forget(cache: Path, declared: Existing) -> None:
+    _file(cache, declared).unlink(missing_ok=True)
+
+
+def remembered(cache: Path, declared: Existing) -> tuple[Owner, ...]:
+    """Who made the database of this name there, as far as this cache knows: one at most."""
+    return tuple(each.owner for each in _read([_file(cache, declared)]))
+
+
+def all_of(cache: Path) -> tuple[Leftover, ...]:
+    return tuple(_read(sorted((cache / _FOLDER).glob("*.json"))))
+
+
+def _read(files: list[Path]) -> Iterator[Leftover]:
+    for file in files:
+        try:
+            content = json.loads(file.read_text())
+            yield _leftover(content["declared"], Owner(**content["owner"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # not there, or of another release
+
+
+def _leftover(declared: dict[str, Any], owner: Owner) -> Leftover:
+    hosts = declared.pop("hosts")
+    options = dict(hosts["options"])
+    secret = options.pop("password", None)
+    lists = {key: tuple(value) for key, value in declared.items() if isinstance(value, list)}
+    servers = tuple(Server(**row) for row in hosts["servers"])
+    found = Existing(hosts=Hosts(servers, options), **{**declared, **lists})
+    return Leftover(found, owner, passwordless=secret == HIDDEN)
+
+
+def _file(cache: Path, declared: Existing) -> Path:
+    """One for each place and name; in the name, only so that a person finds it."""
+    where = f"{declared.where} {declared.database}"
+    digest = hashlib.sha256(where.encode()).hexdigest()[:12]
+    return cache / _FOLDER / f"{declared.database}-{digest}.json"
