@@ -19,18 +19,17 @@ from orchestrator.model import (
     TLS_IF_OFFERED,
     Cluster,
     ClusterSpec,
-    DiskKind,
     Gate,
     Measurement,
     Node,
     Phase,
     Sample,
-    Tier,
     Tls,
     Volume,
     Workload,
 )
 from orchestrator.powers import Network, World
+from orchestrator.tier import DiskKind, Tier
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ import pandas as pd
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.metrics import INTERVAL_COLUMNS, SAMPLE_COLUMNS, measured
 from orchestrator.model import (
-    Burst,
     ClusterSpec,
     Dataset,
     Gate,
@@ -29,13 +28,12 @@ from orchestrator.model import (
     Outcome,
     Phase,
     Plan,
-    Price,
     Profile,
     Record,
     Run,
-    Tier,
     Workload,
 )
+from orchestrator.tier import Burst, Price, Tier
 
 START_S = 1_750_000_000.0
 GIB = 2**30

@@ -20,17 +20,7 @@ from orchestrator.collectors.dry import DryCollector
 from orchestrator.databases.dry import DryDatabase
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.metrics import measured
-from orchestrator.model import (
-    Cluster,
-    ClusterSpec,
-    Gate,
-    GateCheck,
-    Node,
-    Phase,
-    Tier,
-    Volume,
-    Workload,
-)
+from orchestrator.model import Cluster, ClusterSpec, Gate, GateCheck, Node, Phase, Volume, Workload
 from orchestrator.parts import Disks, Parts, Result
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker.images import Images
@@ -44,6 +34,7 @@ from orchestrator.powers import (
     World,
 )
 from orchestrator.system.clock import MadeUpClock
+from orchestrator.tier import Tier
 from orchestrator.tiers.dry import DryTier
 from tests import ROOT
 

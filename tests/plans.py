@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from orchestrator.model import ClusterSpec, Dataset, NodeSize, Plan, Profile, Tier, Workload
+from orchestrator.model import ClusterSpec, Dataset, NodeSize, Plan, Profile, Workload
 from orchestrator.planning import disk_matrix
 from orchestrator.planning.plan import make_plan
+from orchestrator.tier import Tier
 
 
 def a_profile(name: str = "premium", nodes: int = 1) -> Profile:

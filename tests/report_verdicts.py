@@ -22,10 +22,7 @@ from orchestrator.analysis.conclusions import (
 )
 from orchestrator.analysis.results import Results
 from orchestrator.metrics import METRICS
-from orchestrator.model import (
-    Doubt,
-    Note,
-)
+from orchestrator.model import Doubt, Note
 from tests.campaigns import build_campaign
 
 FAILED_RUN = 17  # ultra, insert, second repetition

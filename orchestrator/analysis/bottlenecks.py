@@ -28,9 +28,7 @@ from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.resources import Values
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.facts import BottleneckCause
-from orchestrator.model import (
-    Tier,
-)
+from orchestrator.tier import Tier
 from orchestrator.units import format_number, format_seconds
 
 CAP_PCT = 95.0  # median second, of the cap in force

@@ -17,8 +17,9 @@ from orchestrator.analysis.bottlenecks import HARNESS_LIMITS
 from orchestrator.analysis.conclusions import Standing
 from orchestrator.analysis.stats import Ratio
 from orchestrator.metrics import METRICS
-from orchestrator.model import Objective, Price, Profile
+from orchestrator.model import Objective, Profile
 from orchestrator.planning.slo import format_objective
+from orchestrator.tier import Price
 from orchestrator.tier_catalog import prices
 from orchestrator.units import format_change, format_quantity
 

@@ -15,7 +15,8 @@ import pandas as pd
 from orchestrator.analysis import counters
 from orchestrator.analysis.burst_credit import REAL
 from orchestrator.analysis.results import RunData
-from orchestrator.model import Node, Record, Tier
+from orchestrator.model import Node, Record
+from orchestrator.tier import Tier
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -13,14 +13,7 @@ from orchestrator.analysis.conclusions import (
     PromiseWord,
     Step,
 )
-from orchestrator.analysis.contests import (
-    NOPM,
-    Aspect,
-    Candidate,
-    Comparison,
-    Contest,
-    Promise,
-)
+from orchestrator.analysis.contests import NOPM, Aspect, Candidate, Comparison, Contest, Promise
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import format_change, format_quantity, listed
 

@@ -16,9 +16,7 @@ from orchestrator.analysis.doubts import campaign_checks
 from orchestrator.analysis.results import Key, Measured, Results
 from orchestrator.analysis.stats import Ratio
 from orchestrator.metrics import METRICS, Metric
-from orchestrator.model import (
-    Run,
-)
+from orchestrator.model import Run
 from orchestrator.units import format_change, format_quantity
 
 SCHEMA_VERSION = 2  # decisions have criteria, SLO and prices

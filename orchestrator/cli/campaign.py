@@ -7,54 +7,38 @@ alone).
 from __future__ import annotations
 
 import contextlib
-import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from platform import python_version
-from types import FrameType
 from typing import Any
 
 from orchestrator import __version__, report
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import outside
 from orchestrator.collectors import collectors
 from orchestrator.databases import AUTO, PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, first_runs, image
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.load_generators import bind, load_generators
-from orchestrator.model import (
-    ClusterSpec,
-    DiskKind,
-    Gate,
-    Note,
-    Plan,
-    Profile,
-)
+from orchestrator.model import ClusterSpec, Gate, Note, Plan, Profile
 from orchestrator.parts import Parts
 from orchestrator.planning import plan, project_files, slo
-from orchestrator.platforms import platforms
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.powers import Platform, Progress, World
+from orchestrator.powers import Progress, World
 from orchestrator.run import checks, experiment, proving
 from orchestrator.run.gates import Gates
-from orchestrator.system import host, store
-from orchestrator.system.clock import SystemClock
-from orchestrator.system.shell import SystemShell
+from orchestrator.system import store
+from orchestrator.tier import DiskKind
 from orchestrator.tiers import emulated, tier_mechanisms
 from orchestrator.tiers.common import disk_server, standing
 from orchestrator.units import shortened
 
-# Not in the cache, which may be private to a checkout: two campaigns on one machine disturb each
-# other from wherever they are started.
-LOCK = host.lock_folder() / "tierbench.lock"
-PLATFORM = "docker"
 SLO = "--slo"
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
@@ -156,12 +140,12 @@ def _settings(given: Mapping[str, str], database: str) -> dict[str, str]:
 def _pull(cluster: ClusterSpec) -> None:
     """Pulls the image if it is missing. If that fails, `check` names all ways to get it."""
     with contextlib.suppress(UnavailableError):
-        image.obtain(cluster, platform())
+        image.obtain(cluster, outside.platform())
 
 
 def _proven(cluster: ClusterSpec, cache: Path) -> str:
     try:
-        return first_runs.passed(cluster, platform(), cache)
+        return first_runs.passed(cluster, outside.platform(), cache)
     except UnavailableError:
         return ""
 
@@ -170,7 +154,7 @@ def carry_out(
     made: Plan, request: Request, root: Path, cache: Path, results: Path, progress: Progress
 ) -> Path:
     """Runs the plan on this machine; returns its folder. Nothing of ours is left running."""
-    with _at_work(root, cache, progress) as (world, _):
+    with outside.at_work(root, cache, progress) as (world, _):
         host = {**asdict(world.machine.facts()), "python": python_version()}
         facts = fingerprint(host, world.platform.facts())
         parts = Parts(databases(), load_generators(), tier_mechanisms(), collectors(world.machine))
@@ -248,7 +232,7 @@ def calibrate(
             f"{profile_name}: the disks of a cluster that others run cannot be measured from here",
             advice="run fio on its nodes while nothing else uses them",
         )
-    with _at_work(root, cache, progress) as (world, _):
+    with outside.at_work(root, cache, progress) as (world, _):
         mechanisms = tier_mechanisms()
         mechanisms[tier.enforcement].check(tier, world)
         return Gates(mechanisms, world).measure(tier, thorough, drain)
@@ -267,7 +251,7 @@ def set_limits(
     The change is written beside the run's raw files and becomes part of its record. UsageError
     if that run is not going on or has no such disks.
     """
-    with powers(root, cache, progress) as (world, engine):
+    with outside.powers(root, cache, progress) as (world, engine):
         if engine.other_campaign() is None:
             raise UsageError(
                 "no campaign is running here, so no disk has limits that could be changed",
@@ -297,7 +281,7 @@ def first_run(
 ) -> Iterator[checklist.Finding]:
     """Goes through YugabyteDB's checklist (docs/FIRST-RUN-YUGABYTEDB.md); keeps it in `results`."""
     spec = checklist.spec(version)
-    with _at_work(root, cache, progress) as (world, engine):
+    with outside.at_work(root, cache, progress) as (world, engine):
         image.obtain(spec, engine)
         yield from first_runs.kept(checklist.first_run(spec, world), spec, engine, world, results)
 
@@ -305,59 +289,3 @@ def first_run(
 def disk_kinds() -> dict[str, DiskKind]:
     """The tier mechanisms that a profile may name, each with the kind of its disks."""
     return {name: mechanism.kind for name, mechanism in tier_mechanisms().items()}
-
-
-def platform() -> Platform:
-    """Where containers run here. UnavailableError if it does not answer."""
-    return platforms()[PLATFORM](SystemClock())
-
-
-@contextmanager
-def powers(root: Path, cache: Path, progress: Progress) -> Iterator[tuple[World, Platform]]:
-    clock = SystemClock()
-    engine = platform()
-    scope = f"tierbench-{engine.campaign}"
-    yield World(clock, SystemShell(), engine, progress, cache, root, scope), engine
-
-
-@contextmanager
-def alone(engine: Platform) -> Iterator[None]:
-    """Excludes other campaigns on this machine, and on this engine from another machine.
-    UnavailableError if one is running."""
-    with host.only_one(LOCK), engine.alone():
-        yield
-
-
-@contextmanager
-def _at_work(root: Path, cache: Path, progress: Progress) -> Iterator[tuple[World, Platform]]:
-    """The powers, alone on this machine; everything of ours is removed at the end."""
-    with powers(root, cache, progress) as (world, engine), alone(engine), _sweeping(world):
-        yield world, engine
-
-
-@contextmanager
-def _sweeping(world: World) -> Iterator[None]:
-    """Removes everything of ours at the end; a second Ctrl-C does not cut the cleaning short."""
-
-    def ignore_all() -> None:
-        for each in heard:
-            signal.signal(each, signal.SIG_IGN)
-
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        ignore_all()
-        world.progress.warn("interrupted: taking everything down; finished runs are kept")
-        raise KeyboardInterrupt
-
-    # What is ignored stays ignored: `nohup` and shells without a terminal ask for that.
-    heard = [each for each in _SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
-    before = {each: signal.signal(each, interrupt) for each in heard}
-    try:
-        yield
-    finally:
-        ignore_all()
-        try:
-            world.platform.sweep()
-        except TierbenchError as error:
-            world.progress.warn(f"{error.what}; the next campaign tries again")
-        for each, disposition in before.items():
-            signal.signal(each, disposition)

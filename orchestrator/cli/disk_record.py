@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from orchestrator.cli import campaign
+from orchestrator.cli import outside
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.errors import UsageError
 from orchestrator.planning import recorded_disk
@@ -47,7 +47,7 @@ def record_command(
             raise UsageError(f"{file} {why}", advice="name another file with --out")
         effort = recording.QUICK if quick else recording.Effort()
         effort = replace(effort, hold_s=60 * burst_minutes)
-        with campaign.powers(root, cache, progress) as (world, engine), campaign.alone(engine):
+        with outside.powers(root, cache, progress) as (world, engine), outside.alone(engine):
             disk = recording.record(path.absolute(), effort, world, allow_root_disk)
         store.write_json(file, recorded_disk.written(disk))
         progress.done()

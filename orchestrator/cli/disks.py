@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from orchestrator import report, units
-from orchestrator.cli import campaign
+from orchestrator.cli import campaign, outside
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.cli.disk_record import record_command
 from orchestrator.cli.tiers import limits_in
@@ -26,10 +26,11 @@ from orchestrator.errors import (
     UnavailableError,
     UsageError,
 )
-from orchestrator.model import Gate, Tier
+from orchestrator.model import Gate
 from orchestrator.parts import Disks
 from orchestrator.planning import project_files
 from orchestrator.powers import World
+from orchestrator.tier import Tier
 from orchestrator.tiers import emulated
 from orchestrator.tiers.common import disk_server, standing, truth_gate
 
@@ -68,7 +69,7 @@ def disk_app(root: Path, cache: Path, out: Console, progress: ConsoleProgress) -
     @app.command(name="list")
     def show() -> None:
         """Lists the disks that were put up and not taken down."""
-        with campaign.powers(root, cache, progress) as (world, _):
+        with outside.powers(root, cache, progress) as (world, _):
             disks = standing.found(world)
             out.print(_table(disks, world) if disks else "no disk was put up here")
 
@@ -76,7 +77,7 @@ def disk_app(root: Path, cache: Path, out: Console, progress: ConsoleProgress) -
     def change(name: NameArgument, limits: LimitsArgument) -> None:
         """Changes limits of a disk that is up."""
         changes = limits_in(limits)
-        with campaign.powers(root, cache, progress) as (world, _):
+        with outside.powers(root, cache, progress) as (world, _):
             found = standing.named(name, world)
             if not found.runs:
                 raise UsageError(f"the disk {name} is not running: see `tierbench disk list`")
@@ -114,8 +115,8 @@ def _up(root: Path, cache: Path, out: Console, progress: ConsoleProgress) -> Cal
         default_bytes = min(_SIZE_BYTES, bought_bytes or _SIZE_BYTES)
         _require_root("mount")
         with (
-            campaign.powers(root, cache, progress) as (world, engine),
-            campaign.alone(engine),  # it would disturb a campaign
+            outside.powers(root, cache, progress) as (world, engine),
+            outside.alone(engine),  # it would disturb a campaign
         ):
             emulated.EmulatedTier().check(limits, world)
             named = name or at.name
@@ -190,7 +191,7 @@ def _down(root: Path, cache: Path, out: Console, progress: ConsoleProgress) -> C
         if bool(name) == every:
             raise UsageError("name a disk, or say --all", advice="tierbench disk list")
         _require_root("unmount")
-        with campaign.powers(root, cache, progress) as (world, _):
+        with outside.powers(root, cache, progress) as (world, _):
             disks = standing.found(world) if every else (standing.named(name, world),)
             _ask([one.disk for one in disks], keep_data, yes)
             stayed: list[TierbenchError] = []

@@ -12,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -21,10 +21,36 @@ from rich.markup import escape
 from orchestrator import report
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.cli import campaign, doctor, provision, rehearsal, studies
+from orchestrator.cli import campaign, doctor, outside, provision, rehearsal, studies
 from orchestrator.cli.check import check_command
 from orchestrator.cli.console import ConsoleProgress, LastingConsole
 from orchestrator.cli.disks import disk_app
+from orchestrator.cli.options import (
+    AcceptOption,
+    BaselineOption,
+    DatabaseOption,
+    DrainOption,
+    FailOption,
+    FirstRunOption,
+    FolderArgument,
+    GateEveryOption,
+    GeneratorOption,
+    JsonOption,
+    MarginOption,
+    NodesOption,
+    PricesOption,
+    ProfileOption,
+    ProfilesOption,
+    QuickOption,
+    RepeatsOption,
+    ResultsOption,
+    ScaleOption,
+    SeedOption,
+    SloOption,
+    VersionOption,
+    WorkloadOption,
+    WorkloadsOption,
+)
 from orchestrator.cli.prices import prices_app
 from orchestrator.cli.tiers import tiers_app
 from orchestrator.databases import databases
@@ -65,52 +91,6 @@ app = typer.Typer(
 _out = Console()
 _err = LastingConsole(stderr=True)
 _progress = ConsoleProgress(_err)
-
-ProfileOption = Annotated[
-    str, typer.Option("--profile", "-p", help="A profile's name, or a YAML file.")
-]
-ProfilesOption = Annotated[
-    str, typer.Option(help="Names, separated by spaces; the first is the baseline.")
-]
-WorkloadOption = Annotated[str, typer.Option("--workload", "-w", help="A workload's name.")]
-WorkloadsOption = Annotated[str, typer.Option(help="Names, separated by spaces.")]
-DatabaseOption = Annotated[
-    str, typer.Option("--db", help="auto, or one of the databases that `list` shows.")
-]
-ScaleOption = Annotated[
-    str, typer.Option(help="smoke, laptop, study or study-20: sizes and times.")
-]
-NodesOption = Annotated[
-    int | None, typer.Option(min=1, help="Database nodes, instead of the profile's number.")
-]
-RepeatsOption = Annotated[int, typer.Option(min=1, help="Repetitions of every cell.")]
-SeedOption = Annotated[int, typer.Option(help="Seed of data, keys and run order.")]
-MarginOption = Annotated[float, typer.Option(help="Changes below this percentage do not matter.")]
-BaselineOption = Annotated[str | None, typer.Option(help="The tier compared against.")]
-GeneratorOption = Annotated[
-    str | None, typer.Option(help="benchbase, to run tpcc with it instead of the built-in.")
-]
-SloOption = Annotated[
-    str | None,
-    typer.Option(help='To be reached, such as "new_order p99 < 50 ms, nopm > 25000".'),
-]
-PricesOption = Annotated[Path | None, typer.Option(help="A price list, instead of the catalog's.")]
-GateEveryOption = Annotated[
-    int | None, typer.Option(min=1, help="Check real disks again after every so many runs.")
-]
-DrainOption = Annotated[
-    bool, typer.Option("--drain", help="Use up a real disk's burst credit before it is checked.")
-]
-ResultsOption = Annotated[Path, typer.Option(help="Where results are kept.")]
-QuickOption = Annotated[bool, typer.Option(help="Ten seconds, as before each campaign.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print verdict.json instead of tables.")]
-FailOption = Annotated[bool, typer.Option(help="Exit 1 if a contender is worse.")]
-AcceptOption = Annotated[bool, typer.Option(help="Exit 0 also if no decision can be made.")]
-FirstRunOption = Annotated[
-    str | None, typer.Option("--db", help="yugabytedb: its first-run checklist, on three nodes.")
-]
-VersionOption = Annotated[str | None, typer.Option(help="Its release; default: the study's.")]
-FolderArgument = Annotated[Path | None, typer.Argument(help="A results folder; default: newest.")]
 
 
 @app.command()
@@ -245,7 +225,7 @@ def _first_run(db: str, version: str | None) -> None:
 def yugabyte_image(tarball: Path) -> None:
     """Packs a downloaded distribution of YugabyteDB into an image."""
     step = _progress.step
-    tag = image.pack(tarball.resolve(), ROOT, campaign.platform(), lambda line: step(line[:100]))
+    tag = image.pack(tarball.resolve(), ROOT, outside.platform(), lambda line: step(line[:100]))
     _progress.done()
     _out.print(f"built {tag}", highlight=False)
 
@@ -279,7 +259,7 @@ app.add_typer(prices_app(ROOT, _out, _progress), name="prices")
 def clean() -> None:
     """Removes leftovers in Docker and existing clusters, and kept data sets. Results stay, and so
     do disks that are up."""
-    with campaign.powers(ROOT, CACHE, _progress) as (world, engine), campaign.alone(engine):
+    with outside.powers(ROOT, CACHE, _progress) as (world, engine), outside.alone(engine):
         removed = (*engine.sweep(), *cleaning.clean(world), *datasets.forget(world))
     for line in (*(removed or ("nothing to remove",)), *standing.reminders(engine)):
         _out.print(line, highlight=False)

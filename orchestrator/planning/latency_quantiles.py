@@ -11,7 +11,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 
-from orchestrator.model import Quantiles, Tier
+from orchestrator.tier import Quantiles, Tier
 
 MOST_POINTS = 1024  # what the emulated disk takes
 MOST_LATENCY_S = 60.0

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.model import NodeDisks, Snapshots, Tier
+from orchestrator.tier import NodeDisks, Snapshots, Tier
 
 NUMBER = "{node}"
 PATTERN = f"node-{NUMBER}"

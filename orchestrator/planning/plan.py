@@ -13,8 +13,9 @@ from dataclasses import replace
 from statistics import median
 
 from orchestrator.errors import UsageError
-from orchestrator.model import Note, Plan, Profile, Run, Tier, Workload
+from orchestrator.model import Note, Plan, Profile, Run, Workload
 from orchestrator.planning import disk_matrix, node_disks
+from orchestrator.tier import Tier
 
 EXISTING = "existing"  # the database of a cluster that others run
 CORES_PER_NODE = 2

@@ -12,7 +12,7 @@ from typing import Any
 
 from orchestrator import tier_catalog, units
 from orchestrator.errors import Mistake
-from orchestrator.model import Dataset, DiskKind, Profile, Tier, Workload
+from orchestrator.model import Dataset, Profile, Workload
 from orchestrator.planning import node_disks, recorded_disk, slo
 from orchestrator.planning.schema import (
     KINDS,
@@ -29,6 +29,7 @@ from orchestrator.planning.strict_yaml import (
     unknown,
     validate,
 )
+from orchestrator.tier import DiskKind, Tier
 
 NO_CATALOG = tier_catalog.Catalog({}, {})
 Beside = Callable[[str], str]  # a path as a profile gives it → the text of that file

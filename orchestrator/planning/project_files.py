@@ -11,11 +11,12 @@ from pathlib import Path
 
 from orchestrator import tier_catalog
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.model import DiskKind, Profile, Tier, Workload
+from orchestrator.model import Profile, Workload
 from orchestrator.planning import profiles as parse
 from orchestrator.planning import strict_yaml
 from orchestrator.planning.schema import KINDS
 from orchestrator.planning.strict_yaml import collecting, raise_all, refused
+from orchestrator.tier import DiskKind, Tier
 
 PRICE_LIST = "price list"  # in `Plan.files`
 PRICES = "profiles/prices"  # lists that `tierbench prices update` wrote

@@ -24,11 +24,9 @@ from orchestrator.model import (
     Measurement,
     Note,
     Plan,
-    Price,
     Profile,
     Record,
     Run,
-    Tier,
     Workload,
 )
 from orchestrator.planning.schema import (
@@ -41,6 +39,7 @@ from orchestrator.planning.schema import (
     Text,
 )
 from orchestrator.planning.strict_yaml import parse, raise_all, unknown, validate
+from orchestrator.tier import Price, Tier
 
 SCALE = "study"
 MARGIN_PCT = 5.0

@@ -15,9 +15,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from orchestrator import units
 from orchestrator.errors import Mistake
-from orchestrator.model import Burst, LatencyModel, Quantiles, SlowEpochs, Tier
 from orchestrator.planning import latency_quantiles
 from orchestrator.planning.strict_yaml import refused, validate
+from orchestrator.tier import Burst, LatencyModel, Quantiles, SlowEpochs, Tier
 
 _ALIKE = 0.05  # rates of one cap differ by less
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from orchestrator.errors import UsageError
-from orchestrator.model import Node, Note, Plan, Profile, Tier, Workload
+from orchestrator.model import Node, Note, Plan, Profile, Workload
+from orchestrator.tier import Tier
 
 NAME: Final = "dry"
 WARNING = (

@@ -9,20 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from orchestrator import units
-from orchestrator.model import Burst, ClusterSpec, DiskKind, NodeSize, Price, Tier
+from orchestrator.model import ClusterSpec, NodeSize
 from orchestrator.planning import addresses
 from orchestrator.planning.node_disks import RealDiskYaml
 from orchestrator.planning.rehearsal import NAME
+from orchestrator.tier import Burst, DiskKind, Price, Tier
 
 Bytes = Annotated[int, BeforeValidator(units.parse_bytes), Field(gt=0)]
 BytesPerS = Annotated[int, BeforeValidator(units.parse_bytes_per_s), Field(gt=0)]

@@ -16,9 +16,7 @@ from rich.text import Text
 
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.model import (
-    Gate,
-)
+from orchestrator.model import Gate
 from orchestrator.report import decisions, disks, summary, terminal
 from orchestrator.report.blocks import Chart, Charts, Document
 from orchestrator.report.caveats import stamps

@@ -18,10 +18,8 @@ import vl_convert
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import Delta
-from orchestrator.model import (
-    Tier,
-)
 from orchestrator.report.series import Series
+from orchestrator.tier import Tier
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
 _WIDTH, _HEIGHT = 320, 150

@@ -13,12 +13,7 @@ from functools import cached_property
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import CellSummary, Delta, Verdict
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.model import (
-    Doubt,
-    Profile,
-    Run,
-    Workload,
-)
+from orchestrator.model import Doubt, Profile, Run, Workload
 from orchestrator.report.blocks import Footnote
 
 NEW_ORDER = "new_order"

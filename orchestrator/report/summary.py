@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterator
 from orchestrator import units
 from orchestrator.analysis.conclusions import CellSummary, Decision
 from orchestrator.analysis.results import database, measuring_pct
-from orchestrator.model import (
-    Workload,
-)
+from orchestrator.model import Workload
 from orchestrator.report import wording
 from orchestrator.report.blocks import Answer, Cell, StatusWord, Table, numbers, texts
 from orchestrator.report.report_index import ReportIndex

@@ -8,9 +8,7 @@ from datetime import UTC, datetime
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import CellSummary, Decision, Delta
-from orchestrator.model import (
-    Price,
-)
+from orchestrator.tier import Price
 
 _AFTER_NUMBER = {"1/s": "/s", "1/min": " NOPM"}
 

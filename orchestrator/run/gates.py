@@ -17,13 +17,14 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.errors import GateError
-from orchestrator.model import Gate, Plan, Run, Tier
+from orchestrator.model import Gate, Plan, Run
 from orchestrator.parts import DrainsBurst, KeepsGate, TierMechanism
 from orchestrator.planning.plan import is_real
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.run.credit import BurstCredit
 from orchestrator.system import store
+from orchestrator.tier import Tier
 from orchestrator.tiers.common import host_load
 from orchestrator.units import format_quantity, format_seconds
 

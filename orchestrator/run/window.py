@@ -15,8 +15,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from orchestrator.errors import TierbenchError
-from orchestrator.model import Tier, Volume
+from orchestrator.model import Volume
 from orchestrator.powers import World
+from orchestrator.tier import Tier
 from orchestrator.tiers.common import disk_server, host_load
 
 _CREDITS = ("iops_credit", "bytes_credit")

@@ -21,12 +21,7 @@ from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.metrics import INTERVAL_COLUMNS, SAMPLE_COLUMNS
-from orchestrator.model import (
-    Gate,
-    Plan,
-    Record,
-    Run,
-)
+from orchestrator.model import Gate, Plan, Record, Run
 from orchestrator.planning.published_study import Study
 from orchestrator.system import version_1
 from orchestrator.system.clock import stamp

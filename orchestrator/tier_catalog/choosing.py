@@ -15,10 +15,10 @@ from pydantic import BeforeValidator, Field
 
 from orchestrator import units
 from orchestrator.errors import Mistake
-from orchestrator.model import Burst, DiskKind, Price, Tier
 from orchestrator.planning.node_disks import RealDiskYaml
 from orchestrator.planning.schema import EMULATED, KINDS, Enforcement, PriceYaml
 from orchestrator.planning.strict_yaml import refused, validate
+from orchestrator.tier import Burst, DiskKind, Price, Tier
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog import prices, rules
 from orchestrator.tier_catalog.limits import BurstLimits, Limits

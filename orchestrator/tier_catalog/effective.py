@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 
 from orchestrator import units
 from orchestrator.errors import Mistake
-from orchestrator.model import Burst, Tier
 from orchestrator.planning.strict_yaml import refused
+from orchestrator.tier import Burst, Tier
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog.choosing import Chosen
 from orchestrator.tier_catalog.limits import BurstLimits, Limits, lower

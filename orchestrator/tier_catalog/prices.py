@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-from orchestrator.model import Price
+from orchestrator.tier import Price
 from orchestrator.tier_catalog.rows import UNIT_BYTES, PriceRow, Step
 
 UNPLACED = ("", "not stated")  # regions that name none

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import GateError, TierbenchError, UsageError
-from orchestrator.model import DiskKind, Gate, Tier, Volume
+from orchestrator.model import Gate, Volume
 from orchestrator.parts import Disks
 from orchestrator.planning import latency_quantiles
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
+from orchestrator.tier import DiskKind, Tier
 from orchestrator.tiers.common import disk_server, truth_gate
 
 _MICRO = 1e6

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from orchestrator.model import DiskKind, Gate, Tier
+from orchestrator.model import Gate
 from orchestrator.parts import Disks
 from orchestrator.powers import World
+from orchestrator.tier import DiskKind, Tier
 
 
 class ExistingTier:

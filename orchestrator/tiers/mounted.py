@@ -12,10 +12,11 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.model import DiskKind, Gate, Tier, Volume
+from orchestrator.model import Gate, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
+from orchestrator.tier import DiskKind, Tier
 from orchestrator.tiers.common import (
     cloud_metadata,
     disk_gates,

@@ -10,9 +10,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from orchestrator.errors import UsageError
-from orchestrator.model import DiskKind, Gate, Tier, Volume
+from orchestrator.model import Gate, Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import World
+from orchestrator.tier import DiskKind, Tier
 
 
 class UnlimitedTier:

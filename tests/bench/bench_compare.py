@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from orchestrator.analysis.results import Results, measuring_pct
-from orchestrator.cli import campaign
+from orchestrator.cli import outside
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.model import Record
 from orchestrator.system import store
@@ -51,7 +51,7 @@ def main() -> int:
     asked = arguments.parse_args()
     progress, found = ConsoleProgress(Console(stderr=True)), {}
     with (
-        campaign.powers(ROOT, ROOT / ".cache", progress) as (world, _),
+        outside.powers(ROOT, ROOT / ".cache", progress) as (world, _),
         tempfile.TemporaryDirectory() as folder,
     ):
         for way in asked.ways:

@@ -23,19 +23,15 @@ from typing import Any
 from rich.console import Console
 
 from orchestrator import units
-from orchestrator.cli import campaign
+from orchestrator.cli import outside
 from orchestrator.cli.console import ConsoleProgress
-from orchestrator.model import LatencyModel, SlowEpochs, Tier, Volume
+from orchestrator.model import Volume
 from orchestrator.planning import recorded_disk
 from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Mount, World
-from orchestrator.tiers.common import (
-    disk_server,
-    fio_jobs,
-    host_load,
-    recording,
-)
+from orchestrator.tier import LatencyModel, SlowEpochs, Tier
+from orchestrator.tiers.common import disk_server, fio_jobs, host_load, recording
 from orchestrator.tiers.emulated import EmulatedTier
 from tests import ROOT
 
@@ -162,7 +158,7 @@ def main() -> int:
     asked = parser.parse_args()
     progress = ConsoleProgress(Console(stderr=True))
     cache = ROOT / ".cache" / "bench"
-    with campaign.powers(ROOT, cache, progress) as (world, engine), campaign.alone(engine):
+    with outside.powers(ROOT, cache, progress) as (world, engine), outside.alone(engine):
         ratios, cores, share = run(asked.repeats, asked.seconds, world)
     progress.done()
     print(f"{'rehearsed / recorded':28} median   least     most")

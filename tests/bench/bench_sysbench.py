@@ -25,7 +25,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator.cli import campaign
+from orchestrator.cli import outside
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.databases.postgresql import nodes
 from orchestrator.databases.postgresql.adapter import PostgreSQL
@@ -77,8 +77,8 @@ def main() -> int:
     repeats = arguments.parse_args().repeats
     console, progress = Console(), ConsoleProgress(Console(stderr=True))
     with (
-        campaign.powers(ROOT, ROOT / ".cache", progress) as (world, engine),
-        campaign.alone(engine),
+        outside.powers(ROOT, ROOT / ".cache", progress) as (world, engine),
+        outside.alone(engine),
     ):
         world.platform.sweep()
         tables = list(measured(repeats, world))

@@ -25,21 +25,15 @@ from typing import Any
 
 from rich.console import Console
 
-from orchestrator.cli import campaign
+from orchestrator.cli import outside
 from orchestrator.cli.console import ConsoleProgress
-from orchestrator.model import Tier
 from orchestrator.planning import project_files
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
+from orchestrator.tier import Tier
 from orchestrator.tier_catalog import choose
 from orchestrator.tiers import emulated
-from orchestrator.tiers.common import (
-    disk_server,
-    expected,
-    fio_jobs,
-    host_load,
-    truth_gate,
-)
+from orchestrator.tiers.common import disk_server, expected, fio_jobs, host_load, truth_gate
 from tests import ROOT
 
 LATENCIES_S = (0.0003, 0.0005, 0.001, 0.002, 0.005, 0.010)
@@ -309,7 +303,7 @@ def main() -> int:
     progress = ConsoleProgress(Console(stderr=True))
     started = time.monotonic()
     cache = ROOT / ".cache" / "bench"
-    with campaign.powers(ROOT, cache, progress) as (world, engine), campaign.alone(engine):
+    with outside.powers(ROOT, cache, progress) as (world, engine), outside.alone(engine):
         figures = run(world, asked.repeats, asked.rows, only)
     progress.done()
     print(f"{'figure':44} median         least     most")

@@ -37,17 +37,18 @@ from typing import TypeVar
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator.cli import campaign
+from orchestrator.cli import outside
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.databases.postgresql import nodes
 from orchestrator.databases.postgresql.adapter import PostgreSQL
 from orchestrator.errors import UnavailableError
 from orchestrator.load_generators import bind, load_generators
-from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize, Tier, Workload
+from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize, Workload
 from orchestrator.planning import project_files
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
+from orchestrator.tier import Tier
 from orchestrator.tiers.unlimited import UnlimitedTier
 from tests import ROOT
 
@@ -80,8 +81,8 @@ def main() -> int:
     progress = ConsoleProgress(Console(stderr=True))
     costs: dict[str, list[Cost]] = {}
     with (
-        campaign.powers(ROOT, ROOT / ".cache", progress) as (world, engine),
-        campaign.alone(engine),
+        outside.powers(ROOT, ROOT / ".cache", progress) as (world, engine),
+        outside.alone(engine),
     ):
         world.platform.sweep()
         if asked.recording:

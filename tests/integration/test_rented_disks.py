@@ -19,12 +19,12 @@ import pytest
 
 from orchestrator.analysis.verdicts import judge
 from orchestrator.errors import GateError
-from orchestrator.model import NodeDisks
 from orchestrator.planning import node_disks, project_files
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.run.gates import require_passed
 from orchestrator.system import store
+from orchestrator.tier import NodeDisks
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
 from tests.integration.conftest import HERE, measured, tierbench

@@ -34,7 +34,6 @@ from orchestrator.model import (
     Plan,
     Profile,
     Run,
-    Tier,
     Volume,
     Workload,
 )
@@ -44,6 +43,7 @@ from orchestrator.powers import Container, ContainerSpec, Network, World
 from orchestrator.run import experiment, proving
 from orchestrator.system import sql
 from orchestrator.system.store import load
+from orchestrator.tier import Tier
 from orchestrator.tiers.unlimited import UnlimitedTier
 from tests import ROOT
 from tests.fakes import QuietProgress

@@ -23,11 +23,12 @@ from orchestrator.collectors.dry import DryCollector
 from orchestrator.databases.dry import DryDatabase
 from orchestrator.errors import UsageError
 from orchestrator.load_generators.dry import DryGenerator
-from orchestrator.model import DiskKind, Node, Plan, Sample, Tier
+from orchestrator.model import Node, Plan, Sample
 from orchestrator.parts import Parts
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.run import experiment
 from orchestrator.system import store
+from orchestrator.tier import DiskKind, Tier
 from orchestrator.tiers.dry import DryTier
 from tests import ROOT
 from tests.fakes import fake_world

@@ -28,6 +28,7 @@ from orchestrator.planning import profiles, project_files, schema
 from orchestrator.powers import World
 from orchestrator.run import experiment
 from orchestrator.system import store
+from orchestrator.tier import Burst, DiskKind, Tier
 from orchestrator.tier_catalog.choosing import Reference
 from tests import ROOT
 from tests.documented import examples
@@ -182,7 +183,7 @@ def test_every_word_of_a_result_is_documented() -> None:
     text = " ".join(text_of("GLOSSARY.md", "METHOD.md", "RESULTS.md").split())
     words: set[str] = set()
     for literal in (  # closed sets, kept by the type checker
-        model.DiskKind,
+        DiskKind,
         model.Outcome,
         model.PhaseName,
         conclusions.VerdictWord,
@@ -321,7 +322,7 @@ def test_the_documented_tier_mechanism_carries_a_campaign(tmp_path: Path) -> Non
     world = fake_world(log, tmp_path / "cache")
     record = done(carry_out(tmp_path, made, world, enforcement="none"))
     assert record.facts["tier"]["mechanism"] == "names"
-    bursting = model.Tier("x", "x", "none", 1, 1, burst=model.Burst(1, 1, 1.0, 0.0))
+    bursting = Tier("x", "x", "none", 1, 1, burst=Burst(1, 1, 1.0, 0.0))
     with pytest.raises(UsageError):
         tier.check(bursting, world)
 

@@ -56,9 +56,9 @@ OWNERS = {
 # Exceptions, with their reasons.
 OF_THIS_PROGRAM = {"system/host"}  # marks of processes of this program, and its lock
 NAMES_DOCKER = {"report/method"}  # tells a reader that nothing of the kind is needed
-MAX_TOP_FILES = 9
+MAX_TOP_FILES = 10
 MAX_FUNCTION_LINES, MAX_MODULE_LINES = 70, 350
-LONGER = {"model.py": 475}  # all nouns in one file is the point of it
+LONGER = {"model.py": 400}  # all nouns in one file is the point of it
 BANNED_NAMES = re.compile(r"manager|helper|util|handler", re.IGNORECASE)
 
 

@@ -13,8 +13,9 @@ from orchestrator.analysis import comparability, resources, results
 from orchestrator.analysis.doubts import gate_checks, run_checks
 from orchestrator.analysis.results import Results
 from orchestrator.facts import DoubtKind, NoteKind
-from orchestrator.model import DiskKind, Doubt, Profile
+from orchestrator.model import Doubt, Profile
 from orchestrator.planning import latency_quantiles, rehearsal
+from orchestrator.tier import DiskKind
 from orchestrator.tier_catalog import prices
 
 GOOD_REPETITIONS = 5

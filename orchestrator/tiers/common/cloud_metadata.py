@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orchestrator.model import Tier
 from orchestrator.powers import Machine
 from orchestrator.system import http_client
+from orchestrator.tier import Tier
 from orchestrator.tiers.common import block_devices, mounts
 from orchestrator.tiers.common.real_disk import Place
 

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import GateError, RunError, TierbenchError, UnavailableError, UsageError
-from orchestrator.model import LatencyModel, Node, Volume
+from orchestrator.model import Node, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.powers import Container, ContainerSpec, Machine, Mount, World
 from orchestrator.system.clock import wait_until
+from orchestrator.tier import LatencyModel
 from orchestrator.tiers.common import latency_tables
 
 Limits = Mapping[str, int | float]  # by the names that the server gives them, dashes as there

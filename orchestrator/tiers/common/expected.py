@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from orchestrator.model import Quantiles, Tier
 from orchestrator.planning.latency_quantiles import mean_s
+from orchestrator.tier import Quantiles, Tier
 from orchestrator.units import format_bytes_per_s, format_seconds
 
 Way = Literal["read", "write"]

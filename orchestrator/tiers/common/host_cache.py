@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from orchestrator.model import Tier, Volume
+from orchestrator.model import Volume
 from orchestrator.powers import World
+from orchestrator.tier import Tier
 from orchestrator.tiers.common import expected, fio_jobs, truth_gate
 
 NOT_TRIED: Mapping[str, Any] = {"host_cache": "not tried"}

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import GateError
-from orchestrator.model import LatencyModel, Quantiles
 from orchestrator.powers import World
+from orchestrator.tier import LatencyModel, Quantiles
 
 
 def written(file: Path, latency: LatencyModel | None) -> dict[str, Path]:

@@ -22,10 +22,11 @@ from orchestrator.errors import (
     UsageError,
     VoidError,
 )
-from orchestrator.model import NodeDisks, Tier, Volume
+from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Machine, Mount, World
+from orchestrator.tier import NodeDisks, Tier
 from orchestrator.tiers.common import block_devices, mounts, snapshots
 
 FOLDER = "tierbench-data"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from orchestrator import __version__
 from orchestrator.errors import GateError
-from orchestrator.model import Quantiles, Tier, Volume
+from orchestrator.model import Volume
 from orchestrator.planning import latency_quantiles
 from orchestrator.planning.recorded_disk import (
     RecordedBurst,
@@ -24,6 +24,7 @@ from orchestrator.planning.recorded_disk import (
 )
 from orchestrator.powers import World
 from orchestrator.system.clock import stamp
+from orchestrator.tier import Quantiles, Tier
 from orchestrator.tiers.common import fio_jobs, real_disk
 from orchestrator.tiers.common.fio_jobs import Fio, Jobs
 from orchestrator.tiers.common.truth_gate import IOPS_BLOCK_BYTES

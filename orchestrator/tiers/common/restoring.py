@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.model import Tier, Volume
+from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import Machine, World
+from orchestrator.tier import Tier
 from orchestrator.tiers.common import mounts, quiet, real_disk, snapshots
 from orchestrator.units import format_bytes
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError, UsageError
-from orchestrator.model import Snapshots, Tier
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, ContainerSpec, Machine, Mount, World
+from orchestrator.tier import Snapshots, Tier
 from orchestrator.tiers.common import mounts
 from orchestrator.units import format_bytes
 

@@ -15,9 +15,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
-from orchestrator.model import LatencyModel, Volume
+from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import Platform, World
+from orchestrator.tier import LatencyModel
 from orchestrator.tiers.common import disk_server, mounts
 from orchestrator.units import format_bytes
 

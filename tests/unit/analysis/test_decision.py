@@ -10,9 +10,7 @@ import pytest
 from orchestrator.analysis import decision
 from orchestrator.analysis.conclusions import Decision
 from orchestrator.analysis.contests import THROUGHPUT, Candidate, make_contest
-from orchestrator.model import (
-    Price,
-)
+from orchestrator.tier import Price
 from tests.campaigns import build_campaign, build_profile
 
 SLOW, FAST, FASTER = [1000.0, 1005, 995], [2000.0, 2010, 1990], [2400.0, 2412, 2388]

@@ -12,16 +12,8 @@ from orchestrator.analysis import comparability
 from orchestrator.analysis.doubts import campaign_checks
 from orchestrator.analysis.results import Results
 from orchestrator.metrics import measured
-from orchestrator.model import (
-    Burst,
-    ClusterSpec,
-    Doubt,
-    LatencyModel,
-    Measurement,
-    NodeSize,
-    Note,
-    Record,
-)
+from orchestrator.model import ClusterSpec, Doubt, Measurement, NodeSize, Note, Record
+from orchestrator.tier import Burst, LatencyModel
 from tests.campaigns import GIB, Shape, build_campaign, build_gate, build_tier, with_tier
 
 Change = Callable[[Record], Record]

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import campaign
+from orchestrator.cli import campaign, outside
 from orchestrator.cli.campaign import Request
 from orchestrator.databases.yugabytedb import checklist
 from orchestrator.databases.yugabytedb.checklist import Finding, State
@@ -48,7 +48,7 @@ class Engine(FakePlatform):
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     made = Engine({OFFICIAL: "sha256:84"})
-    monkeypatch.setattr(campaign, "platform", lambda: made)
+    monkeypatch.setattr(outside, "platform", lambda: made)
     return made
 
 
@@ -79,8 +79,8 @@ def go_through(
         yield replace(world, root=root, progress=progress), engine
 
     with monkeypatch.context() as patch:
-        patch.setattr(campaign, "powers", powers)
-        patch.setattr(campaign, "LOCK", cache / "lock")
+        patch.setattr(outside, "powers", powers)
+        patch.setattr(outside, "LOCK", cache / "lock")
         patch.setattr(
             checklist, "first_run", lambda *_: iter(findings({}) if found is None else found)
         )
@@ -135,7 +135,7 @@ def test_it_is_about_this_image_on_this_machine(
     other: Engine, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go_through(engine, tmp_path, monkeypatch)
-    monkeypatch.setattr(campaign, "platform", lambda: other)
+    monkeypatch.setattr(outside, "platform", lambda: other)
     assert databases(campaign.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
 
 
@@ -143,7 +143,7 @@ def test_without_an_engine_it_is_not_asked(tmp_path: Path, monkeypatch: pytest.M
     def refuse() -> None:
         raise UnavailableError("no engine")
 
-    monkeypatch.setattr(campaign, "platform", refuse)
+    monkeypatch.setattr(outside, "platform", refuse)
     assert databases(campaign.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
 
 
@@ -188,8 +188,8 @@ def carry_out(
         world = fake_world(log, cache)
         yield replace(world, root=root, progress=progress, platform=platform), platform
 
-    monkeypatch.setattr(campaign, "powers", powers)
-    monkeypatch.setattr(campaign, "LOCK", folder / "lock")
+    monkeypatch.setattr(outside, "powers", powers)
+    monkeypatch.setattr(outside, "LOCK", folder / "lock")
     monkeypatch.setattr(campaign, "databases", lambda: made)
     fakes = dict.fromkeys(load_generators(), parts.load_generators["sysbench"])
     monkeypatch.setattr(campaign, "load_generators", lambda: fakes)

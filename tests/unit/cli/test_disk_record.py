@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from orchestrator.cli import campaign, disk_record
+from orchestrator.cli import disk_record, outside
 from orchestrator.cli.console import ConsoleProgress, LastingConsole
 from orchestrator.errors import UsageError
 from orchestrator.planning import recorded_disk
@@ -45,8 +45,8 @@ def record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Record:
 
     def ran(path: Path, **options: Any) -> str:
         world, engine = SimpleNamespace(), SimpleNamespace()
-        monkeypatch.setattr(campaign, "powers", lambda *_: nullcontext((world, engine)))
-        monkeypatch.setattr(campaign, "alone", lambda _: nullcontext())
+        monkeypatch.setattr(outside, "powers", lambda *_: nullcontext((world, engine)))
+        monkeypatch.setattr(outside, "alone", lambda _: nullcontext())
 
         def recorded(path: Path, effort: Any, _world: object, allow_root_disk: bool) -> Any:
             asked.append((path, effort, allow_root_disk))

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import campaign, disks, main
+from orchestrator.cli import campaign, disks, main, outside
 from orchestrator.errors import EXIT_USAGE, UsageError
-from orchestrator.model import Burst, Gate, Tier
+from orchestrator.model import Gate
 from orchestrator.parts import Disks
 from orchestrator.planning import project_files
 from orchestrator.powers import World
 from orchestrator.run import datasets
+from orchestrator.tier import Burst, Tier
 from orchestrator.tiers import emulated
 from orchestrator.tiers.common import standing, truth_gate
 from tests import ROOT
@@ -38,9 +39,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
         yield made.world, made.engine
 
     this_machine_has(monkeypatch, free_bytes=2**40)
-    monkeypatch.setattr(campaign, "powers", powers)
-    monkeypatch.setattr(campaign, "platform", lambda: made.engine)
-    monkeypatch.setattr(campaign, "alone", lambda _engine: nullcontext())
+    monkeypatch.setattr(outside, "powers", powers)
+    monkeypatch.setattr(outside, "platform", lambda: made.engine)
+    monkeypatch.setattr(outside, "alone", lambda _engine: nullcontext())
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(emulated.EmulatedTier, "check", lambda *_: None)
     return made

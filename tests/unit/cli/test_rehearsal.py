@@ -11,7 +11,7 @@ from orchestrator import report
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import campaign, rehearsal
+from orchestrator.cli import campaign, outside, rehearsal
 from orchestrator.databases import choose
 from orchestrator.errors import UsageError
 from orchestrator.planning.profiles import read_profile
@@ -34,7 +34,7 @@ def carried_out(folder: Path, request: campaign.Request = REQUEST) -> Results:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     with pytest.MonkeyPatch.context() as patch:
-        patch.delattr(campaign, "platforms")
+        patch.delattr(outside, "platforms")
         return carried_out(tmp_path_factory.mktemp("rehearsal"))
 
 

@@ -20,13 +20,7 @@ from cryptography import x509
 
 from orchestrator.collectors.node_exporter import NodeExporterCollector, readings
 from orchestrator.collectors.yugabytedb import EVERY_S, YugabyteDBCollector
-from orchestrator.databases.common.yugabyte import (
-    counters,
-    lsm,
-    pages,
-    queries,
-    server_facts,
-)
+from orchestrator.databases.common.yugabyte import counters, lsm, pages, queries, server_facts
 from orchestrator.databases.existing.machines import device_of, processors
 from orchestrator.databases.yugabytedb import tls
 from orchestrator.errors import RunError

@@ -8,9 +8,10 @@ import pytest
 
 from orchestrator import tier_catalog
 from orchestrator.errors import UsageError
-from orchestrator.model import NodeDisks, Profile
+from orchestrator.model import Profile
 from orchestrator.planning import node_disks, plan
 from orchestrator.planning.profiles import read_profile
+from orchestrator.tier import NodeDisks
 from tests import ROOT
 from tests.plans import CLUSTER, profile_text
 

@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.errors import UsageError
-from orchestrator.model import Profile, SlowEpochs, Tier
+from orchestrator.model import Profile
 from orchestrator.planning import latency_quantiles, project_files, recorded_disk
 from orchestrator.planning.latency_quantiles import mean_s, of_histogram, quantile_s
 from orchestrator.planning.profiles import read_profile
+from orchestrator.tier import SlowEpochs, Tier
 from tests import ROOT
 from tests.plans import CLUSTER, profile_text
 

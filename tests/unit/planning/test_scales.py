@@ -157,7 +157,7 @@ def test_an_unknown_scale_names_all_there_are() -> None:
 
 
 def test_help_names_every_scale() -> None:
-    from orchestrator.cli.main import ScaleOption
+    from orchestrator.cli.options import ScaleOption
 
     (option,) = ScaleOption.__metadata__  # type: ignore[attr-defined]
     for scale in SCALES:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.model import Snapshots
 from orchestrator.planning import project_files
 from orchestrator.planning.profiles import read_profile, read_workload
+from orchestrator.tier import Snapshots
 from tests import ROOT
 from tests.plans import CLUSTER, profile_text
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import campaign
+from orchestrator.cli import outside
 from orchestrator.collectors.machine import MachineCollector
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Node, Volume
@@ -95,11 +95,11 @@ def test_a_platform_is_one_class_and_one_line_in_the_registry(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "docker" in platforms()
-    monkeypatch.setattr(campaign, "platforms", lambda: {"nowhere": Nowhere})
-    monkeypatch.setattr(campaign, "PLATFORM", "nowhere")
-    monkeypatch.setattr(campaign, "SystemClock", FakeClock)  # nobody waits for the made-up load
+    monkeypatch.setattr(outside, "platforms", lambda: {"nowhere": Nowhere})
+    monkeypatch.setattr(outside, "PLATFORM", "nowhere")
+    monkeypatch.setattr(outside, "SystemClock", FakeClock)  # nobody waits for the made-up load
     parts = fake_parts(Log())
-    with campaign.powers(tmp_path, tmp_path, QuietProgress()) as (world, engine):
+    with outside.powers(tmp_path, tmp_path, QuietProgress()) as (world, engine):
         assert isinstance(engine, Nowhere)
         folder = experiment.execute(a_plan(), parts, world, tmp_path / "results", {})
     records = [data.record for data in store.load(folder).runs]

@@ -8,12 +8,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from orchestrator.model import Burst, Doubt
+from orchestrator.model import Doubt
 from orchestrator.report import charts, markdown, series, wording
 from orchestrator.report.blocks import Cell, Chart, Column, Document, Table
 from orchestrator.report.document import arrange
 from orchestrator.report.page import draw
 from orchestrator.report.report_index import ReportIndex, ranges
+from orchestrator.tier import Burst
 from tests import report_verdicts
 from tests.campaigns import START_S, build_campaign, build_tier
 

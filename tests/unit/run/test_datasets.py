@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import LoadError, NodeError, UnavailableError, UnfinishedError
-from orchestrator.model import Tier
 from orchestrator.powers import World
 from orchestrator.run import datasets
+from orchestrator.tier import Tier
 from orchestrator.tiers.common import mounts
 from tests.fakes import FakeTier, Log, fake_world
 from tests.plans import a_plan, a_profile, a_workload

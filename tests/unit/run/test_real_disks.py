@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import GateError
-from orchestrator.model import Burst, Gate, Node, Plan, Tier, Volume
+from orchestrator.model import Gate, Node, Plan, Volume
 from orchestrator.planning.plan import GATE_S, make_plan
 from orchestrator.powers import World
 from orchestrator.run import window
 from orchestrator.system import store
+from orchestrator.tier import Burst, Tier
 from tests.fakes import FakePlatform, FakeTier, Log, fake_world
 from tests.plans import a_plan, a_profile, a_workload
 from tests.unit.run.conftest import Campaign, Failing, Make

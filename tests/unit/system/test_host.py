@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli import campaign
+from orchestrator.cli import outside
 from orchestrator.errors import UnavailableError
 from orchestrator.system import host
 from tests.fakes import Log, fake_world
@@ -167,7 +167,7 @@ def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path, sent: signal.Sig
     """`nohup` starts programs so."""
     before = signal.signal(sent, signal.SIG_IGN)
     try:
-        with campaign._sweeping(fake_world(Log(), tmp_path)):
+        with outside.sweeping(fake_world(Log(), tmp_path)):
             os.kill(os.getpid(), sent)
         assert signal.getsignal(sent) is signal.SIG_IGN
     finally:
@@ -176,7 +176,7 @@ def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path, sent: signal.Sig
 
 def test_a_signal_that_is_heard_interrupts(tmp_path: Path) -> None:
     log = Log()
-    with pytest.raises(KeyboardInterrupt), campaign._sweeping(fake_world(log, tmp_path)):
+    with pytest.raises(KeyboardInterrupt), outside.sweeping(fake_world(log, tmp_path)):
         os.kill(os.getpid(), signal.SIGHUP)
     assert log.words == ["sweep"]
     assert signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN

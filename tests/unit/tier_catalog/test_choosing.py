@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator import tier_catalog
 from orchestrator.errors import UsageError
-from orchestrator.model import Burst
+from orchestrator.tier import Burst
 from orchestrator.tier_catalog import limits
 from tests.catalog import CATALOG, GIB, MB, at, chosen, mistakes
 

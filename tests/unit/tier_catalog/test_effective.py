@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator import tier_catalog
 from orchestrator.errors import UsageError
-from orchestrator.model import Burst, Tier
+from orchestrator.tier import Burst, Tier
 from tests.catalog import CATALOG, MB, MIB, at, chosen
 
 D8S_V5, N2 = "azure/Standard_D8s_v5", "gcp/n2-standard-8"

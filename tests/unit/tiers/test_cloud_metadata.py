@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.model import NodeDisks, Tier
 from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.tier import NodeDisks, Tier
 from orchestrator.tiers.common import cloud_metadata, mounts
 from orchestrator.tiers.common.cloud_metadata import AWS_TOKEN_URL, AWS_URL, AZURE_URL, GCP_URL
 from orchestrator.tiers.common.real_disk import Place, Use

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import GateError
-from orchestrator.model import LatencyModel, SlowEpochs, Tier
 from orchestrator.planning import recorded_disk
 from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
+from orchestrator.tier import LatencyModel, SlowEpochs, Tier
 from orchestrator.tiers.common import (
     disk_server,
     expected,

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
-from orchestrator.model import NodeDisks, Snapshots, Tier
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Completed, ContainerSpec, World
 from orchestrator.run import datasets
 from orchestrator.system.shell import SystemShell
+from orchestrator.tier import NodeDisks, Snapshots, Tier
 from orchestrator.tiers.common import quiet, real_disk, restoring, snapshots
 from tests import ROOT
 from tests.fakes import FakePlatform, QuietProgress, completed, fake_world, this_machine_has

@@ -1,0 +1,79 @@
+"""The outside powers of a command: clock, shell and platform of this machine; alone there."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from orchestrator.errors import TierbenchError
+from orchestrator.platforms import platforms
+from orchestrator.powers import Platform, Progress, World
+from orchestrator.system import host
+from orchestrator.system.clock import SystemClock
+from orchestrator.system.shell import SystemShell
+
+# Not in the cache, which may be private to a checkout: two campaigns on one machine disturb each
+# other from wherever they are started.
+LOCK = host.lock_folder() / "tierbench.lock"
+PLATFORM = "docker"
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def platform() -> Platform:
+    """Where containers run here. UnavailableError if it does not answer."""
+    return platforms()[PLATFORM](SystemClock())
+
+
+@contextmanager
+def powers(root: Path, cache: Path, progress: Progress) -> Iterator[tuple[World, Platform]]:
+    """The powers for one command. UnavailableError if the platform does not answer."""
+    clock = SystemClock()
+    engine = platform()
+    scope = f"tierbench-{engine.campaign}"
+    yield World(clock, SystemShell(), engine, progress, cache, root, scope), engine
+
+
+@contextmanager
+def alone(engine: Platform) -> Iterator[None]:
+    """Excludes other campaigns on this machine, and on this engine from another machine.
+    UnavailableError if one is running."""
+    with host.only_one(LOCK), engine.alone():
+        yield
+
+
+@contextmanager
+def at_work(root: Path, cache: Path, progress: Progress) -> Iterator[tuple[World, Platform]]:
+    """The powers, alone on this machine; everything of ours is removed at the end."""
+    with powers(root, cache, progress) as (world, engine), alone(engine), sweeping(world):
+        yield world, engine
+
+
+@contextmanager
+def sweeping(world: World) -> Iterator[None]:
+    """Removes everything of ours at the end; a second Ctrl-C does not cut the cleaning short."""
+
+    def ignore_all() -> None:
+        for each in heard:
+            signal.signal(each, signal.SIG_IGN)
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        ignore_all()
+        world.progress.warn("interrupted: taking everything down; finished runs are kept")
+        raise KeyboardInterrupt
+
+    # What is ignored stays ignored: `nohup` and shells without a terminal ask for that.
+    heard = [each for each in _SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {each: signal.signal(each, interrupt) for each in heard}
+    try:
+        yield
+    finally:
+        ignore_all()
+        try:
+            world.platform.sweep()
+        except TierbenchError as error:
+            world.progress.warn(f"{error.what}; the next campaign tries again")
+        for each, disposition in before.items():
+            signal.signal(each, disposition)
