@@ -21,7 +21,7 @@ PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare --accept-inconclusive
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report study calibrate doctor yugabyte-image list test test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-compare check fix lock clean
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report study calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-compare check fix lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -82,8 +82,11 @@ yugabyte-image: setup ## pack a downloaded distribution of YugabyteDB into an im
 list: $(VENV)/.ready ## profiles, workloads, databases, load generators
 	@$(TIERBENCH) list
 
-test: setup ## all tests, those with real containers included
-	@$(VENV)/bin/pytest -q
+test: setup ## the tests, those with real containers included; about 20 minutes
+	@$(VENV)/bin/pytest -q -m "not slow"
+
+test-slow: setup ## the tests that `make test` leaves out, because each loads real disks for a minute or more
+	@$(VENV)/bin/pytest -q -m slow
 
 test-fast: $(VENV)/.ready ## tests without Docker
 	@$(VENV)/bin/pytest -q -m "not docker"

@@ -172,6 +172,12 @@ def of_nodes(tier: Tier, nodes: int) -> Tier:
     return replace(tier, disks={name: tier.disks[name] for name in _names(nodes)})
 
 
+def paths(tier: Tier) -> frozenset[str]:
+    """Where the disks of all nodes are mounted, those for WAL too; none if it names one `path`."""
+    named = (path for one in tier.disks.values() for path in (one.data, one.wal))
+    return frozenset(path for path in named if path)
+
+
 def _names(nodes: int) -> list[str]:
     return [f"node-{number}" for number in range(1, nodes + 1)]
 

@@ -231,11 +231,13 @@ def _estimate_s(
 
 
 def _gates_s(profiles: Sequence[Profile], runs: int, gate_every: int | None, drain: bool) -> float:
-    """Gates of all tiers. Those of real disks are taken again, without draining after the last."""
+    """Gates of all tiers, disk after disk. Those of real disks are taken again, without draining
+    after the last."""
     between = (runs - 1) // gate_every if gate_every else 0
     total_s = 0.0
     for tier in (profile.tier for profile in profiles):
         drained_s = tier.burst.duration_s if drain and tier.burst and is_real(tier) else 0.0
         again = between if is_real(tier) else 0
-        total_s += (GATE_S + drained_s) * (1 + again) + (GATE_S if is_real(tier) else 0.0)
+        one_s = (GATE_S + drained_s) * (1 + again) + (GATE_S if is_real(tier) else 0.0)
+        total_s += one_s * max(1, len(node_disks.paths(tier)))
     return total_s

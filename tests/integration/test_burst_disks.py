@@ -98,7 +98,8 @@ def test_a_burst_disk_is_drained_before_the_runs_and_not_after(
     assert "for 3 s at most" in " ".join(text.split())
     campaign = store.load(tmp_path / "results" / "latest")
     first, last = campaign.gates
-    assert [one["fell"] for one in first.device["drained"]] == [True]
+    (disk,) = first.device["disks"].values()
+    assert [one["fell"] for one in disk["drained"]] == [True]
     for quantity in ("iops_read", "iops_write", "iops_mixed"):
         assert of(first)[quantity].measured == pytest.approx(500, rel=0.05)
     assert of(last)["iops_read"].verdict == "bursting"

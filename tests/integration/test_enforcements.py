@@ -86,7 +86,8 @@ def test_runs_on_a_real_disk_start_from_one_loaded_snapshot(
         assert len(sizes) == 1
         for record in records:
             facts = record.facts["tier"]
-            assert facts["file_system"] == kind and str(facts["device"]).startswith("loop")
+            (disk,) = facts["disks"].values()
+            assert disk["file_system"] == kind and str(disk["device"]).startswith("loop")
             restored = facts["restored"]
             assert restored["way"] == way and restored["caches_dropped"] == "of the machine"
         assert figure(verdict, "disk_iops") > 0

@@ -17,7 +17,7 @@ from orchestrator.planning.plan import GATE_S, make_plan
 from orchestrator.powers import World
 from orchestrator.run import window
 from orchestrator.system import store
-from orchestrator.tier import Burst, Tier
+from orchestrator.tier import Burst, NodeDisks, Tier
 from tests.fakes import FakePlatform, FakeTier, Log, fake_world
 from tests.plans import a_plan, a_profile, a_workload
 from tests.unit.run.conftest import Campaign, Failing, Make
@@ -127,6 +127,8 @@ def test_the_estimate_counts_every_gate_and_draining() -> None:
     assert estimate_s(tier, gate_every=2) == once_s + 3 * GATE_S
     drained_s = estimate_s(tier, gate_every=2, drain=True)
     assert drained_s == once_s + 3 * GATE_S + 3 * BURST.duration_s
+    disks = {"node-1": NodeDisks("/mnt/a", wal="/mnt/b"), "node-2": NodeDisks("/mnt/c")}
+    assert estimate_s(replace(tier, disks=disks)) == once_s - GATE_S + 3 * 2 * GATE_S
 
 
 # ------------------------------------------------------------------ the two ends of a window
