@@ -158,6 +158,7 @@ def test_no_hangup_ends_what_was_started_with_nohup(tmp_path: Path) -> None:
     assert program.end() == 0, program.text
 
 
+@pytest.mark.slow
 def test_what_holds_a_volume_of_one_run_does_not_cost_the_next(tmp_path: Path) -> None:
     """Somebody looks into the disk of run 1, and stays there: run 1 is kept, with a doubt."""
     program = Program.start(*run_arguments(tmp_path, profile=UNLIMITED), "--repeats", "2")

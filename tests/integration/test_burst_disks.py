@@ -83,6 +83,7 @@ def of(gate: Gate) -> dict[str | None, GateCheck]:
     return {check.quantity: check for check in gate.checks}
 
 
+@pytest.mark.slow
 @measured
 def test_a_burst_disk_is_drained_before_the_runs_and_not_after(
     burst_disk: Path, tmp_path: Path

@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 IOPS, BYTES_PER_S, READ_LATENCY_S = 500, 60_000_000, 0.0125
 
 
+@pytest.mark.slow
 @measured
 def test_a_hard_disk_is_found_as_it_was_declared(engine: DockerPlatform, tmp_path: Path) -> None:
     """Ceilings within 3 %, latency linear in depth beyond saturation and in size beyond native."""
@@ -93,6 +94,7 @@ scales:
 """
 
 
+@pytest.mark.slow
 @measured
 def test_the_matrix_is_held_to_the_limits_of_a_control_group(
     engine: DockerPlatform, tmp_path: Path

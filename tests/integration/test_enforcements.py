@@ -46,6 +46,7 @@ def figure(verdict: Verdict, metric: str) -> float:
     return cell.mean
 
 
+@pytest.mark.slow
 @measured
 def test_reads_beyond_memory_sit_at_the_control_groups_cap(tmp_path: Path) -> None:
     tier = f"{{enforcement: cgroup, iops: {CAP_IOPS}, throughput: 100MB/s}}"
@@ -66,6 +67,7 @@ def content(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "way"), [("ext4", "copy"), ("xfs", "reflink")])
 def test_runs_on_a_real_disk_start_from_one_loaded_snapshot(
     kind: str, way: str, tmp_path: Path, world: World

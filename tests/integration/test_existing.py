@@ -154,9 +154,12 @@ def test_a_cluster_of_the_stand_in_to_its_report(standin: Server, tmp_path: Path
         text = text.replace(f"10.0.0.{number}", host)
     file = tmp_path / "my-cluster.yaml"
     file.write_text(text)
+    # The servers' pages are read every 5 s: the load must last until one more reading.
+    longer = tmp_path / "longer.yaml"
+    longer.write_text(Path(SHORT).read_text().replace("measure: 2s", "measure: 6s"))
     before = standin.databases()
     code, said = tierbench(
-        *["compare", "--profiles", str(file), "--workloads", SHORT, "--scale", "smoke"],
+        *["compare", "--profiles", str(file), "--workloads", str(longer), "--scale", "smoke"],
         *["--repeats", "1", "--accept-inconclusive", "--results", str(tmp_path / "results")],
         YB_PASSWORD=standin.password,
     )

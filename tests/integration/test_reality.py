@@ -61,6 +61,7 @@ def test_data_beyond_memory_feel_the_disk(tmp_path: Path) -> None:
     assert decision.tier == "ultra", decision.reason
 
 
+@pytest.mark.slow
 @measured
 def test_data_in_memory_do_not(tmp_path: Path) -> None:
     workload = str(HERE / "workloads" / "in-memory.yaml")

@@ -124,6 +124,7 @@ def rented(tmp_path: Path, world: World) -> Iterator[dict[str, str]]:
         yield servers
 
 
+@pytest.mark.slow
 @measured
 def test_three_nodes_on_rented_disks(rented: dict[str, str], tmp_path: Path, world: World) -> None:
     profile = tmp_path / "rented.yaml"

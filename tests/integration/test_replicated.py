@@ -19,6 +19,7 @@ NODES = {"node-1", "node-2", "node-3"}
 WORKLOADS = {"point-select", "insert", "tpcc"}
 
 
+@pytest.mark.slow
 def test_three_nodes_of_postgresql_to_a_report(tmp_path: Path) -> None:
     code, text = tierbench(
         *["compare", "--profiles", "ultra", "--workloads", " ".join(sorted(WORKLOADS))],

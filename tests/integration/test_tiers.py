@@ -295,7 +295,7 @@ def test_a_real_disk_is_found_measured_and_left_clean(world: World) -> None:
         assert of(taken, "bandwidth, 256 KiB sequential write").verdict == "slow"
         assert of(taken, "median latency at queue depth 1, write").verdict == "ok"
         with mechanism.attached(wrong, [2**20, 2**20], None, world) as disks:
-            volumes, facts = disks.volumes, disks.facts
+            volumes, (facts,) = disks.volumes, disks.facts["disks"].values()
             assert str(facts["device"]).startswith("loop") and facts["file_system"] == "xfs"
             assert [one.device for one in volumes] == [f"/dev/{facts['device']}"] * 2
             (Path(volumes[0].name) / "left").write_text("behind")
@@ -318,6 +318,7 @@ TAILED = Tier(
 ALONE = {"SIZE": "32m", "RAMP": "200ms", "RUNTIME": "9s", "PAUSE_US": "0"}
 
 
+@pytest.mark.slow
 @measured
 def test_a_recorded_disk_is_rehearsed(world: World) -> None:
     """Stands for a rented disk: one with a tail is recorded, and played from the file alone."""
