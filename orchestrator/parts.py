@@ -85,7 +85,8 @@ class Restorable(Protocol):
     ) -> AbstractContextManager[tuple[Volume, ...]]:
         """Attaches volumes without limits for loading: empty ones, or, if `resumed`, from the
         snapshots that an earlier call has left. What is on them at the end, when no server uses
-        them any more, are the snapshots, unless the block raised."""
+        them any more, are the snapshots, unless the block raised. Of a cluster that others run the
+        database makes the snapshot, when it has settled."""
 
 
 @runtime_checkable

@@ -57,7 +57,7 @@ def ensure(
 
 
 def _sizes(spec: ClusterSpec) -> list[int]:
-    return [spec.size.disk_bytes] * spec.nodes
+    return [spec.node.disk_bytes] * spec.nodes if spec.node else []  # others' may be unknown
 
 
 def _folder(snapshots: Sequence[Path], world: World) -> Path:
@@ -98,7 +98,7 @@ def _identity(
         "image": parts.databases[spec.database].image(spec, world),
         "nodes": spec.nodes,
         "replication_factor": spec.replication_factor,
-        "disk_bytes": spec.size.disk_bytes,
+        "disk_bytes": spec.node.disk_bytes if spec.node else None,
         "settings": dict(spec.settings),
         "seed": seed,
     }
@@ -212,6 +212,8 @@ class _Unfinished:
 
 def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:
     """Nodes for loading, which is not measured: they may have more memory and CPU."""
+    if spec.node is None:
+        return spec
     node = NodeSize(
         cpus=max(spec.size.cpus, float(world.machine.facts().cpus)),
         memory_bytes=max(spec.size.memory_bytes, _LOADING_MEMORY_BYTES // spec.nodes),

@@ -1,6 +1,8 @@
 """The disks of a cluster that others run: they are neither made, limited nor verified here.
 
 The profile declares what was bought; what the disks did is in the telemetry of their machines.
+Loaded data are kept only by the owner's commands: a volume here is no disk, it tells the database
+which snapshot they are to make or to bring back.
 """
 
 from __future__ import annotations
@@ -9,10 +11,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from orchestrator.model import Gate
+from orchestrator.model import Gate, Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import World
 from orchestrator.tier import DiskKind, Tier
+
+_SAVED = "cluster.saved"  # a file that says that the owner's command has made the snapshot
 
 
 class ExistingTier:
@@ -22,12 +26,33 @@ class ExistingTier:
     def check(self, tier: Tier, world: World) -> None:
         """Nothing can be checked: declared limits are not enforced here."""
 
+    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
+        return (world.cache / "datasets" / name / _SAVED,)
+
+    def restores(
+        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
+    ) -> bool:
+        """The database says whether its owner has commands for it."""
+        return True
+
+    @contextmanager
+    def loading(
+        self,
+        tier: Tier,
+        sizes_bytes: Sequence[int],
+        snapshots: Sequence[Path],
+        world: World,
+        resumed: bool = False,
+    ) -> Iterator[tuple[Volume, ...]]:
+        yield (Volume(str(snapshots[0]), "", restored=False),)
+
     @contextmanager
     def attached(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
     ) -> Iterator[Disks]:
         facts = {"mechanism": "existing: the cluster's own disks, as declared, not verified here"}
-        yield Disks((), facts)
+        told = (Volume(str(snapshots[0]), "", restored=True, kept=False),) if snapshots else ()
+        yield Disks(told, facts)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         return Gate(tier=tier.name, taken_s=world.clock.now(), checks=())

@@ -186,6 +186,33 @@ def test_a_cluster_of_the_stand_in_to_its_report(standin: Server, tmp_path: Path
     assert standin.databases() == before
 
 
+def test_data_are_loaded_once_where_the_owner_keeps_them(
+    postgresql: Server, tmp_path: Path
+) -> None:
+    """Two runs: one load, kept and brought back by PostgreSQL's own programs in its container."""
+    found = ["docker", "ps", "-q", "--filter", f"publish={postgresql.port}"]
+    server = subprocess.run(found, capture_output=True, text=True, check=True).stdout.strip()
+    inside = f"docker exec -i -e PGUSER -e PGPASSWORD -e PGDATABASE {server}"
+    kept = f'"{tmp_path}/$TIERBENCH_SNAPSHOT"'
+    text = f"""maintenance_database: postgres
+    save: {inside} pg_dump --host=127.0.0.1 --format=custom > {kept}
+    restore: {inside} pg_restore --host=127.0.0.1 --dbname=tierbench < {kept}"""
+    file = profile(postgresql, tmp_path, ("maintenance_database: postgres", text))
+    before = postgresql.databases()
+    code, said = tierbench(
+        *[*arguments(file, tmp_path), "--repeats", "2"],
+        PG_PASSWORD=postgresql.password,
+        TIERBENCH_CACHE=str(tmp_path / "cache"),
+    )
+    assert code == 0, said
+    records = [run.record for run in store.load(tmp_path / "results" / "latest").runs]
+    assert [record.outcome for record in records] == ["done"] * 2
+    assert all(record.facts["database"]["restore_took_s"] > 0 for record in records)
+    assert said.count("kept for later runs") == 1, said
+    sizes = {record.facts["database_before"]["data_bytes"] // 2**20 for record in records}
+    assert len(sizes) == 1 and postgresql.databases() == before
+
+
 # ------------------------------------------------------------------ a killed program
 
 

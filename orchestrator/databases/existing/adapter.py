@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from orchestrator.databases.common.yugabyte import cache, lsm, versions
-from orchestrator.databases.existing import declaration, probe
+from orchestrator.databases.existing import declaration, own_commands, probe
 from orchestrator.databases.existing.declaration import Existing
 from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, Terminal
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
@@ -37,13 +38,17 @@ _VACUUM_S = 6 * 3600.0
 
 @dataclass
 class _Used:
-    """The handle of a cluster in use. `begun`: its counters when measuring began."""
+    """The handle of a cluster in use. `begun`: its counters when measuring began. `keep`: the
+    snapshot that the owner's command is to make of what is loaded; `restored_s`: how long it took
+    to bring one back."""
 
     declared: Existing
     observed: probe.Observation
     own: OwnDatabase
     version_asked: str | None
     begun: lsm.ByNode
+    keep: Path | None = None
+    restored_s: float | None = None
 
 
 class ExistingCluster:
@@ -58,7 +63,8 @@ class ExistingCluster:
         return f"existing cluster at {declared.where}"
 
     def restores(self, spec: ClusterSpec) -> bool:
-        return False
+        declared, _ = declaration.read(spec.settings)
+        return declared.restore is not None
 
     # -------------------------------------------------------------- before anything is done
 
@@ -98,7 +104,8 @@ class ExistingCluster:
     def running(
         self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
     ) -> Iterator[Cluster]:
-        """Makes our database, empty; drops it at the end. The cluster itself is left alone.
+        """Makes our database, empty or as the owner's command restores it; drops it at the end. The
+        cluster itself is left alone.
 
         The client uses this machine's own network: it reaches whatever is reached from here
         (`localhost`, a container of others, a name, a tunnel), and no address is translated.
@@ -115,6 +122,8 @@ class ExistingCluster:
         try:
             flavour, version = observed.flavour, observed.version
             analyze = flavour != "yugabytedb" or versions.analyzed(version)
+            for snapshot in volumes:
+                self._prepare(handle, Path(snapshot.name), snapshot.restored, world)
             yield Cluster(flavour, version, nodes, endpoints, HOST_NETWORK, handle, analyze)
         finally:
             try:
@@ -125,14 +134,23 @@ class ExistingCluster:
                     "drops it"
                 )
 
+    def _prepare(self, handle: _Used, snapshot: Path, restored: bool, world: World) -> None:
+        if not restored:
+            handle.keep = snapshot
+            return
+        began_s = world.clock.monotonic()
+        own_commands.restore(handle.declared, snapshot, world)
+        _vacuum(handle)  # a dump has no statistics
+        handle.restored_s = round(world.clock.monotonic() - began_s, 1)
+
     def settle(self, cluster: Cluster, world: World) -> None:
         """PostgreSQL: freezes the rows of our own database. YugabyteDB: waits until it is quiet, if
-        its pages are declared."""
+        its pages are declared. Then it is kept, if its owner has a command for that."""
         handle: _Used = cluster.handle
-        if handle.observed.flavour == declaration.POSTGRESQL:
-            with handle.own.session(_VACUUM_S) as session:
-                session.rows("VACUUM (FREEZE, ANALYZE)")
+        _vacuum(handle)
         _await_quiet(cluster, world)
+        if handle.keep is not None:
+            own_commands.save(handle.declared, handle.keep, world)
 
     def warm(self, cluster: Cluster, world: World) -> None:
         declared: Existing = cluster.handle.declared
@@ -161,7 +179,19 @@ class ExistingCluster:
                 f"the existing cluster could not be read: {error}",
                 advice="check that its servers' pages still answer this machine",
             ) from error
-        return replace(facts, version_asked=handle.version_asked, since_reset=since)
+        restored = {} if handle.restored_s is None else {"restore_took_s": handle.restored_s}
+        return replace(
+            facts,
+            version_asked=handle.version_asked,
+            since_reset=since,
+            more={**facts.more, **restored},
+        )
+
+
+def _vacuum(handle: _Used) -> None:
+    if handle.observed.flavour == declaration.POSTGRESQL:
+        with handle.own.session(_VACUUM_S) as session:
+            session.rows("VACUUM (FREEZE, ANALYZE)")
 
 
 def _await_quiet(cluster: Cluster, world: World) -> None:

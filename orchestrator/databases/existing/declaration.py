@@ -65,6 +65,8 @@ class Existing:
     devices: tuple[str, ...] = ()
     data_path: str | None = None
     may_drop: str | None = None
+    save: str | None = None
+    restore: str | None = None
 
     @property
     def servers(self) -> tuple[Server, ...]:
@@ -142,6 +144,8 @@ def _mistakes(declared: Existing) -> Iterator[Mistake]:
             yield _mistake(key, f"{len(urls)} for {hosts} hosts: write one for each, in order")
     if declared.devices and len(declared.devices) not in (1, hosts):
         yield _mistake("devices", "write one for all hosts, or one for each")
+    if bool(declared.save) != bool(declared.restore):
+        yield _mistake("restore", "belongs together with `save`: give both or none")
     if declared.may_drop not in (None, declared.database):
         yield _mistake("may_drop", f"must repeat the name {declared.database}, or be left out")
     if declared.flavour not in (None, *FLAVOURS):

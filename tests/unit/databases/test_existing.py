@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,11 +22,13 @@ from orchestrator.databases.existing.adapter import ExistingCluster
 from orchestrator.databases.existing.leftovers import Owner
 from orchestrator.databases.existing.owned_database import Terminal
 from orchestrator.errors import RunError, UnavailableError, UsageError
-from orchestrator.model import Cluster, ClusterSpec, NodeSize, Tls
+from orchestrator.model import Cluster, ClusterSpec, NodeSize, Tls, Volume
 from orchestrator.planning.addresses import Server as Place
-from orchestrator.powers import Network, World
+from orchestrator.powers import Completed, Network, World
 from orchestrator.system import http_client, sql
-from tests.fakes import QuietProgress, fake_world
+from orchestrator.tier import Tier
+from orchestrator.tiers.existing import ExistingTier
+from tests.fakes import QuietProgress, completed, fake_world
 
 HOSTS = ("10.0.0.11", "10.0.0.12", "10.0.0.13")
 TSERVERS = " ".join(f"http://{host}:9000" for host in HOSTS)
@@ -133,6 +135,82 @@ def running(server: Server, spec: ClusterSpec, progress: Any = None) -> Iterator
     network = Network("net", ())
     with database(server).running(spec, (), network, world(progress)) as cluster:
         yield cluster
+
+
+# ------------------------------------------------------------------ loaded once by own commands
+
+
+@dataclass
+class Commands:
+    """Keeps what the profile's commands were given; each ends with `exit_code`."""
+
+    exit_code: int = 0
+    seen: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
+
+    def run(
+        self, argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None
+    ) -> Completed:
+        assert argv[:2] == ("bash", "-c")
+        self.seen.append((argv[2], dict(env or {})))
+        return completed(exit_code=self.exit_code, err="no room")
+
+
+def kept(commands: Commands) -> tuple[ClusterSpec, World, Path]:
+    (snapshot,) = ExistingTier().snapshots(Tier("x", "x", "existing", 1, 1), 3, "key", world())
+    snapshot.parent.mkdir(parents=True)
+    given = spec(save="keep it", restore="bring it", tls="require", user="bench")
+    return given, replace(world(), shell=commands), snapshot  # type: ignore[arg-type]
+
+
+def test_a_loaded_database_is_kept_when_it_has_settled() -> None:
+    commands = Commands()
+    given, here, snapshot = kept(commands)
+    server = Server(POSTGRESQL)
+    server.databases["yugabyte"] = set()
+    tier = Tier("x", "x", "existing", 1, 1)
+    with (
+        ExistingTier().loading(tier, [], [snapshot], here) as volumes,
+        database(server).running(given, volumes, Network("net", ()), here) as cluster,
+    ):
+        assert commands.seen == [] and not snapshot.exists()
+        database(server).settle(cluster, here)
+    ((command, env),) = commands.seen
+    assert command == "keep it" and snapshot.is_file()
+    assert env["TIERBENCH_SNAPSHOT"] == "key" and env["PGDATABASE"] == "tierbench"
+    assert (env["PGHOST"], env["PGUSER"], env["PGSSLMODE"]) == ("10.0.0.11", "bench", "require")
+    assert any("VACUUM" in text for text in server.statements)
+
+
+def test_each_run_starts_from_what_was_kept() -> None:
+    commands = Commands()
+    given, here, snapshot = kept(commands)
+    server, tier = Server(POSTGRESQL), Tier("x", "x", "existing", 1, 1)
+    with (
+        ExistingTier().attached(tier, [], [snapshot], here) as disks,
+        database(server).running(given, disks.volumes, Network("net", ()), here) as cluster,
+    ):
+        assert [command for command, _ in commands.seen] == ["bring it"]
+        assert any("VACUUM" in text for text in server.statements), "a dump has no statistics"
+        assert "restore_took_s" in database(server).facts(cluster, here).more
+    assert "tierbench" not in server.databases
+
+
+def test_a_command_that_fails_is_said_and_leaves_no_database() -> None:
+    given, here, snapshot = kept(Commands(exit_code=3))
+    server, told = Server(POSTGRESQL), (Volume(str(snapshot), "", restored=True),)
+    with (
+        pytest.raises(RunError, match="`restore` command ended with 3") as raised,
+        database(server).running(given, told, Network("net", ()), here),
+    ):
+        pass
+    assert "no room" in raised.value.evidence
+    assert "tierbench" not in server.databases
+
+
+def test_without_commands_every_run_loads() -> None:
+    assert not database(Server()).restores(spec())
+    assert database(Server()).restores(spec(save="a", restore="b"))
+    assert "existing.restore" in str(mistakes_of(Server(), spec(save="a")))
 
 
 # ------------------------------------------------------------------ what is made and dropped
