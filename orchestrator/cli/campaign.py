@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from platform import python_version
@@ -20,6 +20,7 @@ from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import outside
+from orchestrator.cli.options import Request
 from orchestrator.collectors import collectors
 from orchestrator.databases import AUTO, PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, first_runs, image
@@ -39,26 +40,6 @@ from orchestrator.tiers.common import disk_server, standing
 from orchestrator.units import shortened
 
 SLO = "--slo"
-
-
-@dataclass(frozen=True)
-class Request:
-    """The options of `run` and `compare`."""
-
-    profiles: Sequence[str]
-    workloads: Sequence[str]
-    database: str = AUTO
-    scale: str = "laptop"
-    nodes: int | None = None
-    repetitions: int = 1
-    seed: int = 1
-    margin_pct: float = 5.0
-    baseline: str | None = None
-    generator: str | None = None
-    slo: str | None = None
-    price_list: Path | None = None
-    gate_every: int | None = None
-    drain: bool = False
 
 
 def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> Plan:

@@ -27,29 +27,24 @@ from orchestrator.cli.console import ConsoleProgress, LastingConsole
 from orchestrator.cli.disks import disk_app
 from orchestrator.cli.options import (
     AcceptOption,
-    BaselineOption,
-    DatabaseOption,
+    Compared,
     DrainOption,
     FailOption,
     FirstRunOption,
     FolderArgument,
-    GateEveryOption,
-    GeneratorOption,
     JsonOption,
-    MarginOption,
-    NodesOption,
-    PricesOption,
+    Options,
     ProfileOption,
     ProfilesOption,
     QuickOption,
-    RepeatsOption,
+    Request,
     ResultsOption,
     ScaleOption,
-    SeedOption,
     SloOption,
     VersionOption,
     WorkloadOption,
     WorkloadsOption,
+    takes,
 )
 from orchestrator.cli.prices import prices_app
 from orchestrator.cli.tiers import tiers_app
@@ -94,59 +89,32 @@ _progress = ConsoleProgress(_err)
 
 
 @app.command()
+@takes(Options)
 def run(
     profile: ProfileOption,
     workload: WorkloadOption,
-    db: DatabaseOption = "auto",
-    scale: ScaleOption = "laptop",
-    nodes: NodesOption = None,
-    repeats: RepeatsOption = 1,
-    seed: SeedOption = 1,
-    generator: GeneratorOption = None,
-    slo: SloOption = None,
-    prices: PricesOption = None,
-    gate_every: GateEveryOption = None,
-    drain: DrainOption = False,
+    options: Options,
     results: ResultsOption = RESULTS,
     as_json: JsonOption = False,
 ) -> None:
     """One workload on one tier: start, load, warm up, measure, report, take down."""
-    request = campaign.Request(
-        *([profile], [workload], db, scale, nodes, repeats, seed),
-        generator=generator,
-        slo=slo,
-        price_list=prices,
-        gate_every=gate_every,
-        drain=drain,
-    )
+    request = Request(profiles=[profile], workloads=[workload], **vars(options))
     _carry_out(request, results, as_json, fail_if_worse=False, accept_inconclusive=True)
 
 
 @app.command()
+@takes(Compared, repetitions=5)
 def compare(
     profiles: ProfilesOption,
     workloads: WorkloadsOption,
-    db: DatabaseOption = "auto",
-    scale: ScaleOption = "laptop",
-    nodes: NodesOption = None,
-    repeats: RepeatsOption = 5,
-    seed: SeedOption = 1,
-    margin: MarginOption = 5.0,
-    baseline: BaselineOption = None,
-    generator: GeneratorOption = None,
-    slo: SloOption = None,
-    prices: PricesOption = None,
-    gate_every: GateEveryOption = None,
-    drain: DrainOption = False,
+    options: Compared,
     results: ResultsOption = RESULTS,
     as_json: JsonOption = False,
     fail_if_worse: FailOption = False,
     accept_inconclusive: AcceptOption = False,
 ) -> None:
     """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
-    options = (db, scale, nodes, repeats, seed, margin, baseline, generator)
-    more = (slo, prices, gate_every, drain)
-    request = campaign.Request(profiles.split(), workloads.split(), *options, *more)
+    request = Request(profiles=profiles.split(), workloads=workloads.split(), **vars(options))
     _carry_out(request, results, as_json, fail_if_worse, accept_inconclusive)
 
 
@@ -266,7 +234,7 @@ def clean() -> None:
 
 
 def _carry_out(
-    request: campaign.Request,
+    request: Request,
     results: Path,
     as_json: bool,
     fail_if_worse: bool,

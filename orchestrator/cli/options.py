@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
+
+from orchestrator.databases import AUTO
 
 ProfileOption = Annotated[
     str, typer.Option("--profile", "-p", help="A profile's name, or a YAML file.")
@@ -24,9 +29,11 @@ ScaleOption = Annotated[
 NodesOption = Annotated[
     int | None, typer.Option(min=1, help="Database nodes, instead of the profile's number.")
 ]
-RepeatsOption = Annotated[int, typer.Option(min=1, help="Repetitions of every cell.")]
+RepeatsOption = Annotated[int, typer.Option("--repeats", min=1, help="Repetitions of every cell.")]
 SeedOption = Annotated[int, typer.Option(help="Seed of data, keys and run order.")]
-MarginOption = Annotated[float, typer.Option(help="Changes below this percentage do not matter.")]
+MarginOption = Annotated[
+    float, typer.Option("--margin", help="Changes below this percentage do not matter.")
+]
 BaselineOption = Annotated[str | None, typer.Option(help="The tier compared against.")]
 GeneratorOption = Annotated[
     str | None, typer.Option(help="benchbase, to run tpcc with it instead of the built-in.")
@@ -35,7 +42,9 @@ SloOption = Annotated[
     str | None,
     typer.Option(help='To be reached, such as "new_order p99 < 50 ms, nopm > 25000".'),
 ]
-PricesOption = Annotated[Path | None, typer.Option(help="A price list, instead of the catalog's.")]
+PricesOption = Annotated[
+    Path | None, typer.Option("--prices", help="A price list, instead of the catalog's.")
+]
 GateEveryOption = Annotated[
     int | None, typer.Option(min=1, help="Check real disks again after every so many runs.")
 ]
@@ -52,3 +61,66 @@ FirstRunOption = Annotated[
 ]
 VersionOption = Annotated[str | None, typer.Option(help="Its release; default: the study's.")]
 FolderArgument = Annotated[Path | None, typer.Argument(help="A results folder; default: newest.")]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `run` and `compare` can be asked: each field is an option of both."""
+
+    database: DatabaseOption = AUTO
+    scale: ScaleOption = "laptop"
+    nodes: NodesOption = None
+    repetitions: RepeatsOption = 1
+    seed: SeedOption = 1
+    generator: GeneratorOption = None
+    slo: SloOption = None
+    price_list: PricesOption = None
+    gate_every: GateEveryOption = None
+    drain: DrainOption = False
+
+
+@dataclass(frozen=True)
+class Compared(Options):
+    """And what only `compare` can be asked, where there is more than one tier."""
+
+    margin_pct: MarginOption = 5.0
+    baseline: BaselineOption = None
+
+
+@dataclass(frozen=True)
+class Request(Compared):
+    """A campaign as asked for: tiers and workloads, by name or file, and the options."""
+
+    profiles: Sequence[str] = ()
+    workloads: Sequence[str] = ()
+
+
+def takes(kind: type[Any], **defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a command each field of the dataclass `kind` as an option; its parameter `options` is
+    then one of that kind. `defaults`: where this command's own differ."""
+    hints = get_type_hints(kind, include_extras=True)
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True)
+        left = [one for name, one in own.parameters.items() if name != "options"]
+        given = [
+            inspect.Parameter(
+                one.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=defaults.get(one.name, one.default),
+                annotation=hints[one.name],
+            )
+            for one in fields(kind)
+        ]
+
+        def called(**values: Any) -> None:
+            options = kind(**{one.name: values.pop(one.name) for one in given})
+            command(options=options, **values)
+
+        parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in left] + given
+        called.__name__, called.__doc__ = command.__name__, command.__doc__
+        called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {one.name: one.annotation for one in parameters}
+        return called
+
+    return decorate

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from orchestrator.cli import campaign
+from orchestrator.cli.options import Request
 from orchestrator.collectors import collectors
 from orchestrator.databases import databases
 from orchestrator.load_generators import load_generators
@@ -40,15 +41,19 @@ def command(
         results: Annotated[Path, Option(help="Where rehearsals are kept.")] = kept,
     ) -> None:
         """Goes through a whole campaign in seconds, without Docker: its figures are made up."""
-        request = campaign.Request(
-            profiles.split(), workloads.split(), scale=scale, repetitions=repeats, seed=seed
+        request = Request(
+            profiles=profiles.split(),
+            workloads=workloads.split(),
+            scale=scale,
+            repetitions=repeats,
+            seed=seed,
         )
         conclude(carry_out(request, root, results, progress))
 
     return rehearse
 
 
-def carry_out(request: campaign.Request, root: Path, results: Path, progress: Progress) -> Path:
+def carry_out(request: Request, root: Path, results: Path, progress: Progress) -> Path:
     """Plans as asked, goes through all runs in made-up time, and returns the campaign's folder."""
     with TemporaryDirectory() as cache:
         request = replace(request, database="postgresql")  # any: none is started

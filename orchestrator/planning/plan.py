@@ -206,20 +206,19 @@ def _checking_s(workload: Workload) -> float:
 class TimeLeft:
     """How long the rest will take: the windows planned, and what a run was seen to take beside."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+    def __init__(self) -> None:
         self._seen_s: list[float] = []
 
-    def before(self, run: Run) -> float:
-        """Seconds from the start of `run` to the end of all."""
+    def before(self, run: Run, plan: Plan) -> float:
+        """Seconds from the start of `run` to the end of all that is planned."""
         if not self._seen_s:
-            return self._plan.estimate_s
-        rest = [self._plan.workload(one.workload) for one in self._plan.runs[run.number - 1 :]]
+            return plan.estimate_s
+        rest = [plan.workload(one.workload) for one in plan.runs[run.number - 1 :]]
         # The median, because the first runs also load data and take the gates.
         return sum(_window_s(one) + median(self._seen_s) for one in rest)
 
-    def took(self, run: Run, seconds: float) -> None:
-        self._seen_s.append(max(0.0, seconds - _window_s(self._plan.workload(run.workload))))
+    def took(self, workload: Workload, seconds: float) -> None:
+        self._seen_s.append(max(0.0, seconds - _window_s(workload)))
 
 
 def _estimate_s(

@@ -8,7 +8,8 @@
     the data set loaded (once, then copied) → the tier's disks, which passed their gate → the
     database cluster → the client → warm-up → measured window, sampled all the while
  5. read what was measured and write the run's record, then take everything down
- 6. after the last run, and as often between as the plan says: the gates of real disks again
+ 6. when all planned runs are made, ask whether what they found wants more of them (`schedule`)
+ 7. after the last run, and as often between as the plan says: the gates of real disks again
 
 A run that fails, whatever the error, is recorded as failed (`recording`) and the plan goes on
 (`setbacks` says how far); an interrupt is recorded and passed on.
@@ -31,24 +32,33 @@ from orchestrator.powers import World
 from orchestrator.run import checks, datasets, recording, window
 from orchestrator.run.context import Draft, RunContext
 from orchestrator.run.gates import Gates, require_passed
+from orchestrator.run.schedule import Following, Schedule, nothing
 from orchestrator.run.setbacks import ClockWatch, Setbacks
 from orchestrator.run.telemetry import sampling, watched
 from orchestrator.system import store
 
 
 def execute(
-    plan: Plan, parts: Parts, world: World, results: Path, fingerprint: Mapping[str, Any]
+    plan: Plan,
+    parts: Parts,
+    world: World,
+    results: Path,
+    fingerprint: Mapping[str, Any],
+    following: Following = nothing,
 ) -> Path:
-    """Carries out `plan`; returns the campaign's folder. Raises only what ends the campaign."""
+    """Carries out `plan`, and what `following` adds to it; returns the campaign's folder. Raises
+    only what ends the campaign."""
     for line in world.platform.sweep():
         world.progress.note(f"removed a leftover: {line}")
     checks.check(plan, parts, world)
     campaign = store.create(results, plan, fingerprint, world.clock.now())
-    gates = Gates(parts.tiers, world, plan, partial(store.save_gates, campaign))
-    left = TimeLeft(plan)
-    setbacks = Setbacks(plan, campaign, world)
-    for run in plan.runs:
-        world.progress.run(run.slug, run.number, len(plan.runs), left.before(run))
+    schedule = Schedule(plan, campaign, following)
+    gates = Gates(parts.tiers, world, schedule, partial(store.save_gates, campaign))
+    left = TimeLeft()
+    setbacks = Setbacks(schedule, campaign, world)
+    for run in schedule:
+        plan = schedule.plan
+        world.progress.run(run.slug, run.number, len(plan.runs), left.before(run, plan))
         started_s = world.clock.monotonic()
         # One seed for all runs of a repetition: a slow epoch hits every tier at the same time.
         seed = plan.seed * 1000 + run.repetition
@@ -57,7 +67,8 @@ def execute(
         here = RunContext(plan, run, parts, gates, campaign, own, draft)
         with recording.recorded(here):
             carry_out(here)
-        left.took(run, world.clock.monotonic() - started_s)
+        left.took(plan.workload(run.workload), world.clock.monotonic() - started_s)
+        schedule.after(run)
         setbacks.after(run, draft.failure, draft.trouble)
         gates.after(run)
     return campaign

@@ -17,12 +17,13 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.errors import GateError
-from orchestrator.model import Gate, Plan, Run
+from orchestrator.model import Gate, Run
 from orchestrator.parts import DrainsBurst, KeepsGate, TierMechanism
 from orchestrator.planning.plan import is_real
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.run.credit import BurstCredit
+from orchestrator.run.schedule import Schedule
 from orchestrator.system import store
 from orchestrator.tier import Tier
 from orchestrator.tiers.common import host_load
@@ -45,11 +46,12 @@ class Gates:
         self,
         mechanisms: Mapping[str, TierMechanism],
         world: World,
-        plan: Plan | None = None,
+        schedule: Schedule | None = None,
         keep: Callable[[Sequence[Gate]], None] = lambda _gates: None,
     ) -> None:
         """`keep` gets all gates so far, each time that one was taken."""
-        self._mechanisms, self._world, self._plan, self._keep = mechanisms, world, plan, keep
+        self._mechanisms, self._world, self._keep = mechanisms, world, keep
+        self._schedule = schedule
         self._in_force: dict[str, Gate] = {}
         self._all: list[Gate] = []
         self._tiers: dict[str, Tier] = {}
@@ -59,17 +61,17 @@ class Gates:
     def of(self, tier: Tier) -> Gate:
         """The gate in force, passed or not: of this campaign, kept from before, or taken now."""
         if tier.name not in self._in_force:
-            drain = self._plan is not None and self._plan.drain
+            drain = self._schedule is not None and self._schedule.plan.drain
             self._add(tier, self._kept(tier) or self.measure(tier, drain=drain))
         return self._in_force[tier.name]
 
     def after(self, run: Run) -> None:
         """Takes the gates of real disks that are due after `run`. Whatever goes wrong with one is
         said and not raised: what was measured stands, and the next run of its tier takes it."""
-        plan = self._plan
-        if plan is None:
+        schedule = self._schedule
+        if schedule is None:
             return
-        is_last = run.number == len(plan.runs)
+        plan, is_last = schedule.plan, schedule.is_last(run)
         if not is_last and not (plan.gate_every and run.number % plan.gate_every == 0):
             return
         for tier in list(self._tiers.values()):

@@ -10,8 +10,9 @@ import re
 from pathlib import Path
 
 from orchestrator.errors import RunError, UnavailableError
-from orchestrator.model import Doubt, Plan, Run
+from orchestrator.model import Doubt, Run
 from orchestrator.powers import Clock, World
+from orchestrator.run.schedule import Schedule
 from orchestrator.system.clock import wait_until
 from orchestrator.units import format_seconds
 
@@ -24,8 +25,8 @@ CLOCK_STEP_S, CLOCK_SLEW = 0.5, 0.0005
 class Setbacks:
     """What went wrong in the runs so far."""
 
-    def __init__(self, plan: Plan, folder: Path, world: World) -> None:
-        self._plan, self._folder, self._world = plan, folder, world
+    def __init__(self, schedule: Schedule, folder: Path, world: World) -> None:
+        self._schedule, self._folder, self._world = schedule, folder, world
         self._row: list[tuple[Run, str]] = []  # failed runs in a row, each with its cause
         self._left: RunError | None = None
 
@@ -48,8 +49,7 @@ class Setbacks:
             self._count(run, failure)
         if trouble is not None:
             self._stop_after_three(failure, trouble)
-        is_last = run.number == len(self._plan.runs)
-        if not is_last and (trouble is not None or self._left is not None):
+        if not self._schedule.is_last(run) and (trouble is not None or self._left is not None):
             self._clean_up()
 
     def _count(self, run: Run, failure: str) -> None:
@@ -63,14 +63,14 @@ class Setbacks:
             return
         last = self._row[-1][0]
         failed = {run.workload for run, _ in self._row}
-        planned = {run.workload for run in self._plan.runs[last.number :]}
+        planned = {run.workload for run in self._schedule.plan.runs[last.number :]}
         # The runs of one workload on all tiers stand in a row: it must not cost the others theirs.
         if len(failed) == 1 and planned - failed:
             return
         kind = UnavailableError if isinstance(trouble, UnavailableError) else RunError
         raise kind(
             f"three runs in a row failed for the same cause, so the campaign ends after run "
-            f"{last.number} of {len(self._plan.runs)}: {failure}",
+            f"{last.number} of {len(self._schedule.plan.runs)}: {failure}",
             advice="mend that and run again; finished runs are kept: "
             f"`tierbench analyze {self._folder}`",
             evidence=getattr(trouble, "evidence", ""),

@@ -43,7 +43,7 @@ def create(results: Path, plan: Plan, fingerprint: Mapping[str, Any], now_s: flo
     """Makes `results/<UTC time>-<name>/` with the plan and points `results/latest` at it."""
     folder = _fresh_folder(results, f"{stamp(now_s)}-{plan.name}")
     (folder / "runs").mkdir()
-    write_json(folder / "plan.json", asdict(plan))
+    save_plan(folder, plan)
     write_json(folder / "fingerprint.json", fingerprint)
     # Some file systems have no symbolic links (exFAT, drvfs): `newest` works without.
     with contextlib.suppress(OSError):
@@ -52,6 +52,11 @@ def create(results: Path, plan: Plan, fingerprint: Mapping[str, Any], now_s: flo
         link.symlink_to(folder.name)
         link.replace(results / "latest")
     return folder
+
+
+def save_plan(campaign: Path, plan: Plan) -> None:
+    """Keeps the plan, as it is or as it has grown (see `run/schedule.py`)."""
+    write_json(campaign / "plan.json", asdict(plan))
 
 
 def _fresh_folder(results: Path, name: str) -> Path:

@@ -19,6 +19,7 @@ from orchestrator import collectors, databases, load_generators, report, tiers
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import campaign
+from orchestrator.cli.options import Request
 from orchestrator.collectors.dry import DryCollector
 from orchestrator.databases.dry import DryDatabase
 from orchestrator.errors import UsageError
@@ -60,7 +61,13 @@ def planned(tier: str, folder: Path) -> Plan:
     """The plan of a profile with this tier, made as the command line makes it."""
     file = folder / "mine.yaml"
     file.write_text(profile_text(tier, "azure-d8s-v5"))
-    request = campaign.Request([str(file)], ["point-select"], "postgresql", "smoke", nodes=1)
+    request = Request(
+        profiles=[str(file)],
+        workloads=["point-select"],
+        database="postgresql",
+        scale="smoke",
+        nodes=1,
+    )
     return campaign.make_plan(request, ROOT, folder)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from orchestrator.cli import campaign, outside
-from orchestrator.cli.campaign import Request
+from orchestrator.cli.options import Request
 from orchestrator.databases.yugabytedb import checklist
 from orchestrator.databases.yugabytedb.checklist import Finding, State
 from orchestrator.errors import NodeError, UnavailableError
@@ -53,7 +53,9 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
 
 
 def asked(database: str = "auto", profiles: tuple[str, ...] = ("premium",)) -> Request:
-    return Request(list(profiles), ["insert"], database=database, scale="smoke", nodes=1)
+    return Request(
+        profiles=list(profiles), workloads=["insert"], database=database, scale="smoke", nodes=1
+    )
 
 
 def databases(plan: Plan) -> list[str]:

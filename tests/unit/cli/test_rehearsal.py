@@ -11,7 +11,8 @@ from orchestrator import report
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import campaign, outside, rehearsal
+from orchestrator.cli import outside, rehearsal
+from orchestrator.cli.options import Request
 from orchestrator.databases import choose
 from orchestrator.errors import UsageError
 from orchestrator.planning.profiles import read_profile
@@ -22,12 +23,16 @@ from tests import ROOT
 from tests.fakes import QuietProgress
 from tests.plans import CLUSTER, profile_text
 
-REQUEST = campaign.Request(
-    ["premium", "ultra"], ["point-select", "tpcc"], scale="smoke", nodes=1, repetitions=2
+REQUEST = Request(
+    profiles=["premium", "ultra"],
+    workloads=["point-select", "tpcc"],
+    scale="smoke",
+    nodes=1,
+    repetitions=2,
 )
 
 
-def carried_out(folder: Path, request: campaign.Request = REQUEST) -> Results:
+def carried_out(folder: Path, request: Request = REQUEST) -> Results:
     return store.load(rehearsal.carry_out(request, ROOT, folder, QuietProgress()))
 
 
@@ -83,7 +88,7 @@ def test_figures_follow_the_seed(results: Results, tmp_path: Path) -> None:
 
 
 def test_what_needs_a_disk_is_refused(tmp_path: Path) -> None:
-    request = campaign.Request(["premium"], ["disk-matrix"], scale="smoke")
+    request = Request(profiles=["premium"], workloads=["disk-matrix"], scale="smoke")
     with pytest.raises(UsageError, match="disk-matrix measures a disk by itself"):
         carried_out(tmp_path, request)
     assert list(tmp_path.iterdir()) == []

@@ -20,6 +20,7 @@ from orchestrator.analysis.doubts import run_checks
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import campaign
+from orchestrator.cli.options import Request
 from orchestrator.databases.existing import declaration, probe
 from orchestrator.databases.existing.adapter import ExistingCluster
 from orchestrator.errors import UsageError
@@ -106,7 +107,9 @@ def test_the_documented_examples_are_planned_with_any_workload_on_a_database(
     for number, text in enumerate(existing_profiles()):
         file = tmp_path / f"theirs-{number}.yaml"
         file.write_text(text)
-        request = campaign.Request([str(file)], ["point-select", "insert", "tpcc"], scale="smoke")
+        request = Request(
+            profiles=[str(file)], workloads=["point-select", "insert", "tpcc"], scale="smoke"
+        )
         plan = campaign.make_plan(request, ROOT, NO_CACHE)
         assert (len(plan.runs), plan.notes) == (3, ())
 
@@ -167,10 +170,10 @@ def test_what_is_assumed_of_an_emulated_disk_is_not_assumed_of_theirs(tmp_path: 
 # ------------------------------------------------------------------ arguments that do not fit
 
 
-def request(folder: Path, **changes: Any) -> campaign.Request:
+def request(folder: Path, **changes: Any) -> Request:
     file = folder / "theirs.yaml"
     file.write_text(SMALL)
-    return replace(campaign.Request([str(file)], ["insert"], scale="smoke"), **changes)
+    return replace(Request(profiles=[str(file)], workloads=["insert"], scale="smoke"), **changes)
 
 
 def test_another_database_cannot_be_asked_of_it(tmp_path: Path) -> None:

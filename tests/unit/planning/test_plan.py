@@ -62,13 +62,13 @@ def test_an_unknown_baseline_is_refused() -> None:
 
 def test_the_time_left_learns_from_the_runs_done() -> None:
     plan = a_plan(repetitions=4)  # windows of 1 s + 4 s
-    left = TimeLeft(plan)
-    assert left.before(plan.runs[0]) == plan.estimate_s
-    left.took(plan.runs[0], 65.0)  # the load and the gate: 60 s beside the window
-    assert left.before(plan.runs[1]) == 3 * 65
-    left.took(plan.runs[1], 7.0)
-    left.took(plan.runs[2], 7.0)
-    assert left.before(plan.runs[3]) == 7
+    left = TimeLeft()
+    assert left.before(plan.runs[0], plan) == plan.estimate_s
+    left.took(plan.workloads[0], 65.0)  # the load and the gate: 60 s beside the window
+    assert left.before(plan.runs[1], plan) == 3 * 65
+    left.took(plan.workloads[0], 7.0)
+    left.took(plan.workloads[0], 7.0)
+    assert left.before(plan.runs[3], plan) == 7
 
 
 def test_checking_a_large_data_set_takes_time() -> None:

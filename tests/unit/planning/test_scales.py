@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli import campaign
+from orchestrator.cli.options import Request
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import Plan
 from orchestrator.planning import project_files
@@ -28,7 +29,9 @@ GIB = 2**30
 
 
 def plan(profile: str, workloads: list[str], scale: str, database: str = "postgresql") -> Plan:
-    asked = campaign.Request([profile], workloads, database=database, scale=scale, nodes=3)
+    asked = Request(
+        profiles=[profile], workloads=workloads, database=database, scale=scale, nodes=3
+    )
     return campaign.make_plan(asked, ROOT, NO_CACHE)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli import campaign
-from orchestrator.cli.campaign import Request
+from orchestrator.cli.options import Request
 from orchestrator.model import Plan
 from orchestrator.report.method import command
 from tests import ROOT
@@ -35,45 +35,98 @@ def own_profile(tmp_path: Path) -> Path:
 
 def test_a_file_that_was_named_by_its_path_is_named_so_again(own_profile: Path) -> None:
     names = ["premium", str(own_profile)]
-    made = planned(Request(names, ["insert"], "postgresql", "smoke", 1, 2))
+    made = planned(
+        Request(
+            profiles=names,
+            workloads=["insert"],
+            database="postgresql",
+            scale="smoke",
+            nodes=1,
+            repetitions=2,
+        )
+    )
     assert options(command(made))["--profiles"].split() == names
 
 
 def test_the_baseline_comes_first_by_its_path_too(own_profile: Path) -> None:
     names = ["premium", str(own_profile)]
-    made = planned(Request(names, ["insert"], "postgresql", "smoke", 1, 2, baseline="mine"))
+    made = planned(
+        Request(
+            profiles=names,
+            workloads=["insert"],
+            database="postgresql",
+            scale="smoke",
+            nodes=1,
+            repetitions=2,
+            baseline="mine",
+        )
+    )
     assert options(command(made))["--profiles"].split() == names[::-1]
 
 
 def test_a_lone_profile_and_a_workload_by_their_paths(own_profile: Path, tmp_path: Path) -> None:
     shutil.copy(ROOT / "workloads" / "insert.yaml", tmp_path / "load.yaml")
     load = str(tmp_path / "load.yaml")
-    again = options(command(planned(Request([str(own_profile)], [load], "postgresql", "smoke", 1))))
+    again = options(
+        command(
+            planned(
+                Request(
+                    profiles=[str(own_profile)],
+                    workloads=[load],
+                    database="postgresql",
+                    scale="smoke",
+                    nodes=1,
+                )
+            )
+        )
+    )
     assert (again["--profile"], again["--workload"]) == (str(own_profile), load)
 
 
 def test_another_generator_is_asked_for_again() -> None:
-    asked = Request(["premium", "ultra"], ["tpcc"], "postgresql", "smoke", 1, 2)
+    asked = Request(
+        profiles=["premium", "ultra"],
+        workloads=["tpcc"],
+        database="postgresql",
+        scale="smoke",
+        nodes=1,
+        repetitions=2,
+    )
     assert "--generator" not in options(command(planned(asked)))
     by_benchbase = planned(
-        Request(["premium"], ["tpcc"], "postgresql", "smoke", 1, generator="benchbase")
+        Request(
+            profiles=["premium"],
+            workloads=["tpcc"],
+            database="postgresql",
+            scale="smoke",
+            nodes=1,
+            generator="benchbase",
+        )
     )
     assert options(command(by_benchbase))["--generator"] == "benchbase"
 
 
 def test_the_same_plan_comes_of_it(own_profile: Path) -> None:
-    asked = Request([str(own_profile), "premium"], ["tpcc"], "postgresql", "smoke", 1, 3, 7)
+    asked = Request(
+        profiles=[str(own_profile), "premium"],
+        workloads=["tpcc"],
+        database="postgresql",
+        scale="smoke",
+        nodes=1,
+        repetitions=3,
+        seed=7,
+    )
     made = planned(asked)
     again = options(command(made))
     request = Request(
-        again["--profiles"].split(),
-        again["--workloads"].split(),
-        again["--db"],
-        again["--scale"],
-        int(again["--nodes"]),
-        int(again["--repeats"]),
-        int(again["--seed"]),
-        float(again["--margin"]),
+        profiles=again["--profiles"].split(),
+        workloads=again["--workloads"].split(),
+        database=again["--db"],
+        scale=again["--scale"],
+        nodes=int(again["--nodes"]),
+        repetitions=int(again["--repeats"]),
+        seed=int(again["--seed"]),
+        margin_pct=float(again["--margin"]),
         generator=again.get("--generator"),
     )
     assert planned(request) == made
@@ -85,7 +138,14 @@ def test_slo_and_price_list_are_asked_for_again(tmp_path: Path) -> None:
         "{currency: EUR, region: westeurope, as_of: 2026-11-01, source: ours, "
         "prices: {azure/P15: {per_disk: 30}}}"
     )
-    asked = Request(["premium"], ["insert", "tpcc"], "postgresql", "smoke", 1, 2)
+    asked = Request(
+        profiles=["premium"],
+        workloads=["insert", "tpcc"],
+        database="postgresql",
+        scale="smoke",
+        nodes=1,
+        repetitions=2,
+    )
     assert not {"--slo", "--prices"} & set(options(command(planned(asked))))
     made = planned(replace(asked, slo=text, price_list=prices))
     assert made.profiles[0].tier.price and made.profiles[0].tier.price.monthly == 30.0
@@ -95,7 +155,14 @@ def test_slo_and_price_list_are_asked_for_again(tmp_path: Path) -> None:
 
 
 def test_an_slo_of_one_workload_s_file_alone_is_no_option() -> None:
-    asked = Request(["premium"], ["insert", "tpcc"], "postgresql", "smoke", 1, slo="p99 < 50 ms")
+    asked = Request(
+        profiles=["premium"],
+        workloads=["insert", "tpcc"],
+        database="postgresql",
+        scale="smoke",
+        nodes=1,
+        slo="p99 < 50 ms",
+    )
     made = planned(asked)
     own = (replace(made.workloads[0], slo=()), made.workloads[1])
     assert "--slo" not in options(command(replace(made, workloads=own)))

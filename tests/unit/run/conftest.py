@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from orchestrator.model import Plan, Record
+from orchestrator.model import Gate, Plan, Record
 from orchestrator.run import experiment
+from orchestrator.run.schedule import Following, nothing
 from orchestrator.system import store
 from tests.fakes import FakeClock, Log, fake_parts, fake_world
 from tests.plans import a_plan
@@ -38,10 +40,12 @@ class Campaign:
         self.world = fake_world(self.log, folder / "cache", clock)
         self.parts = fake_parts(self.log, **parts)
 
-    def execute(self, repetitions: int = 1, plan: Plan | None = None) -> list[Record]:
+    def execute(
+        self, repetitions: int = 1, plan: Plan | None = None, following: Following = nothing
+    ) -> list[Record]:
         """Carries out `plan`, or one of so many runs; the records that it left."""
         plan = plan or a_plan(repetitions=repetitions)
-        experiment.execute(plan, self.parts, self.world, self.results, {})
+        experiment.execute(plan, self.parts, self.world, self.results, {}, following)
         return self.records()
 
     def records(self) -> list[Record]:
@@ -58,3 +62,16 @@ Make = Callable[..., Campaign]
 def make(tmp_path: Path) -> Make:
     """Makes a campaign of a log, a clock and arguments of `fake_parts`."""
     return lambda *log_and_clock, **parts: Campaign(tmp_path, *log_and_clock, **parts)
+
+
+def real(plan: Plan, **tier: Any) -> Plan:
+    """The plan on a real disk."""
+    profiles = tuple(
+        replace(one, tier=replace(one.tier, like="mounted", **tier)) for one in plan.profiles
+    )
+    return replace(plan, profiles=profiles)
+
+
+def kept(campaign: Campaign) -> tuple[Gate, ...]:
+    """The gates that its newest campaign left."""
+    return store.load(campaign.results / "latest").gates

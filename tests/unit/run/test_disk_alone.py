@@ -10,7 +10,8 @@ import pytest
 from orchestrator import report
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli.campaign import Request, make_plan
+from orchestrator.cli.campaign import make_plan
+from orchestrator.cli.options import Request
 from orchestrator.databases import choose
 from orchestrator.databases.none import NoDatabase
 from orchestrator.errors import UsageError
@@ -52,7 +53,9 @@ MATRIX = replace(
 
 
 def test_it_needs_neither_database_nor_nodes() -> None:
-    request = Request(["standard-hdd", "premium"], ["disk-matrix"], scale="smoke")
+    request = Request(
+        profiles=["standard-hdd", "premium"], workloads=["disk-matrix"], scale="smoke"
+    )
     planned = make_plan(request, ROOT, ROOT / ".cache")
     clusters = [profile.cluster for profile in planned.profiles]
     assert [(cluster.database, cluster.nodes) for cluster in clusters] == [("none", 1)] * 2

@@ -12,30 +12,17 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import GateError
-from orchestrator.model import Gate, Node, Plan, Volume
+from orchestrator.model import Gate, Node, Volume
 from orchestrator.planning.plan import GATE_S, make_plan
 from orchestrator.powers import World
 from orchestrator.run import window
-from orchestrator.system import store
 from orchestrator.tier import Burst, NodeDisks, Tier
 from tests.fakes import FakePlatform, FakeTier, Log, fake_world
 from tests.plans import a_plan, a_profile, a_workload
-from tests.unit.run.conftest import Campaign, Failing, Make
+from tests.unit.run.conftest import Failing, Make, kept, real
 
 GATE = "gate of premium"
 BURST = Burst(200, None, 60.0, 50.0)
-
-
-def real(plan: Plan, **tier: Any) -> Plan:
-    """The plan on a real disk."""
-    profiles = tuple(
-        replace(one, tier=replace(one.tier, like="mounted", **tier)) for one in plan.profiles
-    )
-    return replace(plan, profiles=profiles)
-
-
-def kept(campaign: Campaign) -> tuple[Gate, ...]:
-    return store.load(campaign.results / "latest").gates
 
 
 @pytest.mark.parametrize(

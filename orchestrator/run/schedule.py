@@ -1,0 +1,48 @@
+"""The runs of a campaign in their order, while its plan may grow by what they find.
+
+A campaign with a fixed number of repetitions is its plan. Others ask, when all planned runs are
+made, for a plan with more of them: `Following` decides, from the campaign's files alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from orchestrator.model import Plan, Run
+from orchestrator.system import store
+
+# The campaign's folder → its plan with further runs behind those made, or None: it is done.
+Following = Callable[[Path], Plan | None]
+
+
+def nothing(_: Path) -> Plan | None:
+    """A campaign whose runs are all planned before the first."""
+    return None
+
+
+class Schedule:
+    """`plan` is what stands now, as written in the campaign's folder."""
+
+    def __init__(self, plan: Plan, folder: Path, following: Following = nothing) -> None:
+        self.plan = plan
+        self._folder, self._following = folder, following
+
+    def __iter__(self) -> Iterator[Run]:
+        made = 0
+        while made < len(self.plan.runs):
+            yield self.plan.runs[made]
+            made += 1
+
+    def after(self, run: Run) -> None:
+        """To be called when `run` has its record: lets the plan grow if it was the last."""
+        if not self.is_last(run):
+            return
+        grown = self._following(self._folder)
+        if grown is not None:
+            store.save_plan(self._folder, grown)
+            self.plan = grown
+
+    def is_last(self, run: Run) -> bool:
+        """Whether no run is planned after `run`."""
+        return run.number == len(self.plan.runs)

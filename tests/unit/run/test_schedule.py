@@ -1,0 +1,60 @@
+"""A plan that grows by what its runs found.
+
+Method: fake parts carry out a plan of one repetition; what follows is decided from the folder.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.model import Plan
+from orchestrator.run.schedule import Following
+from orchestrator.system import store
+from tests.plans import a_plan
+from tests.unit.run.conftest import Failing, Make, kept, real
+
+
+def growing(to: Plan) -> tuple[list[int], Following]:
+    """Asks for the longer plan once; the list gets the finished runs at each question."""
+    seen: list[int] = []
+
+    def following(folder: Path) -> Plan | None:
+        results = store.load(folder)
+        seen.append(sum(data.record.outcome == "done" for data in results.runs))
+        return to if len(results.plan.runs) < len(to.runs) else None
+
+    return seen, following
+
+
+def test_what_follows_is_asked_when_all_is_measured_and_again_after_that(make: Make) -> None:
+    seen, following = growing(a_plan(repetitions=3))
+    campaign = make()
+    records = campaign.execute(plan=a_plan(), following=following)
+    assert [record.run.repetition for record in records] == [1, 2, 3]
+    assert seen == [1, 3]
+    assert store.load(campaign.results / "latest").plan.repetitions == 3
+
+
+def test_a_real_disk_is_checked_after_the_last_run_of_the_grown_plan(make: Make) -> None:
+    _, following = growing(real(a_plan(repetitions=2)))
+    campaign = make()
+    campaign.execute(plan=real(a_plan()), following=following)
+    assert len(kept(campaign)) == 2  # before the first run and after the last
+
+
+def test_a_failed_last_run_is_followed_like_any_other(make: Make) -> None:
+    seen, following = growing(a_plan(repetitions=2))
+    campaign = make(Failing("warm", ValueError("x"), (1,)))
+    campaign.execute(plan=a_plan(), following=following)
+    assert campaign.outcomes() == ["failed", "done"]
+    assert seen == [0, 1]
+
+
+def test_a_campaign_that_is_interrupted_does_not_grow(make: Make) -> None:
+    seen, following = growing(a_plan(repetitions=2))
+    campaign = make(Failing("warm", KeyboardInterrupt(), (1,)))
+    with pytest.raises(KeyboardInterrupt):
+        campaign.execute(plan=a_plan(), following=following)
+    assert seen == []
