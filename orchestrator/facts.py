@@ -37,6 +37,7 @@ DoubtKind = Literal[
     "published figures",
     "one repetition", "missing cell", "emulated tier", "cgroup tier", "none tier", "unlike disks",
     "VM caps the disk", "fewer nodes", "unlike runs", "rehearsal", "old price",
+    "equal tiers told apart", "below the noise floor",
     # noted while it ran
     "leftovers", "teardown", "clock set",
     # about the disk of a run

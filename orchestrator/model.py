@@ -143,7 +143,8 @@ class Plan:
     """Everything decided before anything starts: replayable from this record alone. `files`:
     "profile <name>", "workload <name>" or "price list" → its path. `generator`: instead of the
     workloads' own. `gate_every`: runs after which real disks are checked again, besides at the
-    begin and the end; `drain`: their burst credit is used up before each check."""
+    begin and the end; `drain`: their burst credit is used up before each check. `twin`: the name
+    under which the baseline is measured a second time, to see what equal tiers differ by."""
 
     name: str
     seed: int
@@ -160,7 +161,13 @@ class Plan:
     generator: str | None = None
     gate_every: int | None = None
     drain: bool = False
+    twin: str | None = None
     schema_version: int = 2
+
+    @property
+    def tiers(self) -> tuple[Profile, ...]:
+        """The profiles that are compared and decided on: all but the twin."""
+        return tuple(profile for profile in self.profiles if profile.name != self.twin)
 
     def profile(self, name: str) -> Profile:
         return next(profile for profile in self.profiles if profile.name == name)

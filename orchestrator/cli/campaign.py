@@ -78,6 +78,7 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
         baseline=request.baseline,
         gate_every=request.gate_every,
         drain=request.drain,
+        aa=request.aa,
         notes=(*notes, *plan.scale_notes(workloads, request.scale), *plan.tier_notes(bound)),
     )
     files = {

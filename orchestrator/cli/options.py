@@ -51,6 +51,10 @@ GateEveryOption = Annotated[
 DrainOption = Annotated[
     bool, typer.Option("--drain", help="Use up a real disk's burst credit before it is checked.")
 ]
+AaOption = Annotated[
+    bool,
+    typer.Option("--aa", help="Measure the baseline twice, to see what equal tiers differ by."),
+]
 ResultsOption = Annotated[Path, typer.Option(help="Where results are kept.")]
 QuickOption = Annotated[bool, typer.Option(help="Ten seconds, as before each campaign.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print verdict.json instead of tables.")]
@@ -85,6 +89,7 @@ class Compared(Options):
 
     margin_pct: MarginOption = 5.0
     baseline: BaselineOption = None
+    aa: AaOption = False
 
 
 @dataclass(frozen=True)
