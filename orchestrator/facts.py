@@ -47,10 +47,11 @@ DoubtKind = Literal[
     "gate drift", "gate failed afterwards", "no gate afterwards", "burst credit unknown",
     "overhead differs",
     # about its load, its database and its machine
-    "unsteady throughput", "short window", "few checkpoints", "data fits in the cache",
-    "client busy", "host saturated", "machine shared", "telemetry gaps", "failures", "retries",
-    "few transactions", "overload", "Little's law", "think time's ceiling", "totals differ",
-    "commits not durable", "another build", "consistency not checked", "facts not read",
+    "warm-up given up", "unsteady throughput", "short window", "few checkpoints",
+    "data fits in the cache", "client busy", "host saturated", "machine shared", "telemetry gaps",
+    "failures", "retries", "few transactions", "overload", "Little's law", "think time's ceiling",
+    "totals differ", "commits not durable", "another build", "consistency not checked",
+    "facts not read",
 ]
 # fmt: on
 
@@ -147,7 +148,8 @@ class GeneratorFacts(_Group):
     `recorded_…`: what was kept one by one. `sysbench_transactions`: its own total. `unstarted`:
     transactions that were due and had not begun at the end. `served_of_asked`: the share of
     `arrival_rate_per_s` that was served. `statements_batched`: whether statements travelled
-    together; None if the generator does not say.
+    together; None if the generator does not say. `warmup_s`, `warmup_steady`: of a warm-up without
+    a fixed time, how long it was and whether throughput had become steady.
     """
 
     version: str | None = None
@@ -158,3 +160,5 @@ class GeneratorFacts(_Group):
     arrival_rate_per_s: float | None = None
     served_of_asked: float | None = None
     statements_batched: bool | None = None
+    warmup_s: float | None = None
+    warmup_steady: bool | None = None

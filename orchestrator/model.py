@@ -84,7 +84,8 @@ class Objective:
 class Workload:
     """Load generator, script, scale, concurrency and times; read from `workloads/*.yaml`.
     `database`: what it runs on instead of the profile's; `none` if it measures the disk alone.
-    `slo`: what a tier must be proven to reach, all of it."""
+    `slo`: what a tier must be proven to reach, all of it. `warmup_most_s`: if the warm-up goes on
+    until throughput is steady, how long at most; `warmup_s` is then the least."""
 
     name: str
     title: str
@@ -100,6 +101,7 @@ class Workload:
     options: Mapping[str, int | float | str] = field(default_factory=dict)
     database: str | None = None
     slo: tuple[Objective, ...] = ()
+    warmup_most_s: float | None = None
 
     @property
     def thinks(self) -> bool:

@@ -25,7 +25,7 @@ from orchestrator.collectors import collectors
 from orchestrator.databases import AUTO, PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, first_runs, image
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
-from orchestrator.load_generators import bind, load_generators
+from orchestrator.load_generators import bind, load_generators, warmed
 from orchestrator.model import ClusterSpec, Gate, Note, Plan, Profile
 from orchestrator.parts import Parts
 from orchestrator.planning import plan, project_files, slo
@@ -57,6 +57,7 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
     )
     workloads = slo.applied(workloads, request.slo, SLO)
     workloads = tuple(bind(workload, request.generator) for workload in workloads)
+    workloads = tuple(warmed(workload, request.warmup) for workload in workloads)
     plan.check_owners(found, workloads, request.database)
     notes: tuple[Note, ...] = ()
     if all(workload.database for workload in workloads):  # nothing to choose, nothing to fit

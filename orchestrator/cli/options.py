@@ -55,6 +55,9 @@ AaOption = Annotated[
     bool,
     typer.Option("--aa", help="Measure the baseline twice, to see what equal tiers differ by."),
 ]
+WarmupOption = Annotated[
+    str, typer.Option(help="fixed: as the scale says; or on until throughput is steady.")
+]
 ResultsOption = Annotated[Path, typer.Option(help="Where results are kept.")]
 QuickOption = Annotated[bool, typer.Option(help="Ten seconds, as before each campaign.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print verdict.json instead of tables.")]
@@ -81,6 +84,7 @@ class Options:
     price_list: PricesOption = None
     gate_every: GateEveryOption = None
     drain: DrainOption = False
+    warmup: WarmupOption = "fixed"
 
 
 @dataclass(frozen=True)

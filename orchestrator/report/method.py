@@ -103,6 +103,7 @@ def command(plan: Plan) -> str:
         same = f" --db {database} --nodes {nodes}"
     other = f" --generator {plan.generator}" if plan.generator else ""
     other += f" --slo {shlex.quote(text)}" if (text := slo.of_all(plan.workloads)) else ""
+    other += " --warmup steady" if any(w.warmup_most_s for w in plan.workloads) else ""
     prices = plan.files.get(project_files.PRICE_LIST)
     other += f" --prices {shlex.quote(prices)}" if prices else ""
     return f"tierbench {verb}{same} {rest}{other}"

@@ -55,11 +55,22 @@ def _unsteady(run: RunData, _: Values) -> Reasons:
     rows = results.measured_intervals(run)
     drift = stats.steadiness(rows["time_s"].tolist(), rows["throughput_per_s"].tolist())
     if drift is not None and not drift.steady:
-        warmup = format_seconds(run.record.workload.warmup_s)
+        phase = run.record.phase("warm-up")
+        warmup = format_seconds(phase.duration_s if phase else run.record.workload.warmup_s)
         yield (
             f"throughput drifted by {format_change(drift.drift_pct)} over the measured window "
             f"(second half {format_change(drift.halves_pct)} against the first)",
             f"warm up for longer than {warmup}, or measure for longer",
+        )
+
+
+def _given_up(run: RunData, _: Values) -> Reasons:
+    facts = results.generator(run.record)
+    if facts.warmup_steady is False:
+        yield (
+            f"throughput had not become steady after {format_seconds(facts.warmup_s or 0.0)} of "
+            "warm-up, the longest allowed",
+            "see the charts over time; a longer `warmup` in the workload's file allows more",
         )
 
 
@@ -281,6 +292,7 @@ def _of_others(run: RunData) -> bool:
 RUN_CHECKS: dict[DoubtKind, Callable[[RunData, Values], Reasons]] = {
     "no truth gate": _no_gate,
     "old truth gate": _old_gate,
+    "warm-up given up": _given_up,
     "unsteady throughput": _unsteady,
     "short window": _short,
     "few checkpoints": _checkpoints,

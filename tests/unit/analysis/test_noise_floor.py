@@ -9,6 +9,7 @@ from orchestrator.analysis import verdicts
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.report import summary, tables
+from orchestrator.report.blocks import Table
 from orchestrator.report.report_index import ReportIndex
 from tests.campaigns import build_campaign, build_profile
 
@@ -109,4 +110,4 @@ def test_the_floor_stands_beside_the_changes() -> None:
     assert table.rows[-1][1].word == "same"
     assert any("what two equal tiers differed by" in remark for remark in table.remarks)
     changes = tables.deltas(index).parts[1].blocks[0]
-    assert TWIN in {row[0].text for row in changes.rows}  # type: ignore[union-attr]
+    assert isinstance(changes, Table) and TWIN in {row[0].text for row in changes.rows}
