@@ -5,7 +5,7 @@ Readers decide by these words and attributes, never by a sentence or by a key of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import UnionType
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_
 NoteKind = Literal[
     "published figures", "reading",
     "fallback database", "preferred database", "fewer nodes", "nodes as asked", "other scale",
-    "approximate limits", "burst scaled", "rehearsal", "other",
+    "approximate limits", "burst scaled", "longer windows", "rehearsal", "other",
 ]
 GateQuantity = Literal[
     "iops_read", "iops_write", "iops_mixed", "iops_at_depth", "depth_at_cap",
@@ -120,6 +120,7 @@ class DatabaseFacts(_Group):
     start. `execution`: what decides how statements run (isolation, planner, background work), as
     read back. `stand_in`: a program for tests plays the database. `not_read`: what could not be
     read, and why. `since_reset`: counters since measuring began, by the names above.
+    `checkpoints_s`: when each checkpoint was complete (Unix seconds), if it says so.
     """
 
     version: str | None = None
@@ -134,6 +135,7 @@ class DatabaseFacts(_Group):
     data_bytes: float | None = None
     cache_bytes: float | None = None
     since_reset: Mapping[str, Any] = field(default_factory=dict)
+    checkpoints_s: Sequence[float] | None = None
 
     def counter(self, name: str) -> float | None:
         """A counter of `since_reset`; None if the database does not count that."""

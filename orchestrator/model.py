@@ -85,7 +85,8 @@ class Workload:
     """Load generator, script, scale, concurrency and times; read from `workloads/*.yaml`.
     `database`: what it runs on instead of the profile's; `none` if it measures the disk alone.
     `slo`: what a tier must be proven to reach, all of it. `warmup_most_s`: if the warm-up goes on
-    until throughput is steady, how long at most; `warmup_s` is then the least."""
+    until throughput is steady, how long at most; `warmup_s` is then the least. `writes`: whether
+    it changes data."""
 
     name: str
     title: str
@@ -102,6 +103,7 @@ class Workload:
     database: str | None = None
     slo: tuple[Objective, ...] = ()
     warmup_most_s: float | None = None
+    writes: bool = True
 
     @property
     def thinks(self) -> bool:

@@ -151,6 +151,14 @@ class Database(Protocol):
         """Reads facts back from the running server. RunError if it does not answer."""
 
 
+@runtime_checkable
+class KeepsIntervals(Protocol):
+    """A database that writes back what it has put off at intervals that its settings say."""
+
+    def checkpoint_interval_s(self, spec: ClusterSpec) -> float:
+        """Returns the interval. UsageError if the profile's cannot be read."""
+
+
 @dataclass(frozen=True)
 class Result:
     """The figures of one window from a load generator's raw files. Tables are pandas frames.

@@ -11,6 +11,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from orchestrator.databases import AUTO
+from orchestrator.planning import windows
 
 ProfileOption = Annotated[
     str, typer.Option("--profile", "-p", help="A profile's name, or a YAML file.")
@@ -58,6 +59,9 @@ AaOption = Annotated[
 WarmupOption = Annotated[
     str, typer.Option(help="fixed: as the scale says; or on until throughput is steady.")
 ]
+WindowsOption = Annotated[
+    str, typer.Option(help="scale: as long as it says; checkpoints: of whole checkpoint intervals.")
+]
 ResultsOption = Annotated[Path, typer.Option(help="Where results are kept.")]
 QuickOption = Annotated[bool, typer.Option(help="Ten seconds, as before each campaign.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print verdict.json instead of tables.")]
@@ -85,6 +89,7 @@ class Options:
     gate_every: GateEveryOption = None
     drain: DrainOption = False
     warmup: WarmupOption = "fixed"
+    windows: WindowsOption = windows.SCALE
 
 
 @dataclass(frozen=True)

@@ -254,7 +254,7 @@ def _gates_s(profiles: Sequence[Profile], runs: int, gate_every: int | None, dra
     after the last."""
     between = (runs - 1) // gate_every if gate_every else 0
     total_s = 0.0
-    for tier in (profile.tier for profile in profiles):
+    for tier in {profile.tier.name: profile.tier for profile in profiles}.values():
         drained_s = tier.burst.duration_s if drain and tier.burst and is_real(tier) else 0.0
         again = between if is_real(tier) else 0
         one_s = (GATE_S + drained_s) * (1 + again) + (GATE_S if is_real(tier) else 0.0)

@@ -104,6 +104,8 @@ def command(plan: Plan) -> str:
     other = f" --generator {plan.generator}" if plan.generator else ""
     other += f" --slo {shlex.quote(text)}" if (text := slo.of_all(plan.workloads)) else ""
     other += " --warmup steady" if any(w.warmup_most_s for w in plan.workloads) else ""
+    longer = any(note.kind == "longer windows" for note in plan.notes)
+    other += " --windows checkpoints" if longer else ""
     prices = plan.files.get(project_files.PRICE_LIST)
     other += f" --prices {shlex.quote(prices)}" if prices else ""
     return f"tierbench {verb}{same} {rest}{other}"

@@ -85,21 +85,42 @@ def _short(run: RunData, _: Values) -> Reasons:
 
 
 def _checkpoints(run: RunData, values: Values) -> Reasons:
-    interval = (results.database(run.record).settings or {}).get("checkpoint_timeout")
     writes, every = values.get("disk_write_iops"), values.get("disk_iops")
-    if interval is None or not writes or not every or writes < WRITING_SHARE * every:
+    if not writes or not every or writes < WRITING_SHARE * every:
         return
-    try:
-        interval_s = parse_seconds(interval)
-    except ValueError:
-        return
-    if run.record.workload.measure_s < CHECKPOINTS * interval_s:
-        yield (
-            f"{format_seconds(run.record.workload.measure_s)} are less than {CHECKPOINTS} "
-            f"checkpoint intervals of {format_seconds(interval_s)}: writes put off until a "
-            "checkpoint may be outside the window",
-            "measure for longer, or give every profile the same shorter checkpoint_timeout",
+    within, interval_s = _completed(run), _checkpoint_interval_s(run)
+    window = format_seconds(run.record.workload.measure_s)
+    if within is not None and within < CHECKPOINTS:
+        done = "no checkpoint was" if within == 0 else "only one checkpoint was"
+        text = f"{done} completed in the window of {window}"
+    elif within is None and interval_s and run.record.workload.measure_s < CHECKPOINTS * interval_s:
+        text = (
+            f"{window} are less than {CHECKPOINTS} checkpoint intervals of "
+            f"{format_seconds(interval_s)}"
         )
+    else:
+        return
+    yield (
+        f"{text}: writes put off until a checkpoint may be outside the window",
+        "measure for longer, or give every profile the same shorter checkpoint_timeout"
+        + ("" if _of_others(run) else "; `--windows checkpoints` then measures whole intervals"),
+    )
+
+
+def _completed(run: RunData) -> int | None:
+    """Checkpoints that were completed in the window; None if the database did not say when."""
+    times, window = results.database(run.record).checkpoints_s, results.measured_window(run.record)
+    if times is None or window is None:
+        return None
+    return sum(window[0] <= time_s <= window[1] for time_s in times)
+
+
+def _checkpoint_interval_s(run: RunData) -> float | None:
+    interval = (results.database(run.record).settings or {}).get("checkpoint_timeout")
+    try:
+        return None if interval is None else parse_seconds(interval)
+    except ValueError:
+        return None
 
 
 def _cached(run: RunData, _: Values) -> Reasons:
