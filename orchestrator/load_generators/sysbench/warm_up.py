@@ -20,6 +20,7 @@ from orchestrator.units import format_number
 
 SHORTEST_S = 2 * stats.BATCHES  # fewer seconds cannot be judged
 IN_A_ROW = 10
+LATE_S = 5.0
 ENDS_FILE = "window-ends"  # in Unix seconds
 _FACTS_FILE = "warm-up.json"
 _SECOND, _RATE = re.compile(r"\[ (\d+)s \]"), re.compile(r"tps: ([\d.]+)")
@@ -55,10 +56,6 @@ class WarmUp:
         self._rule = SteadyRule()
         self._start_s: float | None = None
         self._middle_s: float | None = None
-
-    @property
-    def started(self) -> bool:
-        return self._start_s is not None
 
     def line(self, text: str) -> None:
         if text.startswith(STARTED):
@@ -117,8 +114,11 @@ class WarmUp:
 
 
 def longest_s(workload: Workload) -> float:
-    """How long a run may take, warm-up and window."""
-    return (workload.warmup_most_s or workload.warmup_s) + workload.measure_s
+    """How long a run may take, warm-up and window. Where the program is told when to end, it gets a
+    little more, since the longest warm-up is found to be over a moment late."""
+    if workload.warmup_most_s is None:
+        return workload.warmup_s + workload.measure_s
+    return workload.warmup_most_s + workload.measure_s + LATE_S
 
 
 def found(out: Path) -> dict[str, Any]:

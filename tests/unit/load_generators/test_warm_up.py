@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,14 +21,14 @@ from orchestrator.load_generators.sysbench.warm_up import (
     WarmUp,
     found,
 )
-from orchestrator.model import Workload
+from orchestrator.model import Cluster, Endpoint, Workload
 from tests.fakes import FakeClock, fake_world
 from tests.plans import a_workload
 
 STEADY = load_generators.warmed(replace(a_workload(), script="sysbench/insert.lua"), "steady")
 
 
-def heard(rates: Sequence[float], out: Path, workload: Workload = STEADY) -> tuple[WarmUp, float]:
+def heard(rates: Iterable[float], out: Path, workload: Workload = STEADY) -> tuple[WarmUp, float]:
     """A run that reports these transactions a second, and when it started."""
     clock = FakeClock()
     warming = WarmUp(workload, out, fake_world(clock=clock))
@@ -100,6 +100,13 @@ def test_the_warm_up_is_never_shorter_than_the_scale_says(tmp_path: Path) -> Non
     workload = replace(STEADY, warmup_s=50.0)
     phases = heard(rising(90, 0.1), tmp_path, workload)[0].phases()
     assert phases is not None and phases[0].duration_s == 50
+
+
+def test_the_program_may_run_until_the_window_after_the_longest_warm_up_ends() -> None:
+    cluster = Cluster("postgresql", "17", (), (Endpoint("h", 5432, 1, "u", "p", "d"),), "net")
+    command = adapter._run_command(STEADY, cluster)
+    assert "--time=129" in command and "--ends-file=/out/window-ends" in command
+    assert not any("ends" in part for part in adapter._run_command(a_workload(), cluster))
 
 
 def test_a_run_that_ends_before_its_window_has_none(tmp_path: Path) -> None:
