@@ -206,8 +206,9 @@ def _contender_row(index: ReportIndex, contender: str, workload: str) -> tuple[C
     n = next((wording.runs_on_each_side(d) for d in deltas if d is not None), None)
     if n is None:
         n = str(len(index.finished(contender, workload)))
+    floor = "noise floor, " if contender == index.twin else ""
     return (
-        Cell(contender, detail=f"n = {n}", tier=contender),
+        Cell(contender, detail=f"{floor}n = {n}", tier=contender),
         *(change_cell(index, contender, workload, metric) for metric in metrics),
     )
 

@@ -14,6 +14,7 @@ from orchestrator.analysis import disk_demand, resources, results, stats, validi
 from orchestrator.analysis.bottlenecks import CEILING_PCT, CLIENT_PCT, HOST_PCT
 from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
 from orchestrator.analysis.doubts.load_checks import not_checked, overload
+from orchestrator.analysis.doubts.write_back_checks import few_checkpoints
 from orchestrator.analysis.resources import Values
 from orchestrator.analysis.results import RunData
 from orchestrator.facts import DoubtKind
@@ -23,12 +24,9 @@ from orchestrator.units import (
     format_change,
     format_number,
     format_seconds,
-    parse_seconds,
 )
 
 SHORT_S = 30.0
-CHECKPOINTS = 2
-WRITING_SHARE = 0.1  # of a run's I/Os: then checkpoints matter to it
 OTHERS_PCT = 25.0  # the kernel's own work for network and loop devices is among it
 FAILURES_PCT = 1.0
 RETRIES_PCT = 5.0
@@ -82,45 +80,6 @@ def _short(run: RunData, _: Values) -> Reasons:
             "writes to show",
             f"take a larger SCALE than {run.record.workload.scale}",
         )
-
-
-def _checkpoints(run: RunData, values: Values) -> Reasons:
-    writes, every = values.get("disk_write_iops"), values.get("disk_iops")
-    if not writes or not every or writes < WRITING_SHARE * every:
-        return
-    within, interval_s = _completed(run), _checkpoint_interval_s(run)
-    window = format_seconds(run.record.workload.measure_s)
-    if within is not None and within < CHECKPOINTS:
-        done = "no checkpoint was" if within == 0 else "only one checkpoint was"
-        text = f"{done} completed in the window of {window}"
-    elif within is None and interval_s and run.record.workload.measure_s < CHECKPOINTS * interval_s:
-        text = (
-            f"{window} are less than {CHECKPOINTS} checkpoint intervals of "
-            f"{format_seconds(interval_s)}"
-        )
-    else:
-        return
-    yield (
-        f"{text}: writes put off until a checkpoint may be outside the window",
-        "measure for longer, or give every profile the same shorter checkpoint_timeout"
-        + ("" if _of_others(run) else "; `--windows checkpoints` then measures whole intervals"),
-    )
-
-
-def _completed(run: RunData) -> int | None:
-    """Checkpoints that were completed in the window; None if the database did not say when."""
-    times, window = results.database(run.record).checkpoints_s, results.measured_window(run.record)
-    if times is None or window is None:
-        return None
-    return sum(window[0] <= time_s <= window[1] for time_s in times)
-
-
-def _checkpoint_interval_s(run: RunData) -> float | None:
-    interval = (results.database(run.record).settings or {}).get("checkpoint_timeout")
-    try:
-        return None if interval is None else parse_seconds(interval)
-    except ValueError:
-        return None
 
 
 def _cached(run: RunData, _: Values) -> Reasons:
@@ -316,7 +275,7 @@ RUN_CHECKS: dict[DoubtKind, Callable[[RunData, Values], Reasons]] = {
     "warm-up given up": _given_up,
     "unsteady throughput": _unsteady,
     "short window": _short,
-    "few checkpoints": _checkpoints,
+    "few checkpoints": few_checkpoints,
     "data fits in the cache": _cached,
     "client busy": _client_busy,
     "host saturated": _host_saturated,

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from orchestrator.analysis import comparability
@@ -172,6 +174,29 @@ def test_checkpoints_that_were_seen_tell_more_than_the_interval(
     campaign = small("insert", seen, repetitions=1)
     if text:
         assert text in the("few checkpoints", campaign).text
+    assert ("few checkpoints" in kinds(campaign)) is bool(text)
+
+
+@pytest.mark.parametrize(
+    ("flushed", "text"),
+    [
+        ([0.0] * 60, "at no time"),
+        ([0.0] * 30 + [5.0, 5.0] + [0.0] * 28, "only once"),
+        ([0.0] * 20 + [5.0] + [0.0] * 20 + [7.0] + [0.0] * 18, ""),
+    ],
+)
+def test_flushes_of_memory_tables_in_the_window(flushed: list[float], text: str) -> None:
+    campaign = small("insert", repetitions=1)
+    (run,) = campaign.runs
+    times = run.samples.loc[run.samples["phase"] == "measure", "time_s"].unique()[: len(flushed)]
+    rows = pd.DataFrame({"time_s": times, "value": np.cumsum(flushed)})
+    rows = rows.assign(
+        node="node-1", metric="flush_written_bytes_total", unit="bytes", phase="measure"
+    )
+    samples = pd.concat([run.samples, rows], ignore_index=True)
+    campaign = replace(campaign, runs=(replace(run, samples=samples),))
+    if text:
+        assert f"flushed {text}" in the("few checkpoints", campaign).text
     assert ("few checkpoints" in kinds(campaign)) is bool(text)
 
 

@@ -107,6 +107,7 @@ def test_the_floor_stands_beside_the_changes() -> None:
     assert summary.title(index) == "Which disk tier: premium or ultra?"
     table = summary.verdict_table(index)
     assert [row[0].text for row in table.rows[1:]] == ["premium", "ultra", TWIN]
+    assert table.rows[-1][0].detail == "noise floor, n = 4"
     assert table.rows[-1][1].word == "same"
     assert any("what two equal tiers differed by" in remark for remark in table.remarks)
     changes = tables.deltas(index).parts[1].blocks[0]
