@@ -66,16 +66,16 @@ class WarmUp:
             found_rate = _RATE.search(text)
             rate = float(found_rate[1]) if found_rate else 0.0
             if self._middle_s is None and self._start_s is not None:
-                self._judge(rate, self._world.clock.now() - self._start_s)
+                self._judge(rate, self._start_s, self._world.clock.now())
             self._show(int(second[1]), rate)
 
-    def _judge(self, rate: float, elapsed_s: float) -> None:
+    def _judge(self, rate: float, start_s: float, now_s: float) -> None:
         """Begins the window now, if throughput is steady or the longest warm-up is over."""
-        load, steady = self._workload, self._rule.add(rate)
+        load, steady, elapsed_s = self._workload, self._rule.add(rate), now_s - start_s
         long_enough = elapsed_s >= load.warmup_s and steady
         if not long_enough and elapsed_s < (load.warmup_most_s or 0.0):
             return
-        ends_s = self._begin(self._world.clock.now())
+        ends_s = self._begin(now_s)
         seen = {} if self._rule.drift is None else vars(self._rule.drift)
         facts = {"warmup_s": elapsed_s, **seen, "steady": steady}
         (self._out / _FACTS_FILE).write_text(json.dumps(facts) + "\n")
