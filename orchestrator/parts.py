@@ -3,7 +3,7 @@
 Members need not inherit from them, and touch the outside only through `World`. A tier mechanism
 and a database keep nothing between calls: what `attached` or `running` learns is in the `Disks` or
 the `Cluster` that it yields. What only some members can do is a protocol of its own (`Restorable`,
-`KeepsGate`, `DrainsBurst`, `TakesSpace`), tested with `isinstance`.
+`KeepsGate`, `DrainsBurst`, `TakesSpace`, `KeepsIntervals`), tested with `isinstance`.
 """
 
 from __future__ import annotations

@@ -73,7 +73,8 @@ class WarmUp:
         """Begins the window now, if throughput is steady or the longest warm-up is over."""
         load, steady, elapsed_s = self._workload, self._rule.add(rate), now_s - start_s
         long_enough = elapsed_s >= load.warmup_s and steady
-        if not long_enough and elapsed_s < (load.warmup_most_s or 0.0):
+        # A report may come a moment before its second is over.
+        if not long_enough and elapsed_s < (load.warmup_most_s or 0.0) - 0.5:
             return
         ends_s = self._begin(now_s)
         seen = {} if self._rule.drift is None else vars(self._rule.drift)
