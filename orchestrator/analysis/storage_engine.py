@@ -19,17 +19,24 @@ _COUNTED = {  # metric → the counter whose growth per second it is
     "compaction_read_bytes_per_s": "compaction_read_bytes_total",
     "compaction_write_bytes_per_s": "compaction_written_bytes_total",
 }
-_PARTS = ("wal_sync_seconds_total", "block_cache_hits_total", "block_cache_misses_total")
+_TIMED = {  # metric → the counters of the time and of the number that it is the mean of
+    "wal_sync_avg_s": ("wal_sync_seconds_total", "wal_syncs_total"),
+    "wal_append_avg_s": ("wal_append_seconds_total", "wal_appends_total"),
+}
+_HITS, _MISSES = "block_cache_hits_total", "block_cache_misses_total"
 _STALLED = "write_stall_seconds_total"
+COUNTERS = frozenset(
+    {*_COUNTED.values(), *(name for pair in _TIMED.values() for name in pair)}
+    | {_HITS, _MISSES, _STALLED}
+)
 
 
 def telemetry(nodes: Sequence[Node], growth: Growth) -> Iterator[Measurement]:
     """The figures of each node, and of all together if every node has the counter."""
-    names = (*_COUNTED.values(), *_PARTS, _STALLED)
     grown: dict[str, dict[str, float]] = {}
     for node in nodes:
         if node.role == "database":
-            found = {name: growth.per_s(node.name, name) for name in names}
+            found = {name: growth.per_s(node.name, name) for name in COUNTERS}
             grown[node.name] = {name: value for name, value in found.items() if value is not None}
     for node_name, values in grown.items():
         yield from _figures(values, node_name, nodes=1)
@@ -43,10 +50,11 @@ def _figures(values: Mapping[str, float], scope: str, nodes: int) -> Iterator[Me
     for metric, counter in _COUNTED.items():
         if counter in values:
             yield measured(metric, values[counter], scope)
-    syncing_s, hits, misses = (values.get(name) for name in _PARTS)
-    if syncing_s is not None and values.get("wal_syncs_total"):
-        yield measured("wal_sync_avg_s", syncing_s / values["wal_syncs_total"], scope)
-    if hits is not None and misses is not None and hits + misses > 0:
-        yield measured("block_cache_hit_pct", 100 * hits / (hits + misses), scope)
+    for metric, (time, number) in _TIMED.items():
+        if time in values and values.get(number):
+            yield measured(metric, values[time] / values[number], scope)
+    found = values.get(_HITS, 0.0) + values.get(_MISSES, 0.0)
+    if _HITS in values and _MISSES in values and found > 0:
+        yield measured("block_cache_hit_pct", 100 * values[_HITS] / found, scope)
     if _STALLED in values:
         yield measured("write_stall_pct", 100 * values[_STALLED] / nodes, scope)

@@ -10,6 +10,7 @@ from orchestrator.report.summary import value_cell
 _COLUMNS = {
     "wal_syncs_per_s": "WAL syncs/s",
     "wal_sync_avg_s": "Time of a sync",
+    "wal_append_avg_s": "Time of an append",
     "wal_bytes_per_s": "WAL written",
     "flush_bytes_per_s": "Flushed",
     "compaction_read_bytes_per_s": "Compactions read",

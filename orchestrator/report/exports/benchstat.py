@@ -28,9 +28,11 @@ _ENDINGS = (
 )
 
 
-def text(campaign: Results, _: Verdict) -> str:
-    """Names as benchstat takes them: `BenchmarkInsert/profile=ultra/scope=all`."""
+def text(campaign: Results, verdict: Verdict) -> str:
+    """Names as benchstat takes them: `BenchmarkInsert/profile=ultra/scope=all`. The baseline's runs
+    come first, because it compares with what it has seen first."""
     used = [one for one in runs(campaign) if not one.excluded]
+    used.sort(key=lambda one: one.run.profile != verdict.baseline)
     lines = [*_configuration(campaign), *_directions(used)]
     for one in used:
         lines += _lines(one)

@@ -1,8 +1,9 @@
 """OpenMetrics 1.0 text: figures of runs, changes with their intervals, verdicts, decisions.
 
 Specification: https://github.com/prometheus/OpenMetrics (names end in their base unit, shares are
-ratios). Every sample of a run carries the time at which the run ended: the figures are of then, not
-of when they are read. Only runs that enter results have figures; outcomes are there of all.
+ratios). Every sample carries the time at which its run, or the last of all, ended: the figures are
+of then, not of when they are read. Only runs that enter results have figures; outcomes are there of
+all.
 """
 
 from __future__ import annotations
@@ -48,12 +49,13 @@ def text(campaign: Results, verdict: Verdict) -> str:
     """Metric families in the order of METRICS, then outcomes, changes, verdicts, decisions and
     the doubts about the whole campaign."""
     every = tuple(runs(campaign))
+    last_s = max((s for one in every if (s := one.ended_s) is not None), default=None)
     families = (
         *_figures(campaign, every),
-        _outcomes(campaign, every),
-        *_changes(campaign, verdict, every),
-        _decisions(campaign, verdict),
-        _doubts(campaign, verdict),
+        _outcomes(campaign, every, last_s),
+        *_changes(campaign, verdict, last_s),
+        _decisions(campaign, verdict, last_s),
+        _doubts(campaign, verdict, last_s),
     )
     collected = _Collected(tuple(family for family in families if family.samples))
     written: bytes = generate_latest(collected)  # type: ignore[no-untyped-call]
@@ -91,10 +93,11 @@ def _figures(campaign: Results, every: tuple[RunFigures, ...]) -> Iterator[Metri
         yield family
 
 
-def _outcomes(campaign: Results, every: tuple[RunFigures, ...]) -> Metric:
+def _outcomes(campaign: Results, every: tuple[RunFigures, ...], last_s: float | None) -> Metric:
     family = Metric(f"{_PREFIX}run_outcome", "What became of a run", "stateset")
     for one in every:
-        _add_states(family, _of_run(campaign, one), _OUTCOMES, one.outcome, one.ended_s)
+        ended_s = one.ended_s or last_s
+        _add_states(family, _of_run(campaign, one), _OUTCOMES, one.outcome, ended_s)
     return family
 
 
@@ -110,11 +113,8 @@ def _add_states(
         family.add_sample(family.name, {**labels, family.name: state}, value, time_s)
 
 
-def _changes(
-    campaign: Results, verdict: Verdict, every: tuple[RunFigures, ...]
-) -> Iterator[Metric]:
+def _changes(campaign: Results, verdict: Verdict, last_s: float | None) -> Iterator[Metric]:
     """The change, both ends of its 95 % interval where it has one, and the verdict."""
-    last_s = max((s for one in every if (s := one.ended_s) is not None), default=None)
     change, divisor = _family("change_pct", "Change against the baseline, 0.1 is 10 %")
     low, _ = _family("change_low_pct", "Lower end of the 95 % interval of the change")
     high, _ = _family("change_high_pct", "Upper end of the 95 % interval of the change")
@@ -139,16 +139,17 @@ def _changes(
     yield from (change, low, high, word)
 
 
-def _decisions(campaign: Results, verdict: Verdict) -> Metric:
+def _decisions(campaign: Results, verdict: Verdict, last_s: float | None) -> Metric:
     family = Metric(f"{_PREFIX}decision", "The tier to buy; empty if none could be named", "info")
     for one in verdict.decisions:
         labels = {"campaign": campaign.name, "workload": one.workload, "tier": one.tier or ""}
-        family.add_sample(f"{family.name}_info", labels, 1.0)
+        family.add_sample(f"{family.name}_info", labels, 1.0, last_s)
     return family
 
 
-def _doubts(campaign: Results, verdict: Verdict) -> Metric:
+def _doubts(campaign: Results, verdict: Verdict, last_s: float | None) -> Metric:
     family = Metric(f"{_PREFIX}doubt", "A reason to distrust every figure of a campaign", "info")
     for kind in dict.fromkeys(doubt.kind for doubt in verdict.doubts if doubt.run is None):
-        family.add_sample(f"{family.name}_info", {"campaign": campaign.name, "kind": kind}, 1.0)
+        labels = {"campaign": campaign.name, "kind": kind}
+        family.add_sample(f"{family.name}_info", labels, 1.0, last_s)
     return family

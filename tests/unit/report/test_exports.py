@@ -146,6 +146,13 @@ def test_benchstat_has_a_line_for_each_scope_of_each_run_that_enters_results() -
     assert {"throughput/s", "transactions"} <= first.keys()
 
 
+def test_benchstat_sees_the_baseline_first() -> None:
+    swapped = replace(VERDICT, baseline="ultra")
+    names = [name.split("/")[1] for name, _ in results_of(benchstat.text(CAMPAIGN, swapped))]
+    assert names == sorted(names, reverse=True)
+    assert names[0] == "profile=ultra" and names[-1] == "profile=premium"
+
+
 def test_benchstat_does_not_take_the_end_of_a_profiles_name_for_a_number_of_processors() -> None:
     text = benchstat.text(with_name("ultra", "my disk-2"), VERDICT)
     names = {name for name, _ in results_of(text)}
@@ -280,6 +287,7 @@ def test_openmetrics_gives_times_of_runs_and_changes_with_their_intervals() -> N
         s.labels["tierbench_run_outcome"] for s in found["tierbench_run_outcome"].samples if s.value
     )
     assert outcomes == {"done": 15, "failed": 1, "missing": 2}
+    assert all(s.timestamp is not None for family in found.values() for s in family.samples)
     first = found["tierbench_throughput_per_second"].samples[0]
     ended_s = report_verdicts.campaign(frames=False).runs[0].record.phases[-1].end_s
     assert float(first.timestamp) == ended_s  # type: ignore[arg-type]
