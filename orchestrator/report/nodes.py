@@ -63,18 +63,20 @@ def _table(index: ReportIndex, workload: str, nodes: Mapping[str, Mapping[str, _
 def _rows(
     index: ReportIndex, tier: str, workload: str, nodes: Mapping[str, _Node], shown: list[str]
 ) -> Iterator[tuple[Cell, ...]]:
-    most = {
-        metric: max((n[metric].mean for n in nodes.values() if metric in n), default=None)
-        for metric in shown
-    }
-    for name, node in nodes.items():
-        cells = (_marked(index, tier, workload, node.get(metric), most[metric]) for metric in shown)
+    columns = [_column(index, tier, workload, nodes, metric) for metric in shown]
+    for name, *cells in zip(nodes, *columns, strict=True):
         yield (Cell(name), *cells)
 
 
-def _marked(
-    index: ReportIndex, tier: str, workload: str, cell: CellSummary | None, most: float | None
-) -> Cell:
-    shown = value_cell(index, tier, workload, cell, wording.value)
-    busiest = cell is not None and cell.mean == most and cell.mean > 0
-    return replace(shown, strong=True) if busiest else shown
+def _column(
+    index: ReportIndex, tier: str, workload: str, nodes: Mapping[str, _Node], metric: str
+) -> list[Cell]:
+    """One metric of each node; the highest is marked unless another looks the same."""
+    values = [node.get(metric) for node in nodes.values()]
+    cells = [value_cell(index, tier, workload, value, wording.value) for value in values]
+    known = [(value.mean, n) for n, value in enumerate(values) if value is not None]
+    if len(known) > 1:
+        _, busiest = max(known)
+        if [cell.text for cell in cells].count(cells[busiest].text) == 1:
+            cells[busiest] = replace(cells[busiest], strong=True)
+    return cells

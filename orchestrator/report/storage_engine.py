@@ -19,9 +19,9 @@ _COLUMNS = {
     "write_stall_pct": "Writes held back",
 }
 _REMARK = (
-    "All nodes together over the measured window; a sync is of one tablet's log, and its time in "
-    "detail is that of the node where it took longest. Writes held back: time of stalls, summed "
-    "over a node's tablets. Figures of each node are in verdict.json."
+    "All nodes together over the measured window. A sync is of one tablet's log; below its time "
+    "stands the node where it took longest. Writes held back: time of stalls, summed over a node's "
+    "tablets, mean of the nodes. Figures of each node are in verdict.json."
 )
 
 

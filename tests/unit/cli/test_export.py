@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from dataclasses import asdict
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from orchestrator.cli.main import _guarded, app
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
+from orchestrator.report.exports import FORMATS
 from orchestrator.system import store
 from tests import ROOT
 from tests.campaigns import build_campaign
@@ -65,6 +67,12 @@ def test_what_cannot_be_exported_is_refused(
     out = tmp_path / "no" / "such" / "folder"
     options = ("--results", results, "--output", out)
     assert export("latest", "--format", "csv", *options) == EXIT_UNAVAILABLE
+
+
+def test_every_format_is_documented_and_no_other() -> None:
+    section = (ROOT / "docs" / "OPTIONS.md").read_text().split("## Formats of export")[1]
+    rows = re.findall(r"^\| `(\w+)` \|", section.split("\n## ")[0], re.MULTILINE)
+    assert sorted(rows) == sorted(FORMATS)
 
 
 # ------------------------------------------------------------------ make
