@@ -1,9 +1,8 @@
-"""`tierbench export`: which campaign, which format, where to; and what make passes to `compare`."""
+"""`tierbench export`: which campaign, which format, where to."""
 
 from __future__ import annotations
 
 import re
-import subprocess
 from dataclasses import asdict
 from pathlib import Path
 
@@ -73,22 +72,3 @@ def test_every_format_is_documented_and_no_other() -> None:
     section = (ROOT / "docs" / "OPTIONS.md").read_text().split("## Formats of export")[1]
     rows = re.findall(r"^\| `(\w+)` \|", section.split("\n## ")[0], re.MULTILINE)
     assert sorted(rows) == sorted(FORMATS)
-
-
-# ------------------------------------------------------------------ make
-
-
-@pytest.mark.parametrize(
-    ("variables", "accepts", "fails"),
-    [((), True, False), (("FAIL_IF_WORSE=1",), True, True), (("STRICT=1",), False, False)],
-)
-def test_make_compare_fails_only_where_asked(
-    variables: tuple[str, ...], accepts: bool, fails: bool
-) -> None:
-    made = subprocess.run(
-        ["make", "--dry-run", "compare", *variables],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    (line,) = (line for line in made.stdout.splitlines() if "tierbench compare" in line)
-    assert ("--accept-inconclusive" in line) == accepts
-    assert ("--fail-if-worse" in line) == fails
