@@ -89,7 +89,18 @@ def _mounted(runs: Sequence[RunData]) -> set[str]:
 
 def remarks(before: Results, after: Results) -> tuple[str, ...]:
     """Differences that are allowed and said, and what cannot be known, a sentence each."""
-    return (*_code(before, after), *_images(before, after), *_unrecorded(before, after))
+    every = (_names, _code, _images, _unrecorded)
+    return tuple(remark for said in every for remark in said(before, after))
+
+
+def _names(before: Results, after: Results) -> Iterator[str]:
+    """Compared all the same only if that was asked for."""
+    names = [_host(campaign).get("hostname") for campaign in (before, after)]
+    if all(names) and names[0] != names[1]:
+        yield (
+            f"they were measured on machines of other names ({names[0]} and {names[1]}): what "
+            "differs between two machines of a kind is in every difference"
+        )
 
 
 def _code(before: Results, after: Results) -> Iterator[str]:

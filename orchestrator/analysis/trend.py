@@ -6,10 +6,10 @@ say nothing about the spread between days. Method and error rates: docs/METHOD.m
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy import special
@@ -129,7 +129,7 @@ def trend(
         points,
         levels,
         tuple(left_out),
-        _open(logs[borders[-2] :]),
+        open_question(logs[borders[-2] :]),
     )
 
 
@@ -162,7 +162,7 @@ def _levels(
     direction: Direction,
 ) -> Iterator[Level]:
     before: float | None = None
-    for low, high in itertools.pairwise(borders):
+    for low, high in pairwise(borders):
         if low == high:
             return  # no campaign is comparable
         level = float(np.mean(logs[low:high]))
@@ -176,7 +176,7 @@ def _levels(
         before = level
 
 
-def _open(level: Sequence[float]) -> str:
+def open_question(level: Sequence[float]) -> str:
     """Whether the newest campaign lies outside of what the others of its level let expect, by
     Student's prediction interval. A single campaign is never called a new level."""
     others = np.asarray(level[:-1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from orchestrator import units
+from orchestrator.analysis import change_points
 from orchestrator.analysis.campaign_list import Entry
 from orchestrator.analysis.over_time import Comparison, ProfileDelta
 from orchestrator.analysis.trend import Level, Point, Trend
@@ -16,30 +17,25 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 
 def campaign_list(entries: Sequence[Entry]) -> Table:
-    columns = (
-        *texts("Begin", "Campaign", "Tiers", "Workloads", "Database", "Scale"),
-        *numbers("Repeats", "Runs done"),
-        *texts("Decision"),
-    )
-    return Table(columns, tuple(_listed(entry) for entry in entries))
+    columns = (*texts("Tiers", "Workloads", "Database"), *numbers("Runs done"), *texts("Decision"))
+    return Table(columns, tuple(row for entry in entries for row in _listed(entry)))
 
 
-def _listed(entry: Entry) -> tuple[Cell, ...]:
-    begin = Cell(wording.moment(entry.began_s) if entry.began_s is not None else "unknown")
-    if entry.fault:
-        cells = (Cell(entry.fault, missing=True), *(Cell("") for _ in range(6)))
-        return (begin, Cell(entry.folder), *cells)
-    names = f"baseline {', '.join(entry.baselines)}" if entry.baselines else ""
+def _listed(entry: Entry) -> Iterator[tuple[Cell, ...]]:
+    """The folder and its begin as a heading, for they are long, and then the rest."""
+    begin = wording.moment(entry.began_s) if entry.began_s is not None else "time unknown"
+    saved = f", baseline {', '.join(entry.baselines)}" if entry.baselines else ""
+    fault = f": {entry.fault}" if entry.fault else ""
+    yield (Cell(f"{entry.folder}  {begin}{saved}{fault}", strong=True),)
+    if fault:
+        return
     decisions = "; ".join(f"{load}: {what}" for load, what in (entry.decisions or {}).items())
-    return (
-        begin,
-        Cell(entry.folder, detail="published by others" if entry.published else names),
+    times = "published" if entry.published else f"{entry.repetitions} times"
+    yield (
         Cell(", ".join(entry.profiles)),
         Cell(", ".join(entry.workloads)),
-        Cell(", ".join(entry.databases)),
-        Cell(entry.scale),
-        Cell(str(entry.repetitions)),
-        Cell(f"{entry.done}/{entry.planned}", missing=entry.done < entry.planned),
+        Cell(", ".join(entry.databases), detail=entry.scale),
+        Cell(f"{entry.done}/{entry.planned}", detail=times),
         Cell(decisions or "not judged yet", missing=not decisions),
     )
 
@@ -48,33 +44,41 @@ def _listed(entry: Entry) -> tuple[Cell, ...]:
 
 
 def comparison(made: Comparison) -> Table:
-    columns = (
-        *texts("Tier", "Workload", "Metric"),
-        *numbers("Runs", "Change", "95 % interval"),
-        *texts("Verdict", "Why"),
-    )
-    rows = tuple(_changed(one) for one in made.deltas)
-    return Table(columns, rows, remarks=tuple(_remarks(made)))
+    columns = (*texts("Metric"), *numbers("Runs", "Change"), *texts("Verdict"))
+    rows: list[tuple[Cell, ...]] = []
+    for title in dict.fromkeys(_title(one) for one in made.deltas):
+        rows.append((Cell(title, strong=True),))
+        rows += [_changed(one) for one in made.deltas if _title(one) == title]
+    return Table(columns, tuple(rows), remarks=tuple(_remarks(made)))
+
+
+def _title(one: ProfileDelta) -> str:
+    return f"{one.profile} × {one.delta.workload}"
 
 
 def _changed(one: ProfileDelta) -> tuple[Cell, ...]:
     delta = one.delta
     whose = "" if delta.scope == "all" else f" ({delta.scope})"
     return (
-        Cell(one.profile, tier=one.profile),
-        Cell(delta.workload),
         Cell(f"{METRICS[delta.metric].title}{whose}"),
         Cell(f"{delta.n_baseline} → {delta.n_contender}"),
-        Cell(units.format_change(delta.change_pct)),
-        Cell(wording.interval(delta)),
+        Cell(units.format_change(delta.change_pct), detail=wording.interval(delta)),
         Cell("", word=delta.verdict),
-        Cell(delta.reason),
     )
 
 
 def _remarks(made: Comparison) -> Iterator[str]:
     margin = units.format_quantity(made.margin_pct, "%")
-    yield f"From {made.before} to {made.after}; what lies within ±{margin} is the same."
+    yield (
+        f"Changes from {made.before} to {made.after}, with their 95 % interval; one that lies "
+        f"within ±{margin} counts as the same."
+    )
+    titles = set(map(_title, made.deltas))
+    open_ = [one for one in made.deltas if one.delta.verdict == "inconclusive"]
+    for reason in dict.fromkeys(one.delta.reason for one in open_):
+        whose = dict.fromkeys(_title(one) for one in open_ if one.delta.reason == reason)
+        where = "everywhere" if len(whose) == len(titles) else units.listed(list(whose))
+        yield f"Inconclusive, {where}: {reason}."
     for folder, only in ((made.before, made.only_before), (made.after, made.only_after)):
         if only:
             yield f"Only in {folder}: {', '.join(only)}."
@@ -87,30 +91,33 @@ def _remarks(made: Comparison) -> Iterator[str]:
 
 def trend(found: Trend) -> Table:
     columns = (
-        *texts("Begin", "Campaign", "Code"),
-        *numbers("Runs", METRICS[found.metric].title, "95 % interval", "Level"),
-        *texts("Change of level"),
+        *texts("Begin"),
+        *numbers("Runs", METRICS[found.metric].title, "95 % interval"),
+        *texts("Code"),
     )
-    begins = {level.first: level for level in found.levels}
-    rows = tuple(_point(point, begins.get(point.campaign), found) for point in found.points)
-    return Table(columns, rows, remarks=tuple(_about(found)))
+    rows: list[tuple[Cell, ...]] = []
+    for number, level in enumerate(found.levels, start=1):
+        rows.append((Cell(_level(number, level, found), strong=True),))
+        rows += [_point(point, found) for point in found.points if point.level == number]
+    return Table(columns, tuple(rows), remarks=tuple(_about(found)))
 
 
-def _point(point: Point, begun: Level | None, found: Trend) -> tuple[Cell, ...]:
-    ends = (point.ci_low, point.ci_high)
-    shown = [_quantity(end, found) for end in ends if end is not None]
-    changed = begun is not None and begun.change_pct is not None
+def _level(number: int, level: Level, found: Trend) -> str:
+    count = wording.count(level.campaigns, "campaign")
+    text = f"Level {number}: {_quantity(level.mean, found)} over {count} from {level.first} on"
+    if level.change_pct is None:
+        return text
+    return f"{text}: {units.format_change(level.change_pct)}, {level.word}"
+
+
+def _point(point: Point, found: Trend) -> tuple[Cell, ...]:
+    ends = [_quantity(end, found) for end in (point.ci_low, point.ci_high) if end is not None]
     return (
         Cell(wording.moment(point.began_s)),
-        Cell(point.campaign),
-        Cell(point.revision or "not recorded", missing=not point.revision),
         Cell(str(point.n)),
         Cell(_quantity(point.mean, found)),
-        Cell(" to ".join(shown)),
-        Cell(str(point.level)),
-        Cell(units.format_change(begun.change_pct or 0.0), word=begun.word)
-        if changed and begun is not None
-        else Cell(""),
+        Cell(" to ".join(ends)),
+        Cell(point.revision or "not recorded", missing=not point.revision),
     )
 
 
@@ -120,10 +127,16 @@ def _quantity(value: float, found: Trend) -> str:
 
 def _about(found: Trend) -> Iterator[str]:
     yield sparkline([point.mean for point in found.points])
+    if len(found.points) < change_points.FEWEST:
+        yield (
+            f"No change of level can be proven with {len(found.points)} comparable campaigns: "
+            f"{change_points.FEWEST} are needed."
+        )
     if found.open:
         yield f"Open: {found.open}."
-    for one in found.left_out:
-        yield f"Left out: {one.campaign}: {one.reason}."
+    for reason in dict.fromkeys(one.reason for one in found.left_out):
+        names = [one.campaign for one in found.left_out if one.reason == reason]
+        yield f"Left out, {units.listed(names)}: {reason}."
 
 
 def sparkline(values: Sequence[float]) -> str:

@@ -16,7 +16,7 @@ from orchestrator.powers import Platform, World
 from orchestrator.run.context import RunContext
 from orchestrator.tiers.common import mounts
 
-_DIGITS = 12  # of an image's id, as `docker images` shows it
+_DIGITS = 12  # of an image's id, as engines show it
 
 
 def of_run(here: RunContext) -> IdentityFacts:

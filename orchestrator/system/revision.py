@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import TierbenchError
+from orchestrator.platforms import own_images
 from orchestrator.powers import Shell
 
 # What figures come from; profiles and workloads of the campaign are in its plan.
-_CODE = ("orchestrator", "docker", "workloads")
+_CODE = ("orchestrator", own_images.FOLDER, "workloads")
 _DEADLINE_S = 20.0
 _READ_ONLY = {"GIT_OPTIONAL_LOCKS": "0"}  # else `status` may rewrite the index
 
