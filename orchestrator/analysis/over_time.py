@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from orchestrator.analysis import campaign_likeness, results, stats, unpaired
+from orchestrator.analysis import campaign_comparability, results, stats, unpaired
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Key, Measured, Results
 from orchestrator.analysis.stats import Ratio
@@ -65,7 +65,7 @@ def compare(
     before: Results, after: Results, margin_pct: float | None = None, across_machines: bool = False
 ) -> Comparison:
     """Every profile × workload that both have finished runs of. `margin_pct`: that of `after`, if
-    not given; `across_machines`: see `campaign_likeness.obstacle`."""
+    not given; `across_machines`: see `campaign_comparability.obstacle`."""
     margin = after.plan.margin_pct if margin_pct is None else margin_pct
     titles = _measured(before), _measured(after)
     pairs = [
@@ -87,7 +87,7 @@ def compare(
         ),
         tuple(f"{p} × {w}" for p, w in titles[0] if (p, w) not in titles[1]),
         tuple(f"{p} × {w}" for p, w in titles[1] if (p, w) not in titles[0]),
-        (*_apart(before, after), *campaign_likeness.remarks(before, after)),
+        (*_apart(before, after), *campaign_comparability.remarks(before, after)),
     )
 
 
@@ -123,7 +123,7 @@ def _pairs(
     before: Results, after: Results, profile: str, workload: str, across: bool
 ) -> Iterator[_Pair]:
     runs = tuple(results.finished(campaign, profile, workload) for campaign in (before, after))
-    obstacle = campaign_likeness.obstacle(before, after, (runs[0], runs[1]), across)
+    obstacle = campaign_comparability.obstacle(before, after, (runs[0], runs[1]), across)
     left, right = ([results.sound(run.record.measurements) for run in side] for side in runs)
     for key in COMPARED:
         one, two = _values(left, key), _values(right, key)

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import special
 
-from orchestrator.analysis import campaign_likeness, change_points, results, stats
+from orchestrator.analysis import campaign_comparability, change_points, results, stats
 from orchestrator.analysis.conclusions import VerdictWord
 from orchestrator.analysis.over_time import began_s
 from orchestrator.analysis.results import Results
@@ -113,7 +113,7 @@ def trend(
             summary.ci_low,
             summary.ci_high,
             sum(border <= place for border in borders[:-1]),
-            campaign_likeness.revision(one),
+            campaign_comparability.revision(one),
         )
         for place, (one, summary) in enumerate(zip(kept, summaries, strict=True))
     )
@@ -151,7 +151,7 @@ def _reason(
     if not _values(one, profile, workload, metric):
         return f"a run has no {METRICS[metric].title}"
     runs = tuple(results.finished(campaign, profile, workload) for campaign in (one, newest))
-    return campaign_likeness.obstacle(one, newest, (runs[0], runs[1]), across)
+    return campaign_comparability.obstacle(one, newest, (runs[0], runs[1]), across)
 
 
 def _levels(

@@ -62,6 +62,8 @@ def _history(kept: Path, out: Console) -> Any:
         """Lists stored campaigns, the newest first; with --trend, where a tier's rate changed."""
         if show_trend and not (profile and workload):
             raise UsageError("a trend is of one profile and workload: name both")
+        if fail_if_worse and not show_trend:
+            raise UsageError("a list is never worse: --fail-if-worse needs --trend")
         filters = Filters(profile, workload, database, _since(since, SystemClock().now()))
         entries = _entries(results, filters)
         if show_trend:
@@ -130,7 +132,8 @@ def _compare(kept: Path, out: Console) -> Any:
         made = over_time.compare(before, after, margin, across_machines)
         if not made.deltas:
             raise UsageError(
-                f"{before.name} and {after.name} have no tier and workload in common",
+                f"{before.name} and {after.name} have no tier and workload in common whose "
+                "figures are compared",
                 advice="`tierbench history` lists what each measured",
             )
         if as_json:

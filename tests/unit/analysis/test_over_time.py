@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.analysis import campaign_likeness, over_time, unpaired
+from orchestrator.analysis import campaign_comparability, over_time, unpaired
 from orchestrator.analysis.over_time import Comparison
 from orchestrator.analysis.results import Results
 from orchestrator.model import Objective, Record
@@ -239,5 +239,5 @@ def test_equal_campaigns_seldom_differ(n: int, m: int, noises: tuple[float, floa
 
 def test_a_revision_with_changes_is_said_even_if_both_are_of_it() -> None:
     changed = later(campaign(), 0, revision="a" * 40, revision_changed=True, host=HOST)
-    (remark, *_) = campaign_likeness.remarks(changed, changed)
+    (remark, *_) = campaign_comparability.remarks(changed, changed)
     assert remark.startswith("both were measured with changes to tierbench 0.1.0 (aaaaaaaaaaaa")

@@ -77,6 +77,7 @@ def test_what_cannot_be_compared_is_a_mistake(tierbench: Tierbench, tmp_path: Pa
     assert tierbench("compare-results", one, two) == EXIT_USAGE
     assert tierbench("compare-results", one, "nothing") == EXIT_USAGE
     assert tierbench("history", "--since", "yesterday") == EXIT_USAGE
+    assert tierbench("history", "--fail-if-worse") == EXIT_USAGE
     assert tierbench("history", "--trend", "--profile", "ultra") == EXIT_USAGE
     assert tierbench("history", "--trend", "-p", "ultra", "-w", "tpcc") == EXIT_USAGE
 
