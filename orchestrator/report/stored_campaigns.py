@@ -90,15 +90,11 @@ def _remarks(made: Comparison) -> Iterator[str]:
 
 
 def trend(found: Trend) -> Table:
-    columns = (
-        *texts("Begin"),
-        *numbers("Runs", METRICS[found.metric].title, "95 % interval"),
-        *texts("Code"),
-    )
+    columns = (*texts("Begin"), *numbers("Runs", "Mean", "95 % interval"), *texts("Code"))
     rows: list[tuple[Cell, ...]] = []
     for number, level in enumerate(found.levels, start=1):
         rows.append((Cell(_level(number, level, found), strong=True),))
-        rows += [_point(point, found) for point in found.points if point.level == number]
+        rows += [_point(point) for point in found.points if point.level == number]
     return Table(columns, tuple(rows), remarks=tuple(_about(found)))
 
 
@@ -110,12 +106,12 @@ def _level(number: int, level: Level, found: Trend) -> str:
     return f"{text}: {units.format_change(level.change_pct)}, {level.word}"
 
 
-def _point(point: Point, found: Trend) -> tuple[Cell, ...]:
-    ends = [_quantity(end, found) for end in (point.ci_low, point.ci_high) if end is not None]
+def _point(point: Point) -> tuple[Cell, ...]:
+    ends = [units.format_number(end) for end in (point.ci_low, point.ci_high) if end is not None]
     return (
         Cell(wording.moment(point.began_s)),
         Cell(str(point.n)),
-        Cell(_quantity(point.mean, found)),
+        Cell(units.format_number(point.mean)),
         Cell(" to ".join(ends)),
         Cell(point.revision or "not recorded", missing=not point.revision),
     )
@@ -126,7 +122,8 @@ def _quantity(value: float, found: Trend) -> str:
 
 
 def _about(found: Trend) -> Iterator[str]:
-    yield sparkline([point.mean for point in found.points])
+    bars = sparkline([point.mean for point in found.points])
+    yield f"{METRICS[found.metric].title}, {found.profile} × {found.workload}: {bars}"
     if len(found.points) < change_points.FEWEST:
         yield (
             f"No change of level can be proven with {len(found.points)} comparable campaigns: "
