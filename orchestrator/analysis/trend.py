@@ -23,6 +23,7 @@ from orchestrator.model import Direction
 
 CONFIDENCE_NEXT = 0.99  # of the interval in which the next campaign of a level is expected
 FEWEST_NEXT = 5  # campaigns of a level from which the next is predicted
+_NOT_ITSELF = "the newest campaign is left out, so where it stands is not known"
 _RATES = ("nopm", "throughput_per_s")  # the first that runs have
 
 
@@ -64,7 +65,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Trend:
-    """`open`: what the newest campaign leaves to the next one; empty if nothing."""
+    """`open`: what the newest campaign leaves to be answered; empty if nothing."""
 
     profile: str
     workload: str
@@ -129,7 +130,7 @@ def trend(
         points,
         levels,
         tuple(left_out),
-        open_question(logs[borders[-2] :]),
+        open_question(logs[borders[-2] :]) if kept and kept[-1] is every[-1] else _NOT_ITSELF,
     )
 
 

@@ -69,8 +69,8 @@ def _history(kept: Path, out: Console) -> Any:
         if show_trend:
             found = _trend(results, entries, str(profile), str(workload), across_machines)
             _print(out, asdict(found) if as_json else report.trend_table(found))
-            if fail_if_worse and found.worse:
-                raise typer.Exit(EXIT_WORSE)
+            if fail_if_worse and (found.worse or found.open):
+                raise typer.Exit(EXIT_WORSE if found.worse else EXIT_INCONCLUSIVE)
             return
         _print(out, [asdict(e) for e in entries] if as_json else report.campaign_list(entries))
 

@@ -7,6 +7,7 @@ two campaigns. The rates at length: `make bench-history`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -145,6 +146,16 @@ def test_campaigns_unlike_the_newest_are_left_out_and_named() -> None:
     assert (left.campaign, left.reason) == ("day--3", "unlike machine other against example")
     assert "Left out, day--3: unlike machine other against example." in drawn(found)
     assert len(of(every, across=True).points) == 13
+
+
+def test_a_newest_campaign_that_is_not_sound_itself_is_open() -> None:
+    newest = campaign(20, 100.0)
+    slow = newest.runs[0]
+    workload = replace(slow.record.workload, threads=1)
+    mixed = replace(slow, record=replace(slow.record, workload=workload))
+    found = of([*over(RATES), replace(newest, runs=(mixed, *newest.runs[1:]))])
+    assert not found.points and not found.worse
+    assert found.open.startswith("the newest campaign is left out")
 
 
 def test_few_campaigns_prove_nothing() -> None:

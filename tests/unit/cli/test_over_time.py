@@ -106,8 +106,9 @@ def test_a_trend_can_fail_a_build(
         stored(campaign(day, rate), tmp_path)
     asked = ("history", "--trend", "-p", "ultra", "-w", "point-select", "--fail-if-worse")
     assert tierbench(*asked) == EXIT_DONE
-    for day in (10, 11):
-        stored(campaign(day, 80.0 + day / 10), tmp_path)
+    stored(campaign(10, 81.0), tmp_path)
+    assert tierbench(*asked) == EXIT_INCONCLUSIVE  # one alone is no level
+    stored(campaign(11, 81.1), tmp_path)
     assert tierbench(*asked) == EXIT_WORSE
     assert tierbench(*asked[:-1]) == EXIT_DONE
     capsys.readouterr()
