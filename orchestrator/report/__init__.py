@@ -20,13 +20,14 @@ from orchestrator.analysis.over_time import Comparison
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.trend import Trend
 from orchestrator.model import Gate
-from orchestrator.report import decisions, disks, stored_campaigns, summary, terminal
+from orchestrator.report import beside, decisions, disks, stored_campaigns, summary, terminal
 from orchestrator.report.blocks import Chart, Charts, Document
 from orchestrator.report.caveats import stamps
 from orchestrator.report.report_index import ReportIndex
 
 __all__ = [
     "ReportPaths",
+    "beside_tables",
     "campaign_list",
     "comparison_markdown",
     "comparison_table",
@@ -117,3 +118,9 @@ def comparison_markdown(made: Comparison) -> str:
 def trend_table(found: Trend) -> RenderableType:
     """A profile × workload over stored campaigns, for a terminal."""
     return terminal.table(stored_campaigns.trend(found))
+
+
+def beside_tables(study: Verdict, campaign: Verdict) -> tuple[RenderableType, ...]:
+    """A published study beside a campaign with its tiers and workloads, for a terminal."""
+    tables = beside.changes(study, campaign), beside.used(study, campaign)
+    return tuple(terminal.table(table) for table in tables)
