@@ -143,7 +143,8 @@ class Plan:
     """Everything decided before anything starts: replayable from this record alone. `files`:
     "profile <name>", "workload <name>" or "price list" → its path. `generator`: instead of the
     workloads' own. `gate_every`: runs after which real disks are checked again, besides at the
-    begin and the end; `drain`: their burst credit is used up before each check."""
+    begin and the end; `drain`: their burst credit is used up before each check. `overrides`: keys
+    of workloads that hold over their files', as `--set` gave them."""
 
     name: str
     seed: int
@@ -160,6 +161,7 @@ class Plan:
     generator: str | None = None
     gate_every: int | None = None
     drain: bool = False
+    overrides: tuple[str, ...] = ()
     schema_version: int = 2
 
     def profile(self, name: str) -> Profile:

@@ -25,10 +25,10 @@ from orchestrator.collectors import collectors
 from orchestrator.databases import AUTO, PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, first_runs, image
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
-from orchestrator.load_generators import bind, load_generators
+from orchestrator.load_generators import bind, keys, load_generators
 from orchestrator.model import ClusterSpec, Gate, Note, Plan, Profile
 from orchestrator.parts import Parts
-from orchestrator.planning import plan, project_files, slo
+from orchestrator.planning import overrides, plan, project_files, slo
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Progress, World
 from orchestrator.run import checks, experiment, proving
@@ -52,11 +52,21 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
             "no profile or no workload is named",
             advice="name at least one of each; `tierbench list` shows them",
         )
-    found, workloads = project_files.read(
-        root, request.profiles, request.workloads, request.scale, disk_kinds(), request.price_list
-    )
+    named = [Path(name).stem for name in request.workloads]
+    given = overrides.read(request.overrides or (), named)
+    with overrides.blamed(given, request.scale):
+        found, workloads = project_files.read(
+            root,
+            request.profiles,
+            request.workloads,
+            request.scale,
+            disk_kinds(),
+            request.price_list,
+            given,
+            keys,
+        )
+        workloads = tuple(bind(workload, request.generator) for workload in workloads)
     workloads = slo.applied(workloads, request.slo, SLO)
-    workloads = tuple(bind(workload, request.generator) for workload in workloads)
     plan.check_owners(found, workloads, request.database)
     notes: tuple[Note, ...] = ()
     if all(workload.database for workload in workloads):  # nothing to choose, nothing to fit
@@ -85,7 +95,8 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
         **project_files.paths("workload", request.workloads),
         **({project_files.PRICE_LIST: str(request.price_list)} if request.price_list else {}),
     }
-    return replace(made, files=files, generator=request.generator)
+    asked = tuple(request.overrides or ())
+    return replace(made, files=files, generator=request.generator, overrides=asked)
 
 
 def _with_databases(

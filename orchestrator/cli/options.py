@@ -51,6 +51,13 @@ GateEveryOption = Annotated[
 DrainOption = Annotated[
     bool, typer.Option("--drain", help="Use up a real disk's burst credit before it is checked.")
 ]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A workload's key; may be given repeatedly."),
+]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Show plan, time, space and cost; start nothing.")
+]
 ResultsOption = Annotated[Path, typer.Option(help="Where results are kept.")]
 QuickOption = Annotated[bool, typer.Option(help="Ten seconds, as before each campaign.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print verdict.json instead of tables.")]
@@ -77,6 +84,8 @@ class Options:
     price_list: PricesOption = None
     gate_every: GateEveryOption = None
     drain: DrainOption = False
+    overrides: SetOption = None
+    dry_run: DryRunOption = False
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """Load generators: a file or folder each, one line here; and which can run another's workload."""
 
+from collections.abc import Mapping, Sequence
+
 from orchestrator.errors import UsageError
 from orchestrator.load_generators.benchbase import config
 from orchestrator.load_generators.benchbase.adapter import BenchBase
@@ -7,12 +9,14 @@ from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.load_generators.fio import Fio
 from orchestrator.load_generators.sysbench import run_options
 from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.load_generators.sysbench_stock import options as stock_options
 from orchestrator.load_generators.sysbench_stock.adapter import SysbenchStock
 from orchestrator.model import Workload
 from orchestrator.parts import LoadGenerator
 
 _BINDERS = {"benchbase": config.bind}
 _CHECKS = {"sysbench": run_options.check}
+_KEYS = {"sysbench": run_options.keys, "sysbench-stock": stock_options.keys}
 
 
 def load_generators() -> dict[str, LoadGenerator]:
@@ -23,6 +27,11 @@ def load_generators() -> dict[str, LoadGenerator]:
         "fio": Fio(),
         "dry": DryGenerator(),
     }
+
+
+def keys(generator: str, script: str) -> Mapping[str, Sequence[str]]:
+    """What a workload may have under `dataset` and `options`; nothing where that is not known."""
+    return _KEYS[generator](script) if generator in _KEYS else {}
 
 
 def bind(workload: Workload, generator: str | None) -> Workload:

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from orchestrator import tier_catalog
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.model import Profile, Workload
+from orchestrator.planning import overrides, strict_yaml
 from orchestrator.planning import profiles as parse
-from orchestrator.planning import strict_yaml
 from orchestrator.planning.schema import KINDS
 from orchestrator.planning.strict_yaml import collecting, raise_all, refused
 from orchestrator.tier import DiskKind, Tier
@@ -43,10 +44,13 @@ def read(
     scale: str,
     mechanisms: Mapping[str, DiskKind] = KINDS,
     price_list: Path | None = None,
+    given: Sequence[overrides.Override] = (),
+    known: overrides.Known = overrides.nothing_known,
 ) -> tuple[tuple[Profile, ...], tuple[Workload, ...]]:
     """Profiles (by name, or by the path of a YAML file) and workloads, at one scale.
 
-    `price_list`: prices that hold instead of the catalog's. UsageError with the mistakes of all
+    `price_list`: prices that hold instead of the catalog's. `given`: keys of workloads that hold
+    over their files', `known`: what their load generators take. UsageError with the mistakes of all
     files at once.
     """
     clusters, rows = _clusters(root), catalog(root, price_list)
@@ -66,17 +70,22 @@ def read(
         )
 
     def workload(file: Path) -> Workload:
-        return parse.read_workload(file.stem, _text(file, root), scale, _where(file, root))
+        text, where = _text(file, root), _where(file, root)
+        contents[file.stem] = strict_yaml.parse(where, text)
+        return parse.read_workload(file.stem, text, scale, where, given, known)
 
     mistakes: list[Mistake] = []
     found_profiles: list[Profile] = []
     found_workloads: list[Workload] = []
+    contents: dict[str, Mapping[str, Any]] = {}
     for file in _files(root / "profiles", "profile", profile_names, mistakes):
         with collecting(mistakes):
             found_profiles.append(profile(file))
     for file in _files(root / "workloads", "workload", workload_names, mistakes):
         with collecting(mistakes):
             found_workloads.append(workload(file))
+    with collecting(mistakes):
+        overrides.check(given, contents, scale, known)
     raise_all(mistakes)
     return tuple(found_profiles), tuple(found_workloads)
 

@@ -143,6 +143,7 @@ def test_every_variable_of_the_makefile_is_documented_and_no_other() -> None:
     settable = set(re.findall(r"^([A-Z_]+) *\?=", makefile, re.MULTILINE))
     settable |= set(re.findall(r"\$\(if \$\(([A-Z_]+)\)", makefile))
     settable |= set(re.findall(r'"\$\(([A-Z]+)\)"', makefile))
+    settable |= set(re.findall(r"\$\(foreach \w+,\$\(([A-Z_]+)\)", makefile))
     section = text_of("OPTIONS.md").split("## Variables of make")[1].split("\n## ")[0]
     named = {name for row in table_rows(section) for name in re.findall(r"`([A-Z_]+)`", row[0])}
     assert named == settable
