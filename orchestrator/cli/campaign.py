@@ -115,7 +115,7 @@ def _with_databases(
         bound.append(replace(profile, cluster=cluster))
         choices += [choice.note] if choice.note else []
     for profile in bound:
-        if profile.cluster.database == PREFERRED:
+        if profile.cluster.database == PREFERRED and not request.dry_run:
             _pull(profile.cluster)
     return tuple(bound), (*dict.fromkeys(choices), *notes)
 

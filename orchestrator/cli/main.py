@@ -21,7 +21,7 @@ from rich.markup import escape
 from orchestrator import report
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.cli import campaign, doctor, outside, provision, rehearsal, studies
+from orchestrator.cli import campaign, doctor, dry_run, outside, provision, rehearsal, studies
 from orchestrator.cli.check import check_command
 from orchestrator.cli.console import ConsoleProgress, LastingConsole
 from orchestrator.cli.disks import disk_app
@@ -243,6 +243,8 @@ def _carry_out(
     made = campaign.make_plan(request, ROOT, CACHE)
     for note in made.notes:
         _progress.warn(str(note))
+    if request.dry_run:
+        raise typer.Exit(dry_run.show(made, ROOT, CACHE, _progress, _out, as_json))
     folder = campaign.carry_out(made, request, ROOT, CACHE, results, _progress)
     loaded, verdict = _conclude(folder, as_json)
     if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):

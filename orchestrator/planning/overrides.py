@@ -176,15 +176,14 @@ def blamed(overrides: Sequence[Override], scale: str) -> Iterator[None]:
 
 def _placed(mistake: Mistake, overrides: Sequence[Override], scale: str) -> Mistake:
     file, _, place = mistake.where.rpartition(": ")
-    path = place.split(".")
-    if path[0] == "scales":  # `scales.laptop.threads`, or `scales.warmup` of the one in use
-        path = path[1:]
-        if len(path) > 1 and path.pop(0) != scale:
-            return mistake
-    if path[0] in GROUPS:
-        path = path[1:]
+    group, *path = place.split(".")
+    if group == "scales" and len(path) > 1 and path.pop(0) != scale:
+        return mistake  # `scales.study.threads`; of the one in use some say `scales.warmup`
+    if group == "scales" and path[:1] in ([name] for name in GROUPS):
+        path.pop(0)
+    key = path[0] if path else group
     workload = file.rpartition("/")[2].rpartition(".")[0]
     for one in reversed(overrides):
-        if one.workload in (None, workload) and one.key.split(".")[-1] == path[0]:
+        if one.workload in (None, workload) and one.key.split(".")[-1] == key:
             return replace(mistake, where=f"--set {one.text}")
     return mistake
