@@ -53,7 +53,7 @@ def read(
     over their files', `known`: what their load generators take. UsageError with the mistakes of all
     files at once.
     """
-    clusters, rows = _clusters(root), catalog(root, price_list)
+    texts, rows = clusters(root), catalog(root, price_list)
 
     def profile(file: Path) -> Profile:
         where = _where(file, root)
@@ -61,7 +61,7 @@ def read(
         return parse.read_profile(
             file.stem,
             text,
-            clusters,
+            texts,
             scale,
             rows,
             where,
@@ -102,13 +102,14 @@ def tier(
 
     UsageError with every mistake.
     """
-    changed = strict_yaml.parse("options", "\n".join(map(_as_yaml, changes))) if changes else {}
+    lines = [": ".join(key_and_value(change)) for change in changes]
+    changed = strict_yaml.parse("options", "\n".join(lines)) if changes else {}
     if name in names(root / "profiles") or name.endswith((".yaml", ".yml")):
         file = _find(root / "profiles", "profile", name)
         made = parse.read_profile(
             file.stem,
             _text(file, root),
-            _clusters(root),
+            clusters(root),
             scale,
             catalog(root),
             _where(file, root),
@@ -121,14 +122,16 @@ def tier(
     return chosen.tier, chosen.size_bytes
 
 
-def _as_yaml(change: str) -> str:
+def key_and_value(change: str) -> tuple[str, str]:
+    """`key=value` of a profile's tier. UsageError if it is none."""
     key, equals, value = change.partition("=")
     if not (equals and key and value):
         raise UsageError(f"{change!r} is not key=value", advice="for example `burst=full`")
-    return f"{key}: {value}"
+    return key, value
 
 
-def _clusters(root: Path) -> dict[str, str]:
+def clusters(root: Path) -> dict[str, str]:
+    """Name → text of each file in `profiles/clusters`."""
     folder = root / "profiles/clusters"
     return {name: _text(folder / f"{name}.yaml", root) for name in names(folder)}
 
