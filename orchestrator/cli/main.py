@@ -22,6 +22,7 @@ from orchestrator import report
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.cli import (
+    ROOT,
     campaign,
     doctor,
     dry_run,
@@ -82,7 +83,6 @@ from orchestrator.system.shell import SystemShell
 from orchestrator.tiers import tier_mechanisms
 from orchestrator.tiers.common import host_load, standing
 
-ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("TIERBENCH_CACHE") or ROOT / ".cache")
 RESULTS = ROOT / "results"
 REHEARSALS = CACHE / "rehearsals"  # apart from what was measured
@@ -90,7 +90,6 @@ REHEARSALS = CACHE / "rehearsals"  # apart from what was measured
 app = typer.Typer(
     help="Which disk tier should this distributed SQL database run on? Measured, not guessed.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 _out = Console()

@@ -10,16 +10,34 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from orchestrator.cli import completion
 from orchestrator.databases import AUTO
 
 ProfileOption = Annotated[
-    str, typer.Option("--profile", "-p", help="A profile's name, or a YAML file.")
+    str,
+    typer.Option(
+        "--profile",
+        "-p",
+        help="A profile's name, or a YAML file.",
+        autocompletion=completion.profiles,
+    ),
 ]
 ProfilesOption = Annotated[
-    str, typer.Option(help="Names, separated by spaces; the first is the baseline.")
+    str,
+    typer.Option(
+        help="Names, separated by spaces; the first is the baseline.",
+        autocompletion=completion.profiles,
+    ),
 ]
-WorkloadOption = Annotated[str, typer.Option("--workload", "-w", help="A workload's name.")]
-WorkloadsOption = Annotated[str, typer.Option(help="Names, separated by spaces.")]
+WorkloadOption = Annotated[
+    str,
+    typer.Option(
+        "--workload", "-w", help="A workload's name.", autocompletion=completion.workloads
+    ),
+]
+WorkloadsOption = Annotated[
+    str, typer.Option(help="Names, separated by spaces.", autocompletion=completion.workloads)
+]
 DatabaseOption = Annotated[
     str, typer.Option("--db", help="auto, or one of the databases that `list` shows.")
 ]
