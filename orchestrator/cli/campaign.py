@@ -66,6 +66,8 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
             keys,
         )
         workloads = tuple(bind(workload, request.generator) for workload in workloads)
+    _, of_files = project_files.read(root, (), request.workloads, request.scale)
+    larger = overrides.notes(workloads, of_files)
     workloads = slo.applied(workloads, request.slo, SLO)
     plan.check_owners(found, workloads, request.database)
     notes: tuple[Note, ...] = ()
@@ -88,7 +90,12 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
         baseline=request.baseline,
         gate_every=request.gate_every,
         drain=request.drain,
-        notes=(*notes, *plan.scale_notes(workloads, request.scale), *plan.tier_notes(bound)),
+        notes=(
+            *notes,
+            *larger,
+            *plan.scale_notes(workloads, request.scale),
+            *plan.tier_notes(bound),
+        ),
     )
     files = {
         **project_files.paths("profile", request.profiles),

@@ -9,18 +9,21 @@ file, and are checked as there.
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.errors import Mistake, UsageError
+from orchestrator.model import Note, Workload
 from orchestrator.planning.schema import ScaleYaml
 from orchestrator.planning.strict_yaml import collecting, parse, raise_all, refused
 
 GROUPS = ("dataset", "options")
 OF_SCALE = tuple(name for name in ScaleYaml.model_fields if name not in GROUPS)
 STATEMENTS = "statements_per_transaction"  # of a workload at all scales
+_SIZES = ("warehouses", "tables", "table_size")
 _OPTIONS = ("seed", "slo", "scale", "generator")  # which have an option of their own
 
 # (load generator, script) → the keys of each group that it takes; a group that is not there: any.
@@ -160,6 +163,26 @@ def _unknown(
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(keys)}"
     have = "has" if len(asked) == 1 else "have"
     return f"{', '.join(asked)} {have} no key {one.key!r}: {hint}"
+
+
+def notes(given: Sequence[Workload], of_files: Sequence[Workload]) -> tuple[Note, ...]:
+    """Workloads whose data are larger than in their files: nodes' disks are sized for those."""
+    found = []
+    for one, own in zip(given, of_files, strict=True):
+        times = _rows(one) / _rows(own)
+        if times > 1:
+            text = (
+                f"{one.name} loads {times:.3g} times the data of its scale {own.scale}, for which "
+                "the nodes' disks are sized (`disk` in the cluster's file)"
+            )
+            found.append(Note("other", text))
+    return tuple(found)
+
+
+def _rows(workload: Workload) -> float:
+    """What the data grow with; 1 where that is not known."""
+    sizes = (workload.dataset.parameters.get(name, 1) for name in _SIZES)
+    return math.prod(float(size) for size in sizes if isinstance(size, int)) or 1.0
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from orchestrator.cli.options import Request
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan, Workload
 from orchestrator.parts import Parts
-from orchestrator.report import method
+from orchestrator.report import conditions, method
+from orchestrator.report.report_index import ReportIndex
 from orchestrator.run import datasets
 from orchestrator.system import store
-from tests import ROOT
+from tests import ROOT, report_verdicts
 from tests.fakes import Log, fake_parts, fake_world
 from tests.plans import a_profile
 
@@ -113,6 +115,21 @@ def test_what_was_set_is_in_plan_and_command() -> None:
     plan = planned("tpcc", "threads=32", "isolation=repeatable read")
     assert plan.overrides == ("threads=32", "isolation=repeatable read")
     assert method.command(plan).endswith(" --set threads=32 --set 'isolation=repeatable read'")
+
+
+def test_data_larger_than_the_disks_are_sized_for_are_told() -> None:
+    notes = planned("tpcc insert", "warehouses=100", "table_size=400_000").notes
+    told = [note.text for note in notes if "times the data" in note.text]
+    assert [text.partition(" times")[0] for text in told] == ["tpcc loads 25"]
+    assert "its scale smoke" in told[0]
+
+
+def test_the_report_says_what_was_set() -> None:
+    campaign = report_verdicts.campaign(frames=False)
+    changed = replace(campaign, plan=replace(campaign.plan, overrides=("threads=32",)))
+    for found, said in ((campaign, False), (changed, True)):
+        section = conditions.environment(ReportIndex(found, report_verdicts.verdict()))
+        assert ("set on the command line: threads=32" in repr(section)) == said
 
 
 def test_plans_of_before_still_load(tmp_path: Path) -> None:
