@@ -6,8 +6,10 @@ of the disks of all nodes, a month at list price.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.model import Dataset, Plan
@@ -89,7 +91,7 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
         cells=tuple(cells),
         beside_s=max(0.0, plan.estimate_s - sum(cell.total_s for cell in cells)),
         loads=tuple(_loads(plan, parts, world)),
-        needs=tuple(datasets.needs(plan, parts.tiers, world)),
+        needs=tuple(_needs(plan, parts, world)),
         costs=tuple(_costs(plan)),
         passed=tuple(passed),
         problems=tuple(problems.values()),
@@ -97,19 +99,32 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
     )
 
 
+# What cannot be found out below is a problem that a check has found as well.
+
+
 def _loads(plan: Plan, parts: Parts, world: World) -> Iterator[Load]:
+    cells = Counter((run.profile, run.workload) for run in plan.runs)
     for dataset in {repr(load.dataset): load.dataset for load in plan.workloads}.values():
         shared: dict[str, bool] = {}
         by_run = 0
-        for run in plan.runs:
-            load = plan.workload(run.workload)
-            if load.dataset == dataset:
-                used = as_used(plan.profile(run.profile), load)
+        for (profile, workload), runs in cells.items():
+            load = plan.workload(workload)
+            if load.dataset != dataset:
+                continue
+            used = as_used(plan.profile(profile), load)
+            name, is_there = None, False
+            with suppress(TierbenchError):
                 name, is_there = datasets.whereabouts(used, load, plan.seed, parts, world)
-                by_run += name is None
-                shared |= {name: is_there} if name is not None else {}
+            by_run += runs if name is None else 0
+            shared |= {name: is_there} if name is not None else {}
         kept = sum(shared.values())
         yield Load(dataset, by_run + len(shared) - kept, kept)
+
+
+def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[datasets.Need]:
+    for profile in plan.profiles:
+        with suppress(TierbenchError):
+            yield from datasets.needs(replace(plan, profiles=(profile,)), parts.tiers, world)
 
 
 def _costs(plan: Plan) -> Iterator[Cost]:

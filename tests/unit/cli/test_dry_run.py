@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -145,3 +146,15 @@ def test_a_cluster_that_others_run_is_not_connected_to(
     text = " ".join(capsys.readouterr().out.split())
     assert "theirs: database existing: the cluster is not connected to" in text
     assert "is loaded once" in text and "not known" in text
+
+
+def test_a_disk_that_is_not_mounted_is_a_problem_beside_all_that_is_known(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    text = (ROOT / "profiles/ultra.yaml").read_text()
+    real = f"{{enforcement: mounted, path: {tmp_path}/absent}}"
+    (tmp_path / "real.yaml").write_text(re.sub(r"^tier: .*$", f"tier: {real}", text, flags=re.M))
+    assert compare("tpcc", profiles=f"{tmp_path}/real.yaml ultra") == EXIT_USAGE
+    said = " ".join(capsys.readouterr().out.split())
+    assert "absent is not a directory" in said
+    assert "ultra for the disks of 3 nodes" in said and "Nothing was started." in said
