@@ -71,7 +71,8 @@ def _plain(value: Any) -> Any:
 
 def _parts(made: Plan, found: Forecast) -> Iterator[RenderableType]:
     about = units.format_seconds(made.estimate_s)
-    yield f"[bold]{escape(made.name)}[/bold]: {len(made.runs)} runs, about {about}"
+    runs = "1 run" if len(made.runs) == 1 else f"{len(made.runs)} runs"
+    yield f"[bold]{escape(made.name)}[/bold]: {runs}, about {about}"
     yield from _order(made)
     yield _times(made, found)
     yield from _loading(found)

@@ -16,7 +16,7 @@ def command(out: Console) -> Callable[..., None]:
     def schema(
         kind: Annotated[str, Argument(help=f"{', '.join(json_schema.FILES)}.")],
     ) -> None:
-        """Prints the JSON Schema of a profile, a cluster or a workload."""
+        """Prints the JSON Schema of a profile, cluster, workload or price list."""
         if kind not in json_schema.FILES:
             raise UsageError(
                 f"no schema of {kind!r}", advice=f"there are {', '.join(json_schema.FILES)}"

@@ -7,9 +7,10 @@ keys must be to each other, and whether a name is known, only reading the file t
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from orchestrator.planning.schema import (
@@ -20,6 +21,8 @@ from orchestrator.planning.schema import (
     WorkloadYaml,
 )
 from orchestrator.tier_catalog.choosing import Reference
+from orchestrator.tier_catalog.price_lists import PriceList
+from orchestrator.tier_catalog.rows import PriceRow, Text
 
 FOLDER = "docs/schema"
 
@@ -37,10 +40,25 @@ class ProfileOfNumbers(ProfileYaml):
     cluster: str | ClusterYaml  # type: ignore[assignment]
 
 
+class Components(PriceRow):
+    """A row's price: currency and region if they are not the list's."""
+
+    model_config = ConfigDict(json_schema_extra=lambda made: made["properties"].pop("source"))
+
+    currency: Text = ""
+    region: Text = ""
+    source: Any = None  # the list's
+
+
+class PriceListOfRows(PriceList):
+    prices: Mapping[str, Components]  # type: ignore[assignment]
+
+
 FILES: dict[str, Any] = {
     "profile": ProfileOfRow | ProfileOfNumbers,
     "cluster": ClusterYaml,
     "workload": WorkloadYaml,
+    "price-list": PriceListOfRows,
 }
 
 
@@ -57,7 +75,10 @@ class _Generator(GenerateJsonSchema):
 def of(kind: str) -> str:
     """The schema of one of FILES, as JSON."""
     made = _tidied(TypeAdapter(FILES[kind]).json_schema(schema_generator=_Generator))
-    head = {"$schema": GenerateJsonSchema.schema_dialect, "title": f"tierbench: a {kind}"}
+    head = {
+        "$schema": GenerateJsonSchema.schema_dialect,
+        "title": f"tierbench: a {kind.replace('-', ' ')}",
+    }
     return json.dumps({**head, **made}, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -71,7 +71,7 @@ def test_the_kept_schema_is_the_readers(kind: str, capsys: pytest.CaptureFixture
 
 def test_a_schema_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert _guarded(lambda: app(["schema", "tier"], standalone_mode=False)) == EXIT_USAGE
-    assert "profile, cluster, workload" in capsys.readouterr().err
+    assert "profile, cluster, workload, price-list" in capsys.readouterr().err
 
 
 def test_every_mechanism_can_be_named() -> None:
@@ -92,6 +92,9 @@ def test_the_profiles_and_workloads_of_the_documents_are_valid() -> None:
     for text in (*examples("ADDING.md", "A disk tier"), *existing_profiles()):
         assert errors("profile", strict_yaml.parse("x", text)) == []
     assert errors("workload", strict_yaml.parse("x", *examples("ADDING.md", "A workload"))) == []
+    (prices,) = (one for one in examples("CATALOG.md", "What a row holds") if "our contract" in one)
+    assert errors("price-list", strict_yaml.parse("x", prices)) == []
+    assert errors("price-list", strict_yaml.parse("x", prices.replace("per_disk", "per_disc")))
 
 
 @pytest.mark.parametrize(("text", "what"), [(text, what) for text, _, what in MISTAKES])
