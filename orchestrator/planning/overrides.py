@@ -85,6 +85,9 @@ def check(
     known: Known = nothing_known,
 ) -> None:
     """UsageError with every override that fits none of the workloads. `contents`: name → YAML."""
+    contents = {n: content for n, content in contents.items() if _inner(content, "scales", scale)}
+    if not contents:
+        return  # the scale is the mistake
     raise_all(
         [
             _mistake(one, _unknown(one, contents, scale, known))
@@ -122,8 +125,7 @@ def _changed(content: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
 
 def _path(one: Override, content: Mapping[str, Any], scale: str, known: Known) -> Path | None:
     """Where the key belongs in this workload; None if it has none such."""
-    size = _inner(content, "scales", scale)
-    if not size:  # which is a mistake of the file or the scale, and said as such
+    if not _inner(content, "scales", scale):
         return None
     group, _, name = one.key.partition(".")
     if group in GROUPS and name:
@@ -204,6 +206,8 @@ def _placed(mistake: Mistake, overrides: Sequence[Override], scale: str) -> Mist
         return mistake  # `scales.study.threads`; of the one in use some say `scales.warmup`
     if group == "scales" and path[:1] in ([name] for name in GROUPS):
         path.pop(0)
+    if path and group not in ("scales", *GROUPS):
+        return mistake  # of a profile
     key = path[0] if path else group
     workload = file.rpartition("/")[2].rpartition(".")[0]
     for one in reversed(overrides):

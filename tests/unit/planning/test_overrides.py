@@ -20,7 +20,7 @@ from orchestrator.run import datasets
 from orchestrator.system import store
 from tests import ROOT, report_verdicts
 from tests.fakes import Log, fake_parts, fake_world
-from tests.plans import a_profile
+from tests.plans import a_profile, profile_text
 
 
 def planned(workloads: str, *given: str, **more: Any) -> Plan:
@@ -109,6 +109,20 @@ def test_a_mistake_of_the_file_at_another_scale_is_the_files(tmp_path: Path) -> 
     (tmp_path / "mine.yaml").write_text(text)
     found = mistakes(str(tmp_path / "mine.yaml"), "threads=5")
     assert found and all("study" in where for where in found)
+
+
+def test_mistakes_that_are_not_of_what_was_set_keep_their_place(tmp_path: Path) -> None:
+    text = profile_text("{type: azure/premium-v2, size: 1}", cluster="azure-d8s-v5")
+    (tmp_path / "mine.yaml").write_text(text)
+    request = Request(
+        profiles=[str(tmp_path / "mine.yaml")], workloads=["disk-matrix"], overrides=["size=1GiB"]
+    )
+    with pytest.raises(UsageError) as refused:
+        campaign.make_plan(request, ROOT, Path("no-cache"))
+    assert any(one.where.endswith("mine.yaml: tier.size") for one in refused.value.mistakes)
+    found = mistakes("tpcc", "threads=3", scale="huge")
+    assert any("unknown scale 'huge'" in what for what in found.values())
+    assert "--set threads=3" not in found
 
 
 def test_what_was_set_is_in_plan_and_command() -> None:
