@@ -26,6 +26,7 @@ from orchestrator.cli import (
     campaign,
     doctor,
     dry_run,
+    export,
     init,
     outside,
     provision,
@@ -229,6 +230,7 @@ app.command(name="import-study")(
 )
 app.command(name="init")(init.command(ROOT, campaign.disk_kinds(), _out))
 app.command(name="schema")(schemas.command(_out))
+app.command(name="export")(export.command(RESULTS))
 app.add_typer(disk_app(ROOT, CACHE, _out, _progress), name="disk")
 app.add_typer(tiers_app(ROOT, CACHE, RESULTS, _out, _progress), name="tiers")
 app.add_typer(prices_app(ROOT, _out, _progress), name="prices")
