@@ -26,6 +26,7 @@ from orchestrator.platforms.unasked import NotAsked, UnaskedPlatform
 from orchestrator.powers import World
 from orchestrator.run.forecast import Forecast, look_ahead
 from orchestrator.system.clock import SystemClock
+from orchestrator.system.redaction import hidden_in
 from orchestrator.system.shell import SystemShell
 from orchestrator.tiers import tier_mechanisms
 
@@ -49,7 +50,9 @@ def show(
     known = {**databases(), ExistingCluster.name: ExistingCluster(connect=_nobody)}
     found = look_ahead(made, Parts(known, load_generators(), tier_mechanisms(), ()), world)
     if as_json:
-        out.print_json(json.dumps(_content(made, found), default=_plain))
+        content = {"plan": asdict(made), **vars(found), "never_checked": NEVER_CHECKED}
+        plain = json.loads(json.dumps(content, default=_plain))
+        out.print_json(json.dumps(hidden_in(plain)))
     else:
         for part in _parts(made, found):
             out.print(part, highlight=False, soft_wrap=isinstance(part, str))
@@ -58,15 +61,13 @@ def show(
     return EXIT_UNAVAILABLE if found.problems else EXIT_DONE
 
 
-def _content(made: Plan, found: Forecast) -> dict[str, Any]:
-    return {"plan": asdict(made), **vars(found), "never_checked": NEVER_CHECKED}
-
-
 def _plain(value: Any) -> Any:
     """Of an error what it says, of a record its fields."""
-    if isinstance(value, TierbenchError):
-        return {"what": value.what, "advice": value.advice, "exit_code": value.exit_code}
-    return vars(value)
+    if not isinstance(value, TierbenchError):
+        return vars(value)
+    mistakes = [vars(one) for one in getattr(value, "mistakes", ())]
+    said = {"what": value.what, "mistakes": mistakes, "advice": value.advice}
+    return {**said, "exit_code": value.exit_code}
 
 
 def _parts(made: Plan, found: Forecast) -> Iterator[RenderableType]:

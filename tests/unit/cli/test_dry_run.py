@@ -139,13 +139,17 @@ def test_a_cluster_that_others_run_is_not_connected_to(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, postgresql = existing_profiles()
-    (tmp_path / "theirs.yaml").write_text(postgresql)
-    monkeypatch.setenv("PG_PASSWORD", "secret")
+    text = "".join(line for line in postgresql.splitlines(True) if "password_env" not in line)
+    hosts = "hosts: postgresql://bench:mine@10.0.0.21"
+    (tmp_path / "theirs.yaml").write_text(re.sub(r"hosts: \S+", hosts, text))
     monkeypatch.setattr(declaration, "unreadable", lambda _: ())
     assert dry("run", "-p", str(tmp_path / "theirs.yaml"), "-w", "insert") == EXIT_DONE
     text = " ".join(capsys.readouterr().out.split())
     assert "theirs: database existing: the cluster is not connected to" in text
     assert "is loaded once" in text and "not known" in text
+    assert dry("run", "-p", str(tmp_path / "theirs.yaml"), "-w", "insert", "--json") == EXIT_DONE
+    said = capsys.readouterr().out
+    assert "bench:***@10.0.0.21" in said and "mine@" not in said
 
 
 def test_a_disk_that_is_not_mounted_is_a_problem_beside_all_that_is_known(
