@@ -174,8 +174,8 @@ def notes(given: Sequence[Workload], of_files: Sequence[Workload]) -> tuple[Note
         times = _rows(one) / _rows(own)
         if times > 1:
             text = (
-                f"{one.name} loads {times:.3g} times the data of its scale {own.scale}, for which "
-                "the nodes' disks are sized (`disk` in the cluster's file)"
+                f"the data of {one.name} are {times:.3g} times those of its scale {own.scale}, for "
+                "which the nodes' disks are sized (`disk` in the cluster's file)"
             )
             found.append(Note("other", text))
     return tuple(found)

@@ -133,8 +133,8 @@ def test_what_was_set_is_in_plan_and_command() -> None:
 
 def test_data_larger_than_the_disks_are_sized_for_are_told() -> None:
     notes = planned("tpcc insert", "warehouses=100", "table_size=400_000").notes
-    told = [note.text for note in notes if "times the data" in note.text]
-    assert [text.partition(" times")[0] for text in told] == ["tpcc loads 25"]
+    told = [note.text for note in notes if "times those" in note.text]
+    assert [text.partition(" times")[0] for text in told] == ["the data of tpcc are 25"]
     assert "its scale smoke" in told[0]
 
 
