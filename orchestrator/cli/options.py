@@ -12,6 +12,7 @@ import typer
 
 from orchestrator.cli import completion
 from orchestrator.databases import AUTO
+from orchestrator.planning import windows
 
 ProfileOption = Annotated[
     str,
@@ -69,6 +70,16 @@ GateEveryOption = Annotated[
 DrainOption = Annotated[
     bool, typer.Option("--drain", help="Use up a real disk's burst credit before it is checked.")
 ]
+AaOption = Annotated[
+    bool,
+    typer.Option("--aa", help="Measure the baseline twice, to see what equal tiers differ by."),
+]
+WarmupOption = Annotated[
+    str, typer.Option(help="fixed: as the scale says; or on until throughput is steady.")
+]
+WindowsOption = Annotated[
+    str, typer.Option(help="scale: as long as it says; checkpoints: of whole checkpoint intervals.")
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A workload's key; may be given repeatedly."),
@@ -102,6 +113,8 @@ class Options:
     price_list: PricesOption = None
     gate_every: GateEveryOption = None
     drain: DrainOption = False
+    warmup: WarmupOption = "fixed"
+    windows: WindowsOption = windows.SCALE
     overrides: SetOption = None
     dry_run: DryRunOption = False
 
@@ -112,6 +125,7 @@ class Compared(Options):
 
     margin_pct: MarginOption = 5.0
     baseline: BaselineOption = None
+    aa: AaOption = False
 
 
 @dataclass(frozen=True)

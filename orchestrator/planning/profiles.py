@@ -239,5 +239,6 @@ def read_workload(
         statements_per_transaction=read.statements_per_transaction,
         options={**read.options, **size.options},
         database=read.database,
+        writes=read.writes,
     )
     return slo.applied([workload], read.slo, f"{where}: slo")[0]
