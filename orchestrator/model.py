@@ -148,7 +148,8 @@ class Plan:
     "profile <name>", "workload <name>" or "price list" → its path. `generator`: instead of the
     workloads' own. `gate_every`: runs after which real disks are checked again, besides at the
     begin and the end; `drain`: their burst credit is used up before each check. `twin`: the name
-    under which the baseline is measured a second time, to see what equal tiers differ by."""
+    under which the baseline is measured a second time, to see what equal tiers differ by.
+    `overrides`: keys of workloads that hold over their files', as `--set` gave them."""
 
     name: str
     seed: int
@@ -166,6 +167,7 @@ class Plan:
     gate_every: int | None = None
     drain: bool = False
     twin: str | None = None
+    overrides: tuple[str, ...] = ()
     schema_version: int = 2
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 
 MOST = 2**63  # no disk, memory or count here reaches it
@@ -26,7 +26,20 @@ _SIZE = {
     "tib": 2**40,
 }
 _TIME = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-_NUMBER = re.compile(r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*([A-Za-zµ/]*)\s*$")
+_DIGITS = r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*"
+_NUMBER = re.compile(_DIGITS + r"([A-Za-zµ/]*)\s*$")
+
+
+def _any_case(units: Iterable[str]) -> str:
+    """A pattern of units, without inline flags: JavaScript has none."""
+    return "|".join("".join(f"[{x}{x.upper()}]" for x in unit) for unit in units)
+
+
+# The quantities below as patterns of the regular expressions that JavaScript has too.
+SIZE = f"^{_DIGITS}({_any_case(_SIZE)})\\s*$"
+_WITH_UNIT = f"^{_DIGITS}({_any_case(unit for unit in _SIZE if unit)})"
+SIZE_WITH_UNIT, RATE = f"{_WITH_UNIT}\\s*$", f"{_WITH_UNIT}/[sS]\\s*$"
+TIME = f"^{_DIGITS}({'|'.join(_TIME)})\\s*$"
 
 
 _short = reprlib.Repr()

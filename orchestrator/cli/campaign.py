@@ -25,10 +25,10 @@ from orchestrator.collectors import collectors
 from orchestrator.databases import AUTO, PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, first_runs, image
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
-from orchestrator.load_generators import bind, load_generators, warmed
+from orchestrator.load_generators import bind, keys, load_generators, warmed
 from orchestrator.model import ClusterSpec, Gate, Note, Plan, Profile, Workload
 from orchestrator.parts import KeepsIntervals, Parts
-from orchestrator.planning import plan, project_files, slo, windows
+from orchestrator.planning import overrides, plan, project_files, slo, windows
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Progress, World
 from orchestrator.run import checks, experiment, proving
@@ -52,11 +52,23 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
             "no profile or no workload is named",
             advice="name at least one of each; `tierbench list` shows them",
         )
-    found, workloads = project_files.read(
-        root, request.profiles, request.workloads, request.scale, disk_kinds(), request.price_list
-    )
+    named = [Path(name).stem for name in request.workloads]
+    given = overrides.read(request.overrides or (), named)
+    with overrides.blamed(given, request.scale):
+        found, workloads = project_files.read(
+            root,
+            request.profiles,
+            request.workloads,
+            request.scale,
+            disk_kinds(),
+            request.price_list,
+            given,
+            keys,
+        )
+        workloads = tuple(bind(workload, request.generator) for workload in workloads)
+    _, of_files = project_files.read(root, (), request.workloads, request.scale)
+    larger = overrides.notes(workloads, of_files)
     workloads = slo.applied(workloads, request.slo, SLO)
-    workloads = tuple(bind(workload, request.generator) for workload in workloads)
     workloads = tuple(warmed(workload, request.warmup) for workload in workloads)
     plan.check_owners(found, workloads, request.database)
     notes: tuple[Note, ...] = ()
@@ -84,6 +96,7 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
         notes=(
             *notes,
             *longer,
+            *larger,
             *plan.scale_notes(workloads, request.scale),
             *plan.tier_notes(bound),
         ),
@@ -93,7 +106,8 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
         **project_files.paths("workload", request.workloads),
         **({project_files.PRICE_LIST: str(request.price_list)} if request.price_list else {}),
     }
-    return replace(made, files=files, generator=request.generator)
+    asked = tuple(request.overrides or ())
+    return replace(made, files=files, generator=request.generator, overrides=asked)
 
 
 def _with_databases(
@@ -112,7 +126,7 @@ def _with_databases(
         bound.append(replace(profile, cluster=cluster))
         choices += [choice.note] if choice.note else []
     for profile in bound:
-        if profile.cluster.database == PREFERRED:
+        if profile.cluster.database == PREFERRED and not request.dry_run:
             _pull(profile.cluster)
     return tuple(bound), (*dict.fromkeys(choices), *notes)
 

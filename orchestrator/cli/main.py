@@ -22,13 +22,17 @@ from orchestrator import report
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.cli import (
+    ROOT,
     campaign,
     doctor,
+    dry_run,
     export,
+    init,
     outside,
     over_time,
     provision,
     rehearsal,
+    schemas,
     studies,
 )
 from orchestrator.cli.check import check_command
@@ -81,7 +85,6 @@ from orchestrator.system.shell import SystemShell
 from orchestrator.tiers import tier_mechanisms
 from orchestrator.tiers.common import host_load, standing
 
-ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("TIERBENCH_CACHE") or ROOT / ".cache")
 RESULTS = ROOT / "results"
 REHEARSALS = CACHE / "rehearsals"  # apart from what was measured
@@ -89,7 +92,6 @@ REHEARSALS = CACHE / "rehearsals"  # apart from what was measured
 app = typer.Typer(
     help="Which disk tier should this distributed SQL database run on? Measured, not guessed.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 _out = Console()
@@ -227,6 +229,8 @@ app.command(name="rehearse")(
 app.command(name="import-study")(
     studies.command(ROOT, RESULTS, _out, lambda folder, as_json: _conclude(folder, as_json))
 )
+app.command(name="init")(init.command(ROOT, campaign.disk_kinds(), _out))
+app.command(name="schema")(schemas.command(_out))
 app.command(name="export")(export.command(RESULTS))
 app.add_typer(disk_app(ROOT, CACHE, _out, _progress), name="disk")
 app.add_typer(tiers_app(ROOT, CACHE, RESULTS, _out, _progress), name="tiers")
@@ -254,6 +258,8 @@ def _carry_out(
     made = campaign.make_plan(request, ROOT, CACHE)
     for note in made.notes:
         _progress.warn(str(note))
+    if request.dry_run:
+        raise typer.Exit(dry_run.show(made, ROOT, CACHE, _progress, _out, as_json))
     folder = campaign.carry_out(made, request, ROOT, CACHE, results, _progress)
     loaded, verdict = _conclude(folder, as_json)
     if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):

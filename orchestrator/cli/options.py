@@ -10,17 +10,35 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from orchestrator.cli import completion
 from orchestrator.databases import AUTO
 from orchestrator.planning import windows
 
 ProfileOption = Annotated[
-    str, typer.Option("--profile", "-p", help="A profile's name, or a YAML file.")
+    str,
+    typer.Option(
+        "--profile",
+        "-p",
+        help="A profile's name, or a YAML file.",
+        autocompletion=completion.profiles,
+    ),
 ]
 ProfilesOption = Annotated[
-    str, typer.Option(help="Names, separated by spaces; the first is the baseline.")
+    str,
+    typer.Option(
+        help="Names, separated by spaces; the first is the baseline.",
+        autocompletion=completion.profiles,
+    ),
 ]
-WorkloadOption = Annotated[str, typer.Option("--workload", "-w", help="A workload's name.")]
-WorkloadsOption = Annotated[str, typer.Option(help="Names, separated by spaces.")]
+WorkloadOption = Annotated[
+    str,
+    typer.Option(
+        "--workload", "-w", help="A workload's name.", autocompletion=completion.workloads
+    ),
+]
+WorkloadsOption = Annotated[
+    str, typer.Option(help="Names, separated by spaces.", autocompletion=completion.workloads)
+]
 DatabaseOption = Annotated[
     str, typer.Option("--db", help="auto, or one of the databases that `list` shows.")
 ]
@@ -62,6 +80,13 @@ WarmupOption = Annotated[
 WindowsOption = Annotated[
     str, typer.Option(help="scale: as long as it says; checkpoints: of whole checkpoint intervals.")
 ]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A workload's key; may be given repeatedly."),
+]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Show plan, time, space and cost; start nothing.")
+]
 ResultsOption = Annotated[Path, typer.Option(help="Where results are kept.")]
 QuickOption = Annotated[bool, typer.Option(help="Ten seconds, as before each campaign.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print verdict.json instead of tables.")]
@@ -90,6 +115,8 @@ class Options:
     drain: DrainOption = False
     warmup: WarmupOption = "fixed"
     windows: WindowsOption = windows.SCALE
+    overrides: SetOption = None
+    dry_run: DryRunOption = False
 
 
 @dataclass(frozen=True)

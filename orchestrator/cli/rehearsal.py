@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from orchestrator.cli import campaign
-from orchestrator.cli.options import Request
+from orchestrator.cli.options import ProfilesOption, Request, WorkloadsOption
 from orchestrator.collectors import collectors
 from orchestrator.databases import databases
 from orchestrator.load_generators import load_generators
@@ -31,10 +31,8 @@ def command(
     """The command; `kept`: where rehearsals stay unless named, `conclude`: judges and shows one."""
 
     def rehearse(
-        profiles: Annotated[str, Option(help="Names, separated by spaces.")] = "premium ultra",
-        workloads: Annotated[
-            str, Option(help="Names, separated by spaces.")
-        ] = "point-select insert tpcc",
+        profiles: ProfilesOption = "premium ultra",
+        workloads: WorkloadsOption = "point-select insert tpcc",
         scale: Annotated[str, Option(help="As of `compare`.")] = "smoke",
         repeats: Annotated[int, Option(min=1, help="Repetitions of every cell.")] = 3,
         seed: Annotated[int, Option(help="Seed of the run order and of the figures.")] = 1,

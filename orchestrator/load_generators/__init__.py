@@ -1,5 +1,6 @@
 """Load generators: a file or folder each, one line here; and which can run another's workload."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator.errors import UsageError
@@ -9,6 +10,7 @@ from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.load_generators.fio import Fio
 from orchestrator.load_generators.sysbench import run_options
 from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.load_generators.sysbench_stock import options as stock_options
 from orchestrator.load_generators.sysbench_stock.adapter import SysbenchStock
 from orchestrator.model import Workload
 from orchestrator.parts import LoadGenerator
@@ -17,6 +19,7 @@ WARM_UPS = ("fixed", "steady")
 STEADY_MOST_S = 120.0  # at least; sooner than after 30 s it is never found
 _BINDERS = {"benchbase": config.bind}
 _CHECKS = {"sysbench": run_options.check}
+_KEYS = {"sysbench": run_options.keys, "sysbench-stock": stock_options.keys}
 
 
 def load_generators() -> dict[str, LoadGenerator]:
@@ -27,6 +30,11 @@ def load_generators() -> dict[str, LoadGenerator]:
         "fio": Fio(),
         "dry": DryGenerator(),
     }
+
+
+def keys(generator: str, script: str) -> Mapping[str, Sequence[str]]:
+    """What a workload may have under `dataset` and `options`; nothing where that is not known."""
+    return _KEYS[generator](script) if generator in _KEYS else {}
 
 
 def warmed(workload: Workload, how: str) -> Workload:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.tier import NodeDisks, Snapshots, Tier
@@ -44,7 +44,7 @@ def _options(value: object) -> object:
     return value.replace(",", " ").split() if isinstance(value, str) else value
 
 
-Directory = Annotated[str, AfterValidator(_absolute)]
+Directory = Annotated[str, AfterValidator(_absolute), Field(json_schema_extra={"pattern": "^/"})]
 
 
 class NodeDisksYaml(BaseModel):
@@ -61,12 +61,15 @@ def _one_word(value: object) -> object:
     return {"way": value} if isinstance(value, str) else value
 
 
+Way = Literal["copy", "reflink", "none"]
+
+
 class SnapshotsYaml(BaseModel):
     """How data loaded on a real disk are kept."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    way: Literal["copy", "reflink", "none"] | None = None
+    way: Way | None = None
     path: str | None = None
     save: str | None = None
     restore: str | None = None
@@ -87,7 +90,12 @@ class SnapshotsYaml(BaseModel):
         return Snapshots(way, self.path, self.save or "", self.restore or "")
 
 
-SnapshotsKey = Annotated[SnapshotsYaml, BeforeValidator(_one_word)]
+SnapshotsKey = Annotated[
+    SnapshotsYaml, BeforeValidator(_one_word, json_schema_input_type=SnapshotsYaml | Way)
+]
+NodeKey = Annotated[
+    NodeDisksYaml, BeforeValidator(_data, json_schema_input_type=NodeDisksYaml | Directory)
+]
 
 
 class RealDiskYaml(BaseModel):
@@ -97,10 +105,15 @@ class RealDiskYaml(BaseModel):
 
     path: str | None = None
     disks: Annotated[
-        Mapping[str, Annotated[NodeDisksYaml, BeforeValidator(_data)]], BeforeValidator(_by_node)
+        Mapping[str, NodeKey],
+        BeforeValidator(
+            _by_node, json_schema_input_type=Directory | NodeDisksYaml | Mapping[str, NodeKey]
+        ),
     ] = {}
     file_system: str | None = None
-    mount_options: Annotated[tuple[str, ...], BeforeValidator(_options)] = ()
+    mount_options: Annotated[
+        tuple[str, ...], BeforeValidator(_options, json_schema_input_type=str | list[str])
+    ] = ()
     cloud: Literal["azure", "aws", "gcp"] | None = None
     allow_root_disk: bool = False
     snapshots: SnapshotsKey | None = None

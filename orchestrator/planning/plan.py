@@ -223,6 +223,11 @@ def _checking_s(workload: Workload) -> float:
     return SAMPLE_S + PAYMENTS_S * warehouses
 
 
+def run_s(workload: Workload) -> float:
+    """How long one run of it takes, roughly, once its data are loaded and its tier is verified."""
+    return _window_s(workload) + RUN_OVERHEAD_S + _checking_s(workload)
+
+
 class TimeLeft:
     """How long the rest will take: the windows planned, and what a run was seen to take beside."""
 
@@ -245,7 +250,7 @@ def _estimate_s(
     profiles: Sequence[Profile], workloads: Sequence[Workload], repetitions: int
 ) -> float:
     datasets = {(w.dataset.family, tuple(w.dataset.parameters.items())) for w in workloads}
-    one_round_s = sum(_window_s(one) + RUN_OVERHEAD_S + _checking_s(one) for one in workloads)
+    one_round_s = sum(run_s(one) for one in workloads)
     return one_round_s * len(profiles) * repetitions + LOAD_S * len(datasets)
 
 

@@ -6,14 +6,15 @@ given twice are refused, because a misspelt limit would silently be no limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from orchestrator import tier_catalog, units
 from orchestrator.errors import Mistake
 from orchestrator.model import Dataset, Profile, Workload
-from orchestrator.planning import node_disks, recorded_disk, slo
+from orchestrator.planning import node_disks, overrides, recorded_disk, slo
+from orchestrator.planning.overrides import Known, Override, nothing_known
 from orchestrator.planning.schema import (
     KINDS,
     ClusterYaml,
@@ -203,11 +204,21 @@ def _scaled(tier: Tier, where: str) -> Tier:
     return replace(tier, burst=scaled, notes=f"{tier.notes} {note}".strip())
 
 
-def read_workload(name: str, text: str, scale: str, where: str = "") -> Workload:
-    """`text` is workloads/<name>.yaml, or the file `where`. Raises UsageError with every mistake
-    in it."""
+def read_workload(
+    name: str,
+    text: str,
+    scale: str,
+    where: str = "",
+    given: Sequence[Override] = (),
+    known: Known = nothing_known,
+) -> Workload:
+    """`text` is workloads/<name>.yaml, or the file `where`; what is `given` holds over it. Raises
+    UsageError with every mistake in it."""
     where = where or f"workloads/{name}.yaml"
-    read = validate(WorkloadYaml, f"{where}: ", parse(where, text))
+    content = parse(where, text)
+    read = validate(
+        WorkloadYaml, f"{where}: ", overrides.applied(given, name, content, scale, known)
+    )
     if scale not in read.scales:
         raise refused([Mistake(f"{where}: scales", unknown("scale", scale, read.scales))])
     size = read.scales[scale]
@@ -218,7 +229,9 @@ def read_workload(name: str, text: str, scale: str, where: str = "") -> Workload
         script=read.script,
         dataset=Dataset(family=read.dataset, parameters=dict(size.dataset)),
         # One that only repeats another (`study-20: *study`) goes by the other's name.
-        scale=next(name for name, one in read.scales.items() if one == size),
+        scale=next(
+            name for name, one in content["scales"].items() if one == content["scales"][scale]
+        ),
         threads=size.threads,
         loader_threads=size.loader_threads,
         warmup_s=size.warmup,

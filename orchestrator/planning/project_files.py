@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from orchestrator import tier_catalog
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.model import Profile, Workload
+from orchestrator.planning import overrides, strict_yaml
 from orchestrator.planning import profiles as parse
-from orchestrator.planning import strict_yaml
 from orchestrator.planning.schema import KINDS
 from orchestrator.planning.strict_yaml import collecting, raise_all, refused
 from orchestrator.tier import DiskKind, Tier
@@ -43,13 +44,16 @@ def read(
     scale: str,
     mechanisms: Mapping[str, DiskKind] = KINDS,
     price_list: Path | None = None,
+    given: Sequence[overrides.Override] = (),
+    known: overrides.Known = overrides.nothing_known,
 ) -> tuple[tuple[Profile, ...], tuple[Workload, ...]]:
     """Profiles (by name, or by the path of a YAML file) and workloads, at one scale.
 
-    `price_list`: prices that hold instead of the catalog's. UsageError with the mistakes of all
+    `price_list`: prices that hold instead of the catalog's. `given`: keys of workloads that hold
+    over their files', `known`: what their load generators take. UsageError with the mistakes of all
     files at once.
     """
-    clusters, rows = _clusters(root), catalog(root, price_list)
+    texts, rows = clusters(root), catalog(root, price_list)
 
     def profile(file: Path) -> Profile:
         where = _where(file, root)
@@ -57,7 +61,7 @@ def read(
         return parse.read_profile(
             file.stem,
             text,
-            clusters,
+            texts,
             scale,
             rows,
             where,
@@ -66,17 +70,22 @@ def read(
         )
 
     def workload(file: Path) -> Workload:
-        return parse.read_workload(file.stem, _text(file, root), scale, _where(file, root))
+        text, where = _text(file, root), _where(file, root)
+        contents[file.stem] = strict_yaml.parse(where, text)
+        return parse.read_workload(file.stem, text, scale, where, given, known)
 
     mistakes: list[Mistake] = []
     found_profiles: list[Profile] = []
     found_workloads: list[Workload] = []
+    contents: dict[str, Mapping[str, Any]] = {}
     for file in _files(root / "profiles", "profile", profile_names, mistakes):
         with collecting(mistakes):
             found_profiles.append(profile(file))
     for file in _files(root / "workloads", "workload", workload_names, mistakes):
         with collecting(mistakes):
             found_workloads.append(workload(file))
+    with collecting(mistakes):
+        overrides.check(given, contents, scale, known)
     raise_all(mistakes)
     return tuple(found_profiles), tuple(found_workloads)
 
@@ -93,13 +102,14 @@ def tier(
 
     UsageError with every mistake.
     """
-    changed = strict_yaml.parse("options", "\n".join(map(_as_yaml, changes))) if changes else {}
+    lines = [": ".join(key_and_value(change)) for change in changes]
+    changed = strict_yaml.parse("options", "\n".join(lines)) if changes else {}
     if name in names(root / "profiles") or name.endswith((".yaml", ".yml")):
         file = _find(root / "profiles", "profile", name)
         made = parse.read_profile(
             file.stem,
             _text(file, root),
-            _clusters(root),
+            clusters(root),
             scale,
             catalog(root),
             _where(file, root),
@@ -112,14 +122,16 @@ def tier(
     return chosen.tier, chosen.size_bytes
 
 
-def _as_yaml(change: str) -> str:
+def key_and_value(change: str) -> tuple[str, str]:
+    """`key=value` of a profile's tier. UsageError if it is none."""
     key, equals, value = change.partition("=")
     if not (equals and key and value):
         raise UsageError(f"{change!r} is not key=value", advice="for example `burst=full`")
-    return f"{key}: {value}"
+    return key, value
 
 
-def _clusters(root: Path) -> dict[str, str]:
+def clusters(root: Path) -> dict[str, str]:
+    """Name → text of each file in `profiles/clusters`."""
     folder = root / "profiles/clusters"
     return {name: _text(folder / f"{name}.yaml", root) for name in names(folder)}
 

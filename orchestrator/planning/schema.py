@@ -9,22 +9,38 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 
 from orchestrator import units
 from orchestrator.model import ClusterSpec, NodeSize
 from orchestrator.planning import addresses
 from orchestrator.planning.node_disks import RealDiskYaml
 from orchestrator.planning.rehearsal import NAME
+from orchestrator.planning.written import AsBytes, AsBytesPerS, AsSeconds, AsText, Words
 from orchestrator.tier import Burst, DiskKind, Price, Tier
 
-Bytes = Annotated[int, BeforeValidator(units.parse_bytes), Field(gt=0)]
-BytesPerS = Annotated[int, BeforeValidator(units.parse_bytes_per_s), Field(gt=0)]
-Seconds = Annotated[float, BeforeValidator(units.parse_seconds), Field(ge=0)]
+Bytes = Annotated[int, AsBytes, Field(gt=0)]
+BytesPerS = Annotated[int, AsBytesPerS, Field(gt=0)]
+Seconds = Annotated[float, AsSeconds, Field(ge=0)]
 Positive = Annotated[int, Field(gt=0, lt=units.MOST)]
-Parameter = int | float | str
-Text = Annotated[str, BeforeValidator(units.as_text)]
-Texts = Annotated[str, BeforeValidator(lambda value: units.as_text(_joined(value)))]
+Parameter = Annotated[
+    int | float | str, WithJsonSchema({"type": ["integer", "number", "string", "boolean"]})
+]
+Text = Annotated[str, AsText]
+Texts = Annotated[
+    str,
+    BeforeValidator(
+        lambda value: units.as_text(_joined(value)), json_schema_input_type=Words | list[Words]
+    ),
+]
 
 MIN_DISK_BYTES = 512 * 2**20  # XFS refuses less than 300 MiB, and a database needs its log
 MIN_MEMORY_BYTES = 128 * 2**20
@@ -44,6 +60,9 @@ def _percentage(value: object) -> object:
         return value.rstrip().rstrip("%").strip()
     return value
 
+
+Percentage = Annotated[float, Field(ge=0, le=100)]
+PercentText = Annotated[str, Field(pattern=r"^[0-9.]+\s*%\s*$")]
 
 KINDS: Mapping[str, DiskKind] = {kind: kind for kind in get_args(DiskKind)}
 
@@ -70,7 +89,8 @@ def _mechanism(name: object, info: ValidationInfo) -> Mechanism:
     return Mechanism(str(name), kinds[str(name)])
 
 
-Enforcement = Annotated[Mechanism, BeforeValidator(_mechanism)]
+_Name = Annotated[str, Field(json_schema_extra={"enum": [kind for kind in KINDS if kind != NAME]})]
+Enforcement = Annotated[Mechanism, BeforeValidator(_mechanism, json_schema_input_type=_Name)]
 EMULATED = Mechanism("emulated", "emulated")
 
 
@@ -83,8 +103,10 @@ class BurstYaml(_Strict):
     throughput: BytesPerS | None = None
     duration: Seconds
     start: Annotated[
-        Literal["full", "empty"] | Annotated[float, Field(ge=0, le=100)],
-        BeforeValidator(_percentage),
+        Literal["full", "empty"] | Percentage,
+        BeforeValidator(
+            _percentage, json_schema_input_type=Literal["full", "empty"] | Percentage | PercentText
+        ),
     ] = "full"
 
     def build(self) -> Burst:

@@ -74,7 +74,7 @@ def environment(index: ReportIndex) -> Section:
     parts = (
         Part("Machine", (machine if machine.rows else Paragraph("Not recorded."),)),
         Part("Clusters", (_clusters(index),)),
-        Part("Workloads", (_workloads(index),)),
+        Part("Workloads", (*_overrides(index), _workloads(index))),
         Part("Read back from the running database", _read_back(index)),
     )
     return Section("environment", "Environment and settings", parts)
@@ -134,6 +134,12 @@ def _node_cells(node: NodeSize | None) -> tuple[Cell, ...]:
         Cell(units.format_bytes(node.memory_bytes)),
         Cell(units.format_bytes(node.disk_bytes)),
     )
+
+
+def _overrides(index: ReportIndex) -> tuple[Paragraph, ...]:
+    given = index.campaign.plan.overrides
+    text = f"Not as in the workloads' files, but as set on the command line: {', '.join(given)}."
+    return (Paragraph(text),) if given else ()
 
 
 def _workloads(index: ReportIndex) -> Table:

@@ -112,6 +112,7 @@ def command(plan: Plan) -> str:
     other += " --windows checkpoints" if longer else ""
     prices = plan.files.get(project_files.PRICE_LIST)
     other += f" --prices {shlex.quote(prices)}" if prices else ""
+    other += "".join(f" --set {shlex.quote(one)}" for one in plan.overrides)
     return f"tierbench {verb}{same} {rest}{other}"
 
 

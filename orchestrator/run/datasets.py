@@ -14,7 +14,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -42,18 +42,40 @@ def ensure(
     None if the tier or the database cannot start from a copy: then the run loads by itself.
     """
     mechanism = parts.tiers[profile.tier.enforcement]
-    database = parts.databases[profile.cluster.database]
-    spec = profile.cluster
-    if not isinstance(mechanism, Restorable) or not database.restores(spec):
+    snapshots = _snapshots(profile, workload, seed, parts, world)
+    if snapshots is None or not isinstance(mechanism, Restorable):
+        return None
+    if "addresses" not in _kept(snapshots, world):
+        identity = _identity(profile.cluster, workload, seed, parts, world)
+        _load(snapshots, identity, profile, workload, mechanism, parts, world)
+    return snapshots
+
+
+def whereabouts(
+    profile: Profile, workload: Workload, seed: int, parts: Parts, world: World
+) -> tuple[str | None, bool]:
+    """Which kept data set the runs start from, and whether it is loaded already. None if every run
+    loads by itself. Nothing is loaded now."""
+    snapshots = _snapshots(profile, workload, seed, parts, world)
+    if snapshots is None:
+        return None, False
+    return snapshots[0].parent.name, "addresses" in _kept(snapshots, world)
+
+
+def _snapshots(
+    profile: Profile, workload: Workload, seed: int, parts: Parts, world: World
+) -> tuple[Path, ...] | None:
+    """Where the snapshots of the data set are, or will be. None if every run loads."""
+    mechanism, spec = parts.tiers[profile.tier.enforcement], profile.cluster
+    if not isinstance(mechanism, Restorable):
+        return None
+    if not parts.databases[spec.database].restores(spec):
         return None
     identity = _identity(spec, workload, seed, parts, world)
     key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
     snapshots = mechanism.snapshots(profile.tier, spec.nodes, key, world)
-    if not mechanism.restores(profile.tier, _sizes(spec), snapshots, world):
-        return None
-    if "addresses" not in _kept(snapshots, world):
-        _load(snapshots, identity, profile, workload, mechanism, parts, world)
-    return snapshots
+    there = mechanism.restores(profile.tier, _sizes(spec), snapshots, world)
+    return snapshots if there else None
 
 
 def _sizes(spec: ClusterSpec) -> list[int]:
@@ -222,52 +244,80 @@ def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:
     return replace(spec, node=node, port=None)
 
 
+@dataclass(frozen=True)
+class Need:
+    """What the runs of a profile take at once, against what is there: `place` is a folder, or None
+    for this machine's memory. A disk's nominal size is an upper bound: a data set uses roughly what
+    its disk is sized for."""
+
+    profile: str
+    what: str
+    place: str | None
+    needed_bytes: int
+    free_bytes: int
+
+    @property
+    def is_met(self) -> bool:
+        return self.needed_bytes <= self.free_bytes
+
+    def __str__(self) -> str:
+        has = "this machine has" if self.place is None else f"{self.place} has"
+        free = "" if self.place is None else " free"
+        return (
+            f"{self.profile} needs {format_bytes(self.needed_bytes)} {self.what}; "
+            f"{has} {format_bytes(self.free_bytes)}{free}"
+        )
+
+
 def check_space(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) -> None:
     """UnavailableError if the disks of one run could not even hold the data they are sized for, or
-    this machine has less memory than its nodes are given. Others' clusters need neither here.
+    this machine has less memory than its nodes are given. Others' clusters need neither here."""
+    for need in needs(plan, tiers, world):
+        if not need.is_met:
+            elsewhere = ", or put the cache elsewhere (TIERBENCH_CACHE)" if need.place else ""
+            advice = f"take a smaller SCALE or fewer NODES{elsewhere}"
+            raise UnavailableError(str(need), advice=advice)
 
-    A disk's nominal size is an upper bound: a data set uses roughly what its disk is sized for.
-    """
+
+def needs(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) -> Iterator[Need]:
+    """Space and memory of each profile, as far as they can be seen from here."""
     for profile in plan.profiles:
         mechanism = tiers[profile.tier.enforcement]
         if not isinstance(mechanism, TakesSpace):
             continue
+        of_databases = [workload for workload in plan.workloads if workload.database is None]
+        for workload in of_databases[:1]:  # all of them alike: what counts is the disks' size
+            yield from _disks(profile, workload, mechanism, world)
+            yield from _memory(profile, world)
         for workload in plan.workloads:
-            _check_disks(profile, workload, mechanism, world)
-            if workload.database is None:
-                _check_memory(profile, world)
+            if workload.database is not None:
+                yield from _disks(profile, workload, mechanism, world)
 
 
-def _check_disks(profile: Profile, workload: Workload, mechanism: TakesSpace, world: World) -> None:
+def _disks(
+    profile: Profile, workload: Workload, mechanism: TakesSpace, world: World
+) -> Iterator[Need]:
     nodes, each_bytes = profile.cluster.nodes, profile.cluster.size.disk_bytes
-    what = f"the disks of {nodes} nodes"
+    what = f"for the disks of {_counted(nodes)}"
     if workload.database is not None:  # one disk with one file, however large the disk
         nodes, each_bytes = 1, disk_matrix.file_bytes(workload) + _FILE_SYSTEM_BYTES
-        what = f"the file of {workload.name}"
+        what = f"for the file of {workload.name}"
     for place, copies in mechanism.places(profile.tier, nodes, world).items():
-        needed_bytes = copies * each_bytes
-        try:
+        with suppress(OSError):  # it cannot be seen from here
             free_bytes = world.machine.free_bytes(str(place))
-        except OSError:
-            continue  # it cannot be seen from here
-        if needed_bytes > free_bytes:
-            raise UnavailableError(
-                f"{profile.name} needs {format_bytes(needed_bytes)} for {what}; {place} has "
-                f"{format_bytes(free_bytes)} free",
-                advice="take a smaller SCALE or fewer NODES, or put the cache elsewhere "
-                "(TIERBENCH_CACHE)",
-            )
+            yield Need(profile.name, what, str(place), copies * each_bytes, free_bytes)
 
 
-def _check_memory(profile: Profile, world: World) -> None:
+def _memory(profile: Profile, world: World) -> Iterator[Need]:
     cluster, installed = profile.cluster, world.machine.facts().memory_bytes
-    memory = cluster.nodes * cluster.size.memory_bytes
-    if 0 < installed < memory:
-        raise UnavailableError(
-            f"{profile.name} needs {format_bytes(memory)} of memory for {cluster.nodes} nodes; "
-            f"this machine has {format_bytes(installed)}",
-            advice="take a smaller SCALE or fewer NODES",
-        )
+    if installed > 0:
+        needed_bytes = cluster.nodes * cluster.size.memory_bytes
+        what = f"of memory for {_counted(cluster.nodes)}"
+        yield Need(profile.name, what, None, needed_bytes, installed)
+
+
+def _counted(nodes: int) -> str:
+    return "1 node" if nodes == 1 else f"{nodes} nodes"
 
 
 def forget(world: World) -> tuple[str, ...]:

@@ -9,14 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
 from orchestrator import units
 from orchestrator.errors import Mistake
 from orchestrator.planning.node_disks import RealDiskYaml
-from orchestrator.planning.schema import EMULATED, KINDS, Enforcement, PriceYaml
+from orchestrator.planning.schema import (
+    EMULATED,
+    KINDS,
+    Enforcement,
+    Percentage,
+    PercentText,
+    PriceYaml,
+)
 from orchestrator.planning.strict_yaml import refused, validate
 from orchestrator.tier import Burst, DiskKind, Price, Tier
 from orchestrator.tier_catalog import limits as limits_of
@@ -38,6 +45,8 @@ from orchestrator.tier_catalog.rows import (
 _MAX_EMULATED_IO_UNIT = 2**20  # what the emulated device takes; larger I/Os do not reach it
 _START_PCT = {"full": 100.0, "empty": 0.0}
 _BURST_WORDS = ("full", "empty", "off", "on-demand")
+_Burst = Literal["full", "empty", "off", "on-demand", False]  # YAML reads a bare `off` as False
+_Size = Annotated[str, Field(pattern=units.SIZE_WITH_UNIT)]
 
 
 def _burst_word(value: object) -> object:
@@ -64,12 +73,19 @@ class Reference(RealDiskYaml, Row):
     """What a profile may write under `tier` when it names a row."""
 
     type: str
-    size_bytes: Annotated[int, BeforeValidator(_size_with_unit), Field(gt=0)] | None = Field(
-        None, alias="size"
-    )
+    size_bytes: (
+        Annotated[int, BeforeValidator(_size_with_unit, json_schema_input_type=_Size), Field(gt=0)]
+        | None
+    ) = Field(None, alias="size")
     iops: Positive | None = None
     bytes_per_s: BytesPerS | None = Field(None, alias="throughput")
-    burst: Annotated[str | float | None, BeforeValidator(_burst_word)] = None
+    burst: Annotated[
+        str | float | None,
+        BeforeValidator(
+            _burst_word,
+            json_schema_input_type=_Burst | Percentage | PercentText | None,
+        ),
+    ] = None
     burst_time_scale: Annotated[float, Field(ge=1)] = 1.0
     performance_plus: bool = False
     read_latency_s: Seconds | None = Field(None, alias="read_latency")

@@ -18,7 +18,9 @@ from orchestrator.tier_catalog.rows import DiskType, PriceRow, Row, Source, Text
 _CITED = "this list"
 
 
-class _PriceList(Row):
+class PriceList(Row):
+    """A file of prices, by the names of the catalog's rows."""
+
     currency: Text
     region: Text
     as_of: Text
@@ -40,7 +42,7 @@ def with_prices(catalog: Catalog, lists: Mapping[str, str]) -> Catalog:
 
 
 def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
-    given = validate(_PriceList, f"{where}: ", parse(where, text))
+    given = validate(PriceList, f"{where}: ", parse(where, text))
     source = {_CITED: Source(text=given.source, as_of=given.as_of)}
     common = {"currency": given.currency, "region": given.region, "source": _CITED}
     mistakes: list[Mistake] = []

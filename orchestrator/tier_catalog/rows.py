@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from orchestrator import units
+from orchestrator.planning.written import AsBytes, AsBytesPerS, AsSeconds, AsText
 
 GIB = 2**30
 TIB = 2**40
@@ -29,10 +30,10 @@ UNIT_BYTES = {"MB/s": 10**6, "MiB/s": 2**20}
 
 Positive = Annotated[int, Field(gt=0, lt=units.MOST)]
 Amount = Annotated[float, Field(ge=0)]
-Bytes = Annotated[int, BeforeValidator(units.parse_bytes), Field(gt=0)]
-BytesPerS = Annotated[int, BeforeValidator(units.parse_bytes_per_s), Field(gt=0)]
-Seconds = Annotated[float, BeforeValidator(units.parse_seconds), Field(gt=0)]
-Text = Annotated[str, BeforeValidator(units.as_text), Field(min_length=1)]
+Bytes = Annotated[int, AsBytes, Field(gt=0)]
+BytesPerS = Annotated[int, AsBytesPerS, Field(gt=0)]
+Seconds = Annotated[float, AsSeconds, Field(gt=0)]
+Text = Annotated[str, AsText, Field(min_length=1)]
 Unit = Literal["MB/s", "MiB/s"]
 
 

@@ -124,8 +124,9 @@ def test_every_command_and_option_is_documented_and_no_other() -> None:
     section = text_of("OPTIONS.md").split("## Variables")[0]
     rows = {row[0].strip("`"): row for row in table_rows(section)}
     documented = {re.sub(r" [\[A-Z].*", "", name) for name in rows}
-    options: set[str] = set()
-    for name, command in commands(typer.main.get_command(app)):
+    group = typer.main.get_command(app)
+    options = {opt for each in group.params for opt in each.opts}
+    for name, command in commands(group):
         assert name in documented, f"{name} has no row in docs/OPTIONS.md"
         row = next(row for key, row in rows.items() if re.sub(r" [\[A-Z].*", "", key) == name)
         common = "common ones" in row[2]
@@ -143,6 +144,7 @@ def test_every_variable_of_the_makefile_is_documented_and_no_other() -> None:
     settable = set(re.findall(r"^([A-Z_]+) *\?=", makefile, re.MULTILINE))
     settable |= set(re.findall(r"\$\(if \$\(([A-Z_]+)\)", makefile))
     settable |= set(re.findall(r'"\$\(([A-Z]+)\)"', makefile))
+    settable |= set(re.findall(r"\$\(foreach \w+,\$\(([A-Z_]+)\)", makefile))
     section = text_of("OPTIONS.md").split("## Variables of make")[1].split("\n## ")[0]
     named = {name for row in table_rows(section) for name in re.findall(r"`([A-Z_]+)`", row[0])}
     assert named == settable

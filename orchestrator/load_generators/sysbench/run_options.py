@@ -59,6 +59,14 @@ def check(workload: Workload) -> None:
     raise_all([Mistake(f"{where}: {key}", what) for key, what in _mistakes(workload)])
 
 
+def keys(script: str) -> Mapping[str, tuple[str, ...]]:
+    """What a script of ours takes under `options` and `dataset`; of a user's it is unknown."""
+    return {
+        "options": KNOWN.get(script, ()),
+        "dataset": _PARAMETERS.get(str(PurePosixPath(script).parent), ()),
+    }
+
+
 def run_parameters(workload: Workload) -> dict[str, Any]:
     """Returns the parameters of the data set that the run gets."""
     parameters = workload.dataset.parameters

@@ -58,6 +58,16 @@ def is_path(script: str) -> bool:
     return script.endswith(".lua") or "/" in script
 
 
+def keys(script: str) -> Mapping[str, tuple[str, ...]]:
+    """What a script takes under `options` and `dataset`; of a user's own that is unknown."""
+    if script not in KNOWN:
+        return {}
+    parameters = ("threads",) if script == BULK_INSERT else _TABLES
+    if script not in ("oltp_insert", BULK_INSERT):  # without it, oltp_insert begins empty
+        parameters = (*parameters, "auto_inc")
+    return {"options": KNOWN[script], "dataset": parameters}
+
+
 def check(workload: Workload, upstream: bool) -> None:
     """UsageError listing what has no effect or cannot work. `upstream`: it is sysbench 1.0.20;
     another sysbench has other scripts and options, and refuses unknown ones itself."""
@@ -92,17 +102,14 @@ def _unknown(workload: Workload) -> Iterator[tuple[str, str]]:
     if script not in KNOWN:
         yield "script", f"sysbench 1.0.20 has {', '.join(KNOWN)}, or give the path of a .lua file"
         return
-    known = KNOWN[script]
+    known = keys(script)
     for key, value in workload.options.items():
-        if key not in (*known, "seed"):
-            has = ", ".join(known) or "none"
+        if key not in (*known["options"], "seed"):
+            has = ", ".join(known["options"]) or "none"
             yield f"options.{key}", f"{script} does not read this option; it reads {has}"
         elif key == "rand_type" and value not in DISTRIBUTIONS:
             yield f"options.{key}", f"sysbench draws {', '.join(DISTRIBUTIONS)}, not {value!r}"
-    parameters = ("threads",) if script == BULK_INSERT else _TABLES
-    if script not in ("oltp_insert", BULK_INSERT):  # without it, oltp_insert begins empty
-        parameters = (*parameters, "auto_inc")
     for key in workload.dataset.parameters:
-        if key not in parameters:
-            has = ", ".join(parameters)
+        if key not in known["dataset"]:
+            has = ", ".join(known["dataset"])
             yield f"dataset.{key}", f"{script} has no such parameter; it has {has}"

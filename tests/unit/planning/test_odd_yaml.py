@@ -22,20 +22,13 @@ from orchestrator.planning.strict_yaml import parse
 from tests import ROOT
 from tests.campaigns import empty_intervals, empty_samples
 from tests.plans import CLUSTER, profile_text
+from tests.refused_profiles import NINES, NO_MACHINE
 
 CATALOG = project_files.catalog(ROOT)
-NINES = "9" * 400
 BOMB = "a: &a [x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{below}'] * 9)}]\n"
     for below, name in zip("abcdefgh", "bcdefghi", strict=True)
 )
-
-
-def cluster_text(**odd: str) -> str:
-    """A cluster of one node, with these values in place of its own."""
-    keys = {"cpus": "1", "memory": "256MiB", "disk": "2GiB", "nodes": "1", **odd}
-    size = f"{{cpus: {keys['cpus']}, memory: {keys['memory']}, disk: {keys['disk']}}}"
-    return f"{{nodes: {keys['nodes']}, replication_factor: 1, node: {{smoke: {size}}}}}"
 
 
 def workload_text(**odd: str) -> str:
@@ -77,26 +70,7 @@ def test_yaml_that_no_value_comes_of(text: str, place: str, what: str) -> None:
     assert what in mistake.what
 
 
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        (profile_text(cluster=cluster_text(cpus="'inf'")), "cluster.node.smoke.cpus"),
-        (profile_text(cluster=cluster_text(cpus="'nan'")), "cluster.node.smoke.cpus"),
-        (profile_text(cluster=cluster_text(cpus="'1e400'")), "cluster.node.smoke.cpus"),
-        (profile_text(cluster=cluster_text(memory=f"'{NINES}'")), "cluster.node.smoke.memory"),
-        (profile_text(cluster=cluster_text(disk=f"{NINES}GiB")), "cluster.node.smoke.disk"),
-        (profile_text(cluster=cluster_text(nodes=f"'{NINES}'")), "cluster.nodes"),
-        (profile_text(cluster=cluster_text(cpus=".inf")), "profiles/x.yaml:4:"),
-        (profile_text(f"{{iops: {NINES}, throughput: 1MB/s}}"), "profiles/x.yaml:3:"),
-        (profile_text(f"{{iops: '{NINES}', throughput: 1MB/s}}"), "tier.iops"),
-        (profile_text(f"{{iops: 500, throughput: {NINES}MB/s}}"), "tier.throughput"),
-        (profile_text(f"{{iops: 5, throughput: 1MB/s, read_latency: {NINES}s}}"), "read_latency"),
-        (profile_text("{iops: 5, throughput: 1MB/s, burst_time_scale: 'inf'}"), "burst_time_scale"),
-        (profile_text("{iops: 5, throughput: 1MB/s, as_of: [1, 2]}"), "tier.as_of"),
-        (profile_text(f"{{type: azure/premium-v2, size: {NINES}GiB}}"), "tier.size"),
-        (profile_text(f"{{type: azure/premium-v2, size: 64GiB, burst: '{NINES}'}}"), "tier.burst"),
-    ],
-)
+@pytest.mark.parametrize(("text", "place"), NO_MACHINE)
 def test_values_that_no_machine_has(text: str, place: str) -> None:
     with pytest.raises(UsageError) as raised:
         read_profile("x", text, {"small": CLUSTER}, "smoke", CATALOG)

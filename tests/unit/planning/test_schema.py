@@ -12,6 +12,7 @@ from orchestrator.planning.profiles import read_profile, read_workload
 from orchestrator.tier import Snapshots
 from tests import ROOT
 from tests.plans import CLUSTER, profile_text
+from tests.refused_profiles import MISTAKES
 
 
 def mistakes_of(text: str, scale: str = "smoke") -> tuple[Mistake, ...]:
@@ -56,23 +57,7 @@ def test_all_mistakes_are_shown_at_once_with_their_paths() -> None:
     assert "unknown key" in {mistake.what for mistake in found}
 
 
-@pytest.mark.parametrize(
-    ("text", "where", "what"),
-    [
-        ("title: a\ntitle: b\n", "profiles/x.yaml:2:1", "stands twice"),
-        ("- a list\n", "profiles/x.yaml", "mapping"),
-        ("a: [\n", "profiles/x.yaml:2:1", "expected"),
-        (profile_text(cluster="big"), "cluster", "unknown cluster 'big'; known: small"),
-        (profile_text("{iops: 500}"), "tier", "needs `iops` and `throughput`"),
-        (profile_text("{enforcement: mounted}"), "tier", "needs `disks`"),
-        (profile_text("{enforcement: magic}"), "tier.enforcement", "emulated"),
-        (
-            profile_text("{iops: 9, throughput: 1MB/s, burst: {iops: 3, duration: 1min}}"),
-            "tier",
-            "`burst.iops` is below `iops`",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "where", "what"), MISTAKES)
 def test_a_mistake_says_where_and_what(text: str, where: str, what: str) -> None:
     (first, *_) = mistakes_of(text)
     assert where in first.where

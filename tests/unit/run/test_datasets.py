@@ -51,7 +51,7 @@ def test_disks_without_room_are_refused_before_anything_starts(tmp_path: Path) -
     log = Log()
     world = fake_world(log, tmp_path)
     datasets.check_space(a_plan(), {"emulated": Large(log, 0)}, world)
-    with pytest.raises(UnavailableError, match="for the disks of 1 nodes"):
+    with pytest.raises(UnavailableError, match="for the disks of 1 node;"):
         datasets.check_space(a_plan(), {"emulated": Large(log, 2**40)}, world)
 
 

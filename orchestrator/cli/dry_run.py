@@ -1,0 +1,184 @@
+"""`--dry-run`: what a campaign would do, take and cost. Nothing is started, no engine is asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.markup import escape
+from rich.table import Table
+
+from orchestrator import units
+from orchestrator.cli.console import ConsoleProgress
+from orchestrator.databases import databases
+from orchestrator.databases.existing.adapter import ExistingCluster
+from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE, TierbenchError, UsageError
+from orchestrator.load_generators import load_generators
+from orchestrator.model import Dataset, Plan
+from orchestrator.parts import Parts
+from orchestrator.planning import plan as planning
+from orchestrator.platforms.unasked import NotAsked, UnaskedPlatform
+from orchestrator.powers import World
+from orchestrator.run.forecast import Forecast, look_ahead
+from orchestrator.system.clock import SystemClock
+from orchestrator.system.redaction import hidden_in
+from orchestrator.system.shell import SystemShell
+from orchestrator.tiers import tier_mechanisms
+
+NEVER_CHECKED = (
+    "Docker engine and images: `tierbench doctor` looks at them",
+    "whether the disks are what their tiers declare: a gate measures that before the first run",
+)
+
+
+def _nobody(*_: object) -> Any:
+    raise NotAsked("the cluster is not connected to")
+
+
+def show(
+    made: Plan, root: Path, cache: Path, progress: ConsoleProgress, out: Console, as_json: bool
+) -> int:
+    """Prints what lies ahead; returns the exit code that starting would end with, as far as that
+    can be told: 0, 64 or 69."""
+    platform: Any = UnaskedPlatform()
+    world = World(SystemClock(), SystemShell(), platform, progress, cache, root)
+    known = {**databases(), ExistingCluster.name: ExistingCluster(connect=_nobody)}
+    found = look_ahead(made, Parts(known, load_generators(), tier_mechanisms(), ()), world)
+    if as_json:
+        content = {"plan": asdict(made), **vars(found), "never_checked": NEVER_CHECKED}
+        plain = json.loads(json.dumps(content, default=_plain))
+        out.print_json(json.dumps(hidden_in(plain)))
+    else:
+        for part in _parts(made, found):
+            out.print(part, highlight=False, soft_wrap=isinstance(part, str))
+    if any(isinstance(problem, UsageError) for problem in found.problems):
+        return EXIT_USAGE
+    return EXIT_UNAVAILABLE if found.problems else EXIT_DONE
+
+
+def _plain(value: Any) -> Any:
+    """Of an error what it says, of a record its fields."""
+    if not isinstance(value, TierbenchError):
+        return vars(value)
+    mistakes = [vars(one) for one in getattr(value, "mistakes", ())]
+    said = {"what": value.what, "mistakes": mistakes, "advice": value.advice}
+    return {**said, "exit_code": value.exit_code}
+
+
+def _parts(made: Plan, found: Forecast) -> Iterator[RenderableType]:
+    about = units.format_seconds(made.estimate_s)
+    runs = "1 run" if len(made.runs) == 1 else f"{len(made.runs)} runs"
+    yield f"[bold]{escape(made.name)}[/bold]: {runs}, about {about}"
+    yield from _order(made)
+    yield _times(made, found)
+    yield from _loading(found)
+    if found.needs:
+        yield _space(found)
+    yield _costs(made, found)
+    yield from _checks(found)
+    yield "Nothing was started."
+
+
+def _order(made: Plan) -> Iterator[str]:
+    """A line for each round: its workloads, each with the tiers in their order."""
+    for repetition, runs in groupby(made.runs, key=lambda run: run.repetition):
+        loads = groupby(runs, key=lambda run: run.workload)
+        said = "; ".join(f"{load}: {', '.join(run.profile for run in of)}" for load, of in loads)
+        yield escape(f"  round {repetition}: {said}")
+
+
+def _times(made: Plan, found: Forecast) -> Table:
+    columns = ("Workload", "Data set", "Threads", "Warm-up", "Measured", "A run", "Runs", "All")
+    table = _table("Time", *columns)
+    for cell in found.cells:
+        load = made.workload(cell.workload)
+        seconds = (load.warmup_s, load.measure_s, cell.run_s)
+        times = [units.format_seconds(one) for one in seconds]
+        total = units.format_seconds(cell.total_s)
+        table.add_row(
+            escape(cell.workload),
+            escape(_data(load.dataset)),
+            str(load.threads),
+            *times,
+            str(cell.runs),
+            total,
+        )
+    beside = units.format_seconds(found.beside_s)
+    table.caption = (
+        f"and {beside} for gates and loading ({planning.LOAD_S:g} s a data set; large ones take "
+        "longer)"
+    )
+    return table
+
+
+def _loading(found: Forecast) -> Iterator[str]:
+    for load in found.loads:
+        times = {0: "not at all", 1: "once"}.get(load.times, f"{load.times} times")
+        kept = " (it is kept from before)" if load.kept else ""
+        yield escape(f"  {load.dataset.family} ({_data(load.dataset)}) is loaded {times}{kept}")
+
+
+def _data(dataset: Dataset) -> str:
+    return ", ".join(
+        f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}"
+        for name, value in dataset.parameters.items()
+    )
+
+
+def _space(found: Forecast) -> Table:
+    table = _table("Space, at most", "Tier", "What", "Where", "Needed", "There")
+    for need in found.needs:
+        there = units.format_bytes(need.free_bytes)
+        table.add_row(
+            escape(need.profile),
+            need.what,
+            escape(need.place or "memory"),
+            units.format_bytes(need.needed_bytes),
+            there if need.is_met else f"[red]{there}[/red]",
+        )
+    return table
+
+
+def _costs(made: Plan, found: Forecast) -> Table:
+    table = _table("Tiers", "Tier", "Disk", "Database", "Disks", "A month at list price")
+    for cost in found.costs:
+        profile, price = made.profile(cost.profile), cost.price
+        text = "not known"
+        if price is not None and cost.monthly is not None:
+            text = f"{cost.monthly:,.2f} {price.currency} ({price.region}, {price.as_of})"
+        table.add_row(
+            escape(cost.profile),
+            escape(profile.tier.title),
+            profile.cluster.database,
+            str(cost.disks),
+            escape(text),
+        )
+    table.caption = "what buying the disks would cost; tierbench rents nothing"
+    return table
+
+
+def _checks(found: Forecast) -> Iterator[str]:
+    yield f"{len(found.passed)} checks passed."
+    for line in (*found.unchecked, *NEVER_CHECKED):
+        yield f"[yellow]not checked[/yellow] {escape(line)}"
+    for problem in found.problems:
+        yield f"[red]problem[/red] {escape(problem.what)}"
+        for one in getattr(problem, "mistakes", ()):
+            yield escape(f"    {one.where}: {one.what}")
+        if problem.advice:
+            yield escape(f"    → {problem.advice}")
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(
+        title=title, title_justify="left", caption_justify="left", box=None, pad_edge=True
+    )
+    for column in columns:
+        numeric = column in ("Threads", "Warm-up", "Measured", "A run", "Runs", "All", "Disks")
+        table.add_column(column, justify="right" if numeric else "left")
+    return table

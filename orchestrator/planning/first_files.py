@@ -1,0 +1,143 @@
+"""The first profile and workload of a user, as texts with comments that explain their keys. Pure.
+
+What a comment shows behind `#` can be taken as it is: it is a key with a value that works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from orchestrator.planning import addresses
+from orchestrator.planning.node_disks import NUMBER
+
+CLUSTER = "azure-d8s-v5"
+_HEAD = """\
+# yaml-language-server: $schema=../{schema}/{kind}.json
+# Written by `tierbench init`. docs/OPTIONS.md explains every key.
+"""
+_QUESTION = """\
+# What is asked, in one sentence: the report begins with it.
+question: What does {subject} give this cluster?
+"""
+_ROW = """\
+  # A row of the catalog: its limits, burst and price. `tierbench tiers list` shows all.
+  type: {row}
+"""
+_EMULATED = """\
+  # The disk is emulated on this machine. On a machine that has it: `tierbench init … --path`.
+  enforcement: emulated
+  # How much burst credit there is when a run begins: full, empty, 50 % or, without any, off.
+  # burst: off
+"""
+_MOUNTED = """\
+  # The real disk that is mounted here. It is measured before and after the campaign, not throttled.
+  enforcement: mounted
+{place}
+  # What must be found there; another is refused.
+  # file_system: xfs
+  # mount_options: noatime
+  # How loaded data are kept for the next run: copy, reflink or none.
+  # snapshots: copy
+"""
+_LIMITS = """\
+  # What was bought, for one disk; without it the gate measures and judges nothing.
+  # iops: 5000
+  # throughput: 200MB/s
+"""
+_SHARED = """\
+  # One disk for all nodes. A disk for each: `disks: /mnt/disk-{node}` instead.
+  path: """
+_EACH = """\
+  # A disk for each node, by its number; one of its own for WAL: `{data: …, wal: …}`.
+  disks: """
+_OWN_CLUSTER = f"""\
+# Nodes, their sizes at each scale, and database: profiles/clusters/{CLUSTER}.yaml.
+cluster: {CLUSTER}
+"""
+_THEIRS = """\
+  # The disks of a cluster that others run: neither made, limited nor measured here.
+  enforcement: existing
+"""
+_THEIR_CLUSTER = """\
+cluster:
+  database: existing
+  replication_factor: {copies}
+  existing:
+    # Where SQL is spoken: a database `tierbench` is made there, and dropped at the end.
+    hosts: {hosts}
+    # port: 5433
+    # user: yugabyte
+    # The variable that holds the password. Or password_file, of mode 0600.
+    # password_env: DB_PASSWORD
+    # Servers' certificates are verified: by this authority, or not at all (`tls: off`).
+    # tls_root: /etc/ssl/certs/ca-certificates.crt
+    # For CPU, memory and disk of the nodes, a URL for each host.
+    # node_exporters: {exporters}
+"""
+_WORKLOAD = """\
+# Its name in tables.
+title: {name}
+# The load generator and its script in workloads/: also sysbench/insert.lua, or your own
+# (docs/ADDING.md). `generator: sysbench-stock` takes sysbench's own scripts by name.
+generator: sysbench
+script: sysbench/point_select.lua
+# Workloads that name an equal data set share one loaded copy.
+dataset: sysbench-tables
+statements_per_transaction: 10
+# How keys are drawn: uniform, or special (mostly a hot percent of the rows).
+options: {{rand_type: uniform}}
+# What a tier must be proven to reach; then the cheapest that does so is named.
+# slo: p99 < 20 ms, throughput > 500
+# For each scale: size of the data, threads that load and that run, times.
+scales:
+  smoke:
+    dataset: {{tables: 4, table_size: 500_000}}
+    threads: 16
+    loader_threads: 2
+    warmup: 3s
+    measure: 7s
+  laptop:
+    dataset: {{tables: 4, table_size: 2_000_000}}
+    threads: 16
+    loader_threads: 4
+    warmup: 15s
+    measure: 60s
+"""
+
+
+def profile(
+    name: str,
+    row: str | None,
+    changes: Mapping[str, str],
+    path: str | None,
+    hosts: str,
+    schema: str,
+) -> str:
+    """A profile on a `row` of the catalog, on the real disk at `path`, or of the cluster at
+    `hosts`; a row and one of these: the disk that is there. `changes`: further keys of the tier."""
+    subject = row or path or "its own disk"
+    text = _HEAD.format(schema=schema, kind="profile") + _QUESTION.format(subject=subject)
+    if row is None:
+        text += f"# The tier's name in tables.\ntitle: {name}\n"
+    text += "tier:\n"
+    if row is not None:
+        text += _ROW.format(row=row)
+    text += "".join(f"  {key}: {value}\n" for key, value in changes.items())
+    if path is not None:
+        place = f"{_EACH if NUMBER in path else _SHARED}{path}"
+        text += _MOUNTED.format(place=place)
+        text += "" if row or "iops" in changes else _LIMITS
+    if hosts:
+        servers = addresses.read(hosts).servers
+        theirs = _THEIR_CLUSTER.format(
+            copies=max(1, min(3, len(servers))),
+            hosts=hosts,
+            exporters=" ".join(f"http://{server.host}:9100" for server in servers),
+        )
+        return f"{text}{_THEIRS}{theirs}"
+    return text + ("" if path else _EMULATED) + _OWN_CLUSTER
+
+
+def workload(name: str, schema: str) -> str:
+    """Reads by key on sysbench's tables, to be changed."""
+    return _HEAD.format(schema=schema, kind="workload") + _WORKLOAD.format(name=name)

@@ -1,0 +1,95 @@
+"""JSON Schema of the files that a person writes, from the records that read them.
+
+Keys, types, units and ranges are in it, so that an editor can complete and mark them. What several
+keys must be to each other, and whether a name is known, only reading the file tells.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+
+from orchestrator.planning.schema import (
+    ClusterYaml,
+    Mechanism,
+    NamedTierYaml,
+    ProfileYaml,
+    WorkloadYaml,
+)
+from orchestrator.tier_catalog.choosing import Reference
+from orchestrator.tier_catalog.price_lists import PriceList
+from orchestrator.tier_catalog.rows import PriceRow, Text
+
+FOLDER = "docs/schema"
+
+
+class ProfileOfRow(NamedTierYaml):
+    """A profile whose tier names a row of the catalog."""
+
+    tier: str | Reference
+    cluster: str | ClusterYaml  # type: ignore[assignment]
+
+
+class ProfileOfNumbers(ProfileYaml):
+    """A profile whose tier has its own numbers."""
+
+    cluster: str | ClusterYaml  # type: ignore[assignment]
+
+
+class Components(PriceRow):
+    """A row's price: currency and region if they are not the list's."""
+
+    model_config = ConfigDict(json_schema_extra=lambda made: made["properties"].pop("source"))
+
+    currency: Text = ""
+    region: Text = ""
+    source: Any = None  # the list's
+
+
+class PriceListOfRows(PriceList):
+    prices: Mapping[str, Components]  # type: ignore[assignment]
+
+
+FILES: dict[str, Any] = {
+    "profile": ProfileOfRow | ProfileOfNumbers,
+    "cluster": ClusterYaml,
+    "workload": WorkloadYaml,
+    "price-list": PriceListOfRows,
+}
+
+
+# Bounds of what a quantity becomes, which say nothing of how it is written; and names that only
+# repeat the key.
+_DROPPED = frozenset({"ge", "gt", "le", "lt", "title"})
+
+
+class _Generator(GenerateJsonSchema):
+    def encode_default(self, dft: Any) -> Any:
+        return dft.name if isinstance(dft, Mechanism) else super().encode_default(dft)
+
+
+def of(kind: str) -> str:
+    """The schema of one of FILES, as JSON."""
+    made = _tidied(TypeAdapter(FILES[kind]).json_schema(schema_generator=_Generator))
+    head = {
+        "$schema": GenerateJsonSchema.schema_dialect,
+        "title": f"tierbench: a {kind.replace('-', ' ')}",
+    }
+    return json.dumps({**head, **made}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _tidied(schema: Any, named: bool = False) -> Any:
+    """`named`: the mapping's keys are names that a person may write, not words of JSON Schema."""
+    if isinstance(schema, list):
+        return [_tidied(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _tidied(value, key in ("properties", "$defs") and not named)
+        for key, value in schema.items()
+        if named or not (key in _DROPPED or (key == "default" and value in (None, "", {}, [])))
+    }

@@ -1,0 +1,216 @@
+"""`--set`: keys of workloads that a command gives instead of their files. Pure.
+
+`threads=32` holds for every workload that has such a key, `tpcc.threads=32` for one. A key is one
+of a scale (`threads`, `measure`, …), a parameter of the data set or an option; `dataset.` or
+`options.` before it says which, where the load generator does not know it. Values are those of a
+file, and are checked as there.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from orchestrator.errors import Mistake, UsageError
+from orchestrator.model import Note, Workload
+from orchestrator.planning.schema import ScaleYaml
+from orchestrator.planning.strict_yaml import collecting, parse, raise_all, refused
+
+GROUPS = ("dataset", "options")
+OF_SCALE = tuple(name for name in ScaleYaml.model_fields if name not in GROUPS)
+STATEMENTS = "statements_per_transaction"  # of a workload at all scales
+_SIZES = ("warehouses", "tables", "table_size")
+_OPTIONS = ("seed", "slo", "scale", "generator")  # which have an option of their own
+
+# (load generator, script) → the keys of each group that it takes; a group that is not there: any.
+Known = Callable[[str, str], Mapping[str, Sequence[str]]]
+Path = tuple[str, ...]  # of a key in a workload's YAML
+
+
+def nothing_known(_generator: str, _script: str) -> Mapping[str, Sequence[str]]:
+    """Any key may be one of the load generator's."""
+    return {}
+
+
+@dataclass(frozen=True)
+class Override:
+    """One `--set`, as it was given (`text`). `workload` None: of every one that has the key."""
+
+    text: str
+    workload: str | None
+    key: str
+    value: Any
+
+
+def read(texts: Sequence[str], workloads: Sequence[str]) -> tuple[Override, ...]:
+    """Reads what was given for `workloads`. UsageError with every mistake."""
+    mistakes: list[Mistake] = []
+    found: list[Override] = []
+    for text in texts:
+        with collecting(mistakes):
+            one = _read(text, workloads)
+            if any((other.workload, other.key) == (one.workload, one.key) for other in found):
+                raise_all([_mistake(one, "this key is set twice")])
+            found.append(one)
+    raise_all(mistakes)
+    return tuple(sorted(found, key=lambda one: one.workload is not None))  # what names one wins
+
+
+def _read(text: str, workloads: Sequence[str]) -> Override:
+    path, equals, value = text.partition("=")
+    if not (equals and path.strip() and value.strip()):
+        raise_all([Mistake(f"--set {text}", "is not key=value, such as `threads=32`")])
+    # A value of several lines, such as the cells of a disk matrix, is taken as it is.
+    read = value if "\n" in value else parse(f"--set {path}", f"value: {value}")["value"]
+    named = [name for name in workloads if path.startswith(f"{name}.")]
+    workload = max(named, key=len) if named else None
+    key = path.strip() if workload is None else path.strip().removeprefix(f"{workload}.")
+    if key in _OPTIONS:
+        raise_all([Mistake(f"--set {text}", f"use --{key}")])
+    return Override(text, workload, key, read)
+
+
+def _mistake(one: Override, what: str) -> Mistake:
+    return Mistake(f"--set {one.text}", what)
+
+
+def check(
+    overrides: Sequence[Override],
+    contents: Mapping[str, Mapping[str, Any]],
+    scale: str,
+    known: Known = nothing_known,
+) -> None:
+    """UsageError with every override that fits none of the workloads. `contents`: name → YAML."""
+    contents = {n: content for n, content in contents.items() if _inner(content, "scales", scale)}
+    if not contents:
+        return  # the scale is the mistake
+    raise_all(
+        [
+            _mistake(one, _unknown(one, contents, scale, known))
+            for one in overrides
+            if not any(
+                one.workload in (None, name) and _path(one, content, scale, known)
+                for name, content in contents.items()
+            )
+        ]
+    )
+
+
+def applied(
+    overrides: Sequence[Override],
+    name: str,
+    content: dict[str, Any],
+    scale: str,
+    known: Known = nothing_known,
+) -> dict[str, Any]:
+    """The content of the workload `name` with the overrides that fit it."""
+    for one in overrides:
+        if one.workload in (None, name) and (path := _path(one, content, scale, known)):
+            content = _changed(content, path, one.value)
+    return content
+
+
+def _changed(content: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
+    """A copy: scales that are YAML aliases of each other stay apart."""
+    key, *rest = path
+    if rest:
+        inner = content.get(key)
+        value = _changed(inner if isinstance(inner, dict) else {}, tuple(rest), value)
+    return {**content, key: value}
+
+
+def _path(one: Override, content: Mapping[str, Any], scale: str, known: Known) -> Path | None:
+    """Where the key belongs in this workload; None if it has none such."""
+    if not _inner(content, "scales", scale):
+        return None
+    group, _, name = one.key.partition(".")
+    if group in GROUPS and name:
+        return ("scales", scale, group, name)
+    if one.key in OF_SCALE:
+        return ("scales", scale, one.key)
+    if one.key == STATEMENTS and (one.workload or STATEMENTS in content):
+        return (STATEMENTS,)
+    keys = _keys(content, scale, known)
+    return next((("scales", scale, g, one.key) for g in GROUPS if one.key in keys[g]), None)
+
+
+def _keys(content: Mapping[str, Any], scale: str, known: Known) -> dict[str, list[str]]:
+    """Group → the keys in it that the file has or the load generator knows."""
+    taken = known(str(content.get("generator")), str(content.get("script")))
+    size = _inner(content, "scales", scale)
+    own = {"dataset": _inner(size, "dataset"), "options": _inner(content, "options")}
+    own["options"] = {**own["options"], **_inner(size, "options")}
+    return {group: [*own[group], *taken.get(group, ())] for group in GROUPS}
+
+
+def _inner(content: object, *path: str) -> Mapping[str, Any]:
+    for key in path:
+        content = content.get(key) if isinstance(content, Mapping) else None
+    return content if isinstance(content, Mapping) else {}
+
+
+def _unknown(
+    one: Override, contents: Mapping[str, Mapping[str, Any]], scale: str, known: Known
+) -> str:
+    asked = {n: content for n, content in contents.items() if one.workload in (None, n)}
+    keys: dict[str, None] = dict.fromkeys(OF_SCALE)
+    for content in asked.values():
+        for group in _keys(content, scale, known).values():
+            keys |= dict.fromkeys(group)
+    near = difflib.get_close_matches(one.key, [*keys, *contents], n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(keys)}"
+    have = "has" if len(asked) == 1 else "have"
+    return f"{', '.join(asked)} {have} no key {one.key!r}: {hint}"
+
+
+def notes(given: Sequence[Workload], of_files: Sequence[Workload]) -> tuple[Note, ...]:
+    """Workloads whose data are larger than in their files: nodes' disks are sized for those."""
+    found = []
+    for one, own in zip(given, of_files, strict=True):
+        times = _rows(one) / _rows(own)
+        if times > 1:
+            text = (
+                f"the data of {one.name} are {times:.3g} times those of its scale {own.scale}, for "
+                "which the nodes' disks are sized (`disk` in the cluster's file)"
+            )
+            found.append(Note("other", text))
+    return tuple(found)
+
+
+def _rows(workload: Workload) -> float:
+    """What the data grow with; 1 where that is not known."""
+    sizes = (workload.dataset.parameters.get(name, 1) for name in _SIZES)
+    return math.prod(float(size) for size in sizes if isinstance(size, int)) or 1.0
+
+
+@contextmanager
+def blamed(overrides: Sequence[Override], scale: str) -> Iterator[None]:
+    """Gives a mistake that lies in what was set the place `--set …` instead of the file's."""
+    try:
+        yield
+    except UsageError as error:
+        if not error.mistakes:
+            raise
+        placed = dict.fromkeys(_placed(one, overrides, scale) for one in error.mistakes)
+        raise refused(placed, error.advice) from error
+
+
+def _placed(mistake: Mistake, overrides: Sequence[Override], scale: str) -> Mistake:
+    file, _, place = mistake.where.rpartition(": ")
+    group, *path = place.split(".")
+    if group == "scales" and len(path) > 1 and path.pop(0) != scale:
+        return mistake  # `scales.study.threads`; of the one in use some say `scales.warmup`
+    if group == "scales" and path[:1] in ([name] for name in GROUPS):
+        path.pop(0)
+    if path and group not in ("scales", *GROUPS):
+        return mistake  # of a profile
+    key = path[0] if path else group
+    workload = file.rpartition("/")[2].rpartition(".")[0]
+    for one in reversed(overrides):
+        if one.workload in (None, workload) and one.key.split(".")[-1] == key:
+            return replace(mistake, where=f"--set {one.text}")
+    return mistake

@@ -1,0 +1,37 @@
+"""The platform of a look ahead: no engine is asked, and nothing is started.
+
+Every image is taken to be here; what would start something raises `NotAsked`, so that a check goes
+as far as it can without.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from orchestrator.errors import TierbenchError
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.powers import Machine
+
+
+class NotAsked(TierbenchError):
+    """What could only be found out by starting or asking something."""
+
+
+class UnaskedPlatform:
+    name: str = "unasked"
+    campaign: str = ""
+
+    def machines(self) -> tuple[Machine, ...]:
+        return (LocalMachine(),)
+
+    def image_present(self, tag: str) -> bool:
+        return True
+
+    def image_id(self, tag: str) -> str | None:
+        return tag
+
+    def __getattr__(self, power: str) -> Any:
+        def refuse(*_: object, **__: object) -> NoReturn:
+            raise NotAsked("what only a container that is started can tell")
+
+        return refuse

@@ -1,0 +1,141 @@
+"""`tierbench init`: what it writes is read at once, can be planned, and nothing is overwritten."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from rich.console import Console
+from typer import Typer
+
+from orchestrator.cli import campaign, init, main, outside
+from orchestrator.errors import EXIT_DONE, UnavailableError, UsageError
+from orchestrator.model import Profile
+from orchestrator.planning import json_schema, project_files, strict_yaml
+from tests import ROOT
+from tests.fakes import this_machine_has
+
+TIB = 2**40
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project folder with what is shipped."""
+    for name in ("profiles", "workloads", json_schema.FOLDER):
+        shutil.copytree(ROOT / name, tmp_path / "project" / name)
+    return tmp_path / "project"
+
+
+def tierbench_init(root: Path, *words: str) -> None:
+    app = Typer()
+    app.command()(init.command(root, campaign.disk_kinds(), Console(quiet=True)))
+    app(list(words), standalone_mode=False)
+
+
+def read(root: Path, profile: str) -> Profile:
+    ((found,), _) = project_files.read(root, [profile], [], "laptop")
+    return found
+
+
+def schema_errors(file: Path) -> list[str]:
+    """By the schema that the file's own first line names."""
+    text = file.read_text()
+    named = re.match(r"# yaml-language-server: \$schema=(\S+)\n", text)
+    assert named
+    schema = json.loads((file.parent / named[1]).read_text())
+    content = strict_yaml.parse(file.name, text)
+    return [error.message for error in Draft202012Validator(schema).iter_errors(content)]
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "place"),
+    [
+        (["--tier", "azure/P15"], "emulated", None),
+        (["--tier", "azure/premium-v2", "size=128GiB", "iops=5000"], "emulated", None),
+        (["--path", "/mnt/p15"], "mounted", "/mnt/p15"),
+        (["--path", "/mnt/p15-{node}"], "mounted", None),
+        (["--tier", "azure/P15", "--path", "/mnt/p15"], "mounted", "/mnt/p15"),
+        (["--existing", "10.0.0.1,10.0.0.2:5434"], "existing", None),
+        (["--existing", "10.0.0.1", "--tier", "azure/P15"], "existing", None),
+        (["--existing", "host=a,b port=5433,5434 user=bench"], "existing", None),
+    ],
+)
+def test_a_profile_is_valid_as_it_is_and_with_all_that_its_comments_show(
+    root: Path, words: list[str], kind: str, place: str | None
+) -> None:
+    tierbench_init(root, "mine", *words)
+    file = root / "profiles" / "mine.yaml"
+    found = read(root, "mine")
+    assert (found.tier.kind, found.tier.path) == (kind, place)
+    assert bool(found.tier.catalog_type) == ("--tier" in words)
+    assert schema_errors(file) == []
+    shown = re.sub(r"^( *)# (\w+: \S)", r"\1\2", file.read_text(), flags=re.MULTILINE)
+    assert shown != file.read_text()
+    file.write_text(shown)
+    read(root, "mine")
+    assert schema_errors(file) == []
+
+
+def test_a_workload_is_valid_as_it_is_and_with_all_that_its_comments_show(root: Path) -> None:
+    tierbench_init(root, "--workload", "my-load")
+    file = root / "workloads" / "my-load.yaml"
+    for scale in ("smoke", "laptop"):
+        _, (load,) = project_files.read(root, [], ["my-load"], scale)
+        assert not load.slo
+    assert schema_errors(file) == []
+    file.write_text(re.sub(r"^# (slo: )", r"\1", file.read_text(), flags=re.MULTILINE))
+    _, (load,) = project_files.read(root, [], ["my-load"], "smoke")
+    assert load.slo
+    assert schema_errors(file) == []
+
+
+def test_nothing_is_overwritten(root: Path) -> None:
+    for words in (
+        ["ultra", "--tier", "azure/P15"],
+        ["new", "--tier", "azure/P15", "--workload", "tpcc"],
+    ):
+        with pytest.raises(UsageError, match="nothing is overwritten"):
+            tierbench_init(root, *words)
+    assert (root / "profiles/ultra.yaml").read_text() == (ROOT / "profiles/ultra.yaml").read_text()
+    assert not (root / "profiles/new.yaml").exists(), "all or nothing"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "name a profile"),
+        (["mine"], "say which disk"),
+        (["mine", "--path", "/mnt/a", "--existing", "b"], "say which disk"),
+        (["../mine", "--tier", "azure/P15"], "cannot be the name"),
+        (["mine", "--tier", "azure/P15", "size"], "is not key=value"),
+        (["mine", "--tier", "azure/P16"], "did you mean"),
+        (["mine", "--tier", "azure/premium-v2"], "is missing: say how large"),
+        (["mine", "--path", "/mnt/a", "iosp=5"], "unknown key"),
+    ],
+)
+def test_what_cannot_be_a_profile_is_not_written(root: Path, words: list[str], said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        tierbench_init(root, *words)
+    assert said in " ".join([refused.value.what, *(one.what for one in refused.value.mistakes)])
+    assert not (root / "profiles/mine.yaml").exists()
+
+
+def test_from_init_to_a_planned_comparison(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def no_engine() -> Any:
+        raise UnavailableError("no engine answers")
+
+    monkeypatch.setattr(outside, "platform", no_engine)
+    monkeypatch.setattr(main, "ROOT", root)
+    (root / "docker").symlink_to(ROOT / "docker")
+    this_machine_has(monkeypatch, free_bytes=TIB, memory_bytes=TIB, cpus=8)
+    tierbench_init(root, "my-disk", "--tier", "azure/P15", "--workload", "my-load")
+    words = ["compare", "--profiles", "my-disk ultra", "--workloads", "my-load", "--dry-run"]
+    assert main._guarded(lambda: main.app(words, standalone_mode=False)) == EXIT_DONE
+    assert "my-disk" in capsys.readouterr().out
