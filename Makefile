@@ -1,6 +1,6 @@
 # One verb a line; everything else is in `tierbench` (see `tierbench --help`).
 # Variables: PROFILE, PROFILES, WORKLOADS, DB, SCALE, NODES, REPEATS, SEED, RESULTS, GENERATOR,
-# SLO, PRICES, GATE_EVERY, DRAIN.
+# SLO, PRICES, LATENCY_AT, SWEEP, GATE_EVERY, DRAIN.
 
 PYTHON   ?= python3
 VENV     := .venv
@@ -15,7 +15,7 @@ NODES    ?=
 SEED     ?= 1
 LOCKED_PYTHONS := 3.11 3.12 3.13
 UNLOCKED ?=
-COMMON    = --db $(DB) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS)) $(if $(SLO),--slo "$(SLO)") $(if $(PRICES),--prices $(PRICES)) $(if $(GATE_EVERY),--gate-every $(GATE_EVERY)) $(if $(DRAIN),--drain)
+COMMON    = --db $(DB) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS)) $(if $(SLO),--slo "$(SLO)") $(if $(PRICES),--prices $(PRICES)) $(if $(LATENCY_AT),--latency-at $(LATENCY_AT)) $(if $(SWEEP),--sweep $(SWEEP)) $(if $(GATE_EVERY),--gate-every $(GATE_EVERY)) $(if $(DRAIN),--drain)
 RUN       = $(TIERBENCH) run --profile $(PROFILE) $(COMMON) $(if $(REPEATS),--repeats $(REPEATS))
 PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare --accept-inconclusive

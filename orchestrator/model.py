@@ -81,10 +81,21 @@ class Objective:
 
 
 @dataclass(frozen=True)
+class LoadPoint:
+    """The load at which a workload is another one, `of`: a value of a sweep, or a rate that all
+    tiers are asked for alike. `rate`: transactions/s, in open loop."""
+
+    of: str
+    protocol: Literal["sweep", "same rate"]
+    axis: Literal["threads", "rate"]
+    value: float
+
+
+@dataclass(frozen=True)
 class Workload:
     """Load generator, script, scale, concurrency and times; read from `workloads/*.yaml`.
     `database`: what it runs on instead of the profile's; `none` if it measures the disk alone.
-    `slo`: what a tier must be proven to reach, all of it."""
+    `slo`: what a tier must be proven to reach, all of it. `point`: its load, where one was set."""
 
     name: str
     title: str
@@ -100,6 +111,7 @@ class Workload:
     options: Mapping[str, int | float | str] = field(default_factory=dict)
     database: str | None = None
     slo: tuple[Objective, ...] = ()
+    point: LoadPoint | None = None
 
     @property
     def thinks(self) -> bool:
@@ -143,7 +155,8 @@ class Plan:
     """Everything decided before anything starts: replayable from this record alone. `files`:
     "profile <name>", "workload <name>" or "price list" → its path. `generator`: instead of the
     workloads' own. `gate_every`: runs after which real disks are checked again, besides at the
-    begin and the end; `drain`: their burst credit is used up before each check."""
+    begin and the end; `drain`: their burst credit is used up before each check. `latency_at_pct`:
+    of the slowest tier's capacity, once that is measured: then all tiers follow at that rate."""
 
     name: str
     seed: int
@@ -160,6 +173,7 @@ class Plan:
     generator: str | None = None
     gate_every: int | None = None
     drain: bool = False
+    latency_at_pct: float | None = None
     schema_version: int = 2
 
     def profile(self, name: str) -> Profile:

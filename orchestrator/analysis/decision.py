@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from orchestrator.analysis import comparability, offers, resources, results, stats
+from orchestrator.analysis import (
+    comparability,
+    load_sweeps,
+    offers,
+    overload,
+    resources,
+    results,
+    stats,
+    sweep_slo,
+)
 from orchestrator.analysis.bottlenecks import CEILING_PCT, HARNESS_LIMITS
 from orchestrator.analysis.conclusions import Bottleneck, Decision
 from orchestrator.analysis.contests import (
@@ -29,19 +38,29 @@ from orchestrator.analysis.contests import (
 )
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.model import Objective, Record, Workload
+from orchestrator.planning import load_points
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import format_quantity, listed
 
+SERVED = "served rate"  # the criterion, where a tier is overloaded
 _NOT_THE_DISK = frozenset({"cpu_bound", "load_bound"})
 
 
 def decisions(campaign: Results, limits: Sequence[Bottleneck]) -> tuple[Decision, ...]:
-    """One per workload of the plan."""
+    """One per workload of the plan; the loads of a sweep have one together."""
     limit_of = {(limit.profile, limit.workload): limit.verdict for limit in limits}
-    contests = [_of_workload(campaign, w, limit_of) for w in campaign.plan.workloads]
+    swept = load_sweeps.of_plan(campaign)
+    contests = [load_sweeps.contest(loads, limit_of) for loads in swept.values()]
+    alone = [w for w in campaign.plan.workloads if load_points.of_sweep(w) is None]
+    contests += [_of_workload(campaign, w, limit_of) for w in alone]
     # One family of comparisons, because they are read together.
     chance = stats.highest_significant([p for contest in contests for p in chances(contest)])
-    return tuple(decide(replace(contest, chance=chance)) for contest in contests)
+    return tuple(
+        sweep_slo.decide(loads, contest)
+        if (loads := swept.get(contest.workload)) and loads.slo
+        else decide(replace(contest, chance=chance))
+        for contest in contests
+    )
 
 
 def _of_workload(
@@ -53,9 +72,10 @@ def _of_workload(
     counted = any(results.value_of(run.record, "nopm") for run in every)
     throughput, latencies = (NOPM, NEW_ORDER) if counted else (THROUGHPUT, LATENCIES)
     at_ceiling = bool(every) and all(_at_ceiling(run) for run in every)
-    aspects = latencies if at_ceiling else (throughput, *latencies)
+    load = overload.of_workload(runs)
+    aspects = latencies if at_ceiling or load.asked else (throughput, *latencies)
     candidates = []
-    for profile in profiles:
+    for profile in (one for one in profiles if one.name not in load.tiers):
         records = [run.record for run in runs[profile.name]]
         wanted = {aspect: (aspect.metric, aspect.scope) for aspect in (throughput, *latencies)}
         values = {aspect: v for aspect, key in wanted.items() if (v := _values(records, key))}
@@ -63,9 +83,11 @@ def _of_workload(
         if throughput in values:
             limit = limit_of.get((profile.name, workload.name), "")
             candidates.append(Candidate(profile, values, limit, measured))
+    tiers = [name for name in runs if name not in load.tiers]
     return replace(
-        make_contest(workload.name, candidates, tuple(runs), campaign.plan.margin_pct, aspects),
+        make_contest(workload.name, candidates, tiers, campaign.plan.margin_pct, aspects),
         at_ceiling=at_ceiling,
+        overload=load,
         slo=workload.slo,
         obstacle=comparability.obstacle(every),
     )
@@ -114,9 +136,11 @@ def _no_contest(contest: Contest) -> str:
     if contest.obstacle:
         return contest.obstacle
     names = [candidate.name for candidate in contest.candidates]
+    if reason := contest.overload.obstacle(names):
+        return reason
     if not names:
         return "no tier has figures"
-    if len(names) < 2 and not contest.slo:
+    if len(names) < 2 and not contest.slo and not contest.overload.always:
         return f"only {names[0]} has figures"
     single = [c.name for c in contest.candidates if min(map(len, c.values.values())) < 2]
     if single:
@@ -183,6 +207,10 @@ def _why(tier: Candidate, contest: Contest) -> tuple[str, str]:
         if alike:
             text += f", as is {listed(alike)}, and declares the lowest limits of them"
     criterion = proofs[-1].aspect.title if proofs else ""
+    if contest.overload.always and not proofs:
+        criterion = SERVED
+        if len(contest.candidates) == 1:
+            text = f"{tier.name} is the only tier that serves the rate asked for"
     return criterion, f"{text}: {worse}" if worse else text
 
 
@@ -224,6 +252,9 @@ def _remarks(tier: Candidate, contest: Contest) -> list[str]:
         )
     if contest.at_ceiling and not contest.slo:
         remarks.append("Think time holds throughput at its ceiling on every tier: latency ranks")
+    if contest.overload.asked and len(contest.candidates) > 1 and not contest.slo:
+        remarks.append("All tiers are asked for the same rate, so latency ranks")
+    remarks += contest.overload.remarks()
     if all(other.limit in _NOT_THE_DISK for other in contest.candidates):
         remarks += _no_disk_remark(contest)
     if tier.limit in HARNESS_LIMITS:

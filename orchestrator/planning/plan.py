@@ -8,7 +8,7 @@ so that slow drift of the machine favours none.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
@@ -89,6 +89,7 @@ def make_plan(
     notes: Sequence[Note] = (),
     gate_every: int | None = None,
     drain: bool = False,
+    latency_at_pct: float | None = None,
 ) -> Plan:
     """The baseline is the first profile unless named. UsageError for an unknown one."""
     names = [profile.name for profile in profiles]
@@ -97,11 +98,7 @@ def make_plan(
             f"the baseline {baseline!r} is not among the profiles compared: {', '.join(names)}",
             advice="name it in --profiles too",
         )
-    rounds = _rounds(names, [workload.name for workload in workloads], repetitions, seed)
-    runs = tuple(
-        Run(number, profile, workload, repetition)
-        for number, (repetition, workload, profile) in enumerate(rounds, start=1)
-    )
+    runs = _rounds({workload.name: names for workload in workloads}, repetitions, seed)
     return Plan(
         name=name,
         seed=seed,
@@ -117,6 +114,23 @@ def make_plan(
         notes=tuple(notes),
         gate_every=gate_every,
         drain=drain,
+        latency_at_pct=latency_at_pct,
+    )
+
+
+def grown(
+    plan: Plan, cells: Sequence[tuple[Workload, Sequence[Profile]]], notes: Sequence[Note] = ()
+) -> Plan:
+    """The plan with more workloads behind its own, each on some of its tiers, in blocks as ever."""
+    names = {workload.name: [one.name for one in tiers] for workload, tiers in cells}
+    runs = _rounds(names, plan.repetitions, plan.seed, first=len(plan.runs) + 1)
+    more_s = (_estimate_s(tiers, [one], plan.repetitions) for one, tiers in cells)
+    return replace(
+        plan,
+        workloads=(*plan.workloads, *(workload for workload, _ in cells)),
+        runs=(*plan.runs, *runs),
+        estimate_s=plan.estimate_s + sum(more_s),
+        notes=(*plan.notes, *notes),
     )
 
 
@@ -179,16 +193,17 @@ def check_owners(profiles: Sequence[Profile], workloads: Sequence[Workload], dat
 
 
 def _rounds(
-    profiles: Sequence[str], workloads: Sequence[str], repetitions: int, seed: int
-) -> list[tuple[int, str, str]]:
+    cells: Mapping[str, Sequence[str]], repetitions: int, seed: int, first: int = 1
+) -> tuple[Run, ...]:
+    """`cells`: workload → its tiers. `first`: number of the first run."""
     dice = random.Random(seed)
-    order = {workload: dice.sample(profiles, len(profiles)) for workload in workloads}
-    rounds: list[tuple[int, str, str]] = []
+    order = {workload: dice.sample(tiers, len(tiers)) for workload, tiers in cells.items()}
+    rounds: list[tuple[str, str, int]] = []
     for repetition in range(1, repetitions + 1):
-        for workload in workloads:
-            turned = order[workload] if repetition % 2 else order[workload][::-1]
-            rounds.extend((repetition, workload, profile) for profile in turned)
-    return rounds
+        for workload, tiers in order.items():
+            turned = tiers if repetition % 2 else tiers[::-1]
+            rounds.extend((profile, workload, repetition) for profile in turned)
+    return tuple(Run(number, *run) for number, run in enumerate(rounds, start=first))
 
 
 def _window_s(workload: Workload) -> float:

@@ -6,7 +6,7 @@ import shlex
 
 from orchestrator import units
 from orchestrator.model import Plan, Run
-from orchestrator.planning import project_files, slo
+from orchestrator.planning import load_points, project_files, slo
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,
@@ -86,7 +86,8 @@ def command(plan: Plan) -> str:
         return f"tierbench import-study {shlex.quote(plan.files['study'])}"
     by_baseline = sorted((p.name for p in plan.profiles), key=lambda name: name != plan.baseline)
     profiles = [plan.files.get(f"profile {name}", name) for name in by_baseline]
-    workloads = [plan.files.get(f"workload {load.name}", load.name) for load in plan.workloads]
+    asked, loads_at = load_points.again(plan)
+    workloads = [plan.files.get(f"workload {name}", name) for name in asked]
     names, loads = shlex.quote(" ".join(profiles)), shlex.quote(" ".join(workloads))
     rest = f"--scale {plan.scale} --repeats {plan.repetitions} --seed {plan.seed}"
     if any(note.kind == "rehearsal" for note in plan.notes):
@@ -101,6 +102,7 @@ def command(plan: Plan) -> str:
         same = f" --db {database} --nodes {nodes}"
     other = f" --generator {plan.generator}" if plan.generator else ""
     other += f" --slo {shlex.quote(text)}" if (text := slo.of_all(plan.workloads)) else ""
+    other += loads_at
     prices = plan.files.get(project_files.PRICE_LIST)
     other += f" --prices {shlex.quote(prices)}" if prices else ""
     return f"tierbench {verb}{same} {rest}{other}"
