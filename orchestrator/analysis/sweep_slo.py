@@ -24,12 +24,7 @@ def decide(loads: Loads, contest: Contest) -> Decision:
     enough = [tier for tier in contest.candidates if _enough(loads, tier.name)]
     taken = listed([_taken(loads, tier) for tier in contest.candidates])
     if not enough:
-        reason = (
-            "which tier is enough depends on the load"
-            if _any(loads, contest)
-            else ("no tier is proven to meet the SLO at any load of the sweep")
-        )
-        text = f"{reason}: {taken}" if taken else "no tier has figures"
+        text = f"{_none(loads, contest)}: {taken}" if taken else "no tier has figures"
         return Decision(loads.name, None, text, None, None, slo=slo)
     tier = enough[0]
     priced = tier.price is not None and not contest.no_prices
@@ -55,11 +50,16 @@ def _enough(loads: Loads, tier: str) -> bool:
     if not needed:
         return place == len(loads.values) - 1
     kept = (load_sweeps.promise(loads.runs(tier, place), one, loads.tiers) for one in needed)
-    return all(one.p_value <= loads.level for one in kept)
+    level = loads.level / len(loads.values)  # the load was chosen by what was measured
+    return all(one.p_value <= level for one in kept)
 
 
-def _any(loads: Loads, contest: Contest) -> bool:
-    return any(load_sweeps.usable(loads, tier.name)[0] is not None for tier in contest.candidates)
+def _none(loads: Loads, contest: Contest) -> str:
+    if loads.latencies != loads.slo:
+        return "no tier is proven to meet the whole SLO at one load; its latencies are met"
+    if any(load_sweeps.usable(loads, tier.name)[0] is not None for tier in contest.candidates):
+        return "which tier is enough depends on the load"
+    return "no tier is proven to meet the SLO at any load of the sweep"
 
 
 def _where(loads: Loads) -> str:

@@ -15,6 +15,7 @@ from orchestrator.report import (
     disks,
     method,
     summary,
+    sweeps,
     tables,
 )
 from orchestrator.report.blocks import Document, Part, Section
@@ -37,6 +38,7 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
         footnotes=index.footnotes,
         sections=(
             *decisions.section(index),
+            *sweeps.sections(index),
             tables.measured(index),
             *disk_matrix.sections(index),
             _deltas(index),
