@@ -70,14 +70,21 @@ def _run(run: Run, made: Plan, figures: Figures, failed: Sequence[str]) -> RunDa
     return replace(data, record=replace(data.record, measurements=tuple(figures(run, workload))))
 
 
-def flow(run: Run, offered: float, served: float, latency_s: float) -> list[Measurement]:
-    """Figures of a run in open loop; 60 s are measured."""
+def closed(run: Run, rate_per_s: float, latency_s: float) -> list[Measurement]:
+    """Figures of a run in closed loop; 60 s are measured."""
     noise = STEADY[(run.repetition - 1) % 3]
     return [
-        measured("throughput_per_s", served * noise),
-        measured("transactions", served * 60.0),
+        measured("throughput_per_s", rate_per_s * noise),
+        measured("transactions", rate_per_s * 60.0),
         measured("latency_avg_s", latency_s * noise),
         measured("latency_p99_s", 3 * latency_s * noise),
+    ]
+
+
+def flow(run: Run, offered: float, served: float, latency_s: float) -> list[Measurement]:
+    """Figures of a run in open loop."""
+    return [
+        *closed(run, served, latency_s),
         measured("offered_per_s", offered),
         measured("served_per_s", served),
     ]
@@ -90,6 +97,6 @@ def at_loads(table: Mapping[str, Sequence[tuple[float, float]]]) -> Figures:
         assert workload.point is not None
         values = sorted({1.0, 4.0, 16.0, 64.0})
         rate, latency_s = table[run.profile][values.index(workload.point.value)]
-        return flow(run, rate, rate, latency_s)
+        return closed(run, rate, latency_s)
 
     return figures

@@ -98,13 +98,13 @@ def applied(
 
 def at(workload: Workload, protocol: Protocol, axis: Axis, value: float) -> Workload:
     """The workload at one load."""
-    number = f"{value:.12g}"
     if axis == "threads":
         changed = replace(workload, threads=int(value))
-        name, words = f"{number}-threads", f"{number} thread{'s' if value > 1 else ''}"
+        words = load_in_words(axis, value)
+        name = words.replace(" ", "-")
     else:
         changed = replace(workload, options={**workload.options, RATE_OPTION: value})
-        name, words = f"{number}-per-s", f"{format_number(value)} transactions/s asked for"
+        name, words = f"{value:.12g}-per-s", f"{format_number(value)} transactions/s asked for"
     return replace(
         changed,
         name=f"{workload.name}-at-{name}",

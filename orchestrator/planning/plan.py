@@ -98,6 +98,7 @@ def make_plan(
             f"the baseline {baseline!r} is not among the profiles compared: {', '.join(names)}",
             advice="name it in --profiles too",
         )
+    stages = 1 if latency_at_pct is None else 2  # as many runs follow at the rate that they find
     runs = _rounds({workload.name: names for workload in workloads}, repetitions, seed)
     return Plan(
         name=name,
@@ -109,7 +110,7 @@ def make_plan(
         profiles=tuple(profiles),
         workloads=tuple(workloads),
         runs=runs,
-        estimate_s=_estimate_s(profiles, workloads, repetitions)
+        estimate_s=_estimate_s(profiles, workloads, repetitions * stages)
         + _gates_s(profiles, len(runs), gate_every, drain),
         notes=tuple(notes),
         gate_every=gate_every,
@@ -124,12 +125,10 @@ def grown(
     """The plan with more workloads behind its own, each on some of its tiers, in blocks as ever."""
     names = {workload.name: [one.name for one in tiers] for workload, tiers in cells}
     runs = _rounds(names, plan.repetitions, plan.seed, first=len(plan.runs) + 1)
-    more_s = (_estimate_s(tiers, [one], plan.repetitions) for one, tiers in cells)
     return replace(
         plan,
         workloads=(*plan.workloads, *(workload for workload, _ in cells)),
         runs=(*plan.runs, *runs),
-        estimate_s=plan.estimate_s + sum(more_s),
         notes=(*plan.notes, *notes),
     )
 

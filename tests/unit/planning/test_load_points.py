@@ -20,7 +20,7 @@ LOAD = a_workload()
 def test_a_sweep_of_threads_is_a_workload_for_each_value_on_one_data_set() -> None:
     made, share_pct = load_points.applied([LOAD], "threads=16,1,4", None)
     assert [one.name for one in made] == [
-        "point-select-at-1-threads",
+        "point-select-at-1-thread",
         "point-select-at-4-threads",
         "point-select-at-16-threads",
     ]
@@ -120,7 +120,24 @@ def test_more_workloads_are_planned_behind_the_others_in_blocks() -> None:
     for block in (added[:2], added[2:4], added[4:]):
         assert {run.profile for run in block} == {"premium", "ultra"}
     assert [run.profile for run in added[:2]] == [run.profile for run in added[2:4]][::-1]
-    assert made.estimate_s > first.estimate_s
+
+
+def test_the_time_of_both_stages_is_estimated_before_the_first() -> None:
+    tiers = [a_profile("premium"), a_profile("ultra")]
+    times = [
+        make_plan(
+            "t",
+            tiers,
+            [LOAD],
+            repetitions=3,
+            seed=1,
+            scale="smoke",
+            margin_pct=5.0,
+            latency_at_pct=share_pct,
+        ).estimate_s
+        for share_pct in (None, 70.0)
+    ]
+    assert 1.5 * times[0] < times[1] < 2.1 * times[0]
 
 
 def test_the_loads_of_a_repetition_stand_in_one_block() -> None:

@@ -33,10 +33,10 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_a_sweep_has_its_knee_its_capacity_and_its_loads(text: str) -> None:
     section = text[text.index("point-select under several loads") :]
-    assert "| premium | 400/s | 4 threads | 4 threads (380/s) |" in section.replace("<br>", " ")
+    assert "| premium | 400/s | 4 threads | 4 threads<br>380/s |" in section
     for load in ("1 thread", "4 threads", "16 threads", "64 threads"):
         assert f"| {load} |" in section
-    assert "premium: at 16 threads it misses p99 < 50 ms: 120 ms" in section
+    assert "premium: at 16 threads it misses p99 \\< 50 ms: 120 ms" in section
 
 
 def test_a_sweep_is_answered_once_and_drawn_against_load(text: str) -> None:
@@ -64,7 +64,7 @@ def test_the_latency_of_an_overloaded_tier_is_neither_drawn_nor_compared(tmp_pat
     assert p99.svg.count('aria-roledescription="point"') == 5
     told = written(campaign, tmp_path)
     assert "not compared" in told and "overloaded: premium" in told
-    assert "| 2,000/s (overloaded)" in told.replace("<br>", " ") and "| Offered | Served |" in told
+    assert "<br>overloaded |" in told and "| Load | Offered | Served |" in told
 
 
 def test_a_sweep_of_one_tier_says_what_it_found() -> None:
