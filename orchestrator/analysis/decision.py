@@ -37,7 +37,7 @@ from orchestrator.analysis.contests import (
     others,
 )
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.model import Objective, Record, Workload
+from orchestrator.model import Objective, Workload
 from orchestrator.planning import load_points
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import format_quantity, listed
@@ -76,10 +76,10 @@ def _of_workload(
     aspects = latencies if at_ceiling or load.asked else (throughput, *latencies)
     candidates = []
     for profile in (one for one in profiles if one.name not in load.tiers):
-        records = [run.record for run in runs[profile.name]]
+        own = runs[profile.name]
         wanted = {aspect: (aspect.metric, aspect.scope) for aspect in (throughput, *latencies)}
-        values = {aspect: v for aspect, key in wanted.items() if (v := _values(records, key))}
-        measured = {one: v for one in workload.slo if (v := _values(records, _key(one)))}
+        values = {aspect: v for aspect, key in wanted.items() if (v := results.whole(own, key))}
+        measured = {one: v for one in workload.slo if (v := results.whole(own, _key(one)))}
         if throughput in values:
             limit = limit_of.get((profile.name, workload.name), "")
             candidates.append(Candidate(profile, values, limit, measured))
@@ -101,13 +101,6 @@ def _at_ceiling(run: RunData) -> bool:
     """Whether think time held the rate at its ceiling."""
     ceiling, nopm = resources.ceiling_nopm(run.record), results.value_of(run.record, "nopm")
     return bool(ceiling and nopm is not None and 100 * nopm >= CEILING_PCT * ceiling)
-
-
-def _values(records: Sequence[Record], key: tuple[str, str]) -> tuple[float, ...]:
-    """Empty if any run lacks the value or has none above zero."""
-    measured = [results.sound(record.measurements).get(key) for record in records]
-    values = tuple(m.value for m in measured if m is not None and m.value > 0)
-    return values if len(values) == len(records) else ()
 
 
 # ------------------------------------------------------------------ the rule

@@ -7,13 +7,13 @@ because one on the bend of the curve (Kneedle: Satopää and others 2011) needs 
 answer depends on how far one measures.
 
 Capacity at the SLO (Jain's usable capacity): loads are tested from the least upwards, each at the
-same level, up to the first that is not proven. In a fixed order the chance of any false claim is
-still that level (Maurer, Hothorn and Lehmacher 1995); it is divided by the number of tiers.
+same level, up to the first that is not proven. In an order fixed beforehand the chance of any false
+claim is still that level (Goeman and Solari 2010); it is divided by the number of tiers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
@@ -149,83 +149,64 @@ def usable(loads: Loads, tier: str) -> tuple[int | None, str]:
             stopped = f"at {where} not every run has the figures"
             continue
         if unproven := [one for one in kept if one.p_value > loads.level]:
-            word = "misses" if any(one.missed for one in unproven) else "is not proven to meet"
-            return proven, f"at {where} it {word} {unproven[0]}"
+            worst = next((one for one in unproven if one.missed), unproven[0])
+            word = "misses" if worst.missed else "is not proven to meet"
+            return proven, f"at {where} it {word} {worst}"
         proven, stopped = place, ""
     return proven, stopped
 
 
 def promise(runs: Sequence[RunData], objective: Objective, family: int) -> Promise:
     """One clause of the SLO at one load."""
-    key = (objective.metric, objective.scope)
-    found = [results.sound(run.record.measurements).get(key) for run in runs]
-    values = tuple(one.value for one in found if one is not None and one.value > 0)
-    whole = values if len(values) == len(runs) else ()
-    return contests.promised(whole, objective, family)
+    return contests.promised(
+        results.whole(runs, (objective.metric, objective.scope)), objective, family
+    )
 
 
 # ------------------------------------------------------------------ one decision for all loads
 
 
 def contest(loads: Loads, limit_of: Mapping[tuple[str, str], str]) -> Contest:
-    """Tiers compared in what a sweep adds: the highest throughput of each repetition, and latency
-    at the least load, where no queue is in it. Chosen before anything is measured, so that the
-    number of loads gives chance no more occasions."""
-    last = loads.points[-1][1].name
-    profiles = loads.campaign.plan.profiles
-    counted = any(
-        results.value_of(run.record, "nopm") is not None
-        for profile in profiles
-        for run in loads.runs(profile.name, 0)
-    )
-    candidates = [
-        Candidate(profile, values, limit_of.get((profile.name, last), ""))
-        for profile in profiles
-        if (values := dict(_values(loads, profile, counted)))
-    ]
-    names = [profile.name for profile in profiles]
-    aspects = tuple(dict.fromkeys(aspect for one in candidates for aspect in one.values))
-    made = contests.make_contest(
-        loads.name, candidates, names, loads.campaign.plan.margin_pct, aspects
-    )
-    return _with_obstacle(made, loads)
-
-
-def _with_obstacle(made: Contest, loads: Loads) -> Contest:
-    every = (
-        [r for p in loads.campaign.plan.profiles for r in loads.runs(p.name, place)]
+    """Tiers compared at the ends of a sweep: throughput at its highest load, where most is asked of
+    them, and latency at its least, where the queue is shortest. Both are chosen before anything is
+    measured: the best of several loads would be the luckiest, and more so for a flat curve."""
+    campaign, first, last = loads.campaign, loads.points[0][1], loads.points[-1][1]
+    profiles = campaign.plan.profiles
+    every = [
+        [run for profile in profiles for run in loads.runs(profile.name, place)]
         for place in range(len(loads.points))
-    )
+    ]
+    counted = any(results.value_of(run.record, "nopm") is not None for run in every[0])
+    throughput, latencies = _aspects(loads, counted)
+    candidates = []
+    for profile in profiles:
+        values = {throughput: _values(campaign, profile, last, throughput)}
+        runs = results.finished(campaign, profile.name, first.name)
+        if not any(overload.overloaded(run.record) for run in runs):
+            values |= {one: _values(campaign, profile, first, one) for one in latencies}
+        known = {aspect: found for aspect, found in values.items() if found}
+        if throughput in known:
+            limit = limit_of.get((profile.name, last.name), "")
+            candidates.append(Candidate(profile, known, limit))
+    names = [profile.name for profile in profiles]
+    aspects = (throughput, *latencies)
+    made = contests.make_contest(loads.name, candidates, names, campaign.plan.margin_pct, aspects)
     return replace(made, obstacle=next(filter(None, map(comparability.obstacle, every)), ""))
 
 
+def _aspects(loads: Loads, counted: bool) -> tuple[Aspect, tuple[Aspect, ...]]:
+    """Throughput at the highest load, and latencies at the least."""
+    least, most = (load_points.load_in_words(loads.axis, loads.values[end]) for end in (0, -1))
+    whose, scope = ("New-Order latency", "new_order") if counted else ("latency", "all")
+    throughput = Aspect("nopm" if counted else "throughput_per_s", f"throughput at {most}")
+    return throughput, (
+        Aspect("latency_avg_s", f"average {whose} at {least}", scope),
+        Aspect("latency_p99_s", f"p99 {whose} at {least}", scope),
+    )
+
+
 def _values(
-    loads: Loads, profile: Profile, counted: bool
-) -> Iterator[tuple[Aspect, tuple[float, ...]]]:
-    peaks = _peaks(loads, profile.name, "nopm" if counted else "throughput_per_s")
-    if not peaks:
-        return
-    yield Aspect("nopm" if counted else "throughput_per_s", "peak throughput"), peaks
-    runs = loads.runs(profile.name, 0)
-    if any(overload.overloaded(run.record) for run in runs):
-        return
-    scope = "new_order" if counted else "all"
-    where = load_points.load_in_words(loads.axis, loads.values[0])
-    for metric, word in (("latency_avg_s", "average"), ("latency_p99_s", "p99")):
-        title = f"{word} {'New-Order ' if counted else ''}latency at {where}"
-        found = [results.sound(run.record.measurements).get((metric, scope)) for run in runs]
-        values = tuple(one.value for one in found if one is not None and one.value > 0)
-        if values and len(values) == len(runs):
-            yield Aspect(metric, title, scope), values
-
-
-def _peaks(loads: Loads, tier: str, metric: str) -> tuple[float, ...]:
-    """The highest rate of each repetition that all loads were measured in."""
-    by_repetition: dict[int, list[float]] = {}
-    for place in range(len(loads.points)):
-        for run in loads.runs(tier, place):
-            rate = results.value_of(run.record, metric)
-            if rate:
-                by_repetition.setdefault(run.record.run.repetition, []).append(rate)
-    whole = (rates for rates in by_repetition.values() if len(rates) == len(loads.points))
-    return tuple(max(rates) for rates in whole)
+    campaign: Results, profile: Profile, workload: Workload, aspect: Aspect
+) -> tuple[float, ...]:
+    runs = results.finished(campaign, profile.name, workload.name)
+    return results.whole(runs, (aspect.metric, aspect.scope))
