@@ -1,6 +1,6 @@
 """How often a tier is called overloaded, by what share of its capacity the rate is: simulated.
 
-    make bench-overload [REPEATS=60]
+    make bench-overload [REPEATS=40]
 
 Goal: the figures of docs/METHOD.md, made again anywhere. Method: seeded; Poisson arrivals at one
 server with exponential service times, first come first served, whose queue is longer than that of
@@ -67,7 +67,7 @@ def overloaded_pct(scale: str, capacity: float, load: float, repeats: int) -> tu
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--repeats", type=int, default=60)
+    parser.add_argument("--repeats", type=int, default=40)
     repeats = parser.parse_args().repeats
     table = Table("scale, capacity", *(f"{load:.0%}" for load in LOADS))
     table.title = f"% overloaded: runs (tiers of {REPETITIONS} runs)"
