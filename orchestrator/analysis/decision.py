@@ -239,10 +239,7 @@ def _remarks(tier: Candidate, contest: Contest) -> list[str]:
         names = listed([other.name for other in open_])
         remarks.append(f"Whether {names}, {order}, is enough is open")
     if contest.slo and not offers.is_real(tier):
-        remarks.append(
-            "An SLO asks for absolute figures, and these are of this machine: its disk is not the "
-            "provider's own"
-        )
+        remarks.append(offers.NOT_ITS_DISK)
     if contest.at_ceiling and not contest.slo:
         remarks.append("Think time holds throughput at its ceiling on every tier: latency ranks")
     if contest.overload.asked and len(contest.candidates) > 1 and not contest.slo:

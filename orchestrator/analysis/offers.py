@@ -17,6 +17,10 @@ from orchestrator.analysis.contests import NOPM, Aspect, Candidate, Comparison, 
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import format_change, format_quantity, listed
 
+NOT_ITS_DISK = (
+    "An SLO asks for absolute figures, and these are of this machine: its disk is not the "
+    "provider's own"
+)
 UNITS = 1_000  # of throughput, which a cost is told of
 
 

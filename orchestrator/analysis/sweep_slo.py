@@ -7,7 +7,7 @@ the load, and is told load by load.
 
 from __future__ import annotations
 
-from orchestrator.analysis import load_sweeps
+from orchestrator.analysis import load_sweeps, offers
 from orchestrator.analysis.conclusions import Decision
 from orchestrator.analysis.contests import Candidate, Contest
 from orchestrator.analysis.load_sweeps import Loads
@@ -21,18 +21,21 @@ def decide(loads: Loads, contest: Contest) -> Decision:
     slo = tuple(format_objective(one) for one in loads.slo)
     if contest.obstacle:
         return Decision(loads.name, None, contest.obstacle, None, None, slo=slo)
+    if not contest.candidates:
+        return Decision(loads.name, None, "no tier has figures", None, None, slo=slo)
     enough = [tier for tier in contest.candidates if _enough(loads, tier.name)]
-    taken = listed([_taken(loads, tier) for tier in contest.candidates])
+    taken = listed([_taken(loads, tier) for tier in contest.candidates]) if loads.latencies else ""
+    how_far = f": {taken}" if taken else ""
     if not enough:
-        text = f"{_none(loads, contest)}: {taken}" if taken else "no tier has figures"
-        return Decision(loads.name, None, text, None, None, slo=slo)
+        return Decision(loads.name, None, f"{_none(loads, contest)}{how_far}", None, None, slo=slo)
     tier = enough[0]
     priced = tier.price is not None and not contest.no_prices
+    remark = "" if offers.is_real(tier) else f". {offers.NOT_ITS_DISK}"
     which = "tier with the lowest declared limits" if contest.no_prices else "cheapest tier"
     return Decision(
         loads.name,
         tier.name,
-        f"{tier.name} is the {which} proven to meet {listed(slo)}{_where(loads)}: {taken}",
+        f"{tier.name} is the {which} proven to meet {listed(slo)}{_where(loads)}{how_far}{remark}",
         tier.monthly_cost if priced else None,
         tier.price.currency if priced and tier.price else None,
         criterion="capacity at the SLO",
@@ -55,6 +58,8 @@ def _enough(loads: Loads, tier: str) -> bool:
 
 
 def _none(loads: Loads, contest: Contest) -> str:
+    if not loads.latencies:
+        return f"no tier is proven to meet {_words(loads)}{_where(loads)}"
     if loads.latencies != loads.slo:
         return "no tier is proven to meet the whole SLO at one load; its latencies are met"
     if any(load_sweeps.usable(loads, tier.name)[0] is not None for tier in contest.candidates):
@@ -63,9 +68,14 @@ def _none(loads: Loads, contest: Contest) -> str:
 
 
 def _where(loads: Loads) -> str:
-    if loads.latencies != loads.slo:
-        return ""
-    return f" at every load, up to {load_in_words(loads.axis, loads.values[-1])}"
+    last = load_in_words(loads.axis, loads.values[-1])
+    if not loads.latencies:
+        return f" at {last}"
+    return f" at every load, up to {last}" if loads.latencies == loads.slo else ""
+
+
+def _words(loads: Loads) -> str:
+    return listed([format_objective(one) for one in loads.slo])
 
 
 def _taken(loads: Loads, tier: Candidate) -> str:

@@ -41,10 +41,17 @@ def drawn(index: ReportIndex, sweep: Sweep) -> tuple[Chart, ...]:
         points = list(_points(index, sweep, shown))
         if points:
             name = f"{sweep.workload}-load-{shown.file}"
-            title = f"{shown.title} of {sweep.workload} against {_axis(sweep)}, {shown.unit}"
-            svg = charts.with_own_ids(_lines(points, index.tiers, sweep, shown), name)
-            made.append(Chart(name, title, svg))
+            what = f"{shown.title} of {_whose(index, sweep, shown)}"
+            svg = charts.with_own_ids(_lines(points, index.tiers, sweep, what, shown.unit), name)
+            made.append(Chart(name, f"{what} against {_axis(sweep)}, {shown.unit}", svg))
     return tuple(made)
+
+
+def _whose(index: ReportIndex, sweep: Sweep, shown: _Shown) -> str:
+    """Of TPC-C-derived transactions New-Order's latency is shown."""
+    of_all = index.latency_scope(sweep.workloads[0]) == "all"
+    latency = shown.metric.startswith("latency")
+    return f"New-Order, {sweep.workload}" if latency and not of_all else sweep.workload
 
 
 def _points(index: ReportIndex, sweep: Sweep, shown: _Shown) -> Iterator[dict[str, Any]]:
@@ -68,8 +75,9 @@ def _axis(sweep: Sweep) -> str:
 
 
 def _lines(
-    points: Sequence[dict[str, Any]], tiers: Sequence[str], sweep: Sweep, shown: _Shown
+    points: Sequence[dict[str, Any]], tiers: Sequence[str], sweep: Sweep, what: str, unit: str
 ) -> str:
+    """SVG text."""
     wide = sweep.values[-1] >= _WIDE * sweep.values[0]
     scale = alt.Scale(type="log", base=2, nice=False) if wide else alt.Scale(zero=False)
     axis = alt.Axis(values=list(sweep.values), labelOverlap=True, format="~r")
@@ -83,6 +91,6 @@ def _lines(
         base.mark_line(strokeWidth=1.2).encode(y=y),
         base.mark_point(size=30, filled=True, opacity=1).encode(y=y),
     )
-    title = alt.Title(f"{shown.title} of {sweep.workload}", subtitle=shown.unit)
+    title = alt.Title(what, subtitle=unit)
     chart = layers.properties(width=_WIDTH, height=_HEIGHT, title=title)
     return charts.rendered(chart.to_dict(), points=points)

@@ -87,9 +87,11 @@ def _loads(index: ReportIndex, sweep: Sweep) -> Iterator[Table]:
     of_new_order = index.latency_scope(sweep.workloads[0]) != "all"
     average = "New-Order average latency" if of_new_order else "Average latency"
     asked = ("Offered", "Served") if sweep.axis == "rate" else ()
-    columns = (*texts("Load"), *numbers(*asked, "Transactions/s", average, "p99"))
+    orders = ("NOPM",) if index.is_tpcc_derived(sweep.workloads[0]) else ()
+    columns = (*texts("Load"), *numbers(*asked, *orders, "Transactions/s", average, "p99"))
     flows = ("offered_per_s", "served_per_s") if asked else ()
-    metrics = (*flows, "throughput_per_s", "latency_avg_s", "latency_p99_s")
+    counted = ("nopm",) if orders else ()
+    metrics = (*flows, *counted, "throughput_per_s", "latency_avg_s", "latency_p99_s")
     for tier in index.tiers:
         rows = tuple(
             (

@@ -178,6 +178,17 @@ def test_a_rate_in_the_slo_says_which_load_is_needed() -> None:
     assert decided(campaign_of({"premium": SLOW, "ultra": FAST}, slo=most)).tier is None
 
 
+def test_an_slo_of_rates_alone_is_asked_of_the_highest_load() -> None:
+    rate = (Objective("throughput_per_s", "all", 1000.0),)
+    found = decided(campaign_of({"premium": SLOW, "ultra": FAST}, slo=rate))
+    assert found.tier == "ultra"
+    assert "proven to meet throughput > 1000/s at 64 threads" in found.reason
+    assert "its disk is not the provider's own" in found.reason
+    most = (Objective("throughput_per_s", "all", 5000.0),)
+    none = decided(campaign_of({"premium": SLOW, "ultra": FAST}, slo=most))
+    assert none.reason == "no tier is proven to meet throughput > 5000/s at 64 threads"
+
+
 def test_meeting_it_at_no_load_names_no_tier() -> None:
     slo = (Objective("latency_p99_s", "all", 0.001),)
     found = decided(campaign_of({"premium": SLOW, "ultra": FAST}, slo=slo))
