@@ -270,11 +270,7 @@ def _promises(candidate: Candidate, contest: Contest) -> tuple[Promise, ...]:
 def _promise(candidate: Candidate, objective: Objective, family: int) -> Promise:
     """Missed at a level divided by the `family`: one of several objectives is enough for that, and
     what a tier that misses sets free goes to the claims of the others."""
-    return promised((candidate.measured or {}).get(objective, ()), objective, family)
-
-
-def promised(values: Sequence[float], objective: Objective, family: int = 1) -> Promise:
-    """An objective held against the values of its repetitions; none: not every run has it."""
+    values = (candidate.measured or {}).get(objective, ())
     if not values:
         return Promise(objective, None, None, None, 1.0, False)
     mean = math.exp(sum(math.log(value) for value in values) / len(values))

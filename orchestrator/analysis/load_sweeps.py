@@ -56,11 +56,7 @@ class Loads:
     def level(self) -> float:
         """Of each test: the clauses on rates take their half, if there are any."""
         families = 1 if self.latencies == self.slo else 2
-        return contests.ONE_SIDED / self.tiers / families
-
-    @property
-    def tiers(self) -> int:
-        return len(self.campaign.plan.profiles)
+        return contests.ONE_SIDED / len(self.campaign.plan.profiles) / families
 
     def runs(self, tier: str, place: int) -> tuple[RunData, ...]:
         return results.finished(self.campaign, tier, self.points[place][1].name)
@@ -144,7 +140,7 @@ def usable(loads: Loads, tier: str) -> tuple[int | None, str]:
             continue
         if any(overload.overloaded(run.record) for run in runs):
             return proven, f"overloaded at {where}"
-        kept = [promise(runs, one, loads.tiers) for one in loads.latencies]
+        kept = promises(loads, tier, place, loads.latencies)
         if any(one.value is None for one in kept):
             stopped = f"at {where} not every run has the figures"
             continue
@@ -156,11 +152,25 @@ def usable(loads: Loads, tier: str) -> tuple[int | None, str]:
     return proven, stopped
 
 
-def promise(runs: Sequence[RunData], objective: Objective, family: int) -> Promise:
-    """One clause of the SLO at one load."""
-    return contests.promised(
-        results.whole(runs, (objective.metric, objective.scope)), objective, family
-    )
+def promises(
+    loads: Loads, tier: str, place: int, objectives: Sequence[Objective]
+) -> tuple[Promise, ...]:
+    """Clauses of the SLO at one load, held against the runs of a tier there."""
+    workload = loads.points[place][1]
+    candidates = [
+        Candidate(profile, {}, "", _measured(loads.runs(profile.name, place), objectives))
+        for profile in loads.campaign.plan.profiles
+    ]
+    margin_pct = loads.campaign.plan.margin_pct
+    made = contests.make_contest(workload.name, candidates, (), margin_pct, ())
+    return replace(made, slo=tuple(objectives)).proof.promises[tier]
+
+
+def _measured(
+    runs: Sequence[RunData], objectives: Sequence[Objective]
+) -> dict[Objective, tuple[float, ...]]:
+    found = {one: results.whole(runs, (one.metric, one.scope)) for one in objectives}
+    return {one: values for one, values in found.items() if values}
 
 
 # ------------------------------------------------------------------ one decision for all loads

@@ -34,7 +34,7 @@ def grown(campaign: Results) -> Plan | None:
         if measured:
             rate = float(f"{share_pct / 100 * min(capacities.values()):.{_DIGITS}g}")
             cells.append((load_points.at(workload, "same rate", "rate", rate), measured))
-    return plan.grown(made, cells, notes)
+    return plan.followed_by(made, cells, notes)
 
 
 def _capacities(campaign: Results, workload: Workload) -> Iterator[tuple[str, float]]:

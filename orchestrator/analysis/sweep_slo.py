@@ -52,7 +52,7 @@ def _enough(loads: Loads, tier: str) -> bool:
         return False
     if not needed:
         return place == len(loads.values) - 1
-    kept = (load_sweeps.promise(loads.runs(tier, place), one, loads.tiers) for one in needed)
+    kept = load_sweeps.promises(loads, tier, place, needed)
     level = loads.level / len(loads.values)  # the load was chosen by what was measured
     return all(one.p_value <= level for one in kept)
 

@@ -8,7 +8,7 @@ so that slow drift of the machine favours none.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
@@ -99,7 +99,11 @@ def make_plan(
             advice="name it in --profiles too",
         )
     stages = 1 if latency_at_pct is None else 2  # as many runs follow at the rate that they find
-    runs = _rounds({workload.name: names for workload in workloads}, repetitions, seed)
+    rounds = _rounds(names, [workload.name for workload in workloads], repetitions, seed)
+    runs = tuple(
+        Run(number, profile, workload, repetition)
+        for number, (repetition, workload, profile) in enumerate(rounds, start=1)
+    )
     return Plan(
         name=name,
         seed=seed,
@@ -119,16 +123,22 @@ def make_plan(
     )
 
 
-def grown(
+def followed_by(
     plan: Plan, cells: Sequence[tuple[Workload, Sequence[Profile]]], notes: Sequence[Note] = ()
 ) -> Plan:
     """The plan with more workloads behind its own, each on some of its tiers, in blocks as ever."""
-    names = {workload.name: [one.name for one in tiers] for workload, tiers in cells}
-    runs = _rounds(names, plan.repetitions, plan.seed, first=len(plan.runs) + 1)
+    tiers_of = {workload.name: {one.name for one in tiers} for workload, tiers in cells}
+    names = [profile.name for profile in plan.profiles]
+    rounds = _rounds(names, list(tiers_of), plan.repetitions, plan.seed)
+    wanted = [one for one in rounds if one[2] in tiers_of[one[1]]]
+    more = (
+        Run(number, profile, workload, repetition)
+        for number, (repetition, workload, profile) in enumerate(wanted, len(plan.runs) + 1)
+    )
     return replace(
         plan,
         workloads=(*plan.workloads, *(workload for workload, _ in cells)),
-        runs=(*plan.runs, *runs),
+        runs=(*plan.runs, *more),
         notes=(*plan.notes, *notes),
     )
 
@@ -192,17 +202,16 @@ def check_owners(profiles: Sequence[Profile], workloads: Sequence[Workload], dat
 
 
 def _rounds(
-    cells: Mapping[str, Sequence[str]], repetitions: int, seed: int, first: int = 1
-) -> tuple[Run, ...]:
-    """`cells`: workload → its tiers. `first`: number of the first run."""
+    profiles: Sequence[str], workloads: Sequence[str], repetitions: int, seed: int
+) -> list[tuple[int, str, str]]:
     dice = random.Random(seed)
-    order = {workload: dice.sample(tiers, len(tiers)) for workload, tiers in cells.items()}
-    rounds: list[tuple[str, str, int]] = []
+    order = {workload: dice.sample(profiles, len(profiles)) for workload in workloads}
+    rounds: list[tuple[int, str, str]] = []
     for repetition in range(1, repetitions + 1):
-        for workload, tiers in order.items():
-            turned = tiers if repetition % 2 else tiers[::-1]
-            rounds.extend((profile, workload, repetition) for profile in turned)
-    return tuple(Run(number, *run) for number, run in enumerate(rounds, start=first))
+        for workload in workloads:
+            turned = order[workload] if repetition % 2 else order[workload][::-1]
+            rounds.extend((repetition, workload, profile) for profile in turned)
+    return rounds
 
 
 def _window_s(workload: Workload) -> float:

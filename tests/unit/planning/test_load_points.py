@@ -10,7 +10,7 @@ from orchestrator.errors import UsageError
 from orchestrator.load_generators import bind
 from orchestrator.model import LoadPoint
 from orchestrator.planning import load_points
-from orchestrator.planning.plan import grown, make_plan
+from orchestrator.planning.plan import followed_by, make_plan
 from orchestrator.report.method import command
 from tests.plans import a_plan, a_profile, a_workload
 
@@ -111,7 +111,7 @@ def test_a_load_that_cannot_be_set_is_refused_before_anything_starts(
 def test_more_workloads_are_planned_behind_the_others_in_blocks() -> None:
     first = a_plan(("premium", "ultra", "v2"), repetitions=3)
     more = load_points.at(LOAD, "same rate", "rate", 120)
-    made = grown(first, [(more, [a_profile("premium"), a_profile("ultra")])])
+    made = followed_by(first, [(more, [a_profile("premium"), a_profile("ultra")])])
     assert made.runs[:9] == first.runs
     added = made.runs[9:]
     assert [run.number for run in added] == [10, 11, 12, 13, 14, 15]
