@@ -21,7 +21,7 @@ PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare --accept-inconclusive
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report study calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-overload bench-compare check fix lock clean
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-overload bench-compare check fix lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -69,6 +69,12 @@ report: $(VENV)/.ready ## show the newest campaign again
 
 study: $(VENV)/.ready ## the published study's tables, judged by the rules of any campaign
 	@$(TIERBENCH) import-study $(if $(RESULTS),--results $(RESULTS))
+
+study-rehearsal: setup ## the same plan at 0.4 of a node on emulated disks, beside the published figures; 40 minutes
+	@$(COMPARE) --profiles "$(foreach one,premium premium-v2 ultra,profiles/study-rehearsal/$(one).yaml)" \
+	  --workloads "point-select-20 insert-20 point-select insert tpcc" --db postgresql --scale rehearsal --nodes 1 \
+	  --seed $(SEED) --repeats $(or $(REPEATS),3) $(if $(RESULTS),--results $(RESULTS))
+	@$(TIERBENCH) import-study --results .cache/rehearsals --beside $(or $(RESULTS),results)/latest
 
 calibrate: setup ## hold a tier's disk against what it declares, with fio
 	@$(TIERBENCH) calibrate --profile $(PROFILE) $(if $(DRAIN),--drain)
