@@ -72,7 +72,9 @@ def _of_workload(
     counted = any(results.value_of(run.record, "nopm") for run in every)
     throughput, latencies = (NOPM, NEW_ORDER) if counted else (THROUGHPUT, LATENCIES)
     at_ceiling = bool(every) and all(_at_ceiling(run) for run in every)
-    load = overload.of_workload(runs)
+    causes = {name: limit_of.get((name, workload.name), "") for name in runs}
+    held_back = {name for name, cause in causes.items() if cause in HARNESS_LIMITS}
+    load = overload.of_workload(runs).without_proof_of(held_back)
     aspects = latencies if at_ceiling or load.asked else (throughput, *latencies)
     candidates = []
     for profile in (one for one in profiles if one.name not in load.tiers):
@@ -81,8 +83,7 @@ def _of_workload(
         values = {aspect: v for aspect, key in wanted.items() if (v := results.whole(own, key))}
         measured = {one: v for one in workload.slo if (v := results.whole(own, _key(one)))}
         if throughput in values:
-            limit = limit_of.get((profile.name, workload.name), "")
-            candidates.append(Candidate(profile, values, limit, measured))
+            candidates.append(Candidate(profile, values, causes[profile.name], measured))
     tiers = [name for name in runs if name not in load.tiers]
     return replace(
         make_contest(workload.name, candidates, tiers, campaign.plan.margin_pct, aspects),

@@ -8,8 +8,8 @@ is overloaded at that rate, which is a verdict of its own: its latency is compar
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import pandas as pd
@@ -109,24 +109,33 @@ def state(runs: Sequence[RunData]) -> State:
 
 @dataclass(frozen=True)
 class Overload:
-    """The tiers of a workload in open loop that do not serve its rate: always, or in some runs (or
-    in the only one). `asked`: whether it is in open loop at all."""
+    """The tiers of a workload in open loop that do not serve its rate: proven, or without
+    proof (in some runs, in the only one, or with this machine as the limit). `asked`: whether it is
+    in open loop at all."""
 
     asked: bool = False
     always: tuple[str, ...] = ()
-    at_times: tuple[str, ...] = ()
+    unproven: tuple[str, ...] = ()
 
     @property
     def tiers(self) -> tuple[str, ...]:
-        return (*self.always, *self.at_times)
+        return (*self.always, *self.unproven)
+
+    def without_proof_of(self, tiers: Collection[str]) -> Overload:
+        """The same where nothing is proven of `tiers`, because the machine held them back."""
+        proven = tuple(tier for tier in self.always if tier not in tiers)
+        more = tuple(tier for tier in self.always if tier in tiers)
+        return replace(self, always=proven, unproven=(*self.unproven, *more))
 
     def obstacle(self, left: Sequence[str]) -> str:
         """Why no decision can be made on the tiers that are `left`; or an empty text."""
-        if not self.tiers or len(left) > 1 or (left and not self.at_times):
+        if not self.tiers or len(left) > 1 or (left and not self.unproven):
             return ""
-        if self.at_times:
-            some = f"{listed(self.at_times)} did not serve the rate asked for in every run"
-            return f"{some}, so whether it is too much is open: ask for a lower rate, or for more"
+        if self.unproven:
+            some = f"{listed(self.unproven)} did not serve the rate asked for in every run"
+            return (
+                f"{some}; whether a disk's limit is the reason is not proven: ask for a lower rate"
+            )
         return (
             f"every tier is overloaded at the rate asked for ({listed(self.always)}), so there is "
             "no latency to compare: ask for a lower one"
@@ -138,9 +147,9 @@ class Overload:
         if self.always:
             verb = "is" if len(self.always) == 1 else "are"
             said.append(f"Overloaded at this rate {verb} {listed(self.always)}: {depends}")
-        if self.at_times:
-            names = listed(self.at_times)
-            said.append(f"In some runs {names} did not serve the rate: {depends}")
+        if self.unproven:
+            names = listed(self.unproven)
+            said.append(f"{names} did not serve the rate in every run, without proof: {depends}")
         return said
 
 
@@ -177,7 +186,7 @@ def between(
     found = of_workload({baseline: left, contender: right})
     if not found.tiers:
         return None
-    if found.at_times or len(found.always) > 1:
+    if found.unproven or len(found.always) > 1:
         reason = f"{_words(baseline, left)}; {_words(contender, right)}: latencies cannot be told"
         return Outcome("inconclusive", f"{reason} apart", found.tiers)
     word: Literal["better", "worse"] = "better" if baseline in found.always else "worse"

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis import overload, same_rate
-from orchestrator.analysis.conclusions import Decision, Delta
+from orchestrator.analysis import decision, overload, same_rate
+from orchestrator.analysis.conclusions import Bottleneck, Decision, Delta
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import measured
@@ -156,8 +156,8 @@ def campaign_of(
 
 
 def decided(campaign: Results) -> Decision:
-    (decision,) = judge(campaign).decisions
-    return decision
+    (found,) = judge(campaign).decisions
+    return found
 
 
 def latency(campaign: Results, contender: str, metric: str = "latency_avg_s") -> Delta:
@@ -217,6 +217,14 @@ def test_a_tier_that_is_overloaded_at_times_leaves_it_open(at_times: str) -> Non
     assert found.tier is None
     assert f"{at_times} did not serve the rate asked for in every run" in found.reason
     assert latency(campaign, "ultra").verdict == "inconclusive"
+
+
+def test_a_tier_that_the_machine_held_back_is_not_proven_overloaded() -> None:
+    campaign = campaign_of({"premium": (800, 0.01), "ultra": (1000, 0.01)})
+    name = campaign.plan.workloads[0].name
+    limits = [Bottleneck("premium", name, "node-1", "machine_bound", "", {})]
+    (found,) = decision.decisions(campaign, limits)
+    assert found.tier is None and "is not proven" in found.reason
 
 
 def test_one_overloaded_run_proves_nothing() -> None:
