@@ -21,7 +21,7 @@ PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare --accept-inconclusive
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-overload bench-compare check fix lock clean
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-compare check fix lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -112,8 +112,8 @@ bench-sysbench: setup ## our pair of sysbench workloads beside stock sysbench wi
 bench-decisions: setup ## how often decisions are wrong and how often they answer, simulated; REPEATS=
 	@$(VENV)/bin/python -m tests.bench.bench_decisions $(if $(REPEATS),--repeats $(REPEATS))
 
-bench-overload: setup ## how often a tier is called overloaded, by its load, simulated; REPEATS=
-	@$(VENV)/bin/python -m tests.bench.bench_overload $(if $(REPEATS),--repeats $(REPEATS))
+bench-loads: setup ## how often a tier is called overloaded or a load proven by chance, simulated; REPEATS=
+	@$(VENV)/bin/python -m tests.bench.bench_loads $(if $(REPEATS),--repeats $(REPEATS))
 
 bench-compare: setup ## how much of a campaign on a real disk is measuring; REPEATS= SCALE=
 	@$(VENV)/bin/python -m tests.bench.bench_compare --scale $(SCALE) $(if $(REPEATS),--repeats $(REPEATS))
