@@ -11,6 +11,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Measurement, Objective, Run, Workload
 from orchestrator.report import summary, sweep_charts
+from orchestrator.report.exports import junit, openmetrics
 from orchestrator.report.report_index import ReportIndex
 from tests import loads
 
@@ -75,3 +76,17 @@ def test_a_sweep_of_one_tier_says_what_it_found() -> None:
     (answer,) = summary.answers(index)
     assert "at most 400/s from 1 thread to 64 threads; the knee is at 4 threads" in answer.text
     assert report.console(alone, index.verdict)
+
+
+def test_an_export_has_the_one_decision_and_no_change_of_an_overloaded_tier() -> None:
+    def figures(run: Run, workload: Workload) -> list[Measurement]:
+        served = min(1000.0, 800.0 if run.profile == "premium" else 9000.0)
+        return loads.flow(run, 1000.0, served, 0.001)
+
+    assert junit.text(SWEPT, judge(SWEPT)).count('name="which tier"') == 1
+    campaign = loads.build([loads.at_rate(1000)], figures)
+    verdict = judge(campaign)
+    assert "better: not compared, as premium served too little" in junit.text(campaign, verdict)
+    samples = openmetrics.text(campaign, verdict).splitlines()
+    changes = [line for line in samples if line.startswith("tierbench_change_ratio{")]
+    assert changes and not [line for line in changes if "latency" in line]
