@@ -1,6 +1,7 @@
 # One verb a line; everything else is in `tierbench` (see `tierbench --help`).
 # Variables: PROFILE, PROFILES, WORKLOADS, DB, SCALE, NODES, REPEATS, SEED, RESULTS, GENERATOR,
-# SLO, PRICES, LATENCY_AT, SWEEP, GATE_EVERY, DRAIN; of compare FAIL_IF_WORSE, STRICT.
+# SLO, PRICES, LATENCY_AT, SWEEP, GATE_EVERY, DRAIN, WARMUP, WINDOWS; of compare AA, FAIL_IF_WORSE,
+# STRICT.
 
 PYTHON   ?= python3
 VENV     := .venv
@@ -15,13 +16,13 @@ NODES    ?=
 SEED     ?= 1
 LOCKED_PYTHONS := 3.11 3.12 3.13
 UNLOCKED ?=
-COMMON    = --db $(DB) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS)) $(if $(SLO),--slo "$(SLO)") $(if $(PRICES),--prices $(PRICES)) $(if $(LATENCY_AT),--latency-at $(LATENCY_AT)) $(if $(SWEEP),--sweep $(SWEEP)) $(if $(GATE_EVERY),--gate-every $(GATE_EVERY)) $(if $(DRAIN),--drain)
+COMMON    = --db $(DB) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS)) $(if $(SLO),--slo "$(SLO)") $(if $(PRICES),--prices $(PRICES)) $(if $(LATENCY_AT),--latency-at $(LATENCY_AT)) $(if $(SWEEP),--sweep $(SWEEP)) $(if $(GATE_EVERY),--gate-every $(GATE_EVERY)) $(if $(DRAIN),--drain) $(if $(WARMUP),--warmup $(WARMUP)) $(if $(WINDOWS),--windows $(WINDOWS))
 RUN       = $(TIERBENCH) run --profile $(PROFILE) $(COMMON) $(if $(REPEATS),--repeats $(REPEATS))
 PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-compare check fix lock clean
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-warm-up bench-compare check fix lock clean compare-results history bench-history
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -53,7 +54,7 @@ dry-demo: $(VENV)/.ready ## the same in seconds and without Docker: every figure
 	@$(TIERBENCH) rehearse --profiles "premium ultra" --workloads "$(WORKLOADS)" --seed $(SEED)
 
 compare: setup ## tiers × workloads × repetitions: PROFILES= WORKLOADS= REPEATS= SCALE=; in CI FAIL_IF_WORSE=1 STRICT=1
-	@$(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(COMMON) $(if $(REPEATS),--repeats $(REPEATS))
+	@$(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(COMMON) $(if $(REPEATS),--repeats $(REPEATS)) $(if $(AA),--aa)
 
 point-select: setup ## reads on one tier: PROFILE=premium|premium-v2|ultra
 	@$(RUN) --workload point-select
@@ -66,6 +67,12 @@ tpcc: setup ## the TPC-C-derived mix on one tier; GENERATOR=benchbase: by BenchB
 
 report: $(VENV)/.ready ## show the newest campaign again
 	@$(TIERBENCH) report
+
+history: $(VENV)/.ready ## list the stored campaigns, the newest first
+	@$(TIERBENCH) history $(if $(RESULTS),--results $(RESULTS))
+
+compare-results: $(VENV)/.ready ## one stored campaign against another: A= B=latest
+	@$(TIERBENCH) compare-results $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse) "$(A)" $(if $(B),"$(B)") $(if $(RESULTS),--results $(RESULTS))
 
 study: $(VENV)/.ready ## the published study's tables, judged by the rules of any campaign
 	@$(TIERBENCH) import-study $(if $(RESULTS),--results $(RESULTS))
@@ -114,6 +121,12 @@ bench-decisions: setup ## how often decisions are wrong and how often they answe
 
 bench-loads: setup ## how often a tier is called overloaded or a load proven by chance, simulated; REPEATS=
 	@$(VENV)/bin/python -m tests.bench.bench_loads $(if $(REPEATS),--repeats $(REPEATS))
+
+bench-warm-up: $(VENV)/.ready ## how well `--warmup steady` finds the end of a warm-up, simulated
+	@$(VENV)/bin/python -m tests.bench.bench_warm_up
+
+bench-history: $(VENV)/.ready ## how often a trend and a comparison over time see changes, simulated; REPEATS=
+	@$(VENV)/bin/python -m tests.bench.bench_history $(if $(REPEATS),--repeats $(REPEATS))
 
 bench-compare: setup ## how much of a campaign on a real disk is measuring; REPEATS= SCALE=
 	@$(VENV)/bin/python -m tests.bench.bench_compare --scale $(SCALE) $(if $(REPEATS),--repeats $(REPEATS))

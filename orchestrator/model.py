@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from orchestrator.facts import DoubtKind, GateQuantity, GateWord, NoteKind
+from orchestrator.facts import DoubtKind, GateQuantity, GateWord, LoadPoint, NoteKind
 from orchestrator.tier import Tier
 from orchestrator.units import shortened
 
@@ -81,21 +81,12 @@ class Objective:
 
 
 @dataclass(frozen=True)
-class LoadPoint:
-    """The load at which a workload is another one, `of`: a value of a sweep, or a rate that all
-    tiers are asked for alike. `rate`: transactions/s, in open loop."""
-
-    of: str
-    protocol: Literal["sweep", "same rate"]
-    axis: Literal["threads", "rate"]
-    value: float
-
-
-@dataclass(frozen=True)
 class Workload:
     """Load generator, script, scale, concurrency and times; read from `workloads/*.yaml`.
     `database`: what it runs on instead of the profile's; `none` if it measures the disk alone.
-    `slo`: what a tier must be proven to reach, all of it. `point`: its load, where one was set."""
+    `slo`: what a tier must be proven to reach, all of it. `warmup_most_s`: if the warm-up goes on
+    until throughput is steady, how long at most; `warmup_s` is then the least. `writes`: whether
+    it changes data. `point`: its load, where one was set."""
 
     name: str
     title: str
@@ -112,6 +103,8 @@ class Workload:
     database: str | None = None
     slo: tuple[Objective, ...] = ()
     point: LoadPoint | None = None
+    warmup_most_s: float | None = None
+    writes: bool = True
 
     @property
     def thinks(self) -> bool:
@@ -155,8 +148,10 @@ class Plan:
     """Everything decided before anything starts: replayable from this record alone. `files`:
     "profile <name>", "workload <name>" or "price list" → its path. `generator`: instead of the
     workloads' own. `gate_every`: runs after which real disks are checked again, besides at the
-    begin and the end; `drain`: their burst credit is used up before each check. `latency_at_pct`:
-    of the slowest tier's capacity, once that is measured: then all tiers follow at that rate."""
+    begin and the end; `drain`: their burst credit is used up before each check. `twin`: the name
+    under which the baseline is measured a second time, to see what equal tiers differ by.
+    `latency_at_pct`: of the slowest tier's capacity, once that is measured: then all tiers follow
+    at that rate."""
 
     name: str
     seed: int
@@ -174,7 +169,13 @@ class Plan:
     gate_every: int | None = None
     drain: bool = False
     latency_at_pct: float | None = None
+    twin: str | None = None
     schema_version: int = 2
+
+    @property
+    def tiers(self) -> tuple[Profile, ...]:
+        """The profiles that are compared and decided on: all but the twin."""
+        return tuple(profile for profile in self.profiles if profile.name != self.twin)
 
     def profile(self, name: str) -> Profile:
         return next(profile for profile in self.profiles if profile.name == name)

@@ -56,7 +56,7 @@ class Loads:
     def level(self) -> float:
         """Of each test: the clauses on rates take their half, if there are any."""
         families = 1 if self.latencies == self.slo else 2
-        return contests.ONE_SIDED / len(self.campaign.plan.profiles) / families
+        return contests.ONE_SIDED / len(self.campaign.plan.tiers) / families
 
     def runs(self, tier: str, place: int) -> tuple[RunData, ...]:
         return results.finished(self.campaign, tier, self.points[place][1].name)
@@ -94,7 +94,7 @@ def sweeps(campaign: Results) -> tuple[Sweep, ...]:
             values=loads.values,
             workloads=tuple(workload.name for _, workload in loads.points),
             slo=tuple(format_objective(one) for one in loads.latencies),
-            tiers=tuple(_of_tier(loads, profile.name) for profile in campaign.plan.profiles),
+            tiers=tuple(_of_tier(loads, profile.name) for profile in campaign.plan.tiers),
         )
         for loads in of_plan(campaign).values()
     )
@@ -159,7 +159,7 @@ def promises(
     workload = loads.points[place][1]
     candidates = [
         Candidate(profile, {}, "", _measured(loads.runs(profile.name, place), objectives))
-        for profile in loads.campaign.plan.profiles
+        for profile in loads.campaign.plan.tiers
     ]
     margin_pct = loads.campaign.plan.margin_pct
     made = contests.make_contest(workload.name, candidates, (), margin_pct, ())
@@ -181,7 +181,7 @@ def contest(loads: Loads, limit_of: Mapping[tuple[str, str], str]) -> Contest:
     them, and latency at its least, where the queue is shortest. Both are chosen before anything is
     measured: the best of several loads would be the luckiest, and more so for a flat curve."""
     campaign, first, last = loads.campaign, loads.points[0][1], loads.points[-1][1]
-    profiles = campaign.plan.profiles
+    profiles = campaign.plan.tiers
     every = [
         [run for profile in profiles for run in loads.runs(profile.name, place)]
         for place in range(len(loads.points))

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.model import LoadPoint, Plan, Workload
+from orchestrator.facts import LoadPoint
+from orchestrator.model import Plan, Workload
 from orchestrator.planning.strict_yaml import raise_all
 from orchestrator.units import format_number
 

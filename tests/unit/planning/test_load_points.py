@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.errors import UsageError
+from orchestrator.facts import LoadPoint
 from orchestrator.load_generators import bind
-from orchestrator.model import LoadPoint
 from orchestrator.planning import load_points
 from orchestrator.planning.plan import followed_by, make_plan
 from orchestrator.report.method import command
