@@ -55,6 +55,20 @@ DoubtKind = Literal[
 ]
 # fmt: on
 
+# ------------------------------------------------------------------ a load of its own
+
+
+@dataclass(frozen=True)
+class LoadPoint:
+    """The load at which a workload is another one, `of`: a value of a sweep, or a rate that all
+    tiers are asked for alike. `rate`: transactions/s, in open loop."""
+
+    of: str
+    protocol: Literal["sweep", "same rate"]
+    axis: Literal["threads", "rate"]
+    value: float
+
+
 # ------------------------------------------------------------------ counters of a database
 
 # Names in `DatabaseFacts.since_reset`: each database writes them, `analysis.resources` reads them.

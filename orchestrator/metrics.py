@@ -23,6 +23,8 @@ class Metric:
 
 _ALL = (
     Metric("throughput_per_s", "1/s", "higher", "Throughput, transactions/s"),
+    Metric("offered_per_s", "1/s", "none", "Transactions/s that fell due (open loop)"),
+    Metric("served_per_s", "1/s", "none", "Transactions/s that ended, failed ones too (open loop)"),
     Metric("nopm", "1/min", "higher", "New-Orders per minute (NOPM)"),
     Metric("latency_avg_s", "s", "lower", "Average latency"),
     Metric("latency_p50_s", "s", "lower", "Median latency", percent=50.0),

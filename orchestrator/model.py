@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from orchestrator.facts import DoubtKind, GateQuantity, GateWord, NoteKind
+from orchestrator.facts import DoubtKind, GateQuantity, GateWord, LoadPoint, NoteKind
 from orchestrator.tier import Tier
 from orchestrator.units import shortened
 
@@ -86,7 +86,7 @@ class Workload:
     `database`: what it runs on instead of the profile's; `none` if it measures the disk alone.
     `slo`: what a tier must be proven to reach, all of it. `warmup_most_s`: if the warm-up goes on
     until throughput is steady, how long at most; `warmup_s` is then the least. `writes`: whether
-    it changes data."""
+    it changes data. `point`: its load, where one was set."""
 
     name: str
     title: str
@@ -102,6 +102,7 @@ class Workload:
     options: Mapping[str, int | float | str] = field(default_factory=dict)
     database: str | None = None
     slo: tuple[Objective, ...] = ()
+    point: LoadPoint | None = None
     warmup_most_s: float | None = None
     writes: bool = True
 
@@ -149,7 +150,9 @@ class Plan:
     workloads' own. `gate_every`: runs after which real disks are checked again, besides at the
     begin and the end; `drain`: their burst credit is used up before each check. `twin`: the name
     under which the baseline is measured a second time, to see what equal tiers differ by.
-    `overrides`: keys of workloads that hold over their files', as `--set` gave them."""
+    `overrides`: keys of workloads that hold over their files', as `--set` gave them.
+    `latency_at_pct`: of the slowest tier's capacity, once that is measured: then all tiers follow
+    at that rate."""
 
     name: str
     seed: int
@@ -166,6 +169,7 @@ class Plan:
     generator: str | None = None
     gate_every: int | None = None
     drain: bool = False
+    latency_at_pct: float | None = None
     twin: str | None = None
     overrides: tuple[str, ...] = ()
     schema_version: int = 2

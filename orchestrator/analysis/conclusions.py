@@ -37,7 +37,9 @@ class CellSummary:
 
 @dataclass(frozen=True)
 class Delta:
-    """Contender against baseline. `change_pct` of the metric itself: negative latency is good."""
+    """Contender against baseline. `change_pct` of the metric itself: negative latency is good.
+    `overloaded`: tiers that do not serve the rate asked for; then `verdict` rests on that and not
+    on the change."""
 
     baseline: str
     contender: str
@@ -53,6 +55,7 @@ class Delta:
     ci_high_pct: float | None
     verdict: VerdictWord
     reason: str
+    overloaded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -151,6 +154,36 @@ class Decision:
 
 
 @dataclass(frozen=True)
+class TierSweep:
+    """One tier over the loads of a sweep. Loads are values of its axis; None: not found.
+
+    `peak_per_s`: the highest mean throughput. `knee`: the least load with nearly as much, if a
+    higher one was measured. `at_slo`: the highest load proven to meet the latencies of the SLO;
+    `at_slo_per_s`: its mean throughput. `stopped`: why no higher load is proven, or empty.
+    """
+
+    tier: str
+    peak_per_s: float | None
+    knee: float | None
+    at_slo: float | None
+    at_slo_per_s: float | None
+    stopped: str
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One workload over several loads. `workloads`: those that stand for its `values`, in order;
+    `slo`: the latencies that are to be met."""
+
+    workload: str
+    axis: str
+    values: tuple[float, ...]
+    workloads: tuple[str, ...]
+    slo: tuple[str, ...]
+    tiers: tuple[TierSweep, ...]
+
+
+@dataclass(frozen=True)
 class ExcludedRun:
     """A finished run that enters nothing, by the validity rule; `reasons`: its doubts in words."""
 
@@ -173,5 +206,6 @@ class Verdict:
     decisions: tuple[Decision, ...]
     doubts: tuple[Doubt, ...]
     missing: tuple[str, ...] = ()
+    sweeps: tuple[Sweep, ...] = ()
     noise_floor: tuple[Delta, ...] = ()
     excluded: tuple[ExcludedRun, ...] = ()

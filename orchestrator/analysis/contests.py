@@ -15,6 +15,7 @@ from itertools import combinations
 from orchestrator.analysis import stats
 from orchestrator.analysis.bottlenecks import HARNESS_LIMITS
 from orchestrator.analysis.conclusions import Standing
+from orchestrator.analysis.overload import NO_RATE, Overload
 from orchestrator.analysis.stats import Ratio
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective, Profile
@@ -82,7 +83,8 @@ class Contest:
 
     Without a price for each in one list (`no_prices` says why) the order is by declared limits.
     `aspects` are compared, `left_out` are not, as a run lacks them. `at_ceiling`: think time holds
-    the rate at its ceiling on every tier, so it is not compared. `slo`: if any, it decides instead
+    the rate at its ceiling on every tier, so it is not compared. `overload`: tiers that are no
+    candidates, as they do not serve the rate asked for. `slo`: if any, it decides instead
     of the margin. `chance`: the highest p-value that counts as a difference among all that the
     campaign's decisions compare. `obstacle`: why nothing may be compared at all.
     """
@@ -98,6 +100,7 @@ class Contest:
     slo: tuple[Objective, ...] = ()
     chance: float = ONE_SIDED
     obstacle: str = ""
+    overload: Overload = NO_RATE
 
     @cached_property
     def proof(self) -> Proof:
@@ -222,8 +225,10 @@ def _proof(contest: Contest) -> Proof:
         claims = {name: max(one.p_value for one in kept) for name, kept in promised.items()}
     else:
         outside = {name for name, made in compared.items() if any(one.outside for one in made)}
+        alone = 0.0 if contest.overload.always else 1.0  # the others do not serve the rate
         claims = {
-            name: max((one.p_value for one in made), default=1.0) for name, made in compared.items()
+            name: max((one.p_value for one in made), default=alone)
+            for name, made in compared.items()
         }
     level = stats.level_of_claims([p for name, p in claims.items() if name not in outside])
     standings: dict[str, Standing] = {

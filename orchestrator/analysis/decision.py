@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from orchestrator.analysis import comparability, offers, resources, results, stats
+from orchestrator.analysis import (
+    comparability,
+    load_sweeps,
+    offers,
+    overload,
+    resources,
+    results,
+    stats,
+    sweep_slo,
+)
 from orchestrator.analysis.bottlenecks import CEILING_PCT, HARNESS_LIMITS
 from orchestrator.analysis.conclusions import Bottleneck, Decision
 from orchestrator.analysis.contests import (
@@ -28,20 +37,30 @@ from orchestrator.analysis.contests import (
     others,
 )
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.model import Objective, Record, Workload
+from orchestrator.model import Objective, Workload
+from orchestrator.planning import load_points
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import format_quantity, listed
 
+SERVED = "served rate"  # the criterion, where a tier is overloaded
 _NOT_THE_DISK = frozenset({"cpu_bound", "load_bound"})
 
 
 def decisions(campaign: Results, limits: Sequence[Bottleneck]) -> tuple[Decision, ...]:
-    """One per workload of the plan."""
+    """One per workload of the plan; the loads of a sweep have one together."""
     limit_of = {(limit.profile, limit.workload): limit.verdict for limit in limits}
-    contests = [_of_workload(campaign, w, limit_of) for w in campaign.plan.workloads]
+    swept = load_sweeps.of_plan(campaign)
+    contests = [load_sweeps.contest(loads, limit_of) for loads in swept.values()]
+    alone = [w for w in campaign.plan.workloads if load_points.of_sweep(w) is None]
+    contests += [_of_workload(campaign, w, limit_of) for w in alone]
     # One family of comparisons, because they are read together.
     chance = stats.highest_significant([p for contest in contests for p in chances(contest)])
-    return tuple(decide(replace(contest, chance=chance)) for contest in contests)
+    return tuple(
+        sweep_slo.decide(loads, contest)
+        if (loads := swept.get(contest.workload)) and loads.slo
+        else decide(replace(contest, chance=chance))
+        for contest in contests
+    )
 
 
 def _of_workload(
@@ -53,19 +72,23 @@ def _of_workload(
     counted = any(results.value_of(run.record, "nopm") for run in every)
     throughput, latencies = (NOPM, NEW_ORDER) if counted else (THROUGHPUT, LATENCIES)
     at_ceiling = bool(every) and all(_at_ceiling(run) for run in every)
-    aspects = latencies if at_ceiling else (throughput, *latencies)
+    causes = {name: limit_of.get((name, workload.name), "") for name in runs}
+    held_back = {name for name, cause in causes.items() if cause in HARNESS_LIMITS}
+    load = overload.of_workload(runs).without_proof_of(held_back)
+    aspects = latencies if at_ceiling or load.asked else (throughput, *latencies)
     candidates = []
-    for profile in profiles:
-        records = [run.record for run in runs[profile.name]]
+    for profile in (one for one in profiles if one.name not in load.tiers):
+        own = runs[profile.name]
         wanted = {aspect: (aspect.metric, aspect.scope) for aspect in (throughput, *latencies)}
-        values = {aspect: v for aspect, key in wanted.items() if (v := _values(records, key))}
-        measured = {one: v for one in workload.slo if (v := _values(records, _key(one)))}
+        values = {aspect: v for aspect, key in wanted.items() if (v := results.whole(own, key))}
+        measured = {one: v for one in workload.slo if (v := results.whole(own, _key(one)))}
         if throughput in values:
-            limit = limit_of.get((profile.name, workload.name), "")
-            candidates.append(Candidate(profile, values, limit, measured))
+            candidates.append(Candidate(profile, values, causes[profile.name], measured))
+    tiers = [name for name in runs if name not in load.tiers]
     return replace(
-        make_contest(workload.name, candidates, tuple(runs), campaign.plan.margin_pct, aspects),
+        make_contest(workload.name, candidates, tiers, campaign.plan.margin_pct, aspects),
         at_ceiling=at_ceiling,
+        overload=load,
         slo=workload.slo,
         obstacle=comparability.obstacle(every),
     )
@@ -79,13 +102,6 @@ def _at_ceiling(run: RunData) -> bool:
     """Whether think time held the rate at its ceiling."""
     ceiling, nopm = resources.ceiling_nopm(run.record), results.value_of(run.record, "nopm")
     return bool(ceiling and nopm is not None and 100 * nopm >= CEILING_PCT * ceiling)
-
-
-def _values(records: Sequence[Record], key: tuple[str, str]) -> tuple[float, ...]:
-    """Empty if any run lacks the value or has none above zero."""
-    measured = [results.sound(record.measurements).get(key) for record in records]
-    values = tuple(m.value for m in measured if m is not None and m.value > 0)
-    return values if len(values) == len(records) else ()
 
 
 # ------------------------------------------------------------------ the rule
@@ -114,9 +130,11 @@ def _no_contest(contest: Contest) -> str:
     if contest.obstacle:
         return contest.obstacle
     names = [candidate.name for candidate in contest.candidates]
+    if reason := contest.overload.obstacle(names):
+        return reason
     if not names:
         return "no tier has figures"
-    if len(names) < 2 and not contest.slo:
+    if len(names) < 2 and not contest.slo and not contest.overload.always:
         return f"only {names[0]} has figures"
     single = [c.name for c in contest.candidates if min(map(len, c.values.values())) < 2]
     if single:
@@ -183,6 +201,10 @@ def _why(tier: Candidate, contest: Contest) -> tuple[str, str]:
         if alike:
             text += f", as is {listed(alike)}, and declares the lowest limits of them"
     criterion = proofs[-1].aspect.title if proofs else ""
+    if contest.overload.always and not proofs:
+        criterion = SERVED
+        if len(contest.candidates) == 1:
+            text = f"{tier.name} is the only tier that serves the rate asked for"
     return criterion, f"{text}: {worse}" if worse else text
 
 
@@ -218,12 +240,12 @@ def _remarks(tier: Candidate, contest: Contest) -> list[str]:
         names = listed([other.name for other in open_])
         remarks.append(f"Whether {names}, {order}, is enough is open")
     if contest.slo and not offers.is_real(tier):
-        remarks.append(
-            "An SLO asks for absolute figures, and these are of this machine: its disk is not the "
-            "provider's own"
-        )
+        remarks.append(offers.NOT_ITS_DISK)
     if contest.at_ceiling and not contest.slo:
         remarks.append("Think time holds throughput at its ceiling on every tier: latency ranks")
+    if contest.overload.asked and len(contest.candidates) > 1 and not contest.slo:
+        remarks.append("All tiers are asked for the same rate, so latency ranks")
+    remarks += contest.overload.remarks()
     if all(other.limit in _NOT_THE_DISK for other in contest.candidates):
         remarks += _no_disk_remark(contest)
     if tier.limit in HARNESS_LIMITS:

@@ -17,6 +17,10 @@ from orchestrator.analysis.contests import NOPM, Aspect, Candidate, Comparison, 
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import format_change, format_quantity, listed
 
+NOT_ITS_DISK = (
+    "An SLO asks for absolute figures, and these are of this machine: its disk is not the "
+    "provider's own"
+)
 UNITS = 1_000  # of throughput, which a cost is told of
 
 
@@ -62,10 +66,10 @@ def _mean(tier: Candidate, aspect: Aspect) -> float:
 
 
 def _beats(other: Candidate, tier: Candidate, contest: Contest) -> bool:
-    """Whether `other` is as cheap and as good in every figure and better in one, by means."""
+    """Whether `other` is as cheap and as good in every criterion and better in one, by means."""
     pairs = [(other.monthly_cost or 0.0, tier.monthly_cost or 0.0)]
-    for aspect in tier.values:
-        if aspect in other.values:
+    for aspect in (*contest.aspects, *contest.left_out):
+        if aspect in tier.values and aspect in other.values:
             sign = 1 if aspect.is_latency else -1
             pairs.append((sign * _mean(other, aspect), sign * _mean(tier, aspect)))
     return all(one <= two for one, two in pairs) and any(one < two for one, two in pairs)
@@ -140,6 +144,10 @@ def request(tier: Candidate, made: Decision, contest: Contest) -> str:
     margin = format_quantity(contest.margin_pct, "%")
     titles = listed([aspect.title for aspect in contest.aspects])
     aim = f"to meet {listed(made.slo)}" if made.slo else f"within {margin} of the best {titles}"
+    if contest.overload.always and len(contest.candidates) == 1 and not made.slo:
+        aim = (
+            f"to serve the rate asked for, under which {listed(contest.overload.always)} fell back"
+        )
     names = listed([candidate.name for candidate in contest.candidates])
     where = "" if is_real(tier) else " (on emulated or otherwise limited disks, not on these)"
     text += f": the {which} of {names} that is measured{where} and proven {aim}"

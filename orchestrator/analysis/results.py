@@ -199,6 +199,13 @@ def sound(every: Sequence[Measurement]) -> dict[Key, Measurement]:
     return {key: m for key, m in finite.items() if _carried(m, finite)}
 
 
+def whole(runs: Sequence[RunData], key: Key) -> tuple[float, ...]:
+    """A metric's sound values, one per run; empty if any run lacks it or has none above zero."""
+    measured = [sound(run.record.measurements).get(key) for run in runs]
+    values = tuple(one.value for one in measured if one is not None and one.value > 0)
+    return values if len(values) == len(runs) else ()
+
+
 def _carried(measurement: Measurement, measured: Measured) -> bool:
     percent = PERCENTILES.get(measurement.metric)
     count = measured.get(("transactions", measurement.scope))

@@ -8,9 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from orchestrator.analysis import bottlenecks, comparability, decision, resources, results, stats
+from orchestrator.analysis import (
+    bottlenecks,
+    comparability,
+    decision,
+    load_sweeps,
+    overload,
+    resources,
+    results,
+    stats,
+)
 from orchestrator.analysis.conclusions import (
     CellSummary,
     Delta,
@@ -19,6 +28,7 @@ from orchestrator.analysis.conclusions import (
     VerdictWord,
 )
 from orchestrator.analysis.doubts import campaign_checks, noise_checks
+from orchestrator.analysis.overload import Outcome
 from orchestrator.analysis.results import Key, Measured, Results
 from orchestrator.analysis.stats import Ratio
 from orchestrator.metrics import METRICS, Metric
@@ -52,6 +62,7 @@ def judge(campaign: Results) -> Verdict:
         decisions=decision.decisions(campaign, limits),
         doubts=(*campaign_checks.find(campaign), *noise_checks.doubts(changes, floor)),
         missing=missing(campaign),
+        sweeps=load_sweeps.sweeps(campaign),
         noise_floor=floor,
         excluded=excluded(campaign),
     )
@@ -131,7 +142,8 @@ def _fate(campaign: Results, run: Run) -> str:
 
 @dataclass(frozen=True)
 class Pair:
-    """One comparison before its verdict. `obstacle`: why it must not be drawn, or empty."""
+    """One comparison before its verdict. `obstacle`: why it must not be drawn, or empty.
+    `overload`: that of a side, which decides instead of the figures."""
 
     contender: str
     workload: str
@@ -141,11 +153,12 @@ class Pair:
     right: tuple[float, ...]
     ratio: Ratio
     obstacle: str
+    overload: Outcome | None = None
 
     @property
     def chance(self) -> float | None:
         """Its p-value, if it can come to a verdict at all."""
-        return None if self.obstacle else self.ratio.p_value
+        return None if self.obstacle or self.overload else self.ratio.p_value
 
 
 def deltas(campaign: Results) -> tuple[Delta, ...]:
@@ -183,8 +196,11 @@ def _pairs(campaign: Results, names: Sequence[str]) -> Iterator[Pair]:
                 continue
             right = [results.sound(run.record.measurements) for run in contender]
             obstacle = comparability.obstacle([*baseline, *contender])
+            load = overload.between(plan.baseline, baseline, name, contender)
             for key in COMPARED:
                 pair = _pair(name, workload.name, key, left, right, obstacle)
+                if pair is not None and pair.metric.direction == "lower":
+                    pair = replace(pair, overload=load)
                 if pair is not None:
                     yield pair
 
@@ -217,7 +233,7 @@ def _pair(
 
 def _delta(baseline: str, pair: Pair, margin_pct: float, chance: float, family: int) -> Delta:
     word, reason = verdict(pair, margin_pct, chance, family)
-    interval = pair.ratio.interval_pct
+    interval = None if pair.overload else pair.ratio.interval_pct
     return Delta(
         baseline=baseline,
         contender=pair.contender,
@@ -233,6 +249,7 @@ def _delta(baseline: str, pair: Pair, margin_pct: float, chance: float, family: 
         ci_high_pct=interval[1] if interval else None,
         verdict=word,
         reason=reason,
+        overloaded=pair.overload.sides if pair.overload else (),
     )
 
 
@@ -247,6 +264,8 @@ def verdict(pair: Pair, margin_pct: float, chance: float, family: int) -> tuple[
     interval = pair.ratio.interval_pct
     if pair.obstacle:
         return "inconclusive", pair.obstacle
+    if pair.overload:
+        return pair.overload.word, pair.overload.reason
     if interval is None:
         return "inconclusive", _too_few(pair)
     low, high = interval

@@ -16,6 +16,7 @@ from platform import python_version
 from typing import Any
 
 from orchestrator import __version__, report
+from orchestrator.analysis import same_rate
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
@@ -28,7 +29,7 @@ from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.load_generators import bind, keys, load_generators, warmed
 from orchestrator.model import ClusterSpec, Gate, Note, Plan, Profile, Workload
 from orchestrator.parts import KeepsIntervals, Parts
-from orchestrator.planning import overrides, plan, project_files, slo, windows
+from orchestrator.planning import load_points, overrides, plan, project_files, slo, windows
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Progress, World
 from orchestrator.run import checks, experiment, proving
@@ -81,6 +82,7 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
     workloads = tuple(replace(load, options={**load.options, **seed}) for load in workloads)
     names = [profile.name for profile in bound]
     subject = workloads[0].name if len(workloads) == 1 else "compare"
+    workloads, share_pct = load_points.applied(workloads, request.sweep, request.latency_at)
     made = plan.make_plan(
         shortened("-".join([subject, *names]), 80),
         bound,
@@ -92,6 +94,7 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
         baseline=request.baseline,
         gate_every=request.gate_every,
         drain=request.drain,
+        latency_at_pct=share_pct,
         aa=request.aa,
         notes=(
             *notes,
@@ -186,7 +189,12 @@ def carry_out(
         parts = Parts(databases(), load_generators(), tier_mechanisms(), collectors(world.machine))
         made = _that_starts(made, request, parts, world)
         made = replace(made, notes=(*made.notes, *_other_load(world)))
-        return experiment.execute(made, parts, world, results, facts)
+        return experiment.execute(made, parts, world, results, facts, _following)
+
+
+def _following(folder: Path) -> Plan | None:
+    """What a campaign's runs so far ask for."""
+    return same_rate.grown(store.load(folder))
 
 
 def _other_load(world: World) -> Iterator[Note]:

@@ -67,6 +67,13 @@ PricesOption = Annotated[
 GateEveryOption = Annotated[
     int | None, typer.Option(min=1, help="Check real disks again after every so many runs.")
 ]
+LatencyAtOption = Annotated[
+    str | None,
+    typer.Option(help="All tiers at one arrival rate: 70% of the slowest's capacity, or 120/s."),
+]
+SweepOption = Annotated[
+    str | None, typer.Option(help="Each workload at several loads: threads=1,4,16 or rate=50,100.")
+]
 DrainOption = Annotated[
     bool, typer.Option("--drain", help="Use up a real disk's burst credit before it is checked.")
 ]
@@ -111,6 +118,8 @@ class Options:
     generator: GeneratorOption = None
     slo: SloOption = None
     price_list: PricesOption = None
+    latency_at: LatencyAtOption = None
+    sweep: SweepOption = None
     gate_every: GateEveryOption = None
     drain: DrainOption = False
     warmup: WarmupOption = "fixed"

@@ -89,6 +89,7 @@ def make_plan(
     notes: Sequence[Note] = (),
     gate_every: int | None = None,
     drain: bool = False,
+    latency_at_pct: float | None = None,
     aa: bool = False,
 ) -> Plan:
     """The baseline is the first profile unless named. UsageError for an unknown one.
@@ -101,6 +102,7 @@ def make_plan(
             f"the baseline {baseline!r} is not among the profiles compared: {', '.join(names)}",
             advice="name it in --profiles too",
         )
+    stages = 1 if latency_at_pct is None else 2  # as many runs follow at the rate that they find
     twin = _twin(profiles, baseline or names[0]) if aa else None
     if twin is not None:
         profiles = (*profiles, twin)
@@ -120,12 +122,33 @@ def make_plan(
         profiles=tuple(profiles),
         workloads=tuple(workloads),
         runs=runs,
-        estimate_s=_estimate_s(profiles, workloads, repetitions)
+        estimate_s=_estimate_s(profiles, workloads, repetitions * stages)
         + _gates_s(profiles, len(runs), gate_every, drain),
         notes=tuple(notes),
         gate_every=gate_every,
         drain=drain,
+        latency_at_pct=latency_at_pct,
         twin=twin.name if twin else None,
+    )
+
+
+def followed_by(
+    plan: Plan, cells: Sequence[tuple[Workload, Sequence[Profile]]], notes: Sequence[Note] = ()
+) -> Plan:
+    """The plan with more workloads behind its own, each on some of its tiers, in blocks as ever."""
+    tiers_of = {workload.name: {one.name for one in tiers} for workload, tiers in cells}
+    names = [profile.name for profile in plan.profiles]
+    rounds = _rounds(names, list(tiers_of), plan.repetitions, plan.seed)
+    wanted = [one for one in rounds if one[2] in tiers_of[one[1]]]
+    more = (
+        Run(number, profile, workload, repetition)
+        for number, (repetition, workload, profile) in enumerate(wanted, len(plan.runs) + 1)
+    )
+    return replace(
+        plan,
+        workloads=(*plan.workloads, *(workload for workload, _ in cells)),
+        runs=(*plan.runs, *more),
+        notes=(*plan.notes, *notes),
     )
 
 

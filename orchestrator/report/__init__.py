@@ -20,7 +20,15 @@ from orchestrator.analysis.over_time import Comparison
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.trend import Trend
 from orchestrator.model import Gate
-from orchestrator.report import beside, decisions, disks, stored_campaigns, summary, terminal
+from orchestrator.report import (
+    beside,
+    decisions,
+    disks,
+    stored_campaigns,
+    summary,
+    sweeps,
+    terminal,
+)
 from orchestrator.report.blocks import Chart, Charts, Document
 from orchestrator.report.caveats import stamps
 from orchestrator.report.report_index import ReportIndex
@@ -86,6 +94,8 @@ def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
     parts.append(terminal.table(summary.verdict_table(index)))
     for workload, table in decisions.tables(index):
         parts += [Text(), Text(workload, style="bold"), terminal.table(table)]
+    for workload, found in sweeps.tables(index):
+        parts += [Text(), Text(workload, style="bold"), terminal.table(found[0])]
     if index.footnotes:
         parts += [Text(), terminal.doubts(index.footnotes)]
     if labels:

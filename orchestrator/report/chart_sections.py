@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from orchestrator.planning import load_points
 from orchestrator.report import charts, series, summary
 from orchestrator.report.blocks import Chart, Charts, Paragraph, Part, Section
 from orchestrator.report.report_index import ReportIndex
@@ -27,7 +28,11 @@ def over_time(index: ReportIndex) -> Section:
     if all(run.intervals.empty and run.samples.empty for run in index.campaign.runs):
         nothing = Paragraph("No charts: no run left figures over time.")
         return Section("over-time", "Over time", (Part("", (nothing,)),))
-    parts = tuple(_workload_part(index, workload.name) for workload in index.workloads)
+    alone = [one for one in index.workloads if load_points.of_sweep(one) is None]
+    if not alone:
+        swept = Paragraph("The loads of a sweep are drawn against each other, above.")
+        return Section("over-time", "Over time", (Part("", (swept,)),))
+    parts = tuple(_workload_part(index, workload.name) for workload in alone)
     return Section("over-time", "Over time", parts)
 
 
@@ -95,6 +100,7 @@ def _changes(index: ReportIndex) -> Iterator[Chart]:
             for load in (workload.name for workload in index.workloads)
             for contender in index.contenders
             if (delta := index.delta(contender, load, metric or index.throughput_metric(load)))
+            and not delta.overloaded
         ]
         if deltas:
             margin_pct = index.campaign.plan.margin_pct

@@ -18,6 +18,7 @@ from orchestrator.report import (
     nodes,
     storage_engine,
     summary,
+    sweeps,
     tables,
 )
 from orchestrator.report.blocks import Document, Part, Section
@@ -40,6 +41,7 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
         footnotes=index.footnotes,
         sections=(
             *decisions.section(index),
+            *sweeps.sections(index),
             tables.measured(index),
             *failures.section(index),
             *disk_matrix.sections(index),

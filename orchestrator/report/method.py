@@ -8,7 +8,7 @@ from orchestrator import units
 from orchestrator.analysis import campaign_comparability
 from orchestrator.analysis.results import Results
 from orchestrator.model import Plan, Run
-from orchestrator.planning import project_files, slo
+from orchestrator.planning import load_points, project_files, slo
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,
@@ -90,7 +90,8 @@ def command(plan: Plan) -> str:
         return f"tierbench import-study {shlex.quote(plan.files['study'])}"
     by_baseline = sorted((p.name for p in plan.tiers), key=lambda name: name != plan.baseline)
     profiles = [plan.files.get(f"profile {name}", name) for name in by_baseline]
-    workloads = [plan.files.get(f"workload {load.name}", load.name) for load in plan.workloads]
+    asked, loads_at = load_points.again(plan)
+    workloads = [plan.files.get(f"workload {name}", name) for name in asked]
     names, loads = shlex.quote(" ".join(profiles)), shlex.quote(" ".join(workloads))
     rest = f"--scale {plan.scale} --repeats {plan.repetitions} --seed {plan.seed}"
     if any(note.kind == "rehearsal" for note in plan.notes):
@@ -107,6 +108,7 @@ def command(plan: Plan) -> str:
         same = f" --db {database} --nodes {nodes}"
     other = f" --generator {plan.generator}" if plan.generator else ""
     other += f" --slo {shlex.quote(text)}" if (text := slo.of_all(plan.workloads)) else ""
+    other += loads_at
     other += " --warmup steady" if any(w.warmup_most_s for w in plan.workloads) else ""
     longer = any(note.kind == "longer windows" for note in plan.notes)
     other += " --windows checkpoints" if longer else ""

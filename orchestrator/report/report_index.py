@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from orchestrator.analysis import results
+from orchestrator.analysis import overload, results
 from orchestrator.analysis.conclusions import CellSummary, Delta, Verdict
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.model import Doubt, Profile, Run, Workload
+from orchestrator.planning import load_points
 from orchestrator.report.blocks import Footnote
 
 NEW_ORDER = "new_order"
@@ -55,6 +56,15 @@ class ReportIndex:
     @property
     def workloads(self) -> tuple[Workload, ...]:
         return self.campaign.plan.workloads
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """What decisions are made on: workloads, the loads of a sweep together as one."""
+        return tuple(dict.fromkeys(map(load_points.subject, self.workloads)))
+
+    def overloaded(self, profile: str, workload: str) -> bool:
+        """Whether any of its runs served less than it was asked for."""
+        return any(overload.overloaded(run.record) for run in self.finished(profile, workload))
 
     def opening(self, text: str) -> str:
         """A sentence with a capital at the start, unless a tier's name stands there."""

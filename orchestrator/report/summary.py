@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import CellSummary, Decision
+from orchestrator.analysis.conclusions import CellSummary, Decision, Sweep
 from orchestrator.analysis.results import database, measuring_pct
-from orchestrator.model import Workload
+from orchestrator.planning.load_points import load_in_words
 from orchestrator.report import wording
 from orchestrator.report.blocks import Answer, Cell, StatusWord, Table, numbers, texts
 from orchestrator.report.report_index import ReportIndex
@@ -61,7 +61,7 @@ def status(index: ReportIndex) -> tuple[StatusWord, str]:
         only = "One profile was measured; there is nothing to compare it with."
         return "nothing to compare", f"{only}{lost}"
     answered = sum(decision.tier is not None for decision in index.verdict.decisions)
-    total, deltas = len(index.workloads), index.verdict.deltas
+    total, deltas = len(index.subjects), index.verdict.deltas
     if not answered:
         few = ": with one run of each there is no telling a difference from chance"
         too_few = few if index.campaign.plan.repetitions == 1 else ""
@@ -91,23 +91,24 @@ def _lost_text(index: ReportIndex) -> str:
 
 def answers(index: ReportIndex) -> tuple[Answer, ...]:
     decisions = {decision.workload: decision for decision in index.verdict.decisions}
-    return tuple(
-        _answer(index, workload, decisions.get(workload.name)) for workload in index.workloads
-    )
+    return tuple(_answer(index, name, decisions.get(name)) for name in index.subjects)
 
 
-def _answer(index: ReportIndex, workload: Workload, decision: Decision | None) -> Answer:
+def _answer(index: ReportIndex, workload: str, decision: Decision | None) -> Answer:
     if not index.contenders:
-        return Answer(workload.name, None, _lone_profile(index, workload.name), "")
+        return Answer(workload, None, _lone_profile(index, workload), "")
     if decision is None:
-        return Answer(workload.name, None, "No decision was recorded.", "")
+        return Answer(workload, None, "No decision was recorded.", "")
     price = wording.decision_price(decision)
-    return Answer(workload.name, decision.tier, index.opening(decision.reason), price)
+    return Answer(workload, decision.tier, index.opening(decision.reason), price)
 
 
 def _lone_profile(index: ReportIndex, workload: str) -> str:
     """The values of a profile that is compared with none, as a sentence."""
     name = index.verdict.baseline
+    for sweep in index.verdict.sweeps:
+        if sweep.workload == workload:
+            return f"{name}: {_swept(sweep)}."
     rate = index.cell(name, workload, index.throughput_metric(workload))
     if rate is None:
         return " ".join(index.losses(index.planned(name, workload)))
@@ -119,6 +120,23 @@ def _lone_profile(index: ReportIndex, workload: str) -> str:
     whose = "New-Order latency " if index.latency_scope(workload) != "all" else "latency "
     tail = f"; {whose}{', '.join(latencies)}" if latencies else ""
     return f"{name} did {wording.value_with_unit(rate)}{tail} (n = {rate.n})."
+
+
+def _swept(sweep: Sweep) -> str:
+    """What a sweep found of its one tier."""
+    found = sweep.tiers[0]
+    if found.peak_per_s is None:
+        return "no load left figures"
+    peak = units.format_quantity(found.peak_per_s, "1/s")
+    ends = [load_in_words(sweep.axis, value) for value in (sweep.values[0], sweep.values[-1])]
+    text = f"at most {peak} from {ends[0]} to {ends[1]}; the knee "
+    known = found.knee is not None
+    text += f"is at {load_in_words(sweep.axis, found.knee or 0)}" if known else "was not reached"
+    if not sweep.slo:
+        return text
+    if found.at_slo is None:
+        return f"{text}; no load is proven to meet the SLO"
+    return f"{text}; proven to meet the SLO up to {load_in_words(sweep.axis, found.at_slo)}"
 
 
 def verdict_table(index: ReportIndex) -> Table:
@@ -221,9 +239,10 @@ def change_cell(index: ReportIndex, contender: str, workload: str, metric: str) 
         own = index.cell(contender, workload, metric)
         lacks = _absence(index, contender, workload) if own is None else "no baseline"
         return Cell("no change" if own and baseline else lacks, missing=True)
+    no_figure = f"overloaded: {', '.join(delta.overloaded)}" if delta.overloaded else ""
     return Cell(
-        units.format_change(delta.change_pct),
-        detail=wording.interval(delta) or "no interval",
+        "not compared" if no_figure else units.format_change(delta.change_pct),
+        detail=no_figure or wording.interval(delta) or "no interval",
         word=delta.verdict,
         notes=index.notes(workload, contender, index.verdict.baseline),
     )

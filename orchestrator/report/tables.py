@@ -61,6 +61,7 @@ def _columns(index: ReportIndex, workload: str) -> tuple[_Shown, ...]:
     per_statement = "statement_latency_avg_s"
     statements = any(index.cell(tier, workload, per_statement) for tier in index.tiers)
     waits = any(index.cell(tier, workload, "connection_wait_avg_s") for tier in index.tiers)
+    at_a_rate = any(index.cell(tier, workload, "offered_per_s") for tier in index.tiers)
     columns = (
         _Shown("latency_avg_s", "New-Order average latency" if new_order else "Average latency"),
         _Shown("latency_p95_s", "p95"),
@@ -68,6 +69,8 @@ def _columns(index: ReportIndex, workload: str) -> tuple[_Shown, ...]:
         _Shown(per_statement, "Latency per statement") if statements else None,
         _Shown("connection_wait_avg_s", "Wait for a connection") if waits else None,
         _Shown("nopm", "NOPM") if index.is_tpcc_derived(workload) else None,
+        _Shown("offered_per_s", "Offered") if at_a_rate else None,
+        _Shown("served_per_s", "Served") if at_a_rate else None,
         _Shown("throughput_per_s", "Transactions/s"),
         _Shown("cpu_pct", "CPU"),
         *_disk_columns(index),

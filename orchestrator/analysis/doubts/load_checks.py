@@ -3,36 +3,31 @@ be checked. Pure."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
+from orchestrator.analysis import overload as at_rate
 from orchestrator.analysis import resources, results
 from orchestrator.analysis.results import RunData
 from orchestrator.model import Record
 from orchestrator.units import format_number, format_seconds
 
-BEHIND = 0.01  # of what was asked for: less is the queue of a moment
 WAITED = 0.05  # of the latency that this wait is not in
-CHANCE = 3.0  # standard deviations of the number of random arrivals in the window
-_PER_THREAD = 2  # transactions that a thread may owe when the run ends, without being behind
 
 
 def overload(run: RunData, _: resources.Values) -> Iterator[tuple[str, str]]:
     """If work came in faster than it was done, latency is the length of a queue that grows."""
     if resources.paced(run.record):
-        behind = [*_unstarted(run.record), *_unserved(run.record)]
-        yield from behind or _waited(run.record)
+        record = run.record
+        behind = [*_unstarted(record), *_unserved(record)] or [*_queued(record)]
+        yield from behind or _waited(record)
 
 
 def _unstarted(record: Record) -> Iterator[tuple[str, str]]:
     """What the built-in generator counted as due by the end of the run and not begun."""
-    facts = results.generator(record)
-    owed, begun = facts.unstarted, facts.recorded_transactions
-    if not owed or begun is None:
+    found = at_rate.not_begun(record)
+    if found is None:
         return
-    due = owed + begun
-    if owed < BEHIND * due or owed <= _PER_THREAD * record.workload.threads:
-        return
+    owed, due = found
     yield (
         f"{format_number(owed)} of {format_number(due)} transactions that were due had not begun "
         f"when the run ended ({100 * owed / due:.1f} %): the database did not keep up, so "
@@ -49,19 +44,28 @@ def _grown(record: Record) -> str:
 
 def _unserved(record: Record) -> Iterator[tuple[str, str]]:
     """What BenchBase did not serve; it counts nothing else."""
-    facts = results.generator(record)
-    served, rate = facts.served_of_asked, facts.arrival_rate_per_s
-    if served is None or not rate:
+    found = at_rate.not_served(record)
+    if found is None:
         return
-    arrivals = rate * record.workload.measure_s
-    if 1 - served <= max(BEHIND, CHANCE / math.sqrt(arrivals)):
-        return
+    served, rate = found
     yield (
         f"{format_number(served * rate)}/s of the {format_number(rate)}/s asked for were served "
         f"({100 * served:.1f} %): the database did not keep up, and what waited for a terminal or "
         "was dropped is not in its latency",
         _advice(record),
     )
+
+
+def _queued(record: Record) -> Iterator[tuple[str, str]]:
+    """What the queue grew by in the window, although all of it was begun before the end."""
+    found = at_rate.grew(record)
+    if found is not None:
+        offered, served = map(format_number, found)
+        yield (
+            f"{offered}/s fell due in the window and {served}/s ended in it: the queue grew, so "
+            "latency depends on how long was measured",
+            _advice(record),
+        )
 
 
 def _waited(record: Record) -> Iterator[tuple[str, str]]:

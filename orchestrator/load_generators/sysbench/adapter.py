@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis import transactions
+from orchestrator.analysis import overload, transactions
 from orchestrator.errors import LoadError, UnfinishedError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.common import consistency
@@ -126,11 +126,16 @@ class Sysbench:
         statements, pooled = workload.statements_per_transaction, workload.thinks
         warmup_s = found(out).get("warmup_s", workload.warmup_s)
         phases = {"warm-up": (start_s - warmup_s, start_s), "measure": (start_s, end_s)}
+        figures = transactions.measurements(table, start_s, end_s, statements, pooled)
+        facts = _facts(table, out)
+        if facts.arrival_rate_per_s:
+            rate, unstarted = facts.arrival_rate_per_s, facts.unstarted or 0.0
+            figures += overload.flow(table, start_s, end_s, rate, unstarted)
         return Result(
-            measurements=transactions.measurements(table, start_s, end_s, statements, pooled),
+            measurements=figures,
             intervals=transactions.intervals(table, phases, pooled),
             latencies=table,
-            facts=_facts(table, out),
+            facts=facts,
         )
 
 
@@ -198,6 +203,7 @@ def _facts(table: pd.DataFrame, out: Path) -> GeneratorFacts:
         recorded_failures=int((table["outcome"] == transactions.FAILED).sum()),
         sysbench_transactions=int(totals[-1]) if totals else None,
         unstarted=sum(int(thread.get("unstarted", 0)) for thread in threads),
+        arrival_rate_per_s=mode.get("arrival_rate_per_s") or None,
         statements_batched=mode.get("batches"),
         warmup_s=warming.pop("warmup_s", None),
         warmup_steady=warming.pop("steady", None),

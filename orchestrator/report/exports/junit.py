@@ -19,6 +19,7 @@ from orchestrator import units
 from orchestrator.analysis.conclusions import Decision, Delta, Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.metrics import METRICS
+from orchestrator.planning import load_points
 from orchestrator.report import wording
 from orchestrator.report.caveats import stamps
 from orchestrator.report.exports.run_figures import RunFigures, runs
@@ -116,8 +117,10 @@ def _cases(index: ReportIndex, workload: str) -> Iterator[_Case]:
     for delta in index.verdict.deltas:
         if delta.workload == workload:
             yield _comparison(delta)
+    # The loads of a sweep have one decision, which stands with the last of them.
+    last = {load_points.subject(load): load.name for load in index.workloads}
     for decision in index.verdict.decisions:
-        if decision.workload == workload:
+        if last.get(decision.workload) == workload:
             yield _decision(decision)
 
 
@@ -147,6 +150,8 @@ def _comparison(delta: Delta) -> _Case:
     title = METRICS[delta.metric].title
     span = wording.interval(delta) or "no interval"
     change = f"{units.format_change(delta.change_pct)} ({span})"
+    if delta.overloaded:
+        change = f"not compared, as {units.listed(delta.overloaded)} served too little"
     said = f"{delta.verdict}: {change}; {delta.reason}"
     name = f"{delta.contender} against {delta.baseline}, {scope}{title}"
     return _Case("comparisons", name, _OF_WORD[delta.verdict], delta.verdict, said)

@@ -129,7 +129,7 @@ def _changes(campaign: Results, verdict: Verdict, last_s: float | None) -> Itera
             "scope": delta.scope,
         }
         for family, value in (
-            (change, delta.change_pct),
+            (change, None if delta.overloaded else delta.change_pct),
             (low, delta.ci_low_pct),
             (high, delta.ci_high_pct),
         ):

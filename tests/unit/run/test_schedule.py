@@ -5,10 +5,12 @@ Method: fake parts carry out a plan of one repetition; what follows is decided f
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from orchestrator.analysis import results, same_rate
 from orchestrator.model import Plan
 from orchestrator.run.schedule import Following
 from orchestrator.system import store
@@ -35,6 +37,19 @@ def test_what_follows_is_asked_when_all_is_measured_and_again_after_that(make: M
     assert [record.run.repetition for record in records] == [1, 2, 3]
     assert seen == [1, 3]
     assert store.load(campaign.results / "latest").plan.repetitions == 3
+
+
+def test_all_tiers_are_measured_again_at_the_rate_that_their_capacity_gives(make: Make) -> None:
+    """From the plan of closed-loop runs to the stored records of those in open loop."""
+    campaign = make()
+    plan = replace(a_plan(("premium", "ultra"), repetitions=2), latency_at_pct=50.0)
+    records = campaign.execute(plan=plan, following=lambda at: same_rate.grown(store.load(at)))
+    assert [record.outcome for record in records] == 8 * ["done"]
+    at_rate = records[4:]
+    assert {record.run.profile for record in at_rate} == {"premium", "ultra"}
+    (rate,) = {record.workload.options["arrival_rate"] for record in at_rate}
+    found = [results.value_of(record, "throughput_per_s") or 0.0 for record in records[:4]]
+    assert float(rate) == pytest.approx(0.5 * min(found), rel=0.1)
 
 
 def test_a_real_disk_is_checked_after_the_last_run_of_the_grown_plan(make: Make) -> None:

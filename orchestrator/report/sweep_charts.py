@@ -1,0 +1,96 @@
+"""Charts of a load sweep: throughput and p99 latency against load, a line for each tier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from orchestrator.analysis.conclusions import CellSummary, Sweep
+from orchestrator.report import charts
+from orchestrator.report.blocks import Chart
+from orchestrator.report.report_index import ReportIndex
+
+_WIDTH, _HEIGHT = 320, 150
+_WIDE = 8.0  # from the least load to the highest: beyond, loads stand at equal ratios
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """One measure against load; `factor` makes `unit` of the base unit."""
+
+    metric: str
+    file: str
+    title: str
+    unit: str
+    factor: float = 1.0
+
+
+_SHOWN = (
+    _Shown("throughput_per_s", "throughput", "Throughput", "transactions/s"),
+    _Shown("latency_p99_s", "p99", "p99 latency", "ms", 1e3),
+)
+
+
+def drawn(index: ReportIndex, sweep: Sweep) -> tuple[Chart, ...]:
+    """Those of which there are figures."""
+    made = []
+    for shown in _SHOWN:
+        points = list(_points(index, sweep, shown))
+        if points:
+            name = f"{sweep.workload}-load-{shown.file}"
+            what = f"{shown.title} of {_whose(index, sweep, shown)}"
+            svg = charts.with_own_ids(_lines(points, index.tiers, sweep, what, shown.unit), name)
+            made.append(Chart(name, f"{what} against {_axis(sweep)}, {shown.unit}", svg))
+    return tuple(made)
+
+
+def _whose(index: ReportIndex, sweep: Sweep, shown: _Shown) -> str:
+    """Of TPC-C-derived transactions New-Order's latency is shown."""
+    of_all = index.latency_scope(sweep.workloads[0]) == "all"
+    latency = shown.metric.startswith("latency")
+    return f"New-Order, {sweep.workload}" if latency and not of_all else sweep.workload
+
+
+def _points(index: ReportIndex, sweep: Sweep, shown: _Shown) -> Iterator[dict[str, Any]]:
+    """One per tier and load, with the ends of its interval. Latency under overload is left out."""
+    for tier in index.tiers:
+        for value, workload in zip(sweep.values, sweep.workloads, strict=True):
+            cell = index.cell(tier, workload, shown.metric)
+            latency = shown.metric.startswith("latency")
+            if cell is not None and not (latency and index.overloaded(tier, workload)):
+                yield {"tier": tier, "load": value, **_ends(cell, shown.factor)}
+
+
+def _ends(cell: CellSummary, factor: float) -> dict[str, float]:
+    low = cell.mean if cell.ci_low is None else max(cell.ci_low, 0.0)
+    high = cell.mean if cell.ci_high is None else cell.ci_high
+    return {"value": cell.mean * factor, "low": low * factor, "high": high * factor}
+
+
+def _axis(sweep: Sweep) -> str:
+    return "threads" if sweep.axis == "threads" else "transactions/s asked for"
+
+
+def _lines(
+    points: Sequence[dict[str, Any]], tiers: Sequence[str], sweep: Sweep, what: str, unit: str
+) -> str:
+    """SVG text."""
+    wide = sweep.values[-1] >= _WIDE * sweep.values[0]
+    scale = alt.Scale(type="log", base=2, nice=False) if wide else alt.Scale(zero=False)
+    axis = alt.Axis(values=list(sweep.values), labelOverlap=True, format="~r")
+    base = alt.Chart(alt.NamedData("points")).encode(
+        x=alt.X("load:Q", title=_axis(sweep), scale=scale, axis=axis),
+        color=charts.colour(tiers, legend=False),
+    )
+    y = alt.Y("value:Q", title=None, scale=alt.Scale(zero=True))
+    layers = alt.layer(
+        base.mark_rule(strokeWidth=1.2, opacity=0.6).encode(y=alt.Y("low:Q"), y2="high:Q"),
+        base.mark_line(strokeWidth=1.2).encode(y=y),
+        base.mark_point(size=30, filled=True, opacity=1).encode(y=y),
+    )
+    title = alt.Title(what, subtitle=unit)
+    chart = layers.properties(width=_WIDTH, height=_HEIGHT, title=title)
+    return charts.rendered(chart.to_dict(), points=points)

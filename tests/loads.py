@@ -1,0 +1,102 @@
+"""Synthetic campaigns of workloads at several loads: figures as given, run by run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from orchestrator.analysis.results import Results, RunData
+from orchestrator.metrics import measured
+from orchestrator.model import Measurement, Objective, Plan, Run, Workload
+from orchestrator.planning import load_points, plan
+from tests.campaigns import SHAPES, START_S, build_profile, build_run, build_workload
+
+STEADY = (0.996, 1.0, 1.004)  # of the repetitions
+Figures = Callable[[Run, Workload], Sequence[Measurement]]
+
+
+def a_load(name: str = "point-select", slo: tuple[Objective, ...] = ()) -> Workload:
+    return replace(build_workload(name), slo=slo)
+
+
+def swept(values: str, slo: tuple[Objective, ...] = ()) -> tuple[Workload, ...]:
+    return load_points.applied([a_load(slo=slo)], values, None)[0]
+
+
+def at_rate(rate_per_s: float, slo: tuple[Objective, ...] = ()) -> Workload:
+    return load_points.at(a_load(slo=slo), "same rate", "rate", rate_per_s)
+
+
+def build(
+    workloads: Sequence[Workload],
+    figures: Figures,
+    *,
+    profiles: Sequence[str] = ("premium", "ultra"),
+    repetitions: int = 3,
+    latency_at_pct: float | None = None,
+    failed: Sequence[str] = (),
+) -> Results:
+    """`failed`: tiers whose runs all failed."""
+    tiers = [build_profile(name) for name in profiles]
+    made = plan.make_plan(
+        "test",
+        tiers,
+        workloads,
+        repetitions=repetitions,
+        seed=1,
+        scale="laptop",
+        margin_pct=5.0,
+        latency_at_pct=latency_at_pct,
+    )
+    return Results("test", made, {}, tuple(_run(one, made, figures, failed) for one in made.runs))
+
+
+def _run(run: Run, made: Plan, figures: Figures, failed: Sequence[str]) -> RunData:
+    workload = made.workload(run.workload)
+    shape = SHAPES[run.profile, "point-select"]
+    outcome = "failed" if run.profile in failed else "done"
+    start_s = START_S + 200.0 * run.number
+    data = build_run(
+        run,
+        made.profile(run.profile),
+        workload,
+        shape,
+        start_s=start_s,
+        outcome="failed" if outcome == "failed" else "done",
+        frames=False,
+    )
+    if outcome == "failed":
+        return data
+    return replace(data, record=replace(data.record, measurements=tuple(figures(run, workload))))
+
+
+def closed(run: Run, rate_per_s: float, latency_s: float) -> list[Measurement]:
+    """Figures of a run in closed loop; 60 s are measured."""
+    noise = STEADY[(run.repetition - 1) % 3]
+    return [
+        measured("throughput_per_s", rate_per_s * noise),
+        measured("transactions", rate_per_s * 60.0),
+        measured("latency_avg_s", latency_s * noise),
+        measured("latency_p99_s", 3 * latency_s * noise),
+    ]
+
+
+def flow(run: Run, offered: float, served: float, latency_s: float) -> list[Measurement]:
+    """Figures of a run in open loop."""
+    return [
+        *closed(run, served, latency_s),
+        measured("offered_per_s", offered),
+        measured("served_per_s", served),
+    ]
+
+
+def at_loads(table: Mapping[str, Sequence[tuple[float, float]]]) -> Figures:
+    """Tier → throughput/s and average latency (s) at each load of a sweep, in rising order."""
+
+    def figures(run: Run, workload: Workload) -> list[Measurement]:
+        assert workload.point is not None
+        values = sorted({1.0, 4.0, 16.0, 64.0})
+        rate, latency_s = table[run.profile][values.index(workload.point.value)]
+        return closed(run, rate, latency_s)
+
+    return figures

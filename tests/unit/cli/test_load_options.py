@@ -1,0 +1,64 @@
+"""`--sweep` and `--latency-at` reach the plan, and what cannot be asked ends before anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cli import campaign
+from orchestrator.cli.options import Request
+from orchestrator.errors import UsageError
+from orchestrator.model import Plan
+from tests import ROOT
+
+
+def planned(tmp_path: Path, workloads: str = "tpcc", **options: str | int | None) -> Plan:
+    request = Request(
+        profiles=["premium", "ultra"],
+        workloads=workloads.split(),
+        database="postgresql",
+        scale=str(options.pop("scale", "smoke")),
+        nodes=1,
+        repetitions=2,
+        **options,  # type: ignore[arg-type]
+    )
+    return campaign.make_plan(request, ROOT, tmp_path)
+
+
+def test_a_sweep_is_planned_as_one_campaign_of_the_workload(tmp_path: Path) -> None:
+    plan = planned(tmp_path, sweep="threads=1,8", slo="new_order p99 < 50 ms")
+    assert [load.name for load in plan.workloads] == ["tpcc-at-1-thread", "tpcc-at-8-threads"]
+    assert plan.name == "tpcc-premium-ultra" and len(plan.runs) == 8
+    assert plan.runs[0].slug.startswith(f"01-{plan.runs[0].profile}-tpcc-at-1-thread-r1")
+    assert all(load.slo and load.options["seed"] == 1 for load in plan.workloads)
+    assert len({str(load.dataset) for load in plan.workloads}) == 1
+
+
+def test_a_share_is_kept_in_the_plan_until_the_capacity_is_known(tmp_path: Path) -> None:
+    plan = planned(tmp_path, "tpcc insert", latency_at="70%")
+    assert plan.latency_at_pct == 70.0
+    assert [load.name for load in plan.workloads] == ["tpcc", "insert"]
+
+
+def test_a_rate_needs_no_capacity(tmp_path: Path) -> None:
+    plan = planned(tmp_path, latency_at="120")
+    assert plan.latency_at_pct is None
+    (load,) = plan.workloads
+    assert (load.name, load.options["arrival_rate"]) == ("tpcc-at-120-per-s", 120.0)
+
+
+@pytest.mark.parametrize(
+    ("workloads", "options", "said"),
+    [
+        ("tpcc", {"latency_at": "70%", "scale": "study"}, "terminals think"),
+        ("tpcc", {"latency_at": "70%", "generator": "benchbase"}, "is run by benchbase"),
+        ("oltp_read_only", {"sweep": "rate=5,10"}, "is run by sysbench-stock"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(
+    tmp_path: Path, workloads: str, options: dict[str, str], said: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        planned(tmp_path, workloads, **options)
+    assert said in refused.value.mistakes[0].what

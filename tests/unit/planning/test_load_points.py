@@ -1,0 +1,175 @@
+"""Workloads at several loads: names, options, and what cannot be asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.errors import UsageError
+from orchestrator.facts import LoadPoint
+from orchestrator.load_generators import bind
+from orchestrator.planning import load_points
+from orchestrator.planning.plan import followed_by, make_plan
+from orchestrator.report.method import command
+from tests.plans import a_plan, a_profile, a_workload
+
+LOAD = a_workload()
+
+
+def test_a_sweep_of_threads_is_a_workload_for_each_value_on_one_data_set() -> None:
+    made, share_pct = load_points.applied([LOAD], "threads=16,1,4", None)
+    assert [one.name for one in made] == [
+        "point-select-at-1-thread",
+        "point-select-at-4-threads",
+        "point-select-at-16-threads",
+    ]
+    assert [one.threads for one in made] == [1, 4, 16]
+    assert all(one.dataset == LOAD.dataset and one.options == LOAD.options for one in made)
+    assert made[0].title.endswith("1 thread") and made[1].title.endswith("4 threads")
+    assert share_pct is None
+
+
+def test_a_sweep_of_rates_is_in_open_loop_and_known_to_the_generator() -> None:
+    made, _ = load_points.applied([LOAD], "rate=50,100.5/s", None)
+    assert [one.name for one in made] == [
+        "point-select-at-50-per-s",
+        "point-select-at-100.5-per-s",
+    ]
+    assert [one.options["arrival_rate"] for one in made] == [50.0, 100.5]
+    assert {one.threads for one in made} == {LOAD.threads}
+    assert made[1].point == LoadPoint("point-select", "sweep", "rate", 100.5)
+    for one in made:
+        bind(one, None)  # its check of options
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("threads", "no number"),
+        ("threads=", "no number"),
+        ("threads=4", "two or more"),
+        ("threads=4,4", "each once"),
+        ("threads=0,4", "above zero"),
+        ("threads=1.5,4", "not whole"),
+        ("rate=1,-4", "no number"),
+        ("warehouses=1,2", "neither threads nor rate"),
+    ],
+)
+def test_a_sweep_that_is_none_is_refused(text: str, word: str) -> None:
+    with pytest.raises(UsageError, match=word):
+        load_points.applied([LOAD], text, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "rate", "share"),
+    [("70%", None, 70.0), ("70 %", None, 70.0), ("120", 120.0, None), ("120.5/s", 120.5, None)],
+)
+def test_latency_at_is_a_share_or_a_rate(
+    text: str, rate: float | None, share: float | None
+) -> None:
+    assert load_points.parse_latency_at(text) == load_points.LatencyAt(rate, share)
+
+
+@pytest.mark.parametrize("text", ["", "0", "0%", "100%", "120%", "-5", "fast", "50/s%", "1e3"])
+def test_latency_at_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="--latency-at"):
+        load_points.parse_latency_at(text)
+
+
+def test_a_share_leaves_the_workloads_and_a_rate_replaces_them() -> None:
+    assert load_points.applied([LOAD], None, "70%") == ((LOAD,), 70.0)
+    made, share_pct = load_points.applied([LOAD], None, "120")
+    assert [one.name for one in made] == ["point-select-at-120-per-s"] and share_pct is None
+
+
+def test_a_sweep_and_a_common_rate_are_two_campaigns() -> None:
+    with pytest.raises(UsageError, match="two questions"):
+        load_points.applied([LOAD], "threads=1,2", "70%")
+
+
+@pytest.mark.parametrize(
+    ("change", "sweep", "word"),
+    [
+        ({"database": "none"}, "threads=1,2", "disk alone"),
+        ({"options": {"think": "spec"}}, "threads=1,2", "terminals think"),
+        ({"options": {"arrival_rate": 9}}, "threads=1,2", "of its own"),
+        ({"generator": "benchbase"}, "rate=1,2", "is run by benchbase"),
+        ({"generator": "benchbase"}, None, "is run by benchbase"),
+        ({"generator": "sysbench-stock"}, "rate=1,2", "is run by sysbench-stock"),
+    ],
+)
+def test_a_load_that_cannot_be_set_is_refused_before_anything_starts(
+    change: dict[str, object], sweep: str | None, word: str
+) -> None:
+    one = replace(LOAD, **change)  # type: ignore[arg-type]
+    with pytest.raises(UsageError) as refused:
+        load_points.applied([one], sweep, None if sweep else "70%")
+    assert word in refused.value.mistakes[0].what
+
+
+def test_more_workloads_are_planned_behind_the_others_in_blocks() -> None:
+    first = a_plan(("premium", "ultra", "v2"), repetitions=3)
+    more = load_points.at(LOAD, "same rate", "rate", 120)
+    made = followed_by(first, [(more, [a_profile("premium"), a_profile("ultra")])])
+    assert made.runs[:9] == first.runs
+    added = made.runs[9:]
+    assert [run.number for run in added] == [10, 11, 12, 13, 14, 15]
+    assert [run.repetition for run in added] == [1, 1, 2, 2, 3, 3]
+    assert {run.workload for run in added} == {more.name}
+    for block in (added[:2], added[2:4], added[4:]):
+        assert {run.profile for run in block} == {"premium", "ultra"}
+    assert [run.profile for run in added[:2]] == [run.profile for run in added[2:4]][::-1]
+
+
+def test_the_time_of_both_stages_is_estimated_before_the_first() -> None:
+    tiers = [a_profile("premium"), a_profile("ultra")]
+    times = [
+        make_plan(
+            "t",
+            tiers,
+            [LOAD],
+            repetitions=3,
+            seed=1,
+            scale="smoke",
+            margin_pct=5.0,
+            latency_at_pct=share_pct,
+        ).estimate_s
+        for share_pct in (None, 70.0)
+    ]
+    assert 1.5 * times[0] < times[1] < 2.1 * times[0]
+
+
+def test_the_loads_of_a_repetition_stand_in_one_block() -> None:
+    made, _ = load_points.applied([LOAD], "threads=1,4", None)
+    tiers = [a_profile("premium"), a_profile("ultra")]
+    planned = make_plan("t", tiers, made, repetitions=2, seed=1, scale="smoke", margin_pct=5.0)
+    first = [(run.workload, run.repetition) for run in planned.runs[:4]]
+    assert first == 2 * [(made[0].name, 1)] + 2 * [(made[1].name, 1)]
+
+
+@pytest.mark.parametrize(
+    ("sweep", "latency_at", "words"),
+    [
+        ("threads=1,4", None, "--workloads point-select --margin 5 --db postgresql --nodes 1"),
+        ("threads=1,4", None, "--sweep threads=1,4"),
+        ("rate=50,100.5", None, "--sweep rate=50,100.5"),
+        (None, "120", "--latency-at 120"),
+        (None, "70%", "--latency-at 70%"),
+    ],
+)
+def test_the_report_names_the_command_that_was_given(
+    sweep: str | None, latency_at: str | None, words: str
+) -> None:
+    made, share_pct = load_points.applied([LOAD], sweep, latency_at)
+    planned = make_plan(
+        "t",
+        [a_profile("premium"), a_profile("ultra")],
+        made,
+        repetitions=2,
+        seed=1,
+        scale="smoke",
+        margin_pct=5.0,
+        latency_at_pct=share_pct,
+    )
+    assert words in command(planned)
