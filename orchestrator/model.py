@@ -143,7 +143,9 @@ class Plan:
     """Everything decided before anything starts: replayable from this record alone. `files`:
     "profile <name>", "workload <name>" or "price list" → its path. `generator`: instead of the
     workloads' own. `gate_every`: runs after which real disks are checked again, besides at the
-    begin and the end; `drain`: their burst credit is used up before each check."""
+    begin and the end; `drain`: their burst credit is used up before each check. `looks`: of a
+    campaign that grows until it is decided, repetitions → the share of the usual chance of error
+    that judging after so many may use (`analysis.looks`); empty if all runs are planned at once."""
 
     name: str
     seed: int
@@ -160,6 +162,7 @@ class Plan:
     generator: str | None = None
     gate_every: int | None = None
     drain: bool = False
+    looks: Mapping[int, float] = field(default_factory=dict)
     schema_version: int = 2
 
     def profile(self, name: str) -> Profile:

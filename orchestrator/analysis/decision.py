@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from orchestrator.analysis import comparability, offers, resources, results, stats
+from orchestrator.analysis import comparability, looks, offers, resources, results, stats
 from orchestrator.analysis.bottlenecks import CEILING_PCT, HARNESS_LIMITS
 from orchestrator.analysis.conclusions import Bottleneck, Decision
 from orchestrator.analysis.contests import (
     LATENCIES,
     NEW_ORDER,
     NOPM,
+    SHOWN,
     THROUGHPUT,
     Aspect,
     Candidate,
@@ -62,11 +63,13 @@ def _of_workload(
         measured = {one: v for one in workload.slo if (v := _values(records, _key(one)))}
         if throughput in values:
             limit = limit_of.get((profile.name, workload.name), "")
-            candidates.append(Candidate(profile, values, limit, measured))
+            repetitions = tuple(record.run.repetition for record in records)
+            candidates.append(Candidate(profile, values, limit, measured, repetitions))
     return replace(
         make_contest(workload.name, candidates, tuple(runs), campaign.plan.margin_pct, aspects),
         at_ceiling=at_ceiling,
         slo=workload.slo,
+        share=looks.share(campaign.plan, workload.name),
         obstacle=comparability.obstacle(every),
     )
 
@@ -93,6 +96,15 @@ def _values(records: Sequence[Record], key: tuple[str, str]) -> tuple[float, ...
 
 def decide(contest: Contest) -> Decision:
     """The cheapest tier that is proven to be enough."""
+    made = _made(contest)
+    return replace(
+        made,
+        is_open=_is_open(contest),
+        confidence_pct=round(100 * looks.confidence(SHOWN, contest.share), 4),
+    )
+
+
+def _made(contest: Contest) -> Decision:
     if reason := _no_contest(contest):
         return _undecided(contest, reason)
     by_standing: dict[str, list[Candidate]] = {}
@@ -103,6 +115,15 @@ def decide(contest: Contest) -> Decision:
     open_ = by_standing.get("open")
     reason = _open(open_[0], contest) if open_ else _none_enough(contest)
     return replace(_undecided(contest, reason), offers=offers.offers(contest))
+
+
+def _is_open(contest: Contest) -> bool:
+    """Whether more repetitions may bring an answer or a cheaper one."""
+    if _no_contest(contest):
+        return bool(_single(contest)) and not contest.obstacle
+    standings = [_standing(tier, contest) for tier in contest.candidates]
+    first = standings.index("enough") if "enough" in standings else len(standings)
+    return "open" in standings[:first]
 
 
 def _standing(tier: Candidate, contest: Contest) -> str:
@@ -118,8 +139,7 @@ def _no_contest(contest: Contest) -> str:
         return "no tier has figures"
     if len(names) < 2 and not contest.slo:
         return f"only {names[0]} has figures"
-    single = [c.name for c in contest.candidates if min(map(len, c.values.values())) < 2]
-    if single:
+    if single := _single(contest):
         return f"one repetition of {listed(single)} gives no interval: at least 2 are needed"
     if all(tier.limit in HARNESS_LIMITS for tier in contest.candidates) and not contest.slo:
         return (
@@ -129,6 +149,10 @@ def _no_contest(contest: Contest) -> str:
     if not contest.aspects and not contest.slo:
         return "no figure is there of every run, so there is nothing to compare"
     return ""
+
+
+def _single(contest: Contest) -> list[str]:
+    return [c.name for c in contest.candidates if min(map(len, c.values.values())) < 2]
 
 
 # ------------------------------------------------------------------ words

@@ -16,6 +16,7 @@ from platform import python_version
 from typing import Any
 
 from orchestrator import __version__, report
+from orchestrator.analysis import looks
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
@@ -31,7 +32,7 @@ from orchestrator.parts import Parts
 from orchestrator.planning import plan, project_files, slo
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Progress, World
-from orchestrator.run import checks, experiment, proving
+from orchestrator.run import checks, experiment, proving, until
 from orchestrator.run.gates import Gates
 from orchestrator.system import store
 from orchestrator.tier import DiskKind
@@ -78,6 +79,7 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
         baseline=request.baseline,
         gate_every=request.gate_every,
         drain=request.drain,
+        looks=_looks(request),
         notes=(*notes, *plan.scale_notes(workloads, request.scale), *plan.tier_notes(bound)),
     )
     files = {
@@ -86,6 +88,19 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
         **({project_files.PRICE_LIST: str(request.price_list)} if request.price_list else {}),
     }
     return replace(made, files=files, generator=request.generator)
+
+
+def _looks(request: Request) -> Mapping[int, float]:
+    """When a campaign that may grow is judged, and at which levels; empty for any other."""
+    if request.until is None:
+        return {}
+    first, most = request.repetitions, request.most_repetitions
+    if not 2 <= first <= most:
+        raise UsageError(
+            f"--until decided cannot begin with {first} repetitions and end with at most {most}",
+            advice="give --repeats 2 or more, and --max-repeats no less than that",
+        )
+    return looks.shares(first, most)
 
 
 def _with_databases(
@@ -141,7 +156,7 @@ def carry_out(
         parts = Parts(databases(), load_generators(), tier_mechanisms(), collectors(world.machine))
         made = _that_starts(made, request, parts, world)
         made = replace(made, notes=(*made.notes, *_other_load(world)))
-        return experiment.execute(made, parts, world, results, facts)
+        return experiment.execute(made, parts, world, results, facts, until.decided(progress))
 
 
 def _other_load(world: World) -> Iterator[Note]:
