@@ -99,7 +99,7 @@ def decide(contest: Contest) -> Decision:
     made = _made(contest)
     return replace(
         made,
-        is_open=_is_open(contest),
+        is_open=is_open(contest),
         confidence_pct=round(100 * looks.confidence(SHOWN, contest.share), 4),
     )
 
@@ -117,7 +117,7 @@ def _made(contest: Contest) -> Decision:
     return replace(_undecided(contest, reason), offers=offers.offers(contest))
 
 
-def _is_open(contest: Contest) -> bool:
+def is_open(contest: Contest) -> bool:
     """Whether more repetitions may bring an answer or a cheaper one."""
     if _no_contest(contest):
         return bool(_single(contest)) and not contest.obstacle
