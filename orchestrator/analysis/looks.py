@@ -52,13 +52,17 @@ def shares(first: int, most: int) -> dict[int, float]:
     return found
 
 
+def repetitions(plan: Plan, workload: str) -> int:
+    """How many of a workload are planned."""
+    return max((run.repetition for run in plan.runs if run.workload == workload), default=0)
+
+
 def share(plan: Plan, workload: str) -> float:
     """The share of the look at which a workload stands, by its planned repetitions; 1 if the plan
     was to look once."""
     if not plan.looks:
         return 1.0
-    planned = max((run.repetition for run in plan.runs if run.workload == workload), default=0)
-    return plan.looks.get(planned, min(plan.looks.values()))
+    return plan.looks.get(repetitions(plan, workload), min(plan.looks.values()))
 
 
 def confidence(usual: float, share: float) -> float:

@@ -13,6 +13,7 @@ from pathlib import Path
 from orchestrator.analysis.bottlenecks import bottlenecks
 from orchestrator.analysis.conclusions import Decision
 from orchestrator.analysis.decision import decisions
+from orchestrator.analysis.looks import repetitions
 from orchestrator.model import Plan
 from orchestrator.planning.plan import grown
 from orchestrator.powers import Progress
@@ -29,7 +30,7 @@ def decided(progress: Progress) -> Following:
         if not plan.looks:
             return None
         found = [one for one in decisions(campaign, bottlenecks(campaign)) if one.is_open]
-        more = [one for one in found if _repetitions(plan, one) < max(plan.looks)]
+        more = [one for one in found if repetitions(plan, one.workload) < max(plan.looks)]
         for decision in found:
             progress.note(_told(plan, decision))
         return grown(plan, [one.workload for one in more]) if more else None
@@ -37,11 +38,7 @@ def decided(progress: Progress) -> Following:
     return following
 
 
-def _repetitions(plan: Plan, decision: Decision) -> int:
-    return max(run.repetition for run in plan.runs if run.workload == decision.workload)
-
-
 def _told(plan: Plan, decision: Decision) -> str:
-    made, most = _repetitions(plan, decision), max(plan.looks)
+    made, most = repetitions(plan, decision.workload), max(plan.looks)
     what = f"one more of at most {most}" if made < most else "no more, as asked"
     return f"{decision.workload} is open after {made} repetitions, {what}: {decision.reason}"
