@@ -121,9 +121,14 @@ def is_open(contest: Contest) -> bool:
     """Whether more repetitions may bring an answer or a cheaper one."""
     if _no_contest(contest):
         return bool(_single(contest)) and not contest.obstacle
-    standings = [_standing(tier, contest) for tier in contest.candidates]
-    first = standings.index("enough") if "enough" in standings else len(standings)
-    return "open" in standings[:first]
+    for tier in contest.candidates:
+        standing = _standing(tier, contest)
+        # One that misses the SLO and is open all the same was held back by this machine.
+        if standing == "open" and not any(p.missed for p in contest.proof.promises[tier.name]):
+            return True
+        if standing == "enough":
+            return False
+    return False
 
 
 def _standing(tier: Candidate, contest: Contest) -> str:

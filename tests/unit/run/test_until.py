@@ -114,7 +114,7 @@ def test_a_stored_campaign_is_judged_at_the_level_of_its_last_look(make: Make) -
     assert levels["point-select"] == pytest.approx(100 - 5 * shares[2], abs=1e-4)
     assert levels["insert"] == pytest.approx(100 - 5 * shares[4], abs=1e-4)
     assert decided(campaign)["insert"].confidence_pct == pytest.approx(
-        100 - 10 * shares[5], abs=0.01
+        100 - 10 * shares[4], abs=0.01
     )
     at_once = replace(stored, plan=replace(stored.plan, looks={}))
     assert {one.confidence_pct for one in judge(at_once).deltas} == {95.0}
