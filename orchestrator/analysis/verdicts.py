@@ -269,8 +269,9 @@ def _span(low: float, high: float) -> str:
 
 
 def _too_few(pair: Pair) -> str:
-    what = "one repetition gives" if pair.left else "no repetition that both sides finished gives"
-    return f"{what} no interval: at least 2 are needed, 5 are better"
+    count = "one" if pair.left else "no"
+    few = f"{count} repetition that both sides finished gives no interval"
+    return f"{few}: at least 2 are needed, 5 are better"
 
 
 def _more(pair: Pair, margin_pct: float) -> str:

@@ -101,7 +101,10 @@ def test_hopeless_noise_is_called_so() -> None:
 
 def test_one_repetition_is_inconclusive() -> None:
     found, why = word([100.0], [200.0])
-    assert found == "inconclusive" and "one repetition gives no interval" in why
+    assert (
+        found == "inconclusive"
+        and "one repetition that both sides finished gives no interval" in why
+    )
 
 
 def test_identical_values_are_the_same_and_far_ones_differ() -> None:
