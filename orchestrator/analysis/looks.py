@@ -19,8 +19,8 @@ from orchestrator.model import Plan
 # (Kim and DeMets 1987) the one that keeps most for the end, where few values have grown to many,
 # and still leaves the first look enough for tiers that are far apart.
 _POWER = 2.0
-# Shares are worked out for this chance. At lower ones they are smaller, and no claim of a campaign
-# is tested at a much lower one, so they hold for all.
+# Shares are worked out for this chance. At higher ones they are larger, so tests at the usual 5 %
+# have a reserve, which t-tests of few values use up (tests/bench/bench_until.py).
 _CHANCE = 0.01
 _STEPS_PER_DEVIATION, _DEVIATIONS = 100, 8
 
