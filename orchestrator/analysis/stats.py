@@ -112,7 +112,7 @@ def ratio_of_means(
     error, freedom = _spread_of_changes(changes) / math.sqrt(changes.size), changes.size - 1
     half = _t(0.5 + confidence / 2, freedom) * error
     p_value = 2 * float(special.stdtr(freedom, -abs(change) / error))
-    return Ratio(math.exp(change), math.exp(change - half), math.exp(change + half), p_value)
+    return Ratio(math.exp(change), math.exp(change - half), _exp(change + half), p_value)
 
 
 def chance_beyond(baseline: Sequence[float], contender: Sequence[float], bound: float) -> float:
@@ -158,12 +158,17 @@ def bounds(values: Sequence[float], confidence: float) -> tuple[float, float] | 
     logs = np.log(np.asarray(values))
     half = _t(0.5 + confidence / 2, logs.size - 1) * _spread(logs) / math.sqrt(logs.size)
     mean = float(logs.mean())
-    return math.exp(mean - half), math.exp(mean + half)
+    return math.exp(mean - half), _exp(mean + half)
 
 
 def _spread(logs: np.ndarray) -> float:
     """The standard deviation, but never below the floor: a few values agree by luck."""
     return max(float(logs.std(ddof=1)), NOISE_FLOOR)
+
+
+def _exp(power: float) -> float:
+    """At most what a float holds: two values and the level of an early look may ask for more."""
+    return math.exp(min(power, 700.0))
 
 
 def _t(quantile: float, freedom: float) -> float:

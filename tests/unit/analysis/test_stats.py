@@ -93,6 +93,12 @@ def test_identical_changes_still_get_an_interval() -> None:
     assert found.interval_pct == pytest.approx((-6.16, 6.56), abs=0.01)
 
 
+def test_an_interval_wider_than_any_number_is_still_one() -> None:
+    found = stats.ratio_of_means([100.0, 100.0], [50.0, 200.0], 0.99999)
+    assert found.low == pytest.approx(0) and found.high and math.isfinite(found.high)
+    assert all(map(math.isfinite, stats.bounds([50.0, 200.0], 0.99999) or ()))
+
+
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
 def test_no_ratio_of_what_is_not_above_zero(bad: float) -> None:
     with pytest.raises(ValueError, match="above zero"):
