@@ -22,7 +22,7 @@ PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-blocks bench-until bench-warm-up bench-compare check fix lock clean
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-blocks bench-until bench-warm-up bench-compare check fix lock clean compare-results history bench-history
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -67,6 +67,12 @@ tpcc: setup ## the TPC-C-derived mix on one tier; GENERATOR=benchbase: by BenchB
 
 report: $(VENV)/.ready ## show the newest campaign again
 	@$(TIERBENCH) report
+
+history: $(VENV)/.ready ## list the stored campaigns, the newest first
+	@$(TIERBENCH) history $(if $(RESULTS),--results $(RESULTS))
+
+compare-results: $(VENV)/.ready ## one stored campaign against another: A= B=latest
+	@$(TIERBENCH) compare-results $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse) "$(A)" $(if $(B),"$(B)") $(if $(RESULTS),--results $(RESULTS))
 
 study: $(VENV)/.ready ## the published study's tables, judged by the rules of any campaign
 	@$(TIERBENCH) import-study $(if $(RESULTS),--results $(RESULTS))
@@ -121,6 +127,9 @@ bench-until: setup ## how often a campaign that ends when it is decided is wrong
 
 bench-warm-up: $(VENV)/.ready ## how well `--warmup steady` finds the end of a warm-up, simulated
 	@$(VENV)/bin/python -m tests.bench.bench_warm_up
+
+bench-history: $(VENV)/.ready ## how often a trend and a comparison over time see changes, simulated; REPEATS=
+	@$(VENV)/bin/python -m tests.bench.bench_history $(if $(REPEATS),--repeats $(REPEATS))
 
 bench-compare: setup ## how much of a campaign on a real disk is measuring; REPEATS= SCALE=
 	@$(VENV)/bin/python -m tests.bench.bench_compare --scale $(SCALE) $(if $(REPEATS),--repeats $(REPEATS))

@@ -164,3 +164,17 @@ class GeneratorFacts(_Group):
     statements_batched: bool | None = None
     warmup_s: float | None = None
     warmup_steady: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdentityFacts(_Group):
+    """What took part in a run and is not seen in a profile or workload.
+
+    `scripts`: hash of the generator's scripts. `images`: role of a container ("database",
+    "client", "disk") → first digits of its image's id. `file_systems`: node → kind and mount
+    options of the file system on its disk. What could not be read is absent.
+    """
+
+    scripts: str | None = None
+    images: Mapping[str, Any] = field(default_factory=dict)
+    file_systems: Mapping[str, Any] = field(default_factory=dict)

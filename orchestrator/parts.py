@@ -179,6 +179,9 @@ class LoadGenerator(Protocol):
     def loader_version(self, workload: Workload, world: World) -> str:
         """Returns a text that changes whenever the loader would load other bytes."""
 
+    def scripts(self, workload: Workload, world: World) -> str:
+        """Returns a hash of the files beside its image that decide what it runs; "" without any."""
+
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None: ...
 
     def client(

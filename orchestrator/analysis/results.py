@@ -12,7 +12,7 @@ import pandas as pd
 
 from orchestrator.analysis import stats, validity
 from orchestrator.analysis.counters import Growth
-from orchestrator.facts import DatabaseFacts, GeneratorFacts
+from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts
 from orchestrator.metrics import PERCENTILES
 from orchestrator.model import (
     DISK_DEVICE,
@@ -168,6 +168,11 @@ def database_before(record: Record) -> DatabaseFacts:
 def generator(record: Record) -> GeneratorFacts:
     """What the load generator said of the run."""
     return GeneratorFacts.read(record.facts.get("generator"))
+
+
+def identity(record: Record) -> IdentityFacts:
+    """What took part in the run beside its profile and workload; older records have nothing."""
+    return IdentityFacts.read(record.facts.get("identity"))
 
 
 def published(record: Record) -> bool:

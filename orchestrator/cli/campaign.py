@@ -34,7 +34,7 @@ from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Progress, World
 from orchestrator.run import checks, experiment, proving, until
 from orchestrator.run.gates import Gates
-from orchestrator.system import store
+from orchestrator.system import revision, store
 from orchestrator.tier import DiskKind
 from orchestrator.tiers import emulated, tier_mechanisms
 from orchestrator.tiers.common import disk_server, standing
@@ -183,7 +183,7 @@ def carry_out(
     """Runs the plan on this machine; returns its folder. Nothing of ours is left running."""
     with outside.at_work(root, cache, progress) as (world, _):
         host = {**asdict(world.machine.facts()), "python": python_version()}
-        facts = fingerprint(host, world.platform.facts())
+        facts = fingerprint(host, world.platform.facts(), world)
         parts = Parts(databases(), load_generators(), tier_mechanisms(), collectors(world.machine))
         made = _that_starts(made, request, parts, world)
         made = replace(made, notes=(*made.notes, *_other_load(world)))
@@ -198,10 +198,12 @@ def _other_load(world: World) -> Iterator[Note]:
         yield Note("other", text)
 
 
-def fingerprint(host: Mapping[str, Any], engine: object) -> dict[str, Any]:
-    """Where a campaign ran: `engine` is the platform's own facts, or why there is none."""
+def fingerprint(host: Mapping[str, Any], engine: object, world: World) -> dict[str, Any]:
+    """What ran a campaign, and where: `engine` is the platform's own facts, or why there is
+    none."""
+    code = {"tierbench": __version__, **revision.of(world.root, world.shell)}
     command = " ".join(["tierbench", *sys.argv[1:]])
-    return {"tierbench": __version__, "host": host, "engine": engine, "command": command}
+    return {**code, "host": host, "engine": engine, "command": command}
 
 
 def _that_starts(made: Plan, request: Request, parts: Parts, world: World) -> Plan:

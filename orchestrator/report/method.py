@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 
 from orchestrator import units
+from orchestrator.analysis import campaign_comparability
 from orchestrator.analysis.looks import confidence, repetitions, share
+from orchestrator.analysis.results import Results
 from orchestrator.analysis.stats import CONFIDENCE
 from orchestrator.model import Plan, Run
 from orchestrator.planning import project_files, slo
@@ -37,7 +39,7 @@ def section(index: ReportIndex) -> Section:
     parts = [Part("Method", (method(index.campaign.plan),))]
     if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
         parts.append(Part("TPC-C-derived, not TPC-C", (Paragraph(_DISCLAIMER),)))
-    parts.append(Part("To do it again", _again(index.campaign.plan)))
+    parts.append(Part("To do it again", _again(index.campaign)))
     files = "Cells and their files" if index.published else "Runs and their raw files"
     parts.append(Part(files, (_runs(index), _files(index))))
     return Section("method", "Method, and how to reproduce", tuple(parts))
@@ -90,7 +92,9 @@ def _method_published(_: Plan) -> Paragraph:
     )
 
 
-def _again(plan: Plan) -> tuple[Paragraph | Code, ...]:
+def _again(campaign: Results) -> tuple[Paragraph | Code, ...]:
+    plan, code = campaign.plan, campaign_comparability.revision(campaign)
+    measured = f"tierbench {code} measured. " if code else ""
     holds = (
         "study.yaml holds the tables, plan.json and the records what was read out of them."
         if "study" in plan.files
@@ -99,8 +103,8 @@ def _again(plan: Plan) -> tuple[Paragraph | Code, ...]:
     return (
         Code(command(plan)),
         Paragraph(
-            f"{holds} The report is made from the files of this folder alone, and can be made "
-            "again without Docker:"
+            f"{measured}{holds} The report is made from the files of this folder alone, and can "
+            "be made again without Docker:"
         ),
         Code("tierbench analyze ."),
     )

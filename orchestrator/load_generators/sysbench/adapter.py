@@ -27,8 +27,12 @@ from orchestrator.load_generators.common.client import (
     client_container,
     run_in_client,
 )
-from orchestrator.load_generators.common.sysbench_console import STOP_GRACE_S, flags
-from orchestrator.load_generators.sysbench import run_options
+from orchestrator.load_generators.common.sysbench_console import (
+    STOP_GRACE_S,
+    flags,
+    version,
+)
+from orchestrator.load_generators.sysbench import lua_files, run_options
 from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, WarmUp, found, longest_s
 from orchestrator.model import TLS_IF_OFFERED, Cluster, ClusterSpec, Node, Phase, Tls, Workload
 from orchestrator.parts import Result
@@ -67,6 +71,10 @@ class Sysbench:
         client = own_images.folder(world.root, "client")
         parts = (scripts / workload.script).parent, scripts / "lib", client
         return "-".join(own_images.content_hash(part) for part in parts)
+
+    def scripts(self, workload: Workload, world: World) -> str:
+        """Returns a hash of the script, its loader, and what either of them requires."""
+        return lua_files.content_hash(world.root / "workloads", workload.script)
 
     def client(
         self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED
@@ -179,11 +187,13 @@ def _sqlstate(code: int) -> str:
 
 def _facts(table: pd.DataFrame, out: Path) -> GeneratorFacts:
     """Cross-checks and counted errors of the whole run, warm-up included."""
-    totals = _TOTAL.findall((out / "sysbench.out").read_text())
+    console = (out / "sysbench.out").read_text()
+    totals = _TOTAL.findall(console)
     threads = [json.loads(file.read_text()) for file in sorted(out.glob("errors-*.json"))]
     mode = json.loads((out / "recorder.json").read_text()).get("mode", {})
     warming = found(out)
     return GeneratorFacts(
+        version=version(console),
         recorded_transactions=len(table),
         recorded_failures=int((table["outcome"] == transactions.FAILED).sum()),
         sysbench_transactions=int(totals[-1]) if totals else None,
