@@ -2,6 +2,8 @@
 # Variables: PROFILE, PROFILES, WORKLOADS, DB, SCALE, NODES, REPEATS, SEED, RESULTS, GENERATOR,
 # SLO, PRICES, LATENCY_AT, SWEEP, GATE_EVERY, DRAIN, WARMUP, WINDOWS, SET; of compare AA,
 # FAIL_IF_WORSE, STRICT.
+# SLO, PRICES, GATE_EVERY, DRAIN, WARMUP, WINDOWS; of compare AA, UNTIL, MAX_REPEATS, FAIL_IF_WORSE,
+# STRICT.
 
 PYTHON   ?= python3
 VENV     := .venv
@@ -22,7 +24,7 @@ PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-warm-up bench-compare check fix lock clean compare-results history bench-history
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-warm-up bench-compare check fix lock clean compare-results history bench-history bench-blocks bench-until
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -48,13 +50,13 @@ setup: $(VENV)/.ready ## everything a first campaign needs: venv, Docker engine,
 	@$(TIERBENCH) setup
 
 demo: setup ## compare two tiers on this machine in minutes and write a report
-	@$(COMPARE) --profiles "premium ultra" --workloads "$(WORKLOADS)" --db $(DB) --scale smoke --nodes 1 --repeats 2 --seed $(SEED)
+	@$(COMPARE) --profiles "premium ultra" --workloads "$(WORKLOADS)" --db $(DB) --scale smoke --nodes 1 --repeats 2 --until decided --max-repeats 6 --seed $(SEED)
 
 dry-demo: $(VENV)/.ready ## the same in seconds and without Docker: every figure is made up
 	@$(TIERBENCH) rehearse --profiles "premium ultra" --workloads "$(WORKLOADS)" --seed $(SEED)
 
-compare: setup ## tiers × workloads × repetitions: PROFILES= WORKLOADS= REPEATS= SCALE=; in CI FAIL_IF_WORSE=1 STRICT=1
-	@$(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(COMMON) $(if $(REPEATS),--repeats $(REPEATS)) $(if $(AA),--aa)
+compare: setup ## tiers × workloads × repetitions: PROFILES= WORKLOADS= REPEATS= SCALE= UNTIL=decided; in CI FAIL_IF_WORSE=1 STRICT=1
+	@$(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(COMMON) $(if $(REPEATS),--repeats $(REPEATS)) $(if $(UNTIL),--until $(UNTIL)) $(if $(MAX_REPEATS),--max-repeats $(MAX_REPEATS)) $(if $(AA),--aa)
 
 point-select: setup ## reads on one tier: PROFILE=premium|premium-v2|ultra
 	@$(RUN) --workload point-select
@@ -121,6 +123,11 @@ bench-decisions: setup ## how often decisions are wrong and how often they answe
 
 bench-loads: setup ## how often a tier is called overloaded or a load proven by chance, simulated; REPEATS=
 	@$(VENV)/bin/python -m tests.bench.bench_loads $(if $(REPEATS),--repeats $(REPEATS))
+bench-blocks: setup ## what comparing within repetitions costs and gains, simulated; REPEATS=
+	@$(VENV)/bin/python -m tests.bench.bench_blocks $(if $(REPEATS),--repeats $(REPEATS))
+
+bench-until: setup ## how often a campaign that ends when it is decided is wrong, simulated; REPEATS=
+	@$(VENV)/bin/python -m tests.bench.bench_until $(if $(REPEATS),--repeats $(REPEATS))
 
 bench-warm-up: $(VENV)/.ready ## how well `--warmup steady` finds the end of a warm-up, simulated
 	@$(VENV)/bin/python -m tests.bench.bench_warm_up

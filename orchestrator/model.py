@@ -152,7 +152,8 @@ class Plan:
     under which the baseline is measured a second time, to see what equal tiers differ by.
     `overrides`: keys of workloads that hold over their files', as `--set` gave them.
     `latency_at_pct`: of the slowest tier's capacity, once that is measured: then all tiers follow
-    at that rate."""
+    at that rate. `looks`: of a campaign that grows until it is decided, repetitions → the share of
+    the usual chance of error that judging after so many may use; empty if all runs are planned."""
 
     name: str
     seed: int
@@ -170,6 +171,7 @@ class Plan:
     gate_every: int | None = None
     drain: bool = False
     latency_at_pct: float | None = None
+    looks: Mapping[int, float] = field(default_factory=dict)
     twin: str | None = None
     overrides: tuple[str, ...] = ()
     schema_version: int = 2

@@ -160,8 +160,10 @@ def shortened(name: str, most_bytes: int) -> str:
 
 
 def format_change(change_pct: float) -> str:
-    """A signed change: `+187 %`, `−12.3 %`, `+0.05 %`, `0 %`."""
+    """A signed change: `+187 %`, `−12.3 %`, `+0.05 %`, `0 %`; above a million `> +1,000,000 %`."""
     size = abs(change_pct)
+    if change_pct > 1e6:  # an end of an interval of two values: no digit of it says anything
+        return "> +1,000,000 %"
     if size < 0.005:
         return "0 %"
     sign = "+" if change_pct > 0 else "−"

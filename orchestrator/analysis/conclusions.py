@@ -38,8 +38,11 @@ class CellSummary:
 @dataclass(frozen=True)
 class Delta:
     """Contender against baseline. `change_pct` of the metric itself: negative latency is good.
+
+    `n_baseline`, `n_contender`: repetitions compared, which are those that both sides finished.
     `overloaded`: tiers that do not serve the rate asked for; then `verdict` rests on that and not
-    on the change."""
+    on the change. `confidence_pct`: of the interval.
+    """
 
     baseline: str
     contender: str
@@ -56,6 +59,7 @@ class Delta:
     verdict: VerdictWord
     reason: str
     overloaded: tuple[str, ...] = ()
+    confidence_pct: float = 95.0
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class Bottleneck:
 
 @dataclass(frozen=True)
 class Change:
-    """One tier against another in one criterion, with the 90 % interval of the decision."""
+    """One tier against another in one criterion, with the interval of the decision."""
 
     metric: str
     scope: str
@@ -85,7 +89,7 @@ class Change:
 
 @dataclass(frozen=True)
 class ObjectiveResult:
-    """One clause of the SLO as one tier was measured: geometric mean with 90 % interval.
+    """One clause of the SLO as one tier was measured: geometric mean with its interval.
 
     `measured`: these in words.
     """
@@ -138,6 +142,8 @@ class Decision:
     `criterion`: what decided: a criterion's title, a clause of the SLO, or empty. `slo`: its
     clauses. `offers`: every tier with figures, from cheap to dear. `dearer`, `cheaper`: the steps
     to the neighbours. `request`: one sentence for a purchase request; empty without a tier.
+    `is_open`: a tier that would be preferred, or every tier, is neither proven enough nor proven
+    not to be, which more repetitions may change. `confidence_pct`: of all intervals.
     """
 
     workload: str
@@ -151,6 +157,8 @@ class Decision:
     dearer: Step | None = None
     cheaper: Step | None = None
     request: str = ""
+    is_open: bool = False
+    confidence_pct: float = 90.0
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
-from orchestrator.analysis import stats
+from orchestrator.analysis import looks, stats
 from orchestrator.analysis.bottlenecks import HARNESS_LIMITS
 from orchestrator.analysis.conclusions import Standing
 from orchestrator.analysis.overload import NO_RATE, Overload
@@ -56,12 +56,14 @@ class Candidate:
     """A tier with its values, one per finished repetition; `limit`: the cause of its bottleneck.
 
     `measured`: values for the objectives of an SLO; an objective that a run lacks is not there.
+    `repetitions`: their numbers, in the order of the values; 1, 2, 3 and so on if not given.
     """
 
     profile: Profile
     values: Mapping[Aspect, tuple[float, ...]]
     limit: str
     measured: Mapping[Objective, tuple[float, ...]] | None = None
+    repetitions: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
@@ -76,6 +78,10 @@ class Candidate:
         """Price of the cluster's disks, one on each node."""
         return round(self.price.monthly * self.profile.cluster.nodes, 2) if self.price else None
 
+    def by_repetition(self, aspect: Aspect) -> dict[int, float]:
+        values = self.values[aspect]
+        return dict(zip(self.repetitions or range(1, len(values) + 1), values, strict=True))
+
 
 @dataclass(frozen=True)
 class Contest:
@@ -86,7 +92,8 @@ class Contest:
     the rate at its ceiling on every tier, so it is not compared. `overload`: tiers that are no
     candidates, as they do not serve the rate asked for. `slo`: if any, it decides instead
     of the margin. `chance`: the highest p-value that counts as a difference among all that the
-    campaign's decisions compare. `obstacle`: why nothing may be compared at all.
+    campaign's decisions compare. `share`: of the usual levels, those of this look (`looks`).
+    `obstacle`: why nothing may be compared at all.
     """
 
     workload: str
@@ -99,6 +106,7 @@ class Contest:
     at_ceiling: bool = False
     slo: tuple[Objective, ...] = ()
     chance: float = ONE_SIDED
+    share: float = 1.0
     obstacle: str = ""
     overload: Overload = NO_RATE
 
@@ -110,7 +118,8 @@ class Contest:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One tier against another in one aspect. `p_value`: of being worse by more than the margin."""
+    """One tier against another in one aspect. `p_value`: of being worse by more than the margin, to
+    be held against the usual levels (`looks.at_look`)."""
 
     one: Candidate
     other: Candidate
@@ -120,17 +129,18 @@ class Comparison:
     outside: bool
 
     def __str__(self) -> str:
-        low, high = self.ratio.interval_pct or (math.nan, math.nan)
-        change = f"{format_change(self.ratio.change_pct)} ({format_change(low)} to "
-        return (
-            f"{self.one.name} against {self.other.name}, {self.aspect.title} "
-            f"{change}{format_change(high)})"
-        )
+        pair = f"{self.one.name} against {self.other.name}, {self.aspect.title}"
+        if self.ratio.interval_pct is None:
+            return f"{pair} has no interval: fewer than two repetitions finished on both"
+        low, high = self.ratio.interval_pct
+        change = format_change(self.ratio.change_pct)
+        return f"{pair} {change} ({format_change(low)} to {format_change(high)})"
 
 
 @dataclass(frozen=True)
 class Promise:
-    """One objective of one tier. `p_value`: of not reaching it; `missed`: that is proven."""
+    """One objective of one tier. `p_value`: of not reaching it, as in `Comparison`; `missed`: that
+    is proven."""
 
     objective: Objective
     value: float | None
@@ -202,11 +212,28 @@ def chances(contest: Contest) -> list[float]:
     if contest.obstacle:
         return []
     ratios = (
-        stats.ratio_of_means(one.values[aspect], other.values[aspect])
+        _ratio(one, other, aspect, contest)
         for one, other in combinations(contest.candidates, 2)
         for aspect in contest.aspects
     )
-    return [ratio.p_value for ratio in ratios if ratio.p_value is not None]
+    p_values = [ratio.p_value for ratio in ratios if ratio.p_value is not None]
+    return looks.at_look(p_values, contest.share)
+
+
+def _in_common(one: Candidate, other: Candidate, aspect: Aspect) -> tuple[list[float], list[float]]:
+    """The values of both in the repetitions that both finished."""
+    ours, theirs = one.by_repetition(aspect), other.by_repetition(aspect)
+    common = [repetition for repetition in ours if repetition in theirs]
+    return [ours[number] for number in common], [theirs[number] for number in common]
+
+
+def _ratio(one: Candidate, other: Candidate, aspect: Aspect, contest: Contest) -> Ratio:
+    """`one` over `other`, block by block; of all means, without an interval, if none is whole."""
+    ours, theirs = _in_common(one, other, aspect)
+    if not ours:
+        means = (stats.summarise(tier.values[aspect]).mean for tier in (one, other))
+        return Ratio(next(means) / next(means), None, None, None)
+    return stats.ratio_of_means(theirs, ours, looks.confidence(SHOWN, contest.share))
 
 
 # ------------------------------------------------------------------ what is proven
@@ -250,36 +277,37 @@ def _comparisons(candidate: Candidate, contest: Contest) -> tuple[Comparison, ..
 def _compared(one: Candidate, other: Candidate, aspect: Aspect, contest: Contest) -> Comparison:
     """Outside the margin only if the interval is, and chance among many comparisons does not make
     one such likely."""
-    left, right = other.values[aspect], one.values[aspect]
-    ratio = stats.ratio_of_means(left, right, SHOWN)
+    ratio = _ratio(one, other, aspect, contest)
     if ratio.p_value is None:
         return Comparison(one, other, aspect, ratio, 1.0, False)
+    ours, theirs = _in_common(one, other, aspect)
     sign = 1 if aspect.is_latency else -1
-    p = stats.chance_beyond(left, right, 1 + sign * contest.margin_pct / 100)
+    p = stats.chance_beyond(theirs, ours, 1 + sign * contest.margin_pct / 100)
     worse = p if aspect.is_latency else 1 - p
+    enough, apart, unlike = looks.at_look((worse, 1 - worse, ratio.p_value), contest.share)
     likely = contest.chance * (1 + 1e-9)  # the same p, maybe summed anew
-    outside = 1 - worse <= ONE_SIDED and ratio.p_value <= likely
-    return Comparison(one, other, aspect, ratio, worse, outside)
+    return Comparison(one, other, aspect, ratio, enough, apart <= ONE_SIDED and unlike <= likely)
 
 
 def _promises(candidate: Candidate, contest: Contest) -> tuple[Promise, ...]:
-    family = len(contest.slo) * len(contest.candidates)
-    return tuple(_promise(candidate, objective, family) for objective in contest.slo)
+    return tuple(_promise(candidate, objective, contest) for objective in contest.slo)
 
 
-def _promise(candidate: Candidate, objective: Objective, family: int) -> Promise:
-    """Missed at a level divided by the `family`: one of several objectives is enough for that, and
-    what a tier that misses sets free goes to the claims of the others."""
+def _promise(candidate: Candidate, objective: Objective, contest: Contest) -> Promise:
+    """Missed at a level divided by all objectives of all tiers: one of several is enough for that,
+    and what a tier that misses sets free goes to the claims of the others."""
     values = (candidate.measured or {}).get(objective, ())
     if not values:
         return Promise(objective, None, None, None, 1.0, False)
     mean = math.exp(sum(math.log(value) for value in values) / len(values))
-    interval = stats.bounds(values, SHOWN)
+    interval = stats.bounds(values, looks.confidence(SHOWN, contest.share))
     if interval is None:
         return Promise(objective, mean, None, None, 1.0, False)
     p = stats.chance_above(values, objective.limit)
     failing = p if METRICS[objective.metric].direction == "lower" else 1 - p
-    return Promise(objective, mean, *interval, failing, 1 - failing <= ONE_SIDED / family)
+    kept, missed = looks.at_look((failing, 1 - failing), contest.share)
+    family = len(contest.slo) * len(contest.candidates)
+    return Promise(objective, mean, *interval, kept, missed <= ONE_SIDED / family)
 
 
 def others(candidate: Candidate, contest: Contest) -> list[Candidate]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from orchestrator.analysis import (
     comparability,
     load_sweeps,
+    looks,
     offers,
     overload,
     resources,
@@ -26,6 +27,7 @@ from orchestrator.analysis.contests import (
     LATENCIES,
     NEW_ORDER,
     NOPM,
+    SHOWN,
     THROUGHPUT,
     Aspect,
     Candidate,
@@ -83,13 +85,15 @@ def _of_workload(
         values = {aspect: v for aspect, key in wanted.items() if (v := results.whole(own, key))}
         measured = {one: v for one in workload.slo if (v := results.whole(own, _key(one)))}
         if throughput in values:
-            candidates.append(Candidate(profile, values, causes[profile.name], measured))
+            numbers = tuple(run.record.run.repetition for run in own)
+            candidates.append(Candidate(profile, values, causes[profile.name], measured, numbers))
     tiers = [name for name in runs if name not in load.tiers]
     return replace(
         make_contest(workload.name, candidates, tiers, campaign.plan.margin_pct, aspects),
         at_ceiling=at_ceiling,
         overload=load,
         slo=workload.slo,
+        share=looks.share(campaign.plan, workload.name),
         obstacle=comparability.obstacle(every),
     )
 
@@ -109,6 +113,15 @@ def _at_ceiling(run: RunData) -> bool:
 
 def decide(contest: Contest) -> Decision:
     """The cheapest tier that is proven to be enough."""
+    made = _made(contest)
+    return replace(
+        made,
+        is_open=is_open(contest),
+        confidence_pct=round(100 * looks.confidence(SHOWN, contest.share), 4),
+    )
+
+
+def _made(contest: Contest) -> Decision:
     if reason := _no_contest(contest):
         return _undecided(contest, reason)
     by_standing: dict[str, list[Candidate]] = {}
@@ -119,6 +132,20 @@ def decide(contest: Contest) -> Decision:
     open_ = by_standing.get("open")
     reason = _open(open_[0], contest) if open_ else _none_enough(contest)
     return replace(_undecided(contest, reason), offers=offers.offers(contest))
+
+
+def is_open(contest: Contest) -> bool:
+    """Whether more repetitions may bring an answer or a cheaper one."""
+    if _no_contest(contest):
+        return bool(_single(contest)) and not contest.obstacle
+    for tier in contest.candidates:
+        standing = _standing(tier, contest)
+        # One that misses the SLO and is open all the same was held back by this machine.
+        if standing == "open" and not any(p.missed for p in contest.proof.promises[tier.name]):
+            return True
+        if standing == "enough":
+            return False
+    return False
 
 
 def _standing(tier: Candidate, contest: Contest) -> str:
@@ -136,8 +163,7 @@ def _no_contest(contest: Contest) -> str:
         return "no tier has figures"
     if len(names) < 2 and not contest.slo and not contest.overload.always:
         return f"only {names[0]} has figures"
-    single = [c.name for c in contest.candidates if min(map(len, c.values.values())) < 2]
-    if single:
+    if single := _single(contest):
         return f"one repetition of {listed(single)} gives no interval: at least 2 are needed"
     if all(tier.limit in HARNESS_LIMITS for tier in contest.candidates) and not contest.slo:
         return (
@@ -147,6 +173,10 @@ def _no_contest(contest: Contest) -> str:
     if not contest.aspects and not contest.slo:
         return "no figure is there of every run, so there is nothing to compare"
     return ""
+
+
+def _single(contest: Contest) -> list[str]:
+    return [c.name for c in contest.candidates if min(map(len, c.values.values())) < 2]
 
 
 # ------------------------------------------------------------------ words

@@ -190,14 +190,15 @@ def contest(loads: Loads, limit_of: Mapping[tuple[str, str], str]) -> Contest:
     throughput, latencies = _aspects(loads, counted)
     candidates = []
     for profile in profiles:
-        values = {throughput: _values(campaign, profile, last, throughput)}
-        runs = results.finished(campaign, profile.name, first.name)
-        if not any(overload.overloaded(run.record) for run in runs):
-            values |= {one: _values(campaign, profile, first, one) for one in latencies}
+        runs_first, runs_last = _whole_repetitions(campaign, profile, first, last)
+        values = {throughput: _values(runs_last, throughput)}
+        if not any(overload.overloaded(run.record) for run in runs_first):
+            values |= {one: _values(runs_first, one) for one in latencies}
         known = {aspect: found for aspect, found in values.items() if found}
         if throughput in known:
             limit = limit_of.get((profile.name, last.name), "")
-            candidates.append(Candidate(profile, known, limit))
+            numbers = tuple(run.record.run.repetition for run in runs_first)
+            candidates.append(Candidate(profile, known, limit, repetitions=numbers))
     names = [profile.name for profile in profiles]
     aspects = (throughput, *latencies)
     made = contests.make_contest(loads.name, candidates, names, campaign.plan.margin_pct, aspects)
@@ -215,8 +216,20 @@ def _aspects(loads: Loads, counted: bool) -> tuple[Aspect, tuple[Aspect, ...]]:
     )
 
 
-def _values(
-    campaign: Results, profile: Profile, workload: Workload, aspect: Aspect
-) -> tuple[float, ...]:
-    runs = results.finished(campaign, profile.name, workload.name)
+def _whole_repetitions(
+    campaign: Results, profile: Profile, *ends: Workload
+) -> tuple[list[RunData], ...]:
+    """The finished runs at each end of a sweep, of the repetitions that have all of them."""
+    runs = [
+        {
+            run.record.run.repetition: run
+            for run in results.finished(campaign, profile.name, one.name)
+        }
+        for one in ends
+    ]
+    common = [number for number in runs[0] if all(number in one for one in runs)]
+    return tuple([one[number] for number in common] for one in runs)
+
+
+def _values(runs: Sequence[RunData], aspect: Aspect) -> tuple[float, ...]:
     return results.whole(runs, (aspect.metric, aspect.scope))

@@ -96,42 +96,48 @@ class Ratio:
 def ratio_of_means(
     baseline: Sequence[float], contender: Sequence[float], confidence: float = CONFIDENCE
 ) -> Ratio:
-    """The ratio of contender to baseline, with an interval by Welch's test on logarithms.
+    """The ratio of contender to baseline, with an interval by Student's paired test on logarithms.
 
-    Logarithms, because run-to-run noise of rates and times is proportional, and because the
-    interval of a ratio is then exact and the same whichever side is called the baseline (Hedges,
-    Gurevitch and Curtis 1999). Assumes independent repetitions. No interval if a side has one
-    value. ValueError if a value is not positive and finite: such a ratio has no meaning.
+    The values stand in blocks: the i-th of both sides are of the same repetition, so what slows a
+    whole repetition down cancels out (Student 1908). Logarithms, because run-to-run noise of rates
+    and times is proportional, and because the interval of a ratio is then exact and the same
+    whichever side is called the baseline (Hedges, Gurevitch and Curtis 1999). No interval if there
+    is one block. ValueError if a value is not positive and finite (such a ratio has no meaning), or
+    if a side has no values or more than the other.
     """
-    if not all(math.isfinite(v) and v > 0 for v in (*baseline, *contender)):
-        raise ValueError("a ratio needs values above zero")
-    if not baseline or not contender:
-        raise ValueError("a ratio needs a value on each side")
-    left, right = np.log(np.asarray(baseline)), np.log(np.asarray(contender))
-    change = float(right.mean() - left.mean())
-    if min(left.size, right.size) < 2:
+    changes = _changes(baseline, contender)
+    change = float(changes.mean())
+    if changes.size < 2:
         return Ratio(math.exp(change), None, None, None)
-    spread_left, spread_right = _spread(left), _spread(right)
-    error = math.hypot(spread_left / math.sqrt(left.size), spread_right / math.sqrt(right.size))
-    freedom = _freedom(spread_left, left.size, spread_right, right.size)
+    error, freedom = _spread_of_changes(changes) / math.sqrt(changes.size), changes.size - 1
     half = _t(0.5 + confidence / 2, freedom) * error
     p_value = 2 * float(special.stdtr(freedom, -abs(change) / error))
-    return Ratio(math.exp(change), math.exp(change - half), math.exp(change + half), p_value)
+    return Ratio(math.exp(change), math.exp(change - half), _exp(change + half), p_value)
 
 
 def chance_beyond(baseline: Sequence[float], contender: Sequence[float], bound: float) -> float:
     """One-sided p-value of the hypothesis that contender ÷ baseline is `bound` or more.
 
-    1 minus it is that of `bound` or less. The test of `ratio_of_means`, so both sides need two
-    values above zero.
+    1 minus it is that of `bound` or less. The test of `ratio_of_means`, so it needs two blocks.
     """
-    left, right = np.log(np.asarray(baseline)), np.log(np.asarray(contender))
-    spreads = _spread(left), _spread(right)
-    error = math.hypot(spreads[0] / math.sqrt(left.size), spreads[1] / math.sqrt(right.size))
-    change = float(right.mean() - left.mean()) - math.log(bound)
-    return float(
-        special.stdtr(_freedom(spreads[0], left.size, spreads[1], right.size), change / error)
-    )
+    changes = _changes(baseline, contender)
+    error = _spread_of_changes(changes) / math.sqrt(changes.size)
+    return float(special.stdtr(changes.size - 1, (float(changes.mean()) - math.log(bound)) / error))
+
+
+def _changes(baseline: Sequence[float], contender: Sequence[float]) -> np.ndarray:
+    """Logarithms of contender ÷ baseline, block by block."""
+    if not all(math.isfinite(v) and v > 0 for v in (*baseline, *contender)):
+        raise ValueError("a ratio needs values above zero")
+    if not baseline or len(baseline) != len(contender):
+        raise ValueError("a ratio needs a value on each side of every block")
+    changes: np.ndarray = np.log(np.asarray(contender)) - np.log(np.asarray(baseline))
+    return changes
+
+
+def _spread_of_changes(changes: np.ndarray) -> float:
+    """Their standard deviation, but never below the floor, which is of either side."""
+    return max(float(changes.std(ddof=1)), math.sqrt(2) * NOISE_FLOOR)
 
 
 def chance_above(values: Sequence[float], limit: float) -> float:
@@ -152,7 +158,7 @@ def bounds(values: Sequence[float], confidence: float) -> tuple[float, float] | 
     logs = np.log(np.asarray(values))
     half = _t(0.5 + confidence / 2, logs.size - 1) * _spread(logs) / math.sqrt(logs.size)
     mean = float(logs.mean())
-    return math.exp(mean - half), math.exp(mean + half)
+    return math.exp(mean - half), _exp(mean + half)
 
 
 def _spread(logs: np.ndarray) -> float:
@@ -160,19 +166,9 @@ def _spread(logs: np.ndarray) -> float:
     return max(float(logs.std(ddof=1)), NOISE_FLOOR)
 
 
-def _freedom(spread_left: float, n_left: int, spread_right: float, n_right: int) -> float:
-    """Degrees of freedom, more careful than Welch's own.
-
-    Welch and Satterthwaite's are too many for two to five values a side of unlike noise: up to 6 %
-    false alarms instead of 5 %, and 10 % if n differs too. n − 1 of the smaller side is the
-    proven lower bound (Mickey and Brown 1966); half-way to it holds the 5 % if n is equal.
-    """
-    least = float(min(n_left, n_right) - 1)
-    if n_left != n_right:
-        return least
-    left, right = spread_left**2 / n_left, spread_right**2 / n_right
-    welch = (left + right) ** 2 / (left**2 / (n_left - 1) + right**2 / (n_right - 1))
-    return (welch + least) / 2
+def _exp(power: float) -> float:
+    """At most what a float holds: two values and the level of an early look may ask for more."""
+    return math.exp(min(power, 700.0))
 
 
 def _t(quantile: float, freedom: float) -> float:
@@ -221,19 +217,21 @@ def level_of_claims(p_values: Sequence[float]) -> float:
 
 
 def repetitions_to_reach(
-    baseline: Sequence[float], contender: Sequence[float], half_width: float
+    baseline: Sequence[float],
+    contender: Sequence[float],
+    half_width: float,
+    confidence: float = CONFIDENCE,
 ) -> int | None:
-    """Repetitions a side at which the interval's half width, of logarithms, would be `half_width`.
+    """Blocks with which the interval's half width, of logarithms, would be `half_width`.
 
     Rough, since it takes the noise seen so far for the true noise. None above 50, or with fewer
-    than two values on a side.
+    than two blocks.
     """
-    if min(len(baseline), len(contender)) < 2 or half_width <= 0:
+    if len(baseline) < 2 or half_width <= 0:
         return None
-    spreads = [_spread(np.log(np.asarray(values))) for values in (baseline, contender)]
+    spread = _spread_of_changes(_changes(baseline, contender))
     for n in range(2, MAX_REPETITIONS + 1):
-        error = math.hypot(*spreads) / math.sqrt(n)
-        if _t(0.5 + CONFIDENCE / 2, _freedom(spreads[0], n, spreads[1], n)) * error <= half_width:
+        if _t(0.5 + confidence / 2, n - 1) * spread / math.sqrt(n) <= half_width:
             return n
     return None
 

@@ -7,7 +7,7 @@ A wrong verdict is the worst fault this program can have, so when in doubt the w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from orchestrator.analysis import (
@@ -15,6 +15,7 @@ from orchestrator.analysis import (
     comparability,
     decision,
     load_sweeps,
+    looks,
     overload,
     resources,
     results,
@@ -29,7 +30,7 @@ from orchestrator.analysis.conclusions import (
 )
 from orchestrator.analysis.doubts import campaign_checks, noise_checks
 from orchestrator.analysis.overload import Outcome
-from orchestrator.analysis.results import Key, Measured, Results
+from orchestrator.analysis.results import Key, Measured, Results, RunData
 from orchestrator.analysis.stats import Ratio
 from orchestrator.metrics import METRICS, Metric
 from orchestrator.model import Run
@@ -142,8 +143,11 @@ def _fate(campaign: Results, run: Run) -> str:
 
 @dataclass(frozen=True)
 class Pair:
-    """One comparison before its verdict. `obstacle`: why it must not be drawn, or empty.
-    `overload`: that of a side, which decides instead of the figures."""
+    """One comparison before its verdict: the values of the repetitions that both sides finished.
+
+    `obstacle`: why it must not be drawn, or empty. `share`: of the usual levels, those of its look.
+    `overload`: that of a side, which decides instead of the figures.
+    """
 
     contender: str
     workload: str
@@ -153,12 +157,19 @@ class Pair:
     right: tuple[float, ...]
     ratio: Ratio
     obstacle: str
+    share: float = 1.0
     overload: Outcome | None = None
 
     @property
     def chance(self) -> float | None:
-        """Its p-value, if it can come to a verdict at all."""
-        return None if self.obstacle or self.overload else self.ratio.p_value
+        """Its p-value, to be held against the usual levels, if it can come to a verdict at all."""
+        if self.obstacle or self.overload or self.ratio.p_value is None:
+            return None
+        return looks.at_look([self.ratio.p_value], self.share)[0]
+
+    @property
+    def confidence(self) -> float:
+        return looks.confidence(stats.CONFIDENCE, self.share)
 
 
 def deltas(campaign: Results) -> tuple[Delta, ...]:
@@ -189,46 +200,64 @@ def _pairs(campaign: Results, names: Sequence[str]) -> Iterator[Pair]:
     plan = campaign.plan
     for workload in plan.workloads:
         baseline = results.finished(campaign, plan.baseline, workload.name)
-        left = [results.sound(run.record.measurements) for run in baseline]
+        share = looks.share(plan, workload.name)
         for name in names:
             contender = results.finished(campaign, name, workload.name)
             if name == plan.baseline or not baseline or not contender:
                 continue
-            right = [results.sound(run.record.measurements) for run in contender]
+            sides = _by_repetition(baseline), _by_repetition(contender)
             obstacle = comparability.obstacle([*baseline, *contender])
             load = overload.between(plan.baseline, baseline, name, contender)
             for key in COMPARED:
-                pair = _pair(name, workload.name, key, left, right, obstacle)
+                pair = _pair(name, workload.name, key, *sides, obstacle, share)
                 if pair is not None and pair.metric.direction == "lower":
                     pair = replace(pair, overload=load)
                 if pair is not None:
                     yield pair
 
 
+def _by_repetition(runs: Sequence[RunData]) -> dict[int, Measured]:
+    return {run.record.run.repetition: results.sound(run.record.measurements) for run in runs}
+
+
 def _pair(
     contender: str,
     workload: str,
     key: Key,
-    left: Sequence[Measured],
-    right: Sequence[Measured],
+    left: Mapping[int, Measured],
+    right: Mapping[int, Measured],
     obstacle: str,
+    share: float,
 ) -> Pair | None:
     """None if a side has no such value, or the baseline's is zero: there is no change then."""
-    one = tuple(run[key].value for run in left if key in run)
-    two = tuple(run[key].value for run in right if key in run)
-    if not one or not two or sum(one) <= 0:
+    every = [run for side in (left, right) for run in side.values()]
+    one, two = (
+        {number: run[key].value for number, run in side.items() if key in run}
+        for side in (left, right)
+    )
+    if not one or not two or sum(one.values()) <= 0:
         return None
-    metric = METRICS[key[0]]
-    absent = len(left) - len(one) + len(right) - len(two)
+    absent = len(every) - len(one) - len(two)
     if absent and not obstacle:
         # Dropping such runs would choose among them: the slow ones lack percentiles first.
-        obstacle = f"{absent} of {len(left) + len(right)} runs have no such figure"
-    try:
-        ratio = stats.ratio_of_means(one, two)
-    except ValueError:
-        ratio = Ratio((sum(two) / len(two)) / (sum(one) / len(one)), None, None, None)
+        obstacle = f"{absent} of {len(every)} runs have no such figure"
+    if min(*one.values(), *two.values()) <= 0:
         obstacle = obstacle or "a run's figure is zero, and a ratio to it has no meaning"
-    return Pair(contender, workload, metric, key[1], one, two, ratio, obstacle)
+    common = [number for number in one if number in two]
+    sides = tuple(one[number] for number in common), tuple(two[number] for number in common)
+    pair = Pair(
+        contender, workload, METRICS[key[0]], key[1], *sides, _of_all(one, two), obstacle, share
+    )
+    try:
+        return replace(pair, ratio=stats.ratio_of_means(*sides, pair.confidence))
+    except ValueError:  # a figure of zero, or no repetition that both finished
+        return pair
+
+
+def _of_all(one: Mapping[int, float], two: Mapping[int, float]) -> Ratio:
+    """The ratio of all values' means, which has no interval."""
+    means = [stats.summarise(list(side.values())).mean for side in (one, two)]
+    return Ratio(means[1] / means[0], None, None, None)
 
 
 def _delta(baseline: str, pair: Pair, margin_pct: float, chance: float, family: int) -> Delta:
@@ -250,6 +279,7 @@ def _delta(baseline: str, pair: Pair, margin_pct: float, chance: float, family: 
         verdict=word,
         reason=reason,
         overloaded=pair.overload.sides if pair.overload else (),
+        confidence_pct=round(100 * pair.confidence, 4),
     )
 
 
@@ -288,10 +318,9 @@ def _span(low: float, high: float) -> str:
 
 
 def _too_few(pair: Pair) -> str:
-    if len(pair.left) == len(pair.right) == 1:
-        return "one repetition gives no interval: at least 2 are needed, 5 are better"
-    few = "the baseline" if len(pair.left) < 2 else pair.contender
-    return f"{few} has one finished repetition, which gives no interval: at least 2 are needed"
+    count = "one" if pair.left else "no"
+    few = f"{count} repetition that both sides finished gives no interval"
+    return f"{few}: at least 2 are needed, 5 are better"
 
 
 def _more(pair: Pair, margin_pct: float) -> str:
@@ -302,8 +331,8 @@ def _more(pair: Pair, margin_pct: float) -> str:
     """
     change = abs(math.log(pair.ratio.ratio))
     room = max(change, math.log1p(margin_pct / 100) - change)
-    wanted = stats.repetitions_to_reach(pair.left, pair.right, room)
+    wanted = stats.repetitions_to_reach(pair.left, pair.right, room, pair.confidence)
     if wanted is None:
         return f"more than {stats.MAX_REPETITIONS} repetitions would be needed at this noise"
-    more = max(1, wanted - min(len(pair.left), len(pair.right)))
+    more = max(1, wanted - len(pair.left))
     return f"needs about {more} more repetition{'s' if more > 1 else ''}"

@@ -16,7 +16,7 @@ from platform import python_version
 from typing import Any
 
 from orchestrator import __version__, report
-from orchestrator.analysis import same_rate
+from orchestrator.analysis import looks, same_rate
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
@@ -32,7 +32,7 @@ from orchestrator.parts import KeepsIntervals, Parts
 from orchestrator.planning import load_points, overrides, plan, project_files, slo, windows
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Progress, World
-from orchestrator.run import checks, experiment, proving
+from orchestrator.run import checks, experiment, proving, schedule, until
 from orchestrator.run.gates import Gates
 from orchestrator.system import revision, store
 from orchestrator.tier import DiskKind
@@ -95,6 +95,7 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
         gate_every=request.gate_every,
         drain=request.drain,
         latency_at_pct=share_pct,
+        looks=_looks(request),
         aa=request.aa,
         notes=(
             *notes,
@@ -111,6 +112,24 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
     }
     asked = tuple(request.overrides or ())
     return replace(made, files=files, generator=request.generator, overrides=asked)
+
+
+def _looks(request: Request) -> Mapping[int, float]:
+    """When a campaign that may grow is judged, and at which levels; empty for any other."""
+    if request.until is None:
+        return {}
+    if request.sweep or request.latency_at:
+        raise UsageError(
+            "--until decided does not go with --sweep or --latency-at, whose questions are others",
+            advice="give --repeats instead",
+        )
+    first, most = request.repetitions, request.most_repetitions
+    if not 2 <= first <= most:
+        raise UsageError(
+            f"--until decided cannot begin with {first} repetitions and end with at most {most}",
+            advice="give --repeats 2 or more, and --max-repeats no less than that",
+        )
+    return looks.shares(first, most)
 
 
 def _with_databases(
@@ -189,11 +208,13 @@ def carry_out(
         parts = Parts(databases(), load_generators(), tier_mechanisms(), collectors(world.machine))
         made = _that_starts(made, request, parts, world)
         made = replace(made, notes=(*made.notes, *_other_load(world)))
-        return experiment.execute(made, parts, world, results, facts, _following)
+        return experiment.execute(
+            made, parts, world, results, facts, schedule.first_of(until.decided(progress), _at_rate)
+        )
 
 
-def _following(folder: Path) -> Plan | None:
-    """What a campaign's runs so far ask for."""
+def _at_rate(folder: Path) -> Plan | None:
+    """The runs at one rate, once the capacity that they are a share of is measured."""
     return same_rate.grown(store.load(folder))
 
 

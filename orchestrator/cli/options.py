@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -49,6 +49,13 @@ NodesOption = Annotated[
     int | None, typer.Option(min=1, help="Database nodes, instead of the profile's number.")
 ]
 RepeatsOption = Annotated[int, typer.Option("--repeats", min=1, help="Repetitions of every cell.")]
+UntilOption = Annotated[
+    Literal["decided"] | None,
+    typer.Option(help="decided: more repetitions of workloads whose decision is open."),
+]
+MaxRepeatsOption = Annotated[
+    int, typer.Option("--max-repeats", min=2, help="With --until: repetitions at most.")
+]
 SeedOption = Annotated[int, typer.Option(help="Seed of data, keys and run order.")]
 MarginOption = Annotated[
     float, typer.Option("--margin", help="Changes below this percentage do not matter.")
@@ -134,6 +141,8 @@ class Compared(Options):
 
     margin_pct: MarginOption = 5.0
     baseline: BaselineOption = None
+    until: UntilOption = None
+    most_repetitions: MaxRepeatsOption = 10
     aa: AaOption = False
 
 

@@ -8,7 +8,7 @@ so that slow drift of the machine favours none.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
@@ -91,10 +91,12 @@ def make_plan(
     drain: bool = False,
     latency_at_pct: float | None = None,
     aa: bool = False,
+    looks: Mapping[int, float] | None = None,
 ) -> Plan:
     """The baseline is the first profile unless named. UsageError for an unknown one.
 
-    `aa`: it is measured under a second name too, in the same rounds as all others.
+    `aa`: it is measured under a second name too, in the same rounds as all others. `looks`: as in
+    `Plan`, of a campaign that may grow from so many `repetitions`.
     """
     names = [profile.name for profile in profiles]
     if baseline is not None and baseline not in names:
@@ -129,6 +131,29 @@ def make_plan(
         drain=drain,
         latency_at_pct=latency_at_pct,
         twin=twin.name if twin else None,
+        looks=looks or {},
+    )
+
+
+def grown(plan: Plan, workloads: Sequence[str]) -> Plan:
+    """The plan with one more repetition of these workloads on every tier behind its runs, in the
+    order in which it would have been planned at once."""
+    number = len(plan.runs)
+    done = {run.workload: run.repetition for run in plan.runs}  # the last, in order of numbers
+    most = max(done.values(), default=0) + 1
+    profiles = [profile.name for profile in plan.profiles]
+    loads = [workload.name for workload in plan.workloads]
+    added = [
+        Run(number := number + 1, profile, workload, repetition)
+        for repetition, workload, profile in _rounds(profiles, loads, most, plan.seed)
+        if workload in workloads and repetition == done[workload] + 1
+    ]
+    chosen = [workload for workload in plan.workloads if workload.name in workloads]
+    return replace(
+        plan,
+        repetitions=max(run.repetition for run in (*plan.runs, *added)),
+        runs=(*plan.runs, *added),
+        estimate_s=plan.estimate_s + _runs_s(plan.profiles, chosen, 1),
     )
 
 
@@ -273,8 +298,11 @@ def _estimate_s(
     profiles: Sequence[Profile], workloads: Sequence[Workload], repetitions: int
 ) -> float:
     datasets = {(w.dataset.family, tuple(w.dataset.parameters.items())) for w in workloads}
-    one_round_s = sum(run_s(one) for one in workloads)
-    return one_round_s * len(profiles) * repetitions + LOAD_S * len(datasets)
+    return _runs_s(profiles, workloads, repetitions) + LOAD_S * len(datasets)
+
+
+def _runs_s(profiles: Sequence[Profile], workloads: Sequence[Workload], repetitions: int) -> float:
+    return sum(run_s(one) for one in workloads) * len(profiles) * repetitions
 
 
 def _gates_s(profiles: Sequence[Profile], runs: int, gate_every: int | None, drain: bool) -> float:

@@ -82,8 +82,9 @@ def changes(index: ReportIndex) -> tuple[Charts, ...]:
     margin = f"Shaded: ±{index.campaign.plan.margin_pct:g} %"
     if summary.has_intervals(index):
         caption = (
-            "Dots: change of the mean; bars: 95 % interval, cut off if it is far wider than the "
-            f"changes. {margin}; an interval that lies within counts as the same."
+            f"Dots: change of the mean; bars: {summary.levels(index)} interval, cut off if it is "
+            f"far wider than the changes. {margin}; an interval that lies within counts as the "
+            "same."
         )
     else:
         caption = f"Dots: change, without an interval since nothing was repeated. {margin}."

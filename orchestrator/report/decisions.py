@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import Change, Decision, ObjectiveResult, Offer, Step
-from orchestrator.analysis.contests import SHOWN
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Part, Section, Table, numbers, texts
 from orchestrator.report.report_index import ReportIndex
@@ -86,7 +85,7 @@ def _interval(change: Change) -> str:
 
 
 def _remarks(decision: Decision) -> Iterator[str]:
-    confidence = f"{100 * SHOWN:.0f} %"
+    confidence = wording.confidence([decision.confidence_pct])
     if decision.slo:
         yield f"SLO: {', '.join(decision.slo)}. Values are means with their {confidence} interval."
     else:

@@ -6,7 +6,9 @@ import shlex
 
 from orchestrator import units
 from orchestrator.analysis import campaign_comparability
+from orchestrator.analysis.looks import confidence, repetitions, share
 from orchestrator.analysis.results import Results
+from orchestrator.analysis.stats import CONFIDENCE
 from orchestrator.model import Plan, Run
 from orchestrator.planning import load_points, project_files, slo
 from orchestrator.report import wording
@@ -45,15 +47,39 @@ def section(index: ReportIndex) -> Section:
 
 def _method(plan: Plan) -> Paragraph:
     margin = units.format_quantity(plan.margin_pct, "%")
-    times = "once" if plan.repetitions == 1 else f"{plan.repetitions} times"
     return Paragraph(
-        f"Every tier ran every workload {times}, round by round in an order that turns about, so "
+        f"Every tier ran {_times(plan)}, round by round in an order that turns about, so "
         "that a slow drift of the machine favours none; the warm-up is recorded and not counted. "
-        "A change is the ratio of the contender's mean to the baseline's, with a 95 % interval "
-        "from the spread between repetitions. It is the same if that whole interval lies "
+        "A change is the ratio of contender to baseline within each repetition, so what slows a "
+        "whole repetition down cancels out: its geometric mean, with an interval at "
+        f"{_levels(plan)} from the spread between repetitions (Student's paired test on "
+        "logarithms). It is the same if that whole interval lies "
         f"within ±{margin}, better or worse if it lies on one side of no change and the number "
         "of comparisons does not make that likely by chance, and inconclusive otherwise. The long "
         "form is docs/METHOD.md."
+    )
+
+
+def _times(plan: Plan) -> str:
+    if not plan.looks:
+        times = "once" if plan.repetitions == 1 else f"{plan.repetitions} times"
+        return f"every workload {times}"
+    names = [load.name for load in plan.workloads]
+    made = units.listed([f"{name} {repetitions(plan, name)} times" for name in names])
+    return (
+        f"{made} (from {min(plan.looks)} on, repetitions were added where the decision was open, "
+        f"to {max(plan.looks)} at most)"
+    )
+
+
+def _levels(plan: Plan) -> str:
+    shares = [share(plan, load.name) for load in plan.workloads]
+    levels = wording.confidence(100 * confidence(CONFIDENCE, one) for one in shares)
+    if not plan.looks:
+        return levels
+    return (
+        f"{levels} (95 % if it were judged once: as it was judged again after each repetition, "
+        "each judgement has a share of the 5 % chance of a false answer)"
     )
 
 
@@ -93,7 +119,8 @@ def command(plan: Plan) -> str:
     asked, loads_at = load_points.again(plan)
     workloads = [plan.files.get(f"workload {name}", name) for name in asked]
     names, loads = shlex.quote(" ".join(profiles)), shlex.quote(" ".join(workloads))
-    rest = f"--scale {plan.scale} --repeats {plan.repetitions} --seed {plan.seed}"
+    repeats = min(plan.looks, default=plan.repetitions)
+    rest = f"--scale {plan.scale} --repeats {repeats} --seed {plan.seed}"
     if any(note.kind == "rehearsal" for note in plan.notes):
         return f"tierbench rehearse --profiles {names} --workloads {loads} {rest}"
     verb = f"compare --profiles {names} --workloads {loads} --margin {plan.margin_pct:g}"
@@ -107,6 +134,7 @@ def command(plan: Plan) -> str:
         database, nodes = clusters.pop()
         same = f" --db {database} --nodes {nodes}"
     other = f" --generator {plan.generator}" if plan.generator else ""
+    other += f" --until decided --max-repeats {max(plan.looks)}" if plan.looks else ""
     other += f" --slo {shlex.quote(text)}" if (text := slo.of_all(plan.workloads)) else ""
     other += loads_at
     other += " --warmup steady" if any(w.warmup_most_s for w in plan.workloads) else ""

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import CellSummary, Decision, Sweep
+from orchestrator.analysis.looks import repetitions
 from orchestrator.analysis.results import database, measuring_pct
+from orchestrator.model import Plan
 from orchestrator.planning.load_points import load_in_words
 from orchestrator.report import wording
 from orchestrator.report.blocks import Answer, Cell, StatusWord, Table, numbers, texts
@@ -28,9 +30,15 @@ def subtitle(index: ReportIndex) -> str:
     cluster = plan.profiles[0].cluster
     parts = [index.campaign.name, _database(index), wording.count(cluster.nodes, "node")]
     if plan.repetitions > 1:
-        parts.append(f"{plan.repetitions} repetitions")
+        parts.append(f"{_least(plan)}{plan.repetitions} repetitions")
     parts.append(_when(index))
     return " · ".join(part for part in parts if part)
+
+
+def _least(plan: Plan) -> str:
+    """`2 to `, where workloads have unlike numbers of repetitions."""
+    least = min(repetitions(plan, workload.name) for workload in plan.workloads)
+    return f"{least} to " if least < plan.repetitions else ""
 
 
 def _database(index: ReportIndex) -> str:
@@ -159,8 +167,8 @@ def _reading(index: ReportIndex) -> Iterator[str]:
     if index.contenders:
         margin = units.format_quantity(index.campaign.plan.margin_pct, "%")
         yield (
-            "Changes are against the baseline of the same workload, with their 95 % interval; one "
-            f"that lies within ±{margin} counts as the same."
+            f"Changes are against the baseline of the same workload, with their {levels(index)} "
+            f"interval; one that lies within ±{margin} counts as the same."
             if has_intervals(index)
             else "Changes are against the baseline of the same workload; without repetitions they "
             "have no interval."
@@ -175,6 +183,11 @@ def _reading(index: ReportIndex) -> Iterator[str]:
             "The TPC-C-derived workload counts New-Orders per minute (NOPM), "
             "and its latency is that of New-Order."
         )
+
+
+def levels(index: ReportIndex) -> str:
+    """Of the changes' intervals: `95 %`."""
+    return wording.confidence(delta.confidence_pct for delta in index.verdict.deltas)
 
 
 def has_intervals(index: ReportIndex) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from orchestrator import units
@@ -43,6 +44,12 @@ def interval(delta: Delta) -> str:
         return ""
     low = units.format_change(delta.ci_low_pct).removesuffix(" %")
     return f"{low} to {units.format_change(delta.ci_high_pct)}"
+
+
+def confidence(levels_pct: Iterable[float]) -> str:
+    """`95 %`, or `97.8 % to 99.45 %` where the intervals of a growing campaign differ."""
+    words = [f"{level:.4g} %" for level in sorted(set(levels_pct))]
+    return words[0] if len(words) == 1 else f"{words[0]} to {words[-1]}"
 
 
 def runs_on_each_side(delta: Delta) -> str:

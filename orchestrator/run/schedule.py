@@ -21,6 +21,15 @@ def nothing(_: Path) -> Plan | None:
     return None
 
 
+def first_of(*several: Following) -> Following:
+    """What the first of them adds that adds anything."""
+
+    def following(folder: Path) -> Plan | None:
+        return next((plan for one in several if (plan := one(folder)) is not None), None)
+
+    return following
+
+
 class Schedule:
     """`plan` is what stands now, as written in the campaign's folder."""
 

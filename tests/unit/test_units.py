@@ -56,4 +56,5 @@ def test_what_a_person_reads() -> None:
     assert units.format_change(-46.94) == "−46.9 %"
     assert units.format_change(0.0469) == "+0.05 %"
     assert units.format_change(0.001) == "0 %"
+    assert units.format_change(6.5e20) == "> +1,000,000 %"
     assert units.format_number(12345.6) == "12,346"

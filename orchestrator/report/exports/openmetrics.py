@@ -114,10 +114,10 @@ def _add_states(
 
 
 def _changes(campaign: Results, verdict: Verdict, last_s: float | None) -> Iterator[Metric]:
-    """The change, both ends of its 95 % interval where it has one, and the verdict."""
+    """The change, both ends of its interval where it has one, and the verdict."""
     change, divisor = _family("change_pct", "Change against the baseline, 0.1 is 10 %")
-    low, _ = _family("change_low_pct", "Lower end of the 95 % interval of the change")
-    high, _ = _family("change_high_pct", "Upper end of the 95 % interval of the change")
+    low, _ = _family("change_low_pct", "Lower end of the interval of the change")
+    high, _ = _family("change_high_pct", "Upper end of the interval of the change")
     word = Metric(f"{_PREFIX}verdict", "What is concluded from the change", "stateset")
     for delta in verdict.deltas:
         labels = {

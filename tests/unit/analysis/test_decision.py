@@ -63,6 +63,35 @@ def test_an_open_tier_leaves_it_undecided() -> None:
     assert dearer.tier is None
 
 
+def test_open_is_what_more_repetitions_may_change() -> None:
+    assert decide(candidate("premium", NOISY), candidate("ultra", FAST)).is_open
+    assert decide(candidate("premium", FAST[:1]), candidate("ultra", FAST[:1])).is_open
+    assert not decide(candidate("premium", FAST), candidate("ultra", FAST)).is_open
+    assert not decide(candidate("ultra", FAST)).is_open
+    limits = (candidate(name, NOISY, "machine_bound") for name in ("premium", "ultra"))
+    assert not decide(*limits).is_open
+
+
+def test_levels_of_a_look_widen_every_interval_of_a_decision() -> None:
+    tiers = (candidate("premium", SLOW), candidate("ultra", [2000.0, 2030, 1990]))
+    contest = make_contest("insert", tiers, ("premium", "ultra"), 5.0)
+    once, early = decision.decide(contest), decision.decide(replace(contest, share=0.1))
+    assert (once.confidence_pct, early.confidence_pct) == (90.0, 99.0)
+    (wide,), (narrow,) = early.offers[0].worst, once.offers[0].worst
+    assert wide.ci_low_pct is not None and narrow.ci_low_pct is not None
+    assert wide.ci_low_pct < narrow.ci_low_pct < wide.change_pct == narrow.change_pct
+
+
+def test_repetitions_that_one_tier_lost_are_left_out_of_its_comparisons() -> None:
+    whole = candidate("ultra", [2000.0, 1000, 2010, 1990])
+    lost = replace(candidate("premium", [2000.0, 2010, 1990]), repetitions=(1, 3, 4))
+    assert decide(lost, whole).tier == "premium"
+    alone = replace(candidate("premium", [2000.0, 2010]), repetitions=(5, 6))
+    found = decide(alone, whole)
+    assert found.tier is None
+    assert "has no interval: fewer than two repetitions finished on both" in found.reason
+
+
 def test_what_is_open_is_not_enough_even_where_no_disk_is_the_limit() -> None:
     found = decide(candidate("premium", NOISY, "cpu_bound"), candidate("ultra", FAST, "cpu_bound"))
     assert found.tier is None
@@ -78,6 +107,7 @@ def test_a_dearer_tier_that_is_proven_is_named_and_the_open_one_is_told() -> Non
     assert found.tier == "premium-v2", found.reason
     assert "Whether premium, which is cheaper, is enough is open" in found.reason
     assert [offer.standing for offer in found.offers] == ["open", "enough", "enough"]
+    assert found.is_open  # premium may still turn out to be enough
 
 
 def test_a_tier_proven_slower_is_not_taken_even_if_cpu_bound() -> None:

@@ -137,6 +137,7 @@ def test_what_this_machine_held_back_is_not_proven_to_miss_an_slo() -> None:
     assert found.tier == "premium-v2", found.reason
     assert found.offers[0].standing == "open"
     assert "Whether premium, which is cheaper, is enough is open" in found.reason
+    assert not found.is_open  # repeating it here would not help
     none = decide("new_order average < 50 ms", limit="client_bound")
     assert none.tier is None
     assert "this machine was the limit, so what the disk could do was not measured" in none.reason

@@ -1,0 +1,75 @@
+"""The levels of a campaign that is judged several times while it grows. Pure.
+
+Who looks at the figures again after every repetition, and stops when they please, finds false
+differences more often than 5 % of the time. So each look may use a share of that chance, fixed
+before the first run: a function of the number of repetitions alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from scipy import special
+
+from orchestrator.model import Plan
+
+# Spent after n of at most N repetitions is the share (n / N)² of the chance: of the power family
+# (Kim and DeMets 1987) the one that keeps most for the end, where few values have grown to many,
+# and still leaves the first look enough for tiers that are far apart.
+_POWER = 2.0
+# Shares are worked out for this chance. At higher ones they are larger, so tests at the usual 5 %
+# have a reserve, which t-tests of few values use up (tests/bench/bench_until.py).
+_CHANCE = 0.01
+_STEPS_PER_DEVIATION, _DEVIATIONS = 100, 8
+
+
+def shares(first: int, most: int) -> dict[int, float]:
+    """Repetitions → the share of the usual chance of error that a look after so many may use.
+
+    For looks after `first`, `first` + 1, … `most` repetitions, stopping at the first that answers:
+    the chances of Lan and DeMets (1983), made for sums of normal values by the recursion of
+    Armitage, McPherson and Rowe (1969), and used as levels of t-tests as Pocock (1977) does.
+    """
+    looks = range(first, most + 1)
+    if len(looks) == 1:
+        return {first: 1.0}
+    spread = np.sqrt(most) * _DEVIATIONS
+    sums = np.linspace(-spread, spread, 2 * _STEPS_PER_DEVIATION * _DEVIATIONS + 1)
+    step = sums[1] - sums[0]
+    going_on = np.zeros_like(sums)  # density of the sum where no look has answered yet
+    going_on[sums.size // 2] = 1 / step
+    found: dict[int, float] = {}
+    for before, n in pairwise((0, *looks)):
+        added = np.exp(-(sums**2) / (2 * (n - before)))
+        going_on = np.convolve(going_on, added / added.sum(), mode="same")
+        beyond = (np.cumsum(going_on[::-1])[::-1] - going_on / 2) * step
+        spent = _CHANCE * ((n / most) ** _POWER - (before / most) ** _POWER)
+        bound = float(np.interp(-spent, -beyond, sums))
+        found[n] = float(special.ndtr(-bound / np.sqrt(n))) / _CHANCE
+        going_on = np.where(sums < bound, going_on, 0.0)
+    return found
+
+
+def repetitions(plan: Plan, workload: str) -> int:
+    """How many of a workload are planned."""
+    return max((run.repetition for run in plan.runs if run.workload == workload), default=0)
+
+
+def share(plan: Plan, workload: str) -> float:
+    """The share of the look at which a workload stands, by its planned repetitions; 1 if the plan
+    was to look once."""
+    if not plan.looks:
+        return 1.0
+    return plan.looks.get(repetitions(plan, workload), min(plan.looks.values()))
+
+
+def confidence(usual: float, share: float) -> float:
+    """Of intervals at a look with that `share`, where `usual` is that of a single look."""
+    return 1 - (1 - usual) * share
+
+
+def at_look(p_values: Sequence[float], share: float) -> list[float]:
+    """p-values to be held against the usual levels: as much higher as the look's share is lower."""
+    return [min(1.0, p / share) for p in p_values]
