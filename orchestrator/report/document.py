@@ -14,6 +14,7 @@ from orchestrator.report import (
     disk_matrix,
     disks,
     method,
+    price_charts,
     summary,
     tables,
 )
@@ -36,11 +37,12 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
         verdicts=summary.verdict_table(index),
         footnotes=index.footnotes,
         sections=(
-            *decisions.section(index),
+            *_decisions(index),
             tables.measured(index),
             *disk_matrix.sections(index),
             _deltas(index),
             bottlenecks.section(index),
+            *chart_sections.distributions(index),
             chart_sections.over_time(index),
             disks.section(index),
             conditions.cache(index),
@@ -48,6 +50,23 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
             method.section(index),
         ),
         tiers=index.tiers,
+    )
+
+
+def _decisions(index: ReportIndex) -> tuple[Section, ...]:
+    """The table of each workload, and the same as a chart where prices are known."""
+    drawn = {
+        decision.workload: price_charts.of_decision(index, decision)
+        for decision in index.verdict.decisions
+    }
+    return tuple(
+        replace(
+            section,
+            parts=tuple(
+                replace(part, blocks=(*part.blocks, *drawn[part.title])) for part in section.parts
+            ),
+        )
+        for section in decisions.section(index)
     )
 
 
