@@ -23,19 +23,18 @@ class _Kind:
 
 _INTERVALS = (
     _Kind("throughput_per_s", "throughput", Figure("Throughput", "transactions/s")),
-    _Kind("latency_p50_s", "latency-p50", Figure("Median latency", "latency, ms", 1e3)),
-    _Kind("latency_p95_s", "latency-p95", Figure("95th percentile", "latency, ms", 1e3)),
-    _Kind("latency_p99_s", "latency-p99", Figure("99th percentile", "latency, ms", 1e3)),
+    _Kind("latency_p50_s", "latency-p50", Figure("Median latency", "ms", 1e3)),
+    _Kind("latency_p95_s", "latency-p95", Figure("95th percentile latency", "ms", 1e3)),
+    _Kind("latency_p99_s", "latency-p99", Figure("99th percentile latency", "ms", 1e3)),
 )
-_CPU = _Kind("cpu_pct", "cpu", Figure("CPU of the database nodes", "% of a node's limit"))
+_CPU = _Kind("cpu_pct", "cpu", Figure("CPU of the database nodes", "% of limit"))
 _DISKS = (
-    _Kind("disk_iops", "iops", Figure("Disk IOPS", "reads and writes/s")),
+    _Kind("disk_iops", "iops", Figure("Disk IOPS", "IOPS")),
     _Kind("disk_bytes_per_s", "bandwidth", Figure("Disk bandwidth", "MB/s", 1e-6)),
 )
 
 _BUSIEST = "Disk figures are those of the busiest database node."
 _CAPS = "Dashed: the declared cap of a tier's disk, if the tier came near it."
-_CPU_LINES = "CPU: whole lines are the mean of the database nodes, dotted ones the busiest of them."
 _DISTRIBUTION = Paragraph(
     "Each curve is made of every transaction of a tier's measured windows, all runs together, and "
     "ends where ten transactions are slower; tables and verdicts take the mean of each run's own "
@@ -77,9 +76,7 @@ def _drawn(index: ReportIndex, workload: str) -> Iterator[Chart]:
         limits = _limits(index, kind.metric, rates)
         remark = f"{_BUSIEST} {_CAPS}" if limits else _BUSIEST
         yield from _chart(index, workload, kind, rates, limits, remark)
-    cpu = series.of_cpu(index, workload)
-    several = "of" in cpu.table and cpu.table["of"].nunique() > 1
-    yield from _chart(index, workload, _CPU, cpu, remark=_CPU_LINES if several else "")
+    yield from _chart(index, workload, _CPU, series.of_cpu(index, workload))
 
 
 def _chart(
@@ -103,9 +100,8 @@ def _limits(index: ReportIndex, metric: str, rates: Series) -> tuple[Cap, ...]:
 def _caption(drawn: Sequence[Chart], bin_s: int) -> str:
     points = "second by second" if bin_s == 1 else f"means over {bin_s} s"
     first = f"One line per run, {points}; the shaded warm-up is not counted."
-    remarks = sorted({chart.remark for chart in drawn if chart.remark}, key=len, reverse=True)
-    kept = [one for one in remarks if not any(one in other for other in remarks if other != one)]
-    return " ".join((first, *kept))
+    remarks = sorted({chart.remark for chart in drawn}, key=len)
+    return f"{first} {remarks[-1]}".rstrip()
 
 
 def _by_node(index: ReportIndex, workload: str) -> Iterator[Block]:

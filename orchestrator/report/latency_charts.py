@@ -54,10 +54,9 @@ def _chart(name: str, what: str, curves: Mapping[str, Distribution], tiers: Sequ
     lines = line.encode(x=x, y=y, color=charts.colour(tiers))
     title = f"Latency of {what} by percentile"
     chart = alt.layer(lines).properties(width=charts.WIDTH, height=_HEIGHT, title=title)
-    place = {"field": "nines", "type": "quantitative"}
-    shown = f"{_percent('datum.nines')} + ' % of transactions are faster'"
+    shown = f"({_percent('datum.nines')}) + ' %'"
     each = {tier: live.of_tier(tier) for tier in curves}
-    reading = live.readings("curves", place, each, "ms", shown, more=[live.zoom("x")])
+    reading = live.readings("curves", "nines", each, "ms", shown, more=[live.zoom("x")])
     tables = {"curves": [row for tier, curve in curves.items() for row in _rows(tier, curve)]}
     told = f"{title}, ms on a log scale"
     return charts.figure(name, told, chart.to_dict(), tables, _counts(what, curves), [reading])

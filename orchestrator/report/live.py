@@ -65,57 +65,65 @@ def zoom(*axes: str) -> dict[str, Any]:
 
 def readings(
     data: str,
-    place: Mapping[str, Any],
+    place: str,
     lines: Mapping[str, str],
     unit: str,
     shown_place: str,
     more: Sequence[Mapping[str, Any]] = (),
     panel: str = "",
 ) -> dict[str, Any]:
-    """A layer with a rule at the place nearest to the pointer, and all lines' values there.
+    """A layer that shows all lines' values at the place under the pointer, and marks the place.
 
-    place: the channel of the x axis; its field is the same for points of all lines. lines: label →
-    expression that says whether a `datum` belongs to the line, whose values there are averaged.
+    place: the field of the x axis, of which points of all lines have the same values. lines: label
+    → expression that says whether a `datum` belongs to the line, whose values there are averaged.
     shown_place: expression for the place in words. more: selections of the chart. panel: the field
     by which the chart is cut into panels, if it is.
+
+    Each place has an unseen strip that reaches half way to its neighbours: a point or a line would
+    be too thin to be hit.
     """
-    field = str(place["field"])
-    fields_of_panel = [panel] if panel else []
-    wide = [
+    panels = [panel] if panel else []
+    strips = [
         {"calculate": _which(list(lines.values())), "as": "line"},
-        {"pivot": "line", "value": "value", "groupby": [field, *fields_of_panel], "op": "mean"},
+        {"pivot": "line", "value": "value", "groupby": [place, *panels], "op": "mean"},
+        {
+            "window": [
+                {"op": "lag", "field": place, "as": "before"},
+                {"op": "lead", "field": place, "as": "after"},
+            ],
+            "groupby": panels,
+            "sort": [{"field": place}],
+        },
+        {"calculate": _half_way("before", place), "as": "left"},
+        {"calculate": _half_way("after", place), "as": "right"},
+        {"calculate": shown_place, "as": "place"},
         *(
             {"calculate": _in_words(f"datum.l{number}", unit), "as": f"text{number}"}
             for number in range(len(lines))
         ),
-        {"calculate": shown_place, "as": "place"},
     ]
     texts = [
         {"field": f"text{number}", "type": "nominal", "title": label}
         for number, label in enumerate(lines)
     ]
-    here = {
-        "name": "here",
-        "select": {
-            "type": "point",
-            "fields": [field],
-            "nearest": True,
-            "on": "pointerover",
-            "clear": "pointerout",
-            "toggle": False,
-        },
-    }
+    here = {"type": "point", "fields": [place], "on": "pointerover", "clear": "pointerout"}
     return {
         **({} if panel else {"data": {"name": data}}),  # a panel has its part of the table
-        "transform": wide,
-        "mark": {"type": "rule", "color": "#808080", "strokeWidth": 1},
+        "transform": strips,
+        "mark": {"type": "rect", "color": "#808080"},
         "encoding": {
-            "x": dict(place),
-            "opacity": {"condition": {"param": "here", "value": 0.8, "empty": False}, "value": 0},
+            "x": {"field": "left", "type": "quantitative"},
+            "x2": {"field": "right"},
+            "opacity": {"condition": {"param": "here", "value": 0.4, "empty": False}, "value": 0},
             "tooltip": [{"field": "place", "type": "nominal", "title": "at"}, *texts],
         },
-        "params": [here, *more],
+        "params": [{"name": "here", "select": here}, *more],
     }
+
+
+def _half_way(neighbour: str, place: str) -> str:
+    both = f"(datum.{neighbour} + datum.{place}) / 2"
+    return f"isValid(datum.{neighbour}) ? {both} : datum.{place}"
 
 
 def of_tier(tier: str) -> str:

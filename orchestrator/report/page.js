@@ -53,8 +53,9 @@
     }
   }
 
-  // Charts side by side over the same time show the same stretch of it.
-  const SPAN = "zoom_seconds";
+  // Charts side by side over the same time show the same stretch of it. Vega names the signal after
+  // the selection and the field that it is made on (see `live.py`).
+  const SPAN = "zoom_left";
   const spans = new Map(); // group of charts → the stretch shown
   function together(figure, view) {
     const group = figure.parentElement;

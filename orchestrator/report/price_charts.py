@@ -64,6 +64,7 @@ def _row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]:
         "value": cell.mean * factor,
         "low": ends[0] * factor,
         "high": ends[1] * factor,
+        "filled": 1.0 if offer.on_front else 0.0,
         "front": _ON if offer.on_front else _OFF,
         "told": wording.value_with_unit(cell),
         "interval": interval,
@@ -99,11 +100,10 @@ def _chart(
     y = alt.Y("value:Q", title=axis, scale=alt.Scale(zero=True))
     hue = charts.colour(tiers, legend=False)
     base = alt.Chart(alt.NamedData("offers")).encode(x=x, color=hue, tooltip=tooltips)
-    filled = alt.Scale(domain=[_ON, _OFF], range=[1.0, 0.0])
     layers = alt.layer(
         base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", title=axis), y2="high:Q"),
         base.mark_point(size=70, filled=False, strokeWidth=2, opacity=1).encode(
-            y=y, fill=hue, fillOpacity=alt.FillOpacity("front:N", scale=filled, legend=None)
+            y=y, fill=hue, fillOpacity=alt.FillOpacity("filled:Q", scale=None, legend=None)
         ),
         alt.Chart(alt.NamedData("offers"))
         .mark_text(align="left", dx=8, dy=-8, fontSize=10, color=charts.QUIET)

@@ -62,12 +62,12 @@ def of_disk(index: ReportIndex, workload: str, metric: str) -> Series:
 
 
 def of_cpu(index: ReportIndex, workload: str) -> Series:
-    """CPU of the database nodes in each run, in % of what a node may use: the mean where every
-    node was read, and the node that is busiest while measured, if there are several."""
+    """CPU of the database nodes in each run, in % of what a node may use: their mean whenever all
+    of them were read, and the node that is busiest while measured, if there are several."""
     pieces = []
     for tier, data, start_s in _runs(index, workload):
         rates = _node_rates(index, data, "cpu_pct")
-        nodes = rates["node"].nunique()
+        nodes = sum(node.role == "database" for node in data.record.nodes)
         by_time = rates.groupby("time_s")["value"].agg(["mean", "count"])
         mean = by_time["mean"][by_time["count"] == nodes]
         pieces.append(_piece(mean.index.to_series() - start_s, mean, tier, data, of=MEAN))

@@ -19,7 +19,6 @@ _CAP_IN_VIEW = 2.0
 _FEW_POINTS = 60  # of a whole chart: below that, dots show each second
 _NODE_HEIGHT = 56
 _SECONDS = "seconds since measuring began"
-_PLACE = {"field": "seconds", "type": "quantitative"}
 _SECOND = "format(datum.seconds, '.1~f') + ' s'"  # an expression of Vega
 _Layers = alt.LayerChart | alt.FacetChart
 
@@ -75,10 +74,11 @@ def over_time(
 ) -> Chart:
     """One thin line per run in its tier's colour; if the series tells mean from busiest, the
     busiest is dashed."""
-    both = "of" in series.table
+    both = "of" in series.table and BUSIEST in set(series.table["of"])
     few = len(series.table) < _FEW_POINTS
     spec = dict(_over_time_spec(tuple(tiers), figure.unit, bool(limits), few, both))
-    spec["title"] = figure.title
+    told = {"subtitle": f"{MEAN}; dotted: {BUSIEST}"} if both else {}
+    spec["title"] = {"text": figure.title, **told}
     title = f"{figure.title} under {workload}, {figure.unit}"
     drawn = [tier for tier in tiers if tier in set(series.table["tier"])]
     lines = {tier: live.of_tier(tier) for tier in drawn}
@@ -88,8 +88,7 @@ def over_time(
             for tier in drawn
             for of in dict.fromkeys(series.table["of"])
         }
-    unit = figure.unit.removeprefix("latency, ")
-    reading = live.readings("runs", _PLACE, lines, unit, _SECOND, more=[live.zoom("x")])
+    reading = live.readings("runs", "seconds", lines, figure.unit, _SECOND, more=[live.zoom("x")])
     return charts.figure(name, title, spec, _tables(series, figure, limits), remark, [reading])
 
 
@@ -110,10 +109,11 @@ def _over_time_spec(
     tiers: tuple[str, ...], unit: str, with_caps: bool, with_dots: bool, both: bool
 ) -> Mapping[str, Any]:
     """The drawing without its data. Each kind is made once, since altair is slow."""
-    lines = _lines(tiers, unit, with_dots)
+    runs = alt.Chart(alt.NamedData("runs"))
+    lines = _lines(runs, tiers, unit, with_dots)
     if both:
         scale = alt.Scale(domain=[MEAN, BUSIEST], range=[[1, 0], [2, 2]])
-        lines = lines.encode(strokeDash=alt.StrokeDash("of:N", scale=scale, legend=_dash_legend()))
+        lines = lines.encode(strokeDash=alt.StrokeDash("of:N", scale=scale, legend=None))
     layers = [_warm_up_shade(), alt.layer(lines)]
     if with_caps:
         layers.append(_cap_layers())
@@ -122,18 +122,14 @@ def _over_time_spec(
     return spec
 
 
-def _lines(tiers: Sequence[str], unit: str, with_dots: bool, legend: bool = True) -> alt.Chart:
+def _lines(
+    base: alt.Chart, tiers: Sequence[str], unit: str, with_dots: bool, legend: bool = True
+) -> alt.Chart:
     x = alt.X("seconds:Q", title=_SECONDS, scale=alt.Scale(nice=False))
     y = alt.Y("value:Q", title=unit, scale=alt.Scale(zero=True))
     dots = alt.OverlayMarkDef(size=12, filled=True) if with_dots else False
-    line: alt.Chart = alt.Chart(alt.NamedData("runs")).mark_line(
-        strokeWidth=1.2, opacity=0.85, clip=True, point=dots
-    )
+    line: alt.Chart = base.mark_line(strokeWidth=1.2, opacity=0.85, clip=True, point=dots)
     return line.encode(x=x, y=y, color=charts.colour(tiers, legend), detail="run:N")
-
-
-def _dash_legend() -> alt.Legend:
-    return alt.Legend(orient="bottom", title=None, symbolType="stroke")
 
 
 def _warm_up_shade() -> _Layers:
@@ -171,7 +167,8 @@ def by_node(
     limits: Sequence[Cap] = (),
 ) -> Chart:
     """A panel for each node, one below the other, with the same axes; a line for each tier."""
-    lines = _lines(tiers, figure.unit, with_dots=False, legend=False)
+    # Without data of their own: each panel has its part of the facet's.
+    lines = _lines(alt.Chart(), tiers, figure.unit, with_dots=False, legend=False)
     shade = alt.Chart(alt.NamedData("warm_up")).mark_rect(color=charts.SHADE, opacity=0.14)
     layers = [shade.encode(x="from:Q", x2="to:Q"), lines]
     if limits:
@@ -187,6 +184,6 @@ def by_node(
     )
     title = f"{figure.title} of each node under {workload}, {figure.unit}"
     each = {tier: live.of_tier(tier) for tier in tiers if tier in set(series.table["tier"])}
-    reading = live.readings("runs", _PLACE, each, figure.unit, _SECOND, panel="node")
+    reading = live.readings("runs", "seconds", each, figure.unit, _SECOND, panel="node")
     tables = _tables(series, figure, limits)
     return charts.figure(name, title, chart.to_dict(), tables, hover=[reading])
