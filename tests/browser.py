@@ -6,7 +6,7 @@ import base64
 import json
 import os
 import shutil
-import subprocess
+import signal
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
-_PATIENCE_S = 90.0
+_PATIENCE_S = 30.0
 
 
 class Page:
@@ -51,7 +51,7 @@ class Page:
     def wait_for(self, expression: str) -> None:
         """Until a JavaScript expression holds."""
         end = time.monotonic() + _PATIENCE_S
-        while not self.value(expression):
+        while not self.value(f"Boolean({expression})"):
             assert time.monotonic() < end, f"never came true: {expression}; {self.complaints}"
             time.sleep(0.05)
 
@@ -121,12 +121,15 @@ def browser(profile: Path) -> Iterator[Page]:
         f"--user-data-dir={profile}",
         "--remote-debugging-pipe",
     ]
-    # The protocol is spoken on descriptors 3 and 4.
-    script = f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}'
-    process = subprocess.Popen(
-        ["sh", "-c", script, PROGRAM, *options],
-        pass_fds=(theirs_in, theirs_out),
-        stderr=subprocess.DEVNULL,
+    process = os.posix_spawn(
+        PROGRAM,
+        [PROGRAM, *options],
+        os.environ,
+        file_actions=[
+            (os.POSIX_SPAWN_DUP2, theirs_in, 3),  # where the protocol is spoken
+            (os.POSIX_SPAWN_DUP2, theirs_out, 4),
+            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+        ],
     )
     os.close(theirs_in)
     os.close(theirs_out)
@@ -134,6 +137,6 @@ def browser(profile: Path) -> Iterator[Page]:
         yield Page(to, answers)
     finally:
         os.close(to)
-        process.terminate()
-        process.wait()
+        os.kill(process, signal.SIGTERM)
+        os.waitpid(process, 0)
         os.close(answers)

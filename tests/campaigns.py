@@ -208,7 +208,7 @@ def _transactions(
             "start_s": np.linspace(start_s, end_s, count, endpoint=False),
             "latency_s": latency_s,
             "queue_s": 0.0,
-            "type": pd.Categorical.from_codes(kind, list(kinds)),
+            "type": pd.Categorical.from_codes(kind, pd.Index(list(kinds))),
             "outcome": 0,
             "retries": 0,
             "sqlstate": "",

@@ -22,7 +22,7 @@ _LEAST_MS = 1e-3  # what generators write down
 def of_workload(index: ReportIndex, workload: str) -> Iterator[Chart]:
     """A chart of all transactions, and before it one of New-Orders where they are counted apart."""
     scopes = {"all": "transactions"}
-    if NEW_ORDER in index.transaction_types(workload):
+    if index.latency_scope(workload) == NEW_ORDER:
         scopes = {NEW_ORDER: "New-Orders", "all": "all transactions but Delivery"}
     found = {
         tier: distributions.of_runs(index.finished(tier, workload), scopes) for tier in index.tiers
@@ -48,17 +48,19 @@ def _chart(name: str, what: str, curves: Mapping[str, Distribution], tiers: Sequ
         "value:Q",
         title="latency, ms (log scale)",
         scale=alt.Scale(type="log", domain=[low, high], nice=False),
-        axis=alt.Axis(values=_labelled(ticks), format=",~r", labelOverlap=False),
+        axis=alt.Axis(
+            values=_labelled(ticks), format=",~r", labelOverlap=False, tickCount=len(ticks)
+        ),
     )
     line = alt.Chart(alt.NamedData("curves")).mark_line(strokeWidth=1.4, clip=True)
     lines = line.encode(x=x, y=y, color=charts.colour(tiers))
-    title = f"Latency of {what} by percentile"
+    title = alt.Title("Latency by percentile", subtitle=what)
     chart = alt.layer(lines).properties(width=charts.WIDTH, height=_HEIGHT, title=title)
     shown = f"({_percent('datum.nines')}) + ' %'"
     each = {tier: live.of_tier(tier) for tier in curves}
     reading = live.readings("curves", "nines", each, "ms", shown, more=[live.zoom("x")])
     tables = {"curves": [row for tier, curve in curves.items() for row in _rows(tier, curve)]}
-    told = f"{title}, ms on a log scale"
+    told = f"Latency of {what} by percentile, ms on a log scale"
     return charts.figure(name, told, chart.to_dict(), tables, _counts(what, curves), [reading])
 
 

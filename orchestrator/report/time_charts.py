@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
@@ -147,7 +147,7 @@ def _cap_layers() -> _Layers:
     return alt.layer(rule, word.encode(x=alt.value("width"), text="text:N"))
 
 
-def _words(base: alt.Chart, align: str, ink: str) -> alt.Chart:
+def _words(base: alt.Chart, align: Literal["left", "right"], ink: str) -> alt.Chart:
     """Small text that may stand above the plot, where a zoom would cut it off."""
     text: alt.Chart = base.mark_text(
         align=align, baseline="bottom", dy=-2, fontSize=10, color=ink, clip=False
