@@ -233,7 +233,7 @@ def names(modules_only: bool) -> Iterator[tuple[str, str]]:
 
 
 def member(heading: str) -> Any:
-    """The class or function that the example under `heading` defines, made from the example's own text."""
+    """What the example under `heading` defines, made from the example's own text."""
     (source,) = examples("ADDING.md", heading, "python")
     given: dict[str, Any] = {}
     for module in (facts, model, parts, powers):
