@@ -188,12 +188,17 @@ def conclude(
 
     `objectives`: an SLO to judge by instead of the plan's.
     """
+    campaign, verdict = judged(folder, objectives)
+    store.save_verdict(folder, verdict)
+    return campaign, verdict, report.write(campaign, verdict, folder)
+
+
+def judged(folder: Path, objectives: str | None = None) -> tuple[Results, Verdict]:
+    """The same without writing anything."""
     campaign = store.load(folder)
     workloads = slo.applied(campaign.plan.workloads, objectives, SLO)
     campaign = replace(campaign, plan=replace(campaign.plan, workloads=workloads))
-    verdict = judge(campaign)
-    store.save_verdict(folder, verdict)
-    return campaign, verdict, report.write(campaign, verdict, folder)
+    return campaign, judge(campaign)
 
 
 def calibrate(

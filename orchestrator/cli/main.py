@@ -21,7 +21,7 @@ from rich.markup import escape
 from orchestrator import report
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.cli import campaign, doctor, outside, provision, rehearsal, studies
+from orchestrator.cli import campaign, doctor, export, outside, provision, rehearsal, studies
 from orchestrator.cli.check import check_command
 from orchestrator.cli.console import ConsoleProgress, LastingConsole
 from orchestrator.cli.disks import disk_app
@@ -218,6 +218,7 @@ app.command(name="rehearse")(
 app.command(name="import-study")(
     studies.command(ROOT, RESULTS, _out, lambda folder, as_json: _conclude(folder, as_json))
 )
+app.command(name="export")(export.command(RESULTS))
 app.add_typer(disk_app(ROOT, CACHE, _out, _progress), name="disk")
 app.add_typer(tiers_app(ROOT, CACHE, RESULTS, _out, _progress), name="tiers")
 app.add_typer(prices_app(ROOT, _out, _progress), name="prices")

@@ -24,7 +24,7 @@ DatabaseOption = Annotated[
     str, typer.Option("--db", help="auto, or one of the databases that `list` shows.")
 ]
 ScaleOption = Annotated[
-    str, typer.Option(help="smoke, laptop, study or study-20: sizes and times.")
+    str, typer.Option(help="smoke, laptop, rehearsal, study or study-20: sizes and times.")
 ]
 NodesOption = Annotated[
     int | None, typer.Option(min=1, help="Database nodes, instead of the profile's number.")

@@ -16,12 +16,12 @@ from rich.text import Text
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.model import Gate
-from orchestrator.report import decisions, disks, summary, terminal
+from orchestrator.report import beside, decisions, disks, summary, terminal
 from orchestrator.report.blocks import charts_of
 from orchestrator.report.caveats import stamps
 from orchestrator.report.report_index import ReportIndex
 
-__all__ = ["ReportPaths", "console", "gate_table", "write"]
+__all__ = ["ReportPaths", "beside_tables", "console", "gate_table", "write"]
 
 
 @dataclass(frozen=True)
@@ -74,3 +74,9 @@ def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
 def gate_table(gate: Gate) -> RenderableType:
     """Declared against measured of one tier, for a terminal."""
     return terminal.table(disks.gate_table(gate))
+
+
+def beside_tables(study: Verdict, campaign: Verdict) -> tuple[RenderableType, ...]:
+    """A published study beside a campaign with its tiers and workloads, for a terminal."""
+    tables = beside.changes(study, campaign), beside.used(study, campaign)
+    return tuple(terminal.table(table) for table in tables)
