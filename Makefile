@@ -1,6 +1,6 @@
 # One verb a line; everything else is in `tierbench` (see `tierbench --help`).
 # Variables: PROFILE, PROFILES, WORKLOADS, DB, SCALE, NODES, REPEATS, SEED, RESULTS, GENERATOR,
-# SLO, PRICES, GATE_EVERY, DRAIN; of compare FAIL_IF_WORSE, STRICT.
+# SLO, PRICES, GATE_EVERY, DRAIN, WARMUP, WINDOWS; of compare AA, FAIL_IF_WORSE, STRICT.
 
 PYTHON   ?= python3
 VENV     := .venv
@@ -15,13 +15,13 @@ NODES    ?=
 SEED     ?= 1
 LOCKED_PYTHONS := 3.11 3.12 3.13
 UNLOCKED ?=
-COMMON    = --db $(DB) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS)) $(if $(SLO),--slo "$(SLO)") $(if $(PRICES),--prices $(PRICES)) $(if $(GATE_EVERY),--gate-every $(GATE_EVERY)) $(if $(DRAIN),--drain)
+COMMON    = --db $(DB) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS)) $(if $(SLO),--slo "$(SLO)") $(if $(PRICES),--prices $(PRICES)) $(if $(GATE_EVERY),--gate-every $(GATE_EVERY)) $(if $(DRAIN),--drain) $(if $(WARMUP),--warmup $(WARMUP)) $(if $(WINDOWS),--windows $(WINDOWS))
 RUN       = $(TIERBENCH) run --profile $(PROFILE) $(COMMON) $(if $(REPEATS),--repeats $(REPEATS))
 PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-compare check fix lock clean
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-warm-up bench-compare check fix lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -53,7 +53,7 @@ dry-demo: $(VENV)/.ready ## the same in seconds and without Docker: every figure
 	@$(TIERBENCH) rehearse --profiles "premium ultra" --workloads "$(WORKLOADS)" --seed $(SEED)
 
 compare: setup ## tiers × workloads × repetitions: PROFILES= WORKLOADS= REPEATS= SCALE=; in CI FAIL_IF_WORSE=1 STRICT=1
-	@$(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(COMMON) $(if $(REPEATS),--repeats $(REPEATS))
+	@$(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(COMMON) $(if $(REPEATS),--repeats $(REPEATS)) $(if $(AA),--aa)
 
 point-select: setup ## reads on one tier: PROFILE=premium|premium-v2|ultra
 	@$(RUN) --workload point-select
@@ -111,6 +111,9 @@ bench-sysbench: setup ## our pair of sysbench workloads beside stock sysbench wi
 
 bench-decisions: setup ## how often decisions are wrong and how often they answer, simulated; REPEATS=
 	@$(VENV)/bin/python -m tests.bench.bench_decisions $(if $(REPEATS),--repeats $(REPEATS))
+
+bench-warm-up: $(VENV)/.ready ## how well `--warmup steady` finds the end of a warm-up, simulated
+	@$(VENV)/bin/python -m tests.bench.bench_warm_up
 
 bench-compare: setup ## how much of a campaign on a real disk is measuring; REPEATS= SCALE=
 	@$(VENV)/bin/python -m tests.bench.bench_compare --scale $(SCALE) $(if $(REPEATS),--repeats $(REPEATS))

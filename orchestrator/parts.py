@@ -3,7 +3,7 @@
 Members need not inherit from them, and touch the outside only through `World`. A tier mechanism
 and a database keep nothing between calls: what `attached` or `running` learns is in the `Disks` or
 the `Cluster` that it yields. What only some members can do is a protocol of its own (`Restorable`,
-`KeepsGate`, `DrainsBurst`, `TakesSpace`), tested with `isinstance`.
+`KeepsGate`, `DrainsBurst`, `TakesSpace`, `KeepsIntervals`), tested with `isinstance`.
 """
 
 from __future__ import annotations
@@ -149,6 +149,14 @@ class Database(Protocol):
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """Reads facts back from the running server. RunError if it does not answer."""
+
+
+@runtime_checkable
+class KeepsIntervals(Protocol):
+    """A database that writes back what it has put off at intervals that its settings say."""
+
+    def checkpoint_interval_s(self, spec: ClusterSpec) -> float:
+        """Returns the interval. UsageError if the profile's cannot be read."""
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,10 @@ from orchestrator.collectors import collectors
 from orchestrator.databases import AUTO, PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, first_runs, image
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
-from orchestrator.load_generators import bind, load_generators
-from orchestrator.model import ClusterSpec, Gate, Note, Plan, Profile
-from orchestrator.parts import Parts
-from orchestrator.planning import plan, project_files, slo
+from orchestrator.load_generators import bind, load_generators, warmed
+from orchestrator.model import ClusterSpec, Gate, Note, Plan, Profile, Workload
+from orchestrator.parts import KeepsIntervals, Parts
+from orchestrator.planning import plan, project_files, slo, windows
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Progress, World
 from orchestrator.run import checks, experiment, proving
@@ -57,12 +57,14 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
     )
     workloads = slo.applied(workloads, request.slo, SLO)
     workloads = tuple(bind(workload, request.generator) for workload in workloads)
+    workloads = tuple(warmed(workload, request.warmup) for workload in workloads)
     plan.check_owners(found, workloads, request.database)
     notes: tuple[Note, ...] = ()
     if all(workload.database for workload in workloads):  # nothing to choose, nothing to fit
         bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
     else:
         bound, notes = _with_databases(found, request, cache, failure)
+    workloads, longer = _windows(workloads, bound, request.windows)
     seed = {"seed": request.seed}
     workloads = tuple(replace(load, options={**load.options, **seed}) for load in workloads)
     names = [profile.name for profile in bound]
@@ -78,7 +80,13 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
         baseline=request.baseline,
         gate_every=request.gate_every,
         drain=request.drain,
-        notes=(*notes, *plan.scale_notes(workloads, request.scale), *plan.tier_notes(bound)),
+        aa=request.aa,
+        notes=(
+            *notes,
+            *longer,
+            *plan.scale_notes(workloads, request.scale),
+            *plan.tier_notes(bound),
+        ),
     )
     files = {
         **project_files.paths("profile", request.profiles),
@@ -107,6 +115,29 @@ def _with_databases(
         if profile.cluster.database == PREFERRED:
             _pull(profile.cluster)
     return tuple(bound), (*dict.fromkeys(choices), *notes)
+
+
+def _windows(
+    workloads: tuple[Workload, ...], profiles: Sequence[Profile], how: str
+) -> tuple[tuple[Workload, ...], tuple[Note, ...]]:
+    """The workloads with the windows asked for. UsageError where a database cannot say how far
+    apart its checkpoints are, or for another word."""
+    if how not in windows.WINDOWS:
+        raise UsageError(f"--windows may be {' or '.join(windows.WINDOWS)}, not {how!r}")
+    if how == windows.SCALE or not any(one.writes and not one.database for one in workloads):
+        return workloads, ()
+    known, intervals_s = databases(), []
+    for profile in profiles:
+        database = known[profile.cluster.database]
+        if not isinstance(database, KeepsIntervals):
+            raise UsageError(
+                f"{profile.name} runs on {database.name}, which says no checkpoint interval "
+                "beforehand",
+                advice="--windows checkpoints is for PostgreSQL that is started here; elsewhere "
+                "give the workload a `measure` that holds two flushes or checkpoints",
+            )
+        intervals_s.append(database.checkpoint_interval_s(profile.cluster))
+    return windows.of_whole_intervals(workloads, max(intervals_s))
 
 
 def _settings(given: Mapping[str, str], database: str) -> dict[str, str]:

@@ -60,7 +60,7 @@ def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
     labels = stamps(index)
     if labels:
         parts.append(terminal.stamps(labels))
-    parts += [Text(), terminal.answers(summary.answers(index), len(index.tiers)), Text()]
+    parts += [Text(), terminal.answers(summary.answers(index), 1 + len(index.contenders)), Text()]
     parts.append(terminal.table(summary.verdict_table(index)))
     for workload, table in decisions.tables(index):
         parts += [Text(), Text(workload, style="bold"), terminal.table(table)]

@@ -84,7 +84,7 @@ def command(plan: Plan) -> str:
     """The command that plans this campaign again, on a machine that is set up."""
     if "study" in plan.files:
         return f"tierbench import-study {shlex.quote(plan.files['study'])}"
-    by_baseline = sorted((p.name for p in plan.profiles), key=lambda name: name != plan.baseline)
+    by_baseline = sorted((p.name for p in plan.tiers), key=lambda name: name != plan.baseline)
     profiles = [plan.files.get(f"profile {name}", name) for name in by_baseline]
     workloads = [plan.files.get(f"workload {load.name}", load.name) for load in plan.workloads]
     names, loads = shlex.quote(" ".join(profiles)), shlex.quote(" ".join(workloads))
@@ -92,7 +92,9 @@ def command(plan: Plan) -> str:
     if any(note.kind == "rehearsal" for note in plan.notes):
         return f"tierbench rehearse --profiles {names} --workloads {loads} {rest}"
     verb = f"compare --profiles {names} --workloads {loads} --margin {plan.margin_pct:g}"
-    if len(profiles) == 1 and len(workloads) == 1:
+    if plan.twin:
+        verb += " --aa"
+    elif len(profiles) == 1 and len(workloads) == 1:
         verb = f"run --profile {shlex.quote(profiles[0])} --workload {shlex.quote(workloads[0])}"
     clusters = {(profile.cluster.database, profile.cluster.nodes) for profile in plan.profiles}
     same = ""
@@ -101,6 +103,9 @@ def command(plan: Plan) -> str:
         same = f" --db {database} --nodes {nodes}"
     other = f" --generator {plan.generator}" if plan.generator else ""
     other += f" --slo {shlex.quote(text)}" if (text := slo.of_all(plan.workloads)) else ""
+    other += " --warmup steady" if any(w.warmup_most_s for w in plan.workloads) else ""
+    longer = any(note.kind == "longer windows" for note in plan.notes)
+    other += " --windows checkpoints" if longer else ""
     prices = plan.files.get(project_files.PRICE_LIST)
     other += f" --prices {shlex.quote(prices)}" if prices else ""
     return f"tierbench {verb}{same} {rest}{other}"

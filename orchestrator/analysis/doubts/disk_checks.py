@@ -9,6 +9,7 @@ from typing import Any
 from orchestrator.analysis import results
 from orchestrator.analysis.disk_demand import BASE_TOLERANCE
 from orchestrator.analysis.results import RunData
+from orchestrator.analysis.validity import named
 from orchestrator.facts import DoubtKind, GateWord
 from orchestrator.model import GateCheck
 from orchestrator.units import format_number, listed
@@ -82,11 +83,6 @@ def _slow_host(run: RunData) -> Iterator[tuple[str, str]]:
             f"tier's latency, and answers woke {late_s * 1e6:.0f} µs late on average",
             "stop what else uses this machine's disk and CPU, or take a faster machine",
         )
-
-
-def named(check: GateCheck) -> str:
-    """A check with its disk, if the tier names several."""
-    return f"{check.disk}: {check.limit}" if check.disk else check.limit
 
 
 def _credit_unknown(run: RunData) -> Iterator[tuple[str, str]]:

@@ -132,6 +132,23 @@ def test_the_same_plan_comes_of_it(own_profile: Path) -> None:
     assert planned(request) == made
 
 
+def test_trust_is_asked_for_again() -> None:
+    asked = Request(
+        profiles=["premium", "ultra"],
+        workloads=["insert"],
+        database="postgresql",
+        scale="smoke",
+        nodes=1,
+        aa=True,
+        warmup="steady",
+        windows="checkpoints",
+    )
+    text = command(planned(asked))
+    assert "--aa" in text.split() and text.endswith(" --warmup steady --windows checkpoints")
+    assert "again" not in text
+    assert "--aa" not in command(planned(replace(asked, aa=False)))
+
+
 def test_slo_and_price_list_are_asked_for_again(tmp_path: Path) -> None:
     text, prices = "p99 < 50 ms, nopm > 25000", tmp_path / "prices.yaml"
     prices.write_text(
