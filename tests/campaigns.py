@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +192,32 @@ def _intervals(
     return pd.DataFrame(dict(zip(INTERVAL_COLUMNS, columns, strict=True)))
 
 
+def _transactions(
+    workload: Workload, phases: Sequence[Phase], rate: float, seed: int
+) -> pd.DataFrame:
+    """One row per transaction, at even distances, with latencies of a lognormal distribution."""
+    generator = np.random.default_rng(seed)
+    start_s, end_s = phases[0].start_s, phases[-1].end_s
+    count = int(rate * (end_s - start_s))
+    kinds = TRANSACTIONS if workload.name == "tpcc" else {workload.name: (1.0, 1.0)}
+    kind = generator.choice(len(kinds), count, p=[share for share, _ in kinds.values()])
+    weight = np.array([weight for _, weight in kinds.values()])[kind]
+    spread = 0.5
+    mean_s = workload.threads / rate * weight
+    latency_s = mean_s * generator.lognormal(-(spread**2) / 2, spread, count)
+    return pd.DataFrame(
+        {
+            "start_s": np.linspace(start_s, end_s, count, endpoint=False),
+            "latency_s": latency_s,
+            "queue_s": 0.0,
+            "type": pd.Categorical.from_codes(kind, pd.Index(list(kinds))),
+            "outcome": 0,
+            "retries": 0,
+            "sqlstate": "",
+        }
+    )
+
+
 def _nodes(profile: Profile, host_cpus: float) -> tuple[Node, ...]:
     size = profile.cluster.size
     database = tuple(
@@ -342,6 +368,7 @@ def build_run(
         record,
         _intervals(workload, phases, shape.throughput_per_s, drift_pct, seed),
         _samples(nodes, phases, shape, host_cpus, seed + 1),
+        partial(_transactions, workload, phases, shape.throughput_per_s, seed + 2),
     )
 
 

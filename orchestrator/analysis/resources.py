@@ -250,6 +250,13 @@ def _machine_cpus(nodes: Sequence[Node], cpus: float | None) -> float | None:
     return next((node.cpus for node in nodes if node.role == "host"), None) or cpus
 
 
+def cpu_limits(nodes: Sequence[Node], cpus: float | None) -> dict[str, float]:
+    """Node → the cores that it may use: its own limit, else the whole machine's, where known."""
+    machine_cpus = _machine_cpus(nodes, cpus)
+    limits = {node.name: node.cpus or machine_cpus for node in nodes}
+    return {name: limit for name, limit in limits.items() if limit}
+
+
 def _machine(
     nodes: Sequence[Node], growth: Growth, machine: float | None
 ) -> Iterator[tuple[str, float]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -32,6 +32,10 @@ Key = tuple[str, str]  # metric, scope
 Measured = Mapping[Key, Measurement]
 
 
+def _no_transactions() -> None:
+    """Of a run that kept none."""
+
+
 @dataclass(frozen=True)
 class RunData:
     """One run as stored.
@@ -40,11 +44,14 @@ class RunData:
         latency_p95_s, latency_p99_s, errors: one row per second.
     samples: time_s (Unix), node, metric, unit, value, phase: counters as read, no rates.
     Both are empty frames with these columns if a run left none.
+    transactions: reads the table of all transactions (see `analysis/transactions.py`), which may
+        have millions of rows, anew at each call; None if the run kept none.
     """
 
     record: Record
     intervals: pd.DataFrame
     samples: pd.DataFrame
+    transactions: Callable[[], pd.DataFrame | None] = field(default=_no_transactions, compare=False)
 
     @cached_property
     def growth(self) -> Growth | None:

@@ -87,6 +87,20 @@ def _of_scope(part: pd.DataFrame, duration_s: float, scope: str) -> Iterator[Mea
             yield measured(metric, stats.percentile(latency_s, percent), scope)
 
 
+def ranked_latencies(
+    table: pd.DataFrame, start_s: float, end_s: float, scope: str = "all", pooled: bool = False
+) -> np.ndarray:
+    """The latencies, in s, that the percentiles of a scope are computed from; in no order."""
+    inside = window(table, start_s, end_s)
+    served = inside[inside["outcome"] != FAILED]
+    kept = _in_percentiles(served["type"]) if scope == "all" else served["type"] == scope
+    rows = served[kept]
+    # A generator that does not know what was spent waiting leaves no number.
+    waited_s = np.nan_to_num(rows["queue_s"].to_numpy(dtype=float)) if pooled else 0.0
+    latencies_s: np.ndarray = rows["latency_s"].to_numpy(dtype=float) - waited_s
+    return latencies_s
+
+
 def _in_percentiles(types: pd.Series) -> np.ndarray:
     """Which transactions the percentiles of all types together are of."""
     if NEW_ORDER not in types.cat.categories:

@@ -7,7 +7,7 @@ verdict give the same text, byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from orchestrator.report import (
     sweeps,
     terminal,
 )
-from orchestrator.report.blocks import Chart, Charts, Document
+from orchestrator.report.blocks import charts_of
 from orchestrator.report.caveats import stamps
 from orchestrator.report.report_index import ReportIndex
 
@@ -65,22 +65,14 @@ def write(campaign: Results, verdict: Verdict, folder: Path) -> ReportPaths:
     paths = ReportPaths(
         markdown=folder / "report.md",
         html=folder / "report.html",
-        charts=tuple(folder / chart.path for chart in _charts(document)),
+        charts=tuple(folder / chart.path for chart in charts_of(document)),
     )
     (folder / "charts").mkdir(parents=True, exist_ok=True)
-    for chart in _charts(document):
+    for chart in charts_of(document):
         (folder / chart.path).write_text(chart.svg, encoding="utf-8")
     paths.markdown.write_text(markdown.draw(document), encoding="utf-8")
     paths.html.write_text(page.draw(document), encoding="utf-8")
     return paths
-
-
-def _charts(document: Document) -> Iterator[Chart]:
-    for section in document.sections:
-        for part in section.parts:
-            for block in part.blocks:
-                if isinstance(block, Charts):
-                    yield from block.rows
 
 
 def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:

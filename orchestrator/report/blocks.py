@@ -6,8 +6,9 @@ fields, so that each medium draws them in its own way and escapes everything els
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from orchestrator.analysis.conclusions import VerdictWord
 from orchestrator.units import shortened
@@ -78,13 +79,16 @@ class Code:
 class Chart:
     """A chart in a file of its own: `charts/<name>.svg`; `title` says what is drawn, with unit.
 
-    `remark`: what a reader of this chart must know; said once where charts share it.
+    `remark`: what a reader of this chart must know; said once where charts share it. `live`: the
+    same in Vega-Lite with its data, which the page's script draws in the place of the SVG; None
+    if it stays as it is. `charts.figure` makes both.
     """
 
     name: str
     title: str
     svg: str
     remark: str = ""
+    live: Mapping[str, Any] | None = field(default=None, compare=False)
 
     @property
     def path(self) -> str:
@@ -96,11 +100,15 @@ class Chart:
 
 @dataclass(frozen=True)
 class Charts:
-    """Charts that belong side by side. `tiers` is the legend, in the order of the colours."""
+    """Charts that belong side by side. `tiers` is the legend, in the order of the colours.
+
+    `folded`: if not empty, they are out of sight until a reader opens what is named so.
+    """
 
     rows: tuple[Chart, ...]
     tiers: tuple[str, ...]
     caption: str = ""
+    folded: str = ""
 
 
 Block = Table | Paragraph | Items | Code | Charts
@@ -162,3 +170,12 @@ class Document:
     footnotes: tuple[Footnote, ...]
     sections: tuple[Section, ...]
     tiers: tuple[str, ...]
+
+
+def charts_of(document: Document) -> Iterator[Chart]:
+    """All charts, in the order of the page."""
+    for section in document.sections:
+        for part in section.parts:
+            for block in part.blocks:
+                if isinstance(block, Charts):
+                    yield from block.rows

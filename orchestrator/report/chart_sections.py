@@ -3,25 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from orchestrator.planning import load_points
-from orchestrator.report import charts, series, summary
-from orchestrator.report.blocks import Chart, Charts, Paragraph, Part, Section
+from orchestrator.report import change_charts, latency_charts, series, summary, time_charts
+from orchestrator.report.blocks import Block, Chart, Charts, Paragraph, Part, Section
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.series import Series
+from orchestrator.report.time_charts import Cap, Figure
 
-_INTERVALS = (  # column, file, title, unit, subtitle, factor
-    ("throughput_per_s", "throughput", "Throughput", "transactions/s", "transactions/s", 1.0),
-    ("latency_p50_s", "latency-p50", "Median latency", "ms", "latency, ms", 1e3),
-    ("latency_p95_s", "latency-p95", "95th percentile", "ms", "latency, ms", 1e3),
-    ("latency_p99_s", "latency-p99", "99th percentile", "ms", "latency, ms", 1e3),
+
+@dataclass(frozen=True)
+class _Kind:
+    """One chart of every workload: its column or metric, its file, what is drawn."""
+
+    metric: str
+    file: str
+    figure: Figure
+
+
+_INTERVALS = (
+    _Kind("throughput_per_s", "throughput", Figure("Throughput", "transactions/s")),
+    _Kind("latency_p50_s", "latency-p50", Figure("Median latency", "ms", 1e3)),
+    _Kind("latency_p95_s", "latency-p95", Figure("95th percentile latency", "ms", 1e3)),
+    _Kind("latency_p99_s", "latency-p99", Figure("99th percentile latency", "ms", 1e3)),
 )
-_DISK = (
-    ("disk_iops", "iops", "Disk IOPS", "reads and writes per second", 1.0),
-    ("disk_bytes_per_s", "bandwidth", "Disk bandwidth", "MB/s", 1e-6),
+_CPU = _Kind("cpu_pct", "cpu", Figure("CPU of the database nodes", "% of limit"))
+_DISKS = (
+    _Kind("disk_iops", "iops", Figure("Disk IOPS", "IOPS")),
+    _Kind("disk_bytes_per_s", "bandwidth", Figure("Disk bandwidth", "MB/s", 1e-6)),
 )
 
 _BUSIEST = "Disk figures are those of the busiest database node."
 _CAPS = "Dashed: the declared cap of a tier's disk, if the tier came near it."
+_DISTRIBUTION = Paragraph(
+    "Each curve is made of every transaction of a tier's measured windows, all runs together, and "
+    "ends where ten transactions are slower; tables and verdicts take the mean of each run's own "
+    "percentile instead. Percentiles stand further apart the closer they come to 100 %."
+)
+_BY_NODE = "Node by node: CPU, IOPS and bandwidth"
 
 
 def over_time(index: ReportIndex) -> Section:
@@ -42,29 +62,44 @@ def _workload_part(index: ReportIndex, workload: str) -> Part:
         nothing = "No charts: no run of this workload left figures over time."
         return Part(workload, (Paragraph(nothing),))
     bin_s = series.of_interval(index, workload, "throughput_per_s").bin_s
+    charts = Charts(drawn, _shown(index), _caption(drawn, bin_s))
+    return Part(workload, (charts, *_by_node(index, workload)))
+
+
+def _shown(index: ReportIndex) -> tuple[str, ...]:
+    """The tiers of which any run left figures."""
     shown = {run.profile for run in index.campaign.plan.runs if index.loss(run) is None}
-    tiers = tuple(tier for tier in index.tiers if tier in shown)
-    return Part(workload, (Charts(drawn, tiers, _caption(drawn, bin_s)),))
+    return tuple(tier for tier in index.tiers if tier in shown)
 
 
 def _drawn(index: ReportIndex, workload: str) -> Iterator[Chart]:
-    for column, name, title, unit, subtitle, factor in _INTERVALS:
-        means = series.of_interval(index, workload, column)
-        if len(means.table):
-            svg = charts.over_time(means, index.tiers, title, subtitle, factor)
-            yield _chart(f"{workload}-{name}", f"{title} of {workload}, {unit}", svg)
-    for metric, name, title, unit, factor in _DISK:
-        rates = series.of_disk(index, workload, metric)
-        if len(rates.table):
-            tiers = {profile.name: profile.tier for profile in index.profiles}
-            caps = charts.caps(tiers, metric, rates.highest)
-            svg = charts.over_time(rates, index.tiers, title, unit, factor, caps)
-            remark = f"{_BUSIEST} {_CAPS}" if caps else _BUSIEST
-            yield _chart(f"{workload}-{name}", f"{title} under {workload}, {unit}", svg, remark)
+    for kind in _INTERVALS:
+        means = series.of_interval(index, workload, kind.metric)
+        yield from _chart(index, workload, kind, means)
+    for kind in _DISKS:
+        rates = series.of_disk(index, workload, kind.metric)
+        limits = _limits(index, kind.metric, rates)
+        remark = f"{_BUSIEST} {_CAPS}" if limits else _BUSIEST
+        yield from _chart(index, workload, kind, rates, limits, remark)
+    yield from _chart(index, workload, _CPU, series.of_cpu(index, workload))
 
 
-def _chart(name: str, title: str, svg: str, remark: str = "") -> Chart:
-    return Chart(name, title, charts.with_own_ids(svg, name), remark)
+def _chart(
+    index: ReportIndex,
+    workload: str,
+    kind: _Kind,
+    drawn: Series,
+    limits: Sequence[Cap] = (),
+    remark: str = "",
+) -> Iterator[Chart]:
+    if len(drawn.table):
+        name = f"{workload}-{kind.file}"
+        yield time_charts.over_time(name, workload, kind.figure, drawn, index.tiers, limits, remark)
+
+
+def _limits(index: ReportIndex, metric: str, rates: Series) -> tuple[Cap, ...]:
+    tiers = {profile.name: profile.tier for profile in index.profiles}
+    return time_charts.caps(tiers, metric, rates.highest)
 
 
 def _caption(drawn: Sequence[Chart], bin_s: int) -> str:
@@ -72,6 +107,43 @@ def _caption(drawn: Sequence[Chart], bin_s: int) -> str:
     first = f"One line per run, {points}; the shaded warm-up is not counted."
     remarks = sorted({chart.remark for chart in drawn}, key=len)
     return f"{first} {remarks[-1]}".rstrip()
+
+
+def _by_node(index: ReportIndex, workload: str) -> Iterator[Block]:
+    """Folded, and only where a cluster has more than one node: else all is drawn already."""
+    drawn = []
+    bin_s = 1
+    for kind in (_CPU, *_DISKS):
+        rates = series.of_nodes(index, workload, kind.metric)
+        if len(rates.table) and rates.table["node"].nunique() > 1:
+            limits = _limits(index, kind.metric, rates)
+            name, bin_s = f"{workload}-nodes-{kind.file}", rates.bin_s
+            drawn.append(
+                time_charts.by_node(name, workload, kind.figure, rates, index.tiers, limits)
+            )
+    if drawn:
+        points = "second by second" if bin_s == 1 else f"over {bin_s} s"
+        caption = f"A panel for each database node; lines are means of a tier's runs, {points}."
+        yield Charts(tuple(drawn), _shown(index), caption, folded=_BY_NODE)
+
+
+# ------------------------------------------------------------------ latency
+
+
+def distributions(index: ReportIndex) -> tuple[Section, ...]:
+    """Empty if no run kept its transactions."""
+    parts = []
+    for workload in index.workloads:
+        drawn = tuple(latency_charts.of_workload(index, workload.name))
+        if drawn:
+            counted = " ".join(chart.remark for chart in drawn)
+            parts.append(Part(workload.name, (Charts(drawn, _shown(index), counted),)))
+    about = Part("", (_DISTRIBUTION,))
+    section = Section("latency", "Latency of every transaction", (about, *parts))
+    return (section,) if parts else ()
+
+
+# ------------------------------------------------------------------ changes
 
 
 def changes(index: ReportIndex) -> tuple[Charts, ...]:
@@ -105,5 +177,5 @@ def _changes(index: ReportIndex) -> Iterator[Chart]:
         ]
         if deltas:
             margin_pct = index.campaign.plan.margin_pct
-            svg = charts.changes(deltas, index.tiers, margin_pct, title, better)
-            yield _chart(f"changes-{name}", f"Change of {title.lower()} by tier", svg)
+            file = f"changes-{name}"
+            yield change_charts.changes(file, deltas, index.tiers, margin_pct, title, better)

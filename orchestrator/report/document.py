@@ -16,6 +16,7 @@ from orchestrator.report import (
     failures,
     method,
     nodes,
+    price_charts,
     storage_engine,
     summary,
     sweeps,
@@ -40,7 +41,7 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
         verdicts=summary.verdict_table(index),
         footnotes=index.footnotes,
         sections=(
-            *decisions.section(index),
+            *_decisions(index),
             *sweeps.sections(index),
             tables.measured(index),
             *failures.section(index),
@@ -49,6 +50,7 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
             bottlenecks.section(index),
             *nodes.section(index),
             *storage_engine.section(index),
+            *chart_sections.distributions(index),
             chart_sections.over_time(index),
             disks.section(index),
             conditions.cache(index),
@@ -56,6 +58,23 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
             method.section(index),
         ),
         tiers=index.tiers,
+    )
+
+
+def _decisions(index: ReportIndex) -> tuple[Section, ...]:
+    """The table of each workload, and the same as a chart where prices are known."""
+    drawn = {
+        decision.workload: price_charts.of_decision(index, decision)
+        for decision in index.verdict.decisions
+    }
+    return tuple(
+        replace(
+            section,
+            parts=tuple(
+                replace(part, blocks=(*part.blocks, *drawn[part.title])) for part in section.parts
+            ),
+        )
+        for section in decisions.section(index)
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Iterator
 
@@ -102,7 +103,11 @@ def _paragraph(paragraph: Paragraph) -> str:
 
 def _charts(charts: Charts) -> str:
     images = "\n".join(f"![{_plain(chart.title)}]({chart.path})" for chart in charts.rows)
-    return f"{images}\n\n{_plain(charts.caption)}" if charts.caption else images
+    text = f"{images}\n\n{_plain(charts.caption)}" if charts.caption else images
+    if not charts.folded:
+        return text
+    summary = f"<summary>{html.escape(charts.folded)}</summary>"
+    return f"<details>{summary}\n\n{text}\n\n</details>"
 
 
 def table(table: Table) -> str:

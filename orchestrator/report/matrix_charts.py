@@ -15,7 +15,6 @@ from orchestrator.report import charts
 from orchestrator.report.blocks import Chart
 
 _STEP, _ROW, _PANELS_IN_A_ROW = 30, 18, 2
-_WIDTH, _HEIGHT = 320, 150
 _PALE, _DEEP = "#eaf3f9", charts.PALETTE[0]
 _ON_PALE, _ON_DEEP = "#222222", "#ffffff"
 _EVEN = 1.01  # the narrowest range of colours: all cells may be alike
@@ -57,14 +56,16 @@ def heat_maps(measured: Mapping[str, pd.DataFrame], tier: str, workload: str) ->
         name = f"{workload}-{tier}-{heat.file}"
         values = every[heat.metric] * heat.factor
         span = float(values.min()), float(values.max())
-        svg = charts.with_own_ids(_heat_map(measured[tier], heat, tier, span), name)
         title = f"{heat.title} of {tier} in every cell of {workload}, {heat.unit}"
-        drawn.append(Chart(name, title, svg))
+        spec, cells = _heat_map(measured[tier], heat, tier, span)
+        drawn.append(charts.figure(name, title, spec, {"cells": cells}))
     return tuple(drawn)
 
 
-def _heat_map(rows: pd.DataFrame, heat: _Heat, tier: str, span: tuple[float, float]) -> str:
-    """A panel for each pattern and read share: block down, in flight across. SVG text."""
+def _heat_map(
+    rows: pd.DataFrame, heat: _Heat, tier: str, span: tuple[float, float]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A panel for each pattern and read share: block down, in flight across; and its cells."""
     low, high = span
     cells = [_heat_cell(row, heat) for _, row in rows.iterrows()]
     scale = alt.Scale(type="log", domain=[low, max(high, low * _EVEN)], range=[_PALE, _DEEP])
@@ -72,6 +73,12 @@ def _heat_map(rows: pd.DataFrame, heat: _Heat, tier: str, span: tuple[float, flo
     base = alt.Chart().encode(
         x=_axis("flight", _in_order(cells, "flight", "flight_rank")),
         y=_axis("block", _in_order(cells, "block", "block_bytes")),
+        tooltip=[
+            alt.Tooltip("panel:N", title="load"),
+            alt.Tooltip("block:N"),
+            alt.Tooltip("flight:N", title="in flight"),
+            alt.Tooltip("value:Q", title=heat.unit, format=",.4~r"),
+        ],
     )
     colour = alt.Color("value:Q", scale=scale, legend=None)
     ink = alt.condition(deep, alt.value(_ON_DEEP), alt.value(_ON_PALE))
@@ -85,7 +92,7 @@ def _heat_map(rows: pd.DataFrame, heat: _Heat, tier: str, span: tuple[float, flo
     panel = alt.Facet("panel:N", sort=panels, header=header)
     chart = layers.facet(panel, columns=_PANELS_IN_A_ROW, spacing=12)
     title = alt.Title(f"{heat.title} of {tier}", subtitle=heat.unit)
-    return charts.rendered(chart.properties(title=title).to_dict(), cells=cells)
+    return chart.properties(title=title).to_dict(), cells
 
 
 def _axis(name: str, order: Sequence[str]) -> dict[str, Any]:
@@ -133,8 +140,8 @@ def depth_chart(measured: Mapping[str, pd.DataFrame], tiers: Sequence[str], work
     ]
     load = f"{in_words(longest)} of {disk_matrix.block_name(int(longest['block_bytes']))}"
     name = f"{workload}-depth"
-    svg = charts.with_own_ids(_lines(points, tiers, load), name)
-    return Chart(name, f"Median latency of {load} against what is in flight, ms", svg)
+    title = f"Median latency of {load} against what is in flight, ms"
+    return charts.figure(name, title, _lines(tiers, load), {"points": points})
 
 
 def _latencies(rows: pd.DataFrame, like: pd.Series) -> list[tuple[int, float]]:
@@ -142,13 +149,18 @@ def _latencies(rows: pd.DataFrame, like: pd.Series) -> list[tuple[int, float]]:
     return list(zip(own["in_flight"], own["typical_s"], strict=True))
 
 
-def _lines(points: Sequence[Mapping[str, Any]], tiers: Sequence[str], load: str) -> str:
+def _lines(tiers: Sequence[str], load: str) -> dict[str, Any]:
     base = alt.Chart(alt.NamedData("points")).encode(
         x=alt.X("in_flight:Q", title="I/Os in flight"),
-        y=alt.Y("ms:Q", title=None, scale=alt.Scale(zero=True)),
+        y=alt.Y("ms:Q", title="median latency, ms", scale=alt.Scale(zero=True)),
         color=charts.colour(tiers, legend=False),
+        tooltip=[
+            alt.Tooltip("tier:N"),
+            alt.Tooltip("in_flight:Q", title="in flight"),
+            alt.Tooltip("ms:Q", title="ms", format=",.3~r"),
+        ],
     )
     layers = alt.layer(base.mark_line(strokeWidth=1.2), base.mark_point(size=30, filled=True))
-    title = alt.Title(f"Latency of {load}", subtitle="median, ms")
-    chart = layers.properties(width=_WIDTH, height=_HEIGHT, title=title)
-    return charts.rendered(chart.to_dict(), points=points)
+    chart = layers.properties(width=charts.WIDTH, height=charts.HEIGHT, title=f"Latency of {load}")
+    spec: dict[str, Any] = chart.to_dict()
+    return spec

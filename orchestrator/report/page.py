@@ -1,4 +1,4 @@
-"""Draws a Document as one HTML page that needs no other file: style and charts inside it."""
+"""Draws a Document as one HTML page that needs no other file: style, charts, scripts inside it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib import resources
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
-from orchestrator.report import charts, wording
+from orchestrator.report import charts, page_scripts, wording
 from orchestrator.report.blocks import Block, Chart, Document
 
 
@@ -24,7 +24,9 @@ def draw(document: Document) -> str:
     template = environment.from_string((here / "page.html.jinja").read_text(encoding="utf-8"))
     style = Markup((here / "page.css").read_text(encoding="utf-8"))
     colour = charts.colours(document.tiers)
-    return template.render(document=document, style=style, colour=colour) + "\n"
+    scripts = page_scripts.of(document)
+    page = template.render(document=document, style=style, colour=colour, scripts=scripts)
+    return page + "\n"
 
 
 def _kind(block: Block) -> str:

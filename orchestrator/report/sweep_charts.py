@@ -42,8 +42,9 @@ def drawn(index: ReportIndex, sweep: Sweep) -> tuple[Chart, ...]:
         if points:
             name = f"{sweep.workload}-load-{shown.file}"
             what = f"{shown.title} of {_whose(index, sweep, shown)}"
-            svg = charts.with_own_ids(_lines(points, index.tiers, sweep, what, shown.unit), name)
-            made.append(Chart(name, f"{what} against {_axis(sweep)}, {shown.unit}", svg))
+            title = f"{what} against {_axis(sweep)}, {shown.unit}"
+            spec = _lines(index.tiers, sweep, what, shown.unit)
+            made.append(charts.figure(name, title, spec, {"points": points}))
     return tuple(made)
 
 
@@ -74,10 +75,8 @@ def _axis(sweep: Sweep) -> str:
     return "threads" if sweep.axis == "threads" else "transactions/s asked for"
 
 
-def _lines(
-    points: Sequence[dict[str, Any]], tiers: Sequence[str], sweep: Sweep, what: str, unit: str
-) -> str:
-    """SVG text."""
+def _lines(tiers: Sequence[str], sweep: Sweep, what: str, unit: str) -> dict[str, Any]:
+    """A drawing of `points`, one line for each tier."""
     wide = sweep.values[-1] >= _WIDE * sweep.values[0]
     scale = alt.Scale(type="log", base=2, nice=False) if wide else alt.Scale(zero=False)
     axis = alt.Axis(values=list(sweep.values), labelOverlap=True, format="~r")
@@ -89,8 +88,17 @@ def _lines(
     layers = alt.layer(
         base.mark_rule(strokeWidth=1.2, opacity=0.6).encode(y=alt.Y("low:Q"), y2="high:Q"),
         base.mark_line(strokeWidth=1.2).encode(y=y),
-        base.mark_point(size=30, filled=True, opacity=1).encode(y=y),
+        base.mark_point(size=30, filled=True, opacity=1).encode(y=y, tooltip=_hover(sweep, unit)),
     )
     title = alt.Title(what, subtitle=unit)
-    chart = layers.properties(width=_WIDTH, height=_HEIGHT, title=title)
-    return charts.rendered(chart.to_dict(), points=points)
+    spec: dict[str, Any] = layers.properties(width=_WIDTH, height=_HEIGHT, title=title).to_dict()
+    return spec
+
+
+def _hover(sweep: Sweep, unit: str) -> list[alt.Tooltip]:
+    ends = (("value", "mean"), ("low", "interval from"), ("high", "to"))
+    return [
+        alt.Tooltip("tier:N"),
+        alt.Tooltip("load:Q", title=_axis(sweep)),
+        *(alt.Tooltip(f"{key}:Q", title=f"{word}, {unit}", format=",.4~r") for key, word in ends),
+    ]

@@ -10,7 +10,7 @@ import contextlib
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -150,12 +150,15 @@ def limit_changes(run: Path) -> list[Any]:
     return changes
 
 
+_TRANSACTIONS = "latencies.parquet"
+
+
 def save_run(folder: Path, record: Record, intervals: Any, latencies: Any, samples: Any) -> None:
     """Saves tables (pandas frames, or None), then the record: a run with a record is complete."""
     if intervals is not None:
         intervals.to_csv(folder / "intervals.csv", index=False, float_format="%.14g")
     if latencies is not None:
-        latencies.to_parquet(folder / "latencies.parquet", index=False)
+        latencies.to_parquet(folder / _TRANSACTIONS, index=False)
     if samples is not None:
         samples.to_parquet(folder / "samples.parquet", index=False)
     save_record(folder, record)
@@ -215,7 +218,12 @@ def _load_run(file: Path, tables: bool) -> RunData:
         record=_read(file, Record, version_1.record),
         intervals=_table(intervals if tables else None, pd.read_csv, INTERVAL_COLUMNS),
         samples=_table(samples if tables else None, pd.read_parquet, SAMPLE_COLUMNS),
+        transactions=partial(_transactions, file.with_name(_TRANSACTIONS)),
     )
+
+
+def _transactions(file: Path) -> pd.DataFrame | None:
+    return pd.read_parquet(file) if file.is_file() else None
 
 
 def _table(

@@ -235,7 +235,7 @@ def names(modules_only: bool) -> Iterator[tuple[str, str]]:
 
 
 def member(heading: str) -> Any:
-    """The class that the example under `heading` defines, made from the example's own text."""
+    """What the example under `heading` defines, made from the example's own text."""
     (source,) = examples("ADDING.md", heading, "python")
     given: dict[str, Any] = {}
     for module in (facts, model, parts, powers):
@@ -252,10 +252,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+import altair as alt
 import pandas as pd
 from orchestrator.analysis import transactions
 from orchestrator.errors import UsageError
+from orchestrator.report import charts
+from orchestrator.report.blocks import Chart
 """
+
+
+def test_the_example_of_a_chart_is_drawn_and_lives() -> None:
+    rows = [
+        {"tier": tier, "threads": threads, "per_s": 10.0 * threads}
+        for tier in ("premium", "ultra")
+        for threads in (1, 4)
+    ]
+    chart = member("A chart")(rows, ["premium", "ultra"])
+    assert chart.svg.count('aria-roledescription="line mark"') == 2
+    assert chart.live and "indexof(hidden, datum.tier)" in str(chart.live)
 
 
 def methods_of(protocol: type) -> set[str]:

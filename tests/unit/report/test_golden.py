@@ -3,7 +3,10 @@ rewrites them), the page also by its structure."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import io
+import json
 import re
 from dataclasses import replace
 from html import unescape
@@ -35,11 +38,15 @@ def test_markdown_is_the_golden_one(written: ReportPaths) -> None:
 
 
 def test_the_pages_text_is_the_golden_one(page: str) -> None:
-    """Without tags and charts, a line for each block of the page."""
-    body = re.sub(r"<svg.*?</svg>", "[chart]", page.split("<body>")[1], flags=re.DOTALL)
+    """Without tags, charts and scripts, a line for each block of the page."""
+    body = re.sub(r"<svg.*?</svg>", "[chart]", _body(page), flags=re.DOTALL)
     blocks = re.split(r"</(?:p|h\d|li|tr|summary|figcaption|caption|div|section|ol|ul)>", body)
     lines = [_words(block) for block in blocks]
     golden.compare("report/page.txt", "".join(f"{line}\n" for line in lines if line))
+
+
+def _body(page: str) -> str:
+    return re.sub(r"<script.*?</script>", "", page.split("<body>", 1)[1], flags=re.DOTALL)
 
 
 def test_the_terminals_first_screen_is_the_golden_one() -> None:
@@ -53,20 +60,21 @@ def test_the_terminals_first_screen_is_the_golden_one() -> None:
 def test_the_same_files_give_the_same_report(tmp_path: Path) -> None:
     # Rendering counts up its ids within a process: they must not show.
     small = build_campaign(profiles=["ultra"], workloads=["tpcc"], repetitions=1, measure_s=20.0)
-    verdict = replace(report_verdicts.verdict(), baseline="ultra")
+    verdict = replace(report_verdicts.verdict(), baseline="ultra", decisions=())
     one, two = (report.write(small, verdict, tmp_path / name) for name in ("one", "two"))
     assert one.markdown.read_bytes() == two.markdown.read_bytes()
     assert one.html.read_bytes() == two.html.read_bytes()
     assert [path.read_bytes() for path in one.charts] == [path.read_bytes() for path in two.charts]
-    assert len(one.charts) == 6
+    assert len(one.charts) == 7 + 3 + 2  # over time, node by node, two distributions
 
 
 def test_every_chart_of_the_markdown_is_there(written: ReportPaths) -> None:
     linked = re.findall(r"\]\((charts/[^)]+)\)", written.markdown.read_text(encoding="utf-8"))
     folder = written.markdown.parent
     assert sorted(folder / name for name in linked) == sorted(written.charts)
-    # six per workload with finished runs, and the changes of throughput and latency
-    assert len(written.charts) == 20
+    # of each workload seven over time; four distributions; changes of throughput and latency;
+    # prices against throughput and tail of the one workload with prices
+    assert len(written.charts) == 3 * 7 + 4 + 2 + 2
     assert all(chart.read_text(encoding="utf-8").startswith("<svg") for chart in written.charts)
 
 
@@ -107,8 +115,29 @@ def test_page_needs_nothing_from_outside(page: str) -> None:
     found = _Page(page)
     outside = [ref for ref in found.references if not ref.startswith(("#", "runs/"))]
     assert outside == []
-    assert not {"script", "link", "iframe", "img", "object"} & set(found.tags)
-    assert re.findall(r"(?:@import|url\((?!#))[^;]*", page) == []
+    assert not {"link", "iframe", "img", "object"} & set(found.tags)
+    assert re.findall(r"(?:@import|url\((?!#))[^;]*", page.split("<script")[0]) == []
+
+
+def test_page_runs_its_own_two_scripts_and_nothing_else(page: str) -> None:
+    policy = re.findall(r'Content-Security-Policy" content="([^"]+)"', page)
+    assert len(policy) == 1
+    rules = dict(rule.split(" ", 1) for rule in unescape(policy[0]).split("; "))
+    assert rules["default-src"] == "'none'"
+    scripts = re.findall(r"<script>(.*?)</script>", page, flags=re.DOTALL)
+    sums = [base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() for code in scripts]
+    assert rules["script-src"] == " ".join(f"'sha256-{one}'" for one in sums)
+    assert len(scripts) == 2
+
+
+def test_drawings_are_embedded_once_and_by_column(page: str, written: ReportPaths) -> None:
+    (text,) = re.findall(r'<script type="application/json" id="drawings">(.*?)</script>', page)
+    charts = json.loads(text)["charts"]
+    assert list(charts) == re.findall(r'data-chart="([^"]+)"', page)
+    assert len(charts) == len(written.charts)
+    runs = charts["insert-throughput"]["datasets"]["runs"]
+    assert len(runs["seconds"]) == len(runs["value"]) == len(runs["tier"]["at"])
+    assert set(runs["tier"]["words"]) == {"premium-v2", "ultra"}
 
 
 def test_page_has_each_id_once_and_each_anchor_leads_somewhere(page: str) -> None:
@@ -116,7 +145,7 @@ def test_page_has_each_id_once_and_each_anchor_leads_somewhere(page: str) -> Non
     assert len(found.ids) == len(set(found.ids))
     anchors = {ref[1:] for ref in found.references if ref.startswith("#")}
     assert anchors - set(found.ids) == set()
-    assert set(re.findall(r"url\(#([^)]+)\)", page)) - set(found.ids) == set()
+    assert set(re.findall(r"url\(#([^)]+)\)", page.split("<script")[0])) - set(found.ids) == set()
 
 
 def _words(html: str) -> str:
@@ -126,7 +155,7 @@ def _words(html: str) -> str:
 
 
 def test_page_shows_every_figure_of_the_verdict(page: str) -> None:
-    words = _words(page.split("<body>")[1])
+    words = _words(_body(page))
     verdict = report_verdicts.verdict()
     for delta in verdict.deltas:
         low, high = delta.ci_low_pct or 0.0, delta.ci_high_pct or 0.0

@@ -1,0 +1,144 @@
+"""What makes a drawing live on the page: values under the pointer, tiers to hide, time to zoom.
+
+The parts of Vega-Lite in which the page's drawing differs from the static one. The page's script
+(`page.js`) sets the parameter `hidden` to the tiers that the reader has switched off in a legend,
+and keeps the `zoom` of charts over the same time together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_HIDDEN = "hidden"
+_ONLY_SHOWN = {"filter": f"indexof({_HIDDEN}, datum.tier) < 0"}
+# Without a modifier the wheel scrolls the page.
+_WHEEL = "wheel![event.ctrlKey || event.metaKey]"
+
+
+def drawing(
+    spec: Mapping[str, Any],
+    tables: Mapping[str, Sequence[Mapping[Any, Any]]],
+    hover: Sequence[Mapping[str, Any]],
+    title: str,
+) -> dict[str, Any]:
+    """The page's drawing, complete with its data. `hover` layers come last, above all others."""
+    with_tiers = {name for name, rows in tables.items() if any("tier" in row for row in rows)}
+    shown: dict[str, Any] = _for_page(_with_layers(spec, hover), with_tiers)
+    return shown | {
+        "description": title,
+        "params": [*shown.get("params", ()), {"name": _HIDDEN, "value": []}],
+        "datasets": {name: list(rows) for name, rows in tables.items()},
+    }
+
+
+def _with_layers(spec: Mapping[str, Any], more: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Above the layers of the drawing, or of each panel."""
+    if "spec" in spec:
+        return {**spec, "spec": _with_layers(spec["spec"], more)}
+    return {**spec, "layer": [*spec["layer"], *more]} if more else spec
+
+
+def _for_page(part: Any, with_tiers: set[str]) -> Any:
+    """The drawing with a filter wherever data that know their tier come in, and without legends:
+    the page has one that works."""
+    if isinstance(part, list):
+        return [_for_page(one, with_tiers) for one in part]
+    if not isinstance(part, Mapping):
+        return part
+    made = {key: _for_page(value, with_tiers) for key, value in part.items()}
+    if "legend" in part:
+        made["legend"] = None
+    data = part.get("data")
+    if isinstance(data, Mapping) and data.get("name") in with_tiers:
+        made["transform"] = [_ONLY_SHOWN, *made.get("transform", ())]
+    return made
+
+
+def zoom(*axes: str) -> dict[str, Any]:
+    """A selection for a layer's `params`: drag to move, wheel with Ctrl or ⌘ to come closer,
+    double click to see all again."""
+    select = {"type": "interval", "encodings": list(axes), "zoom": _WHEEL}
+    return {"name": "zoom", "select": select, "bind": "scales"}
+
+
+def readings(
+    data: str,
+    place: str,
+    lines: Mapping[str, str],
+    unit: str,
+    shown_place: str,
+    more: Sequence[Mapping[str, Any]] = (),
+    panel: str = "",
+) -> dict[str, Any]:
+    """A layer that shows all lines' values at the place under the pointer, and marks the place.
+
+    place: the field of the x axis, of which points of all lines have the same values. lines: label
+    → expression that says whether a `datum` belongs to the line, whose values there are averaged.
+    shown_place: expression for the place in words. more: selections of the chart. panel: the field
+    by which the chart is cut into panels, if it is.
+
+    Each place has an unseen strip that reaches half way to its neighbours: a point or a line would
+    be too thin to be hit.
+    """
+    panels = [panel] if panel else []
+    strips = [
+        {"calculate": _which(list(lines.values())), "as": "line"},
+        {"pivot": "line", "value": "value", "groupby": [place, *panels], "op": "mean"},
+        {
+            "window": [
+                {"op": "lag", "field": place, "as": "before"},
+                {"op": "lead", "field": place, "as": "after"},
+            ],
+            "groupby": panels,
+            "sort": [{"field": place}],
+        },
+        {"calculate": _half_way("before", place), "as": "left"},
+        {"calculate": _half_way("after", place), "as": "right"},
+        {"calculate": shown_place, "as": "place"},
+        *(
+            {"calculate": _in_words(f"datum.l{number}", unit), "as": f"text{number}"}
+            for number in range(len(lines))
+        ),
+    ]
+    texts = [
+        {"field": f"text{number}", "type": "nominal", "title": label}
+        for number, label in enumerate(lines)
+    ]
+    here = {"type": "point", "fields": [place], "on": "pointerover", "clear": "pointerout"}
+    return {
+        **({} if panel else {"data": {"name": data}}),  # a panel has its part of the table
+        "transform": strips,
+        "mark": {"type": "rect", "color": "#808080"},
+        "encoding": {
+            "x": {"field": "left", "type": "quantitative"},
+            "x2": {"field": "right"},
+            "opacity": {"condition": {"param": "here", "value": 0.4, "empty": False}, "value": 0},
+            "tooltip": [{"field": "place", "type": "nominal", "title": "at"}, *texts],
+        },
+        "params": [{"name": "here", "select": here}, *more],
+    }
+
+
+def _half_way(neighbour: str, place: str) -> str:
+    both = f"(datum.{neighbour} + datum.{place}) / 2"
+    return f"isValid(datum.{neighbour}) ? {both} : datum.{place}"
+
+
+def of_tier(tier: str) -> str:
+    """The expression for `readings` that a datum is of a tier."""
+    return f"datum.tier === {json.dumps(tier)}"
+
+
+def _which(tests: Sequence[str]) -> str:
+    """Expression: `l` and the number of the first test that holds."""
+    text = "'none'"
+    for number in reversed(range(len(tests))):
+        text = f"({tests[number]}) ? 'l{number}' : {text}"
+    return text
+
+
+def _in_words(value: str, unit: str) -> str:
+    digits = f"{value} >= 1000 ? format({value}, ',.0f') : format({value}, '.3~r')"
+    return f"isValid({value}) ? ({digits}) + {json.dumps(f' {unit}')} : '–'"

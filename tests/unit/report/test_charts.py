@@ -1,0 +1,293 @@
+"""The data of every chart, and what is drawn of them: seconds, caps, nodes, percentiles, prices."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from orchestrator.analysis.verdicts import judge
+from orchestrator.report import (
+    chart_sections,
+    charts,
+    latency_charts,
+    price_charts,
+    series,
+    time_charts,
+)
+from orchestrator.report.blocks import Chart, Charts
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.time_charts import Figure
+from orchestrator.tier import Burst
+from tests import report_verdicts
+from tests.campaigns import START_S, build_campaign, build_tier
+
+
+def one_run(tier: str, **more: Any) -> ReportIndex:
+    campaign = build_campaign(profiles=[tier], workloads=["insert"], repetitions=1, **more)
+    return ReportIndex(campaign, report_verdicts.verdict())
+
+
+def test_seconds_count_from_the_start_of_measuring() -> None:
+    index = one_run("ultra", warmup_s=5.0, measure_s=20.0)
+    rates = series.of_interval(index, "insert", "throughput_per_s")
+    assert rates.bin_s == 1
+    assert rates.table["seconds"].tolist() == [second + 0.5 for second in range(-5, 20)]
+    intervals = index.campaign.runs[0].intervals
+    assert intervals["time_s"].iloc[0] == START_S
+    assert rates.table["value"].tolist() == intervals["throughput_per_s"].tolist()
+
+
+def test_a_column_without_any_value_has_no_series() -> None:
+    """Stock sysbench gives one percentile of each second, and not the others."""
+    campaign = one_run("ultra", warmup_s=5.0, measure_s=20.0).campaign
+    intervals = campaign.runs[0].intervals.assign(latency_p50_s=float("nan"))
+    changed = replace(campaign, runs=(replace(campaign.runs[0], intervals=intervals),))
+    index = ReportIndex(changed, report_verdicts.verdict())
+    assert series.of_interval(index, "insert", "latency_p50_s").table.empty
+    assert len(series.of_interval(index, "insert", "latency_p99_s").table)
+
+
+def test_long_runs_are_thinned_to_means() -> None:
+    index = one_run("ultra", warmup_s=20.0, measure_s=400.0)
+    thinned = series.of_interval(index, "insert", "throughput_per_s")
+    assert thinned.bin_s == 3
+    rates = index.campaign.runs[0].intervals.set_index("time_s")["throughput_per_s"]
+    start_s = START_S + 20.0
+    first = thinned.table[thinned.table["seconds"] == 1.5]["value"].item()
+    assert first == pytest.approx(rates.loc[start_s : start_s + 2.0].mean())
+
+
+def test_disk_series_is_the_busiest_nodes() -> None:
+    index = one_run("premium", nodes=2, measure_s=20.0)
+    run = index.campaign.runs[0]
+    busy = run.samples["node"].eq("node-2") & run.samples["metric"].str.startswith("disk_")
+    samples = run.samples.assign(value=run.samples["value"].where(~busy, run.samples["value"] * 3))
+    changed = replace(index.campaign, runs=(replace(run, samples=samples),))
+    iops = series.of_disk(replace(index, campaign=changed), "insert", "disk_iops")
+    # 20 reads and 690 writes a second, tripled on node-2
+    assert iops.table["value"].mean() == pytest.approx(3 * 710, rel=0.02)
+    assert iops.highest == {"premium": iops.table["value"].max()}
+
+
+def test_a_run_without_samples_has_no_disk_series() -> None:
+    assert series.of_disk(one_run("premium", frames=False), "insert", "disk_iops").table.empty
+
+
+def test_caps_stand_where_their_tier_came_near() -> None:
+    burst = Burst(iops=3500, bytes_per_s=None, duration_s=1800.0, start_pct=100.0)
+    tiers = {name: build_tier(name) for name in ("premium", "premium-v2", "ultra")}
+    tiers["premium"] = replace(tiers["premium"], burst=burst)
+    highest = {"premium": 2500.0, "premium-v2": 5400.0, "ultra": 5100.0}
+    assert [(cap.label, cap.value) for cap in time_charts.caps(tiers, "disk_iops", highest)] == [
+        ("cap of premium: 1,100", 1100.0),
+        ("cap of premium burst: 3,500", 3500.0),
+        ("cap of premium-v2, ultra: 10,000", 10000.0),
+    ]
+    far = time_charts.caps(tiers, "disk_bytes_per_s", {"premium": 18e6, "ultra": 200e6})
+    assert [cap.label for cap in far] == ["cap of ultra: 250 MB/s"]
+
+
+def test_chart_draws_each_run_with_its_cap_and_warm_up() -> None:
+    table = pd.DataFrame(
+        {
+            "seconds": [-1.5, -0.5, 0.5, 1.5] * 2,
+            "value": [900.0, 1000.0, 1100.0, 1100.0] * 2,
+            "tier": ["premium"] * 8,
+            "run": ["a"] * 4 + ["b"] * 4,
+        }
+    )
+    limits = (time_charts.Cap("cap of premium: 1,100", 1100.0),)
+    figure = Figure("Disk IOPS", "IOPS")
+    rates = series.Series(table, 1)
+    svg = time_charts.over_time("iops", "insert", figure, rates, ["premium"], limits).svg
+    assert svg.count('aria-roledescription="line mark"') == 2
+    assert svg.count(f'stroke="{charts.PALETTE[0]}"') == 3  # two runs and the legend
+    assert "cap of premium: 1,100" in svg
+    assert ">warm-up<" in svg
+    assert "http" not in svg.replace("http://www.w3.org/", "")
+
+
+def test_tiers_keep_their_colours_and_differ() -> None:
+    seven = charts.colours([f"tier-{number}" for number in range(7)])
+    assert len(set(seven.values())) == 7
+    assert charts.colours(["a", "b"])["b"] == charts.colours(["a", "b", "c"])["b"]
+
+
+def test_ids_are_a_charts_own() -> None:
+    svg = '<svg><clipPath id="clip7"/><path clip-path="url(#clip7)"/><g id="other"/></svg>'
+    assert charts.with_own_ids(svg, "iops") == (
+        '<svg><clipPath id="iops-0"/><path clip-path="url(#iops-0)"/><g id="iops-1"/></svg>'
+    )
+
+
+# ------------------------------------------------------------------ nodes
+
+
+def _with_cpu(index: ReportIndex, **factors: float) -> ReportIndex:
+    """The campaign with the counters of some nodes scaled: `node_2=0.5`."""
+    run = index.campaign.runs[0]
+    names = {name.replace("_", "-"): factor for name, factor in factors.items()}
+    scale = run.samples["node"].map(names).fillna(1.0)
+    scaled = run.samples.assign(value=run.samples["value"] * scale)
+    return replace(index, campaign=replace(index.campaign, runs=(replace(run, samples=scaled),)))
+
+
+def test_cpu_is_the_mean_of_the_nodes_and_the_busiest() -> None:
+    index = _with_cpu(one_run("ultra", measure_s=20.0), node_2=0.5, node_3=0.6)
+    means = series.of_cpu(index, "insert").table.groupby("of")["value"].mean()
+    # 92 % of the first node, half and six tenths of that on the others
+    assert means[series.BUSIEST] == pytest.approx(92.0, rel=0.02)
+    assert means[series.MEAN] == pytest.approx(92.0 * 2.1 / 3, rel=0.02)
+
+
+def test_cpu_of_a_single_node_is_one_line() -> None:
+    cpu = series.of_cpu(one_run("ultra", nodes=1, measure_s=20.0), "insert")
+    assert set(cpu.table["of"]) == {series.MEAN}
+    assert cpu.table["value"].mean() == pytest.approx(92.0, rel=0.02)
+
+
+def test_a_mean_needs_every_node() -> None:
+    index = one_run("ultra", measure_s=20.0)
+    run = index.campaign.runs[0]
+    samples = run.samples[run.samples["node"] != "node-2"]
+    lacking = replace(index.campaign, runs=(replace(run, samples=samples),))
+    assert set(series.of_cpu(replace(index, campaign=lacking), "insert").table["of"]) == {
+        series.BUSIEST
+    }
+
+
+def test_each_node_has_a_panel_with_its_own_values() -> None:
+    index = _with_cpu(one_run("ultra", measure_s=20.0), node_2=0.5)
+    iops = series.of_nodes(index, "insert", "disk_iops")
+    means = iops.table.groupby("node")["value"].mean()
+    assert means.to_dict() == {
+        "node-1": pytest.approx(725.0, rel=0.02),
+        "node-2": pytest.approx(362.5, rel=0.02),
+        "node-3": pytest.approx(725.0, rel=0.02),
+    }
+    svg = time_charts.by_node("n", "insert", Figure("Disk IOPS", "IOPS"), iops, ["ultra"]).svg
+    assert svg.count('aria-roledescription="line mark"') == 3
+    assert [node for node in ("node-1", "node-2", "node-3") if f">{node}<" not in svg] == []
+
+
+def test_a_node_without_a_known_limit_has_no_cpu_in_percent() -> None:
+    index = one_run("ultra", measure_s=20.0)
+    run = index.campaign.runs[0]
+    nodes = tuple(replace(node, cpus=None) for node in run.record.nodes)
+    unlimited = replace(run, record=replace(run.record, nodes=nodes))
+    campaign = replace(index.campaign, runs=(unlimited,), fingerprint={})
+    assert series.of_cpu(replace(index, campaign=campaign), "insert").table.empty
+    known = replace(campaign, fingerprint={"host": {"cpus": 16}})
+    cpu = series.of_cpu(replace(index, campaign=known), "insert").table["value"]
+    assert cpu.mean() == pytest.approx(92.0 / 2, rel=0.02)  # 8 of 16 cores
+
+
+def test_nodes_are_folded_and_only_where_there_are_several() -> None:
+    folded = [
+        (block.folded, len(block.rows))
+        for nodes in (1, 3)
+        for block in chart_sections.over_time(one_run("ultra", nodes=nodes)).parts[0].blocks
+        if isinstance(block, Charts)
+    ]
+    assert folded == [("", 7), ("", 7), ("Node by node: CPU, IOPS and bandwidth", 3)]
+
+
+# ------------------------------------------------------------------ latency by percentile
+
+
+def _rows(chart: Chart, table: str) -> list[Mapping[str, Any]]:
+    assert chart.live
+    return list(chart.live["datasets"][table])
+
+
+def test_latency_is_drawn_for_new_orders_and_for_all_but_delivery() -> None:
+    campaign = build_campaign(
+        profiles=["premium", "ultra"], workloads=["tpcc"], repetitions=2, measure_s=20.0
+    )
+    index = ReportIndex(campaign, judge(campaign))
+    orders, every = latency_charts.of_workload(index, "tpcc")
+    assert [orders.name, every.name] == [
+        "tpcc-latency-distribution-new-order",
+        "tpcc-latency-distribution",
+    ]
+    rows = pd.DataFrame(_rows(orders, "curves"))
+    assert set(rows["tier"]) == {"premium", "ultra"}
+    # 24 threads / 310 a second × 1.4; the median of this lognormal is e^(−1/8) of its mean
+    median = rows[(rows["tier"] == "premium") & (rows["nines"].round(4) == 0.301)]["value"]
+    assert median.item() == pytest.approx(24 / 310 * 1.4 * 0.8825 * 1e3, rel=0.05)
+    assert orders.remark.startswith("New-Orders: premium 5,")
+    assert every.remark.startswith("All transactions but Delivery: premium 11,")
+    assert "in 2 runs" in every.remark
+    assert "ms (log scale)" in orders.svg and "percentile of transactions, %" in orders.svg
+    assert [mark for mark in (">50<", ">90<", ">99<") if mark not in orders.svg] == []
+
+
+def test_a_run_that_kept_no_transactions_has_no_distribution() -> None:
+    index = one_run("ultra", frames=False)
+    assert chart_sections.distributions(index) == ()
+
+
+# ------------------------------------------------------------------ prices
+
+
+def _priced(**more: Any) -> tuple[ReportIndex, list[Chart]]:
+    campaign = build_campaign(workloads=["point-select"], frames=False, **more)
+    index = ReportIndex(campaign, judge(campaign))
+    blocks = price_charts.of_decision(index, index.verdict.decisions[0])
+    return index, [chart for block in blocks for chart in block.rows]
+
+
+def test_price_against_throughput_and_tail() -> None:
+    index, drawn = _priced()
+    assert [chart.name for chart in drawn] == [
+        "point-select-price-throughput",
+        "point-select-price-p99",
+    ]
+    rows = {row["tier"]: row for row in _rows(drawn[0], "offers")}
+    assert {tier: row["cost"] for tier, row in rows.items()} == {
+        "premium": 103.68,  # three disks at 34.56
+        "premium-v2": 255.0,
+        "ultra": 780.0,
+    }
+    cell = index.cell("ultra", "point-select", "throughput_per_s")
+    assert cell and cell.ci_low and cell.ci_high
+    assert [rows["ultra"][key] for key in ("value", "low", "high")] == pytest.approx(
+        [cell.mean, cell.ci_low, cell.ci_high], rel=1e-5
+    )
+    fronts = {offer.tier: offer.on_front for offer in index.verdict.decisions[0].offers}
+    assert {tier: row["front"] == "on the front" for tier, row in rows.items()} == fronts
+    assert "disks of all nodes, USD a month" in drawn[0].svg
+    assert ">p99 latency, ms<" in drawn[1].svg
+
+
+def test_without_prices_of_one_list_there_is_no_chart() -> None:
+    assert _priced(priced=False)[1] == []
+
+
+# ------------------------------------------------------------------ the page's drawing
+
+
+def test_tiers_can_be_hidden_wherever_their_data_come_in() -> None:
+    """Each table with tiers passes the filter once; what belongs to no tier stays."""
+    index = one_run("premium", measure_s=20.0)
+    (part,) = chart_sections.over_time(index).parts
+    for block in part.blocks:
+        for chart in block.rows if isinstance(block, Charts) else ():
+            text = json.dumps(chart.live)
+            used = text.count('"data": {"name": "runs"}')
+            assert used and text.count("indexof(hidden, datum.tier)") == used
+            assert '"legend": {' not in text.replace(json.dumps(charts.LOOK), "")
+
+
+def test_a_name_cannot_leave_its_expression() -> None:
+    name = 'a\'] || "b" </script>'
+    table = pd.DataFrame({"seconds": [0.5, 1.5], "value": [1.0, 2.0], "tier": name, "run": "r"})
+    drawn = time_charts.over_time("x", "w", Figure("T", "u"), series.Series(table, 1), [name])
+    assert drawn.live
+    reading = drawn.live["layer"][-1]["transform"][1]["calculate"]
+    assert reading == f"(datum.tier === {json.dumps(name)}) ? 'l0' : 'none'"

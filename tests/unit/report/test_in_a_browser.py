@@ -1,0 +1,163 @@
+"""The page in a real browser: charts answer to the pointer, and nothing is asked of a network.
+
+Skipped where Chromium is not installed (Debian: `apt-get install chromium`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator import report
+from orchestrator.analysis.verdicts import judge
+from tests.browser import PROGRAM, Page, browser
+from tests.campaigns import build_campaign
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed")
+
+_ALL_DRAWN = "[...document.querySelectorAll('[data-chart]')].every(f => f.matches('.drawn'))"
+_CHARTS = 2 + 2 + 1 + 7 + 3  # changes, prices, distribution, over time, node by node
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two tiers, two runs each, three nodes."""
+    campaign = build_campaign(
+        profiles=["premium", "ultra"], workloads=["insert"], repetitions=2, measure_s=30.0
+    )
+    return report.write(campaign, judge(campaign), tmp_path_factory.mktemp("page")).html
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with browser(tmp_path_factory.mktemp("profile")) as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def page(chromium: Page, file: Path) -> Page:
+    """With everything unfolded and drawn."""
+    chromium.size(1280, 12000)
+    chromium.open(file)
+    chromium.value("document.querySelectorAll('details').forEach(one => one.open = true)")
+    chromium.wait_for(_ALL_DRAWN)
+    return chromium
+
+
+def _in(chart: str, selector: str) -> str:
+    return f"document.querySelector('[data-chart=\"{chart}\"] {selector}')"
+
+
+def _lines(page: Page, chart: str) -> int:
+    """The lines of a live chart that are not empty."""
+    every = f'[data-chart="{chart}"] .live .mark-line path[d^=M]'
+    return int(page.value(f"document.querySelectorAll('{every}').length"))
+
+
+def _strip(page: Page, chart: str) -> tuple[float, float]:
+    """The middle of one of the strips that show values, right of the chart's middle."""
+    every = f"{_in(chart, '.live')}.querySelectorAll('.mark-rect path[opacity=\"0\"]')"
+    box = page.value(
+        f"(() => {{ const all = {every}; const one = all[Math.floor(all.length * 0.6)];"
+        "one.scrollIntoView({block: 'center'});"
+        "const r = one.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()"
+    )
+    return float(box[0]), float(box[1])
+
+
+def _seconds(chart: str) -> str:
+    """An expression: the labels of the time axis, in no order."""
+    axis = f"{_in(chart, '.live')}.querySelector('.role-axis-label')"
+    return f"[...{axis}.querySelectorAll('text')].map(t => t.textContent).join()"
+
+
+def test_every_chart_is_drawn_without_error_and_without_a_request(page: Page, file: Path) -> None:
+    assert page.value("document.querySelectorAll('.chart.drawn').length") == _CHARTS
+    assert page.complaints == []
+    assert set(page.requests) == {file.resolve().as_uri()}
+    lines = {
+        "insert-throughput": 4,  # a line for each run
+        "insert-cpu": 8,  # mean and busiest of each
+        "insert-nodes-iops": 6,  # a line for each tier in each of three panels
+        "insert-latency-distribution": 2,
+    }
+    assert {chart: _lines(page, chart) for chart in lines} == lines
+    dots = _in("insert-price-p99", ".live") + ".querySelectorAll('.mark-symbol path').length"
+    assert page.value(dots) == 2
+
+
+def test_the_static_chart_gives_way_only_on_a_screen(page: Page) -> None:
+    shown = (
+        "['> svg', '.live'].map(s => getComputedStyle("
+        "document.querySelector(`[data-chart=insert-throughput] ${s}`)).display)"
+    ).replace("`[data-chart=insert-throughput] ${s}`", "'[data-chart=insert-throughput] ' + s")
+    assert page.value(shown) == ["none", "block"]
+    page.media("print")
+    assert page.value(shown) == ["block", "none"]
+    page.media()
+
+
+@pytest.mark.parametrize(
+    ("chart", "told"),
+    [
+        ("insert-throughput", ["at", "premium", "ultra", "transactions/s"]),
+        ("insert-latency-distribution", ["at", "%", "premium", "ms"]),
+        ("insert-nodes-cpu", ["at", "s", "ultra", "% of limit"]),
+    ],
+)
+def test_values_stand_under_the_pointer(page: Page, chart: str, told: list[str]) -> None:
+    x, y = _strip(page, chart)
+    for _ in range(100):  # a busy browser may take two moves for one
+        page.point_at(x - 1, y)
+        page.point_at(x, y)
+        if page.value("document.querySelector('.vg-tooltip.visible') !== null"):
+            break
+    text = page.value("document.querySelector('.vg-tooltip').innerText")
+    assert [word for word in told if word not in text] == []
+    assert "undefined" not in text and "NaN" not in text
+    page.point_at(2, 2)
+
+
+def test_a_tier_is_hidden_in_every_chart_and_comes_back(page: Page) -> None:
+    click = "document.querySelector('.legend [data-tier=ultra]').click()"
+    page.value(click)
+    page.wait_for(
+        f"{_in('insert-throughput', '.live')}.querySelectorAll('.mark-line path').length == 2"
+    )
+    pressed = "[...document.querySelectorAll('[data-tier=ultra]')].map(b => b.ariaPressed)"
+    assert set(page.value(pressed)) == {"false"}
+    page.wait_for(
+        f"{_in('insert-nodes-iops', '.live')}.querySelectorAll('.mark-line path').length == 3"
+    )
+    page.value(click)
+    page.wait_for(
+        f"{_in('insert-throughput', '.live')}.querySelectorAll('.mark-line path').length == 4"
+    )
+    assert page.complaints == []
+
+
+def test_charts_side_by_side_zoom_together(page: Page) -> None:
+    moved, beside = _seconds("insert-throughput"), _seconds("insert-iops")
+    before = page.value(moved)
+    x, y = _strip(page, "insert-throughput")
+    wheel: dict[str, Any] = {"deltaX": 0, "deltaY": -300, "modifiers": 2}
+    page.point_at(x, y)
+    page.point_at(x, y, "mouseWheel", **wheel)
+    page.wait_for(f"{moved} !== '{before}' && {moved} === {beside}")
+    for clicks in (1, 2):
+        for kind in ("mousePressed", "mouseReleased"):
+            page.point_at(x, y, kind, button="left", clickCount=clicks)
+    page.wait_for(f"{moved} === '{before}' && {beside} === '{before}'")
+    assert page.complaints == []
+
+
+def test_without_scripts_the_static_charts_stand(chromium: Page, page: Page, file: Path) -> None:
+    chromium.ask("Emulation.setScriptExecutionDisabled", value=True)
+    chromium.open(file)
+    assert chromium.value("document.querySelectorAll('.drawn, .live').length") == 0
+    widths = "[...document.querySelectorAll('.chart > svg')].map(s => s.checkVisibility())"
+    assert sum(chromium.value(widths)) == _CHARTS - 3  # those of the nodes are folded
+    chromium.ask("Emulation.setScriptExecutionDisabled", value=False)
