@@ -124,6 +124,58 @@ def test_a_machine_slower_than_the_tier_while_it_was_measured(
     assert kinds == ({"host slower than the tier"} if raised else set())
 
 
+# ------------------------------------------------------------------ the way to an emulated disk
+
+
+def timed(answered: float, device_s: float, took_s: float, time_s: float) -> host_load.Reading:
+    """Reads alone, which took the kernel and the server so long altogether."""
+    own = {"ops": answered, "late_s": 0.0, "over": 0.0, "answered": answered, "took_s": took_s}
+    idle = dict.fromkeys(own, 0.0)
+    kernel = {
+        "disk_reads_total": answered,
+        "disk_read_seconds_total": device_s,
+        "disk_writes_total": 7.0,
+        "disk_write_seconds_total": 1.0,
+        "disk_in_flight": 0.0,
+    }
+    return host_load.Reading(0, 0, {"time_s": time_s, "read": own, "write": idle}, (kernel, kernel))
+
+
+def test_the_overhead_is_what_the_kernel_saw_and_the_server_did_not() -> None:
+    first = timed(10, 0.005, 0.004, 100.0)
+    assert host_load.overheads(first, timed(2_010, 1.105, 0.864, 110.0)) == {
+        "queue_depth": 0.11,
+        "read": {"ios": 2000, "device_us": 550.0, "served_us": 430.0, "overhead_us": 120.0},
+    }
+    assert host_load.overheads(first, timed(60, 0.1, 0.1, 110.0)) == {}, "too few to say"
+    assert host_load.overheads(first, host_load.Reading(0, 0)) == {}
+
+
+@pytest.mark.parametrize(
+    ("overhead_us", "depth", "ios", "raised"),
+    [
+        (70.0, 1.0, 5_000, False),
+        (110.0, 1.0, 5_000, False),  # 40 µs of 300
+        (120.0, 1.0, 5_000, True),
+        (20.0, 1.0, 5_000, True),  # the disk answered sooner than the tier
+        (400.0, 20.0, 5_000, False),  # waiting in the loop device's queue
+        (120.0, 1.0, 500, False),  # the kernel's sums are too coarse
+    ],
+)
+def test_a_way_that_cost_more_than_is_taken_off(
+    overhead_us: float, depth: float, ios: int, raised: bool
+) -> None:
+    read = {"ios": ios, "device_us": 300.0, "served_us": 230.0, "overhead_us": overhead_us}
+    counted = {"overhead": {"queue_depth": depth, "read": read}}
+    made = record(disks=disks(**counted), tier={"overhead_us": {"disk-node-1": {"read": 70.0}}})
+    profile = made.profile
+    for latency_s, expected in ((300e-6, raised), (3e-3, False), (None, False)):
+        tier = replace(profile.tier, read_latency_s=latency_s)
+        run = replace(made, profile=replace(profile, tier=tier))
+        assert set(found(run)) == ({"overhead differs"} if expected else set())
+    assert found(replace(run, facts={"disks": disks(**counted)})) == {}, "nothing was taken off"
+
+
 # ------------------------------------------------------------------ who is on which disk
 
 
