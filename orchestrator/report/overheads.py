@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.analysis.overheads import Overhead, overheads, queue_depth
 from orchestrator.report.blocks import Cell, Paragraph, Part, Table, numbers, texts
@@ -32,7 +32,7 @@ def _rows(index: ReportIndex, profile: str) -> Iterator[tuple[Cell, ...]]:
     found: dict[str, list[tuple[Overhead, float]]] = {"read": [], "write": []}
     for run in index.campaign.runs:
         disks = run.record.facts.get("disks")
-        if run.record.run.profile != profile or not isinstance(disks, dict):
+        if run.record.run.profile != profile or not isinstance(disks, Mapping):
             continue
         for disk in disks:
             for way, one in overheads(run, disk).items():
