@@ -16,8 +16,8 @@ from orchestrator.analysis.results import RunData
 
 @dataclass(frozen=True)
 class Overhead:
-    """Of `ios` reads or writes of one disk. `off_pct`: how far the mean latency was from the tier's
-    by it, in % of that; None if the tier declares none, or nothing was taken off."""
+    """Of `ios` reads or writes of one disk. `off_pct`: by how much it made them take longer (or
+    shorter) than if it had been what is taken off, queueing included; None if nothing is."""
 
     ios: int
     overhead_us: float
@@ -29,13 +29,14 @@ def overheads(run: RunData, disk: str) -> dict[str, Overhead]:
     """Of "read" and "write", as far as a disk of ours counted them."""
     counted = _group(_group(_group(run.record.facts, "disks"), disk), "overhead")
     at_start = _group(_group(_group(run.record.facts, "tier"), "overhead_us"), disk)
-    tier, found = run.record.profile.tier, {}
-    for way, latency_s in (("read", tier.read_latency_s), ("write", tier.write_latency_s)):
+    found = {}
+    for way in ("read", "write"):
         if not (one := _group(counted, way)):
             continue
         overhead_us, taken_off_us, off_pct = float(one["overhead_us"]), at_start.get(way), None
-        if taken_off_us is not None and latency_s:
-            off_pct = 100 * (overhead_us - taken_off_us) / (latency_s * 1e6)
+        if taken_off_us is not None:
+            beyond_us = overhead_us - taken_off_us
+            off_pct = 100 * beyond_us / max(1.0, float(one["device_us"]) - beyond_us)
         found[way] = Overhead(int(one["ios"]), overhead_us, taken_off_us, off_pct)
     return found
 

@@ -11,7 +11,9 @@ from orchestrator.units import format_change, format_number
 
 _COLUMNS = (
     *texts("Tier", "Requests"),
-    *numbers("Taken off, µs", "In the windows, µs", "Off the latency, at most", "In flight"),
+    *numbers(
+        "Taken off, µs", "In the windows, µs", "Change in a request's time, at most", "In flight"
+    ),
 )
 _TEXT = (
     "The latency of an emulated disk is shortened by what loop device and FUSE cost, measured when "

@@ -8,7 +8,7 @@ from typing import Any
 
 from orchestrator.analysis import results
 from orchestrator.analysis.disk_demand import BASE_TOLERANCE
-from orchestrator.analysis.overheads import overheads, queue_depth
+from orchestrator.analysis.overheads import overheads
 from orchestrator.analysis.results import RunData
 from orchestrator.facts import DoubtKind, GateWord
 from orchestrator.model import GateCheck
@@ -17,10 +17,9 @@ from orchestrator.units import format_change, format_number, listed
 APART_PCT = 2.0
 OVER_PCT = 5.0  # of requests; a gate, of seconds, allows more
 LATE_S = 150e-6
-# How far the overhead in a window may be from what is taken off, in % of the tier's latency: what a
-# gate allows the latency. With more requests in flight much of it is queueing in the loop device.
+# How much longer the overhead in a window may make requests, beyond what is taken off: what a gate
+# allows the latency. Each sum of the kernel is in ms, so a mean needs some requests.
 OVERHEAD_PCT = 15.0
-SHALLOW_QUEUE = 4.0
 OVERHEAD_IOS = 1_000
 
 
@@ -92,16 +91,14 @@ def _slow_host(run: RunData) -> Iterator[tuple[str, str]]:
 
 def _overhead(run: RunData) -> Iterator[tuple[str, str]]:
     for disk in _disks(run):
-        if queue_depth(run, disk) > SHALLOW_QUEUE:
-            continue
         for way, cost in overheads(run, disk).items():
             if cost.ios < OVERHEAD_IOS or cost.off_pct is None:
                 continue
             if abs(cost.off_pct) > OVERHEAD_PCT:
                 yield (
-                    f"{disk}: loop device and FUSE cost {cost.overhead_us:.0f} µs per {way} while "
-                    f"it was measured, and {cost.taken_off_us:.0f} µs are taken off: its latency "
-                    f"was {format_change(cost.off_pct)} off the tier's",
+                    f"{disk}: loop device and FUSE cost {cost.overhead_us:.0f} µs per {way} in the "
+                    f"window, and {cost.taken_off_us:.0f} µs are taken off: that is "
+                    f"{format_change(cost.off_pct)} in the time of a {way}",
                     "repeat on a machine that does nothing else; it is measured anew at each start",
                 )
 

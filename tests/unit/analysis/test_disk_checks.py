@@ -152,28 +152,31 @@ def test_the_overhead_is_what_the_kernel_saw_and_the_server_did_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("overhead_us", "depth", "ios", "raised"),
+    ("device_us", "overhead_us", "ios", "raised"),
     [
-        (70.0, 1.0, 5_000, False),
-        (110.0, 1.0, 5_000, False),  # 40 µs of 300
-        (120.0, 1.0, 5_000, True),
-        (20.0, 1.0, 5_000, True),  # the disk answered sooner than the tier
-        (400.0, 20.0, 5_000, False),  # waiting in the loop device's queue
-        (120.0, 1.0, 500, False),  # the kernel's sums are too coarse
+        (300.0, 70.0, 5_000, False),
+        (335.0, 105.0, 5_000, False),  # 35 µs more than 300
+        (350.0, 120.0, 5_000, True),
+        (250.0, 20.0, 5_000, True),  # the disk answered sooner than the tier
+        (1_500.0, 400.0, 5_000, True),  # a queue that no real disk has
+        (60_000.0, 700.0, 5_000, False),  # at the cap, where requests wait in any case
+        (350.0, 120.0, 500, False),  # the kernel's sums are too coarse
     ],
 )
-def test_a_way_that_cost_more_than_is_taken_off(
-    overhead_us: float, depth: float, ios: int, raised: bool
+def test_a_way_that_cost_other_than_is_taken_off(
+    device_us: float, overhead_us: float, ios: int, raised: bool
 ) -> None:
-    read = {"ios": ios, "device_us": 300.0, "served_us": 230.0, "overhead_us": overhead_us}
-    counted = {"overhead": {"queue_depth": depth, "read": read}}
-    made = record(disks=disks(**counted), tier={"overhead_us": {"disk-node-1": {"read": 70.0}}})
-    profile = made.profile
-    for latency_s, expected in ((300e-6, raised), (3e-3, False), (None, False)):
-        tier = replace(profile.tier, read_latency_s=latency_s)
-        run = replace(made, profile=replace(profile, tier=tier))
-        assert set(found(run)) == ({"overhead differs"} if expected else set())
-    assert found(replace(run, facts={"disks": disks(**counted)})) == {}, "nothing was taken off"
+    served_us = device_us - overhead_us
+    read = {
+        "ios": ios,
+        "device_us": device_us,
+        "served_us": served_us,
+        "overhead_us": overhead_us,
+    }
+    of_window = {"disks": disks(overhead={"queue_depth": 1.0, "read": read})}
+    made = record(**of_window, tier={"overhead_us": {"disk-node-1": {"read": 70.0}}})
+    assert set(found(made)) == ({"overhead differs"} if raised else set())
+    assert found(record(**of_window, tier={})) == {}, "nothing was taken off"
 
 
 # ------------------------------------------------------------------ who is on which disk
