@@ -1,6 +1,6 @@
 # One verb a line; everything else is in `tierbench` (see `tierbench --help`).
 # Variables: PROFILE, PROFILES, WORKLOADS, DB, SCALE, NODES, REPEATS, SEED, RESULTS, GENERATOR,
-# SLO, PRICES, GATE_EVERY, DRAIN.
+# SLO, PRICES, GATE_EVERY, DRAIN, WARMUP, WINDOWS; of compare AA, FAIL_IF_WORSE, STRICT.
 
 PYTHON   ?= python3
 VENV     := .venv
@@ -15,13 +15,13 @@ NODES    ?=
 SEED     ?= 1
 LOCKED_PYTHONS := 3.11 3.12 3.13
 UNLOCKED ?=
-COMMON    = --db $(DB) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS)) $(if $(SLO),--slo "$(SLO)") $(if $(PRICES),--prices $(PRICES)) $(if $(GATE_EVERY),--gate-every $(GATE_EVERY)) $(if $(DRAIN),--drain)
+COMMON    = --db $(DB) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS)) $(if $(SLO),--slo "$(SLO)") $(if $(PRICES),--prices $(PRICES)) $(if $(GATE_EVERY),--gate-every $(GATE_EVERY)) $(if $(DRAIN),--drain) $(if $(WARMUP),--warmup $(WARMUP)) $(if $(WINDOWS),--windows $(WINDOWS))
 RUN       = $(TIERBENCH) run --profile $(PROFILE) $(COMMON) $(if $(REPEATS),--repeats $(REPEATS))
 PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
-COMPARE   = $(TIERBENCH) compare --accept-inconclusive
+COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report study calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-compare check fix lock clean
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-warm-up bench-compare check fix lock clean compare-results history bench-history
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -52,8 +52,8 @@ demo: setup ## compare two tiers on this machine in minutes and write a report
 dry-demo: $(VENV)/.ready ## the same in seconds and without Docker: every figure is made up
 	@$(TIERBENCH) rehearse --profiles "premium ultra" --workloads "$(WORKLOADS)" --seed $(SEED)
 
-compare: setup ## tiers × workloads × repetitions: PROFILES= WORKLOADS= REPEATS= SCALE=
-	@$(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(COMMON) $(if $(REPEATS),--repeats $(REPEATS))
+compare: setup ## tiers × workloads × repetitions: PROFILES= WORKLOADS= REPEATS= SCALE=; in CI FAIL_IF_WORSE=1 STRICT=1
+	@$(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(COMMON) $(if $(REPEATS),--repeats $(REPEATS)) $(if $(AA),--aa)
 
 point-select: setup ## reads on one tier: PROFILE=premium|premium-v2|ultra
 	@$(RUN) --workload point-select
@@ -67,8 +67,20 @@ tpcc: setup ## the TPC-C-derived mix on one tier; GENERATOR=benchbase: by BenchB
 report: $(VENV)/.ready ## show the newest campaign again
 	@$(TIERBENCH) report
 
+history: $(VENV)/.ready ## list the stored campaigns, the newest first
+	@$(TIERBENCH) history $(if $(RESULTS),--results $(RESULTS))
+
+compare-results: $(VENV)/.ready ## one stored campaign against another: A= B=latest
+	@$(TIERBENCH) compare-results $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse) "$(A)" $(if $(B),"$(B)") $(if $(RESULTS),--results $(RESULTS))
+
 study: $(VENV)/.ready ## the published study's tables, judged by the rules of any campaign
 	@$(TIERBENCH) import-study $(if $(RESULTS),--results $(RESULTS))
+
+study-rehearsal: setup ## the same plan at 0.4 of a node on emulated disks, beside the published figures; 40 minutes
+	@$(COMPARE) --profiles "$(foreach one,premium premium-v2 ultra,profiles/study-rehearsal/$(one).yaml)" \
+	  --workloads "point-select-20 insert-20 point-select insert tpcc" --db postgresql --scale rehearsal --nodes 1 \
+	  --seed $(SEED) --repeats $(or $(REPEATS),3) $(if $(RESULTS),--results $(RESULTS))
+	@$(TIERBENCH) import-study --results .cache/rehearsals --beside $(or $(RESULTS),results)/latest
 
 calibrate: setup ## hold a tier's disk against what it declares, with fio
 	@$(TIERBENCH) calibrate --profile $(PROFILE) $(if $(DRAIN),--drain)
@@ -105,6 +117,12 @@ bench-sysbench: setup ## our pair of sysbench workloads beside stock sysbench wi
 
 bench-decisions: setup ## how often decisions are wrong and how often they answer, simulated; REPEATS=
 	@$(VENV)/bin/python -m tests.bench.bench_decisions $(if $(REPEATS),--repeats $(REPEATS))
+
+bench-warm-up: $(VENV)/.ready ## how well `--warmup steady` finds the end of a warm-up, simulated
+	@$(VENV)/bin/python -m tests.bench.bench_warm_up
+
+bench-history: $(VENV)/.ready ## how often a trend and a comparison over time see changes, simulated; REPEATS=
+	@$(VENV)/bin/python -m tests.bench.bench_history $(if $(REPEATS),--repeats $(REPEATS))
 
 bench-compare: setup ## how much of a campaign on a real disk is measuring; REPEATS= SCALE=
 	@$(VENV)/bin/python -m tests.bench.bench_compare --scale $(SCALE) $(if $(REPEATS),--repeats $(REPEATS))

@@ -5,7 +5,7 @@ Readers decide by these words and attributes, never by a sentence or by a key of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import UnionType
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_
 NoteKind = Literal[
     "published figures", "reading",
     "fallback database", "preferred database", "fewer nodes", "nodes as asked", "other scale",
-    "approximate limits", "burst scaled", "rehearsal", "other",
+    "approximate limits", "burst scaled", "longer windows", "rehearsal", "other",
 ]
 GateQuantity = Literal[
     "iops_read", "iops_write", "iops_mixed", "iops_at_depth", "depth_at_cap",
@@ -37,6 +37,7 @@ DoubtKind = Literal[
     "published figures",
     "one repetition", "missing cell", "emulated tier", "cgroup tier", "none tier", "unlike disks",
     "VM caps the disk", "fewer nodes", "unlike runs", "rehearsal", "old price",
+    "equal tiers told apart", "below the noise floor",
     # noted while it ran
     "leftovers", "teardown", "clock set",
     # about the disk of a run
@@ -46,10 +47,11 @@ DoubtKind = Literal[
     "gate drift", "gate failed afterwards", "no gate afterwards", "burst credit unknown",
     "overhead differs",
     # about its load, its database and its machine
-    "unsteady throughput", "short window", "few checkpoints", "data fits in the cache",
-    "client busy", "host saturated", "machine shared", "telemetry gaps", "failures", "retries",
-    "few transactions", "overload", "Little's law", "think time's ceiling", "totals differ",
-    "commits not durable", "another build", "consistency not checked", "facts not read",
+    "warm-up given up", "unsteady throughput", "short window", "few checkpoints",
+    "data fits in the cache", "client busy", "host saturated", "machine shared", "telemetry gaps",
+    "failures", "retries", "few transactions", "overload", "Little's law", "think time's ceiling",
+    "totals differ", "commits not durable", "another build", "consistency not checked",
+    "facts not read",
 ]
 # fmt: on
 
@@ -118,6 +120,7 @@ class DatabaseFacts(_Group):
     start. `execution`: what decides how statements run (isolation, planner, background work), as
     read back. `stand_in`: a program for tests plays the database. `not_read`: what could not be
     read, and why. `since_reset`: counters since measuring began, by the names above.
+    `checkpoints_s`: when each checkpoint was complete (Unix seconds), if it says so.
     """
 
     version: str | None = None
@@ -132,6 +135,7 @@ class DatabaseFacts(_Group):
     data_bytes: float | None = None
     cache_bytes: float | None = None
     since_reset: Mapping[str, Any] = field(default_factory=dict)
+    checkpoints_s: Sequence[float] | None = None
 
     def counter(self, name: str) -> float | None:
         """A counter of `since_reset`; None if the database does not count that."""
@@ -146,7 +150,8 @@ class GeneratorFacts(_Group):
     `recorded_…`: what was kept one by one. `sysbench_transactions`: its own total. `unstarted`:
     transactions that were due and had not begun at the end. `served_of_asked`: the share of
     `arrival_rate_per_s` that was served. `statements_batched`: whether statements travelled
-    together; None if the generator does not say.
+    together; None if the generator does not say. `warmup_s`, `warmup_steady`: of a warm-up without
+    a fixed time, how long it was and whether throughput had become steady.
     """
 
     version: str | None = None
@@ -157,3 +162,19 @@ class GeneratorFacts(_Group):
     arrival_rate_per_s: float | None = None
     served_of_asked: float | None = None
     statements_batched: bool | None = None
+    warmup_s: float | None = None
+    warmup_steady: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdentityFacts(_Group):
+    """What took part in a run and is not seen in a profile or workload.
+
+    `scripts`: hash of the generator's scripts. `images`: role of a container ("database",
+    "client", "disk") → first digits of its image's id. `file_systems`: node → kind and mount
+    options of the file system on its disk. What could not be read is absent.
+    """
+
+    scripts: str | None = None
+    images: Mapping[str, Any] = field(default_factory=dict)
+    file_systems: Mapping[str, Any] = field(default_factory=dict)

@@ -59,6 +59,15 @@ _ALL = (
     Metric("wal_disk_iops", "1/s", "none", "IOPS of the WAL's own disk"),
     Metric("wal_disk_bytes_per_s", "bytes/s", "none", "Bandwidth of the WAL's own disk"),
     Metric("wal_disk_await_s", "s", "none", "Latency per I/O of the WAL's own disk"),
+    Metric("wal_syncs_per_s", "1/s", "none", "Syncs of the WAL per second"),
+    Metric("wal_sync_avg_s", "s", "none", "Time of a sync of the WAL"),
+    Metric("wal_append_avg_s", "s", "none", "Time of an append to the WAL"),
+    Metric("wal_bytes_per_s", "bytes/s", "none", "Bytes written to the WAL"),
+    Metric("flush_bytes_per_s", "bytes/s", "none", "Bytes flushed from memory to data files"),
+    Metric("compaction_read_bytes_per_s", "bytes/s", "none", "Bytes read by compactions"),
+    Metric("compaction_write_bytes_per_s", "bytes/s", "none", "Bytes written by compactions"),
+    Metric("block_cache_hit_pct", "%", "none", "Blocks found in the block cache"),
+    Metric("write_stall_pct", "%", "none", "Time of held-back writes, summed over tablets"),
 )
 
 METRICS = {metric.name: metric for metric in _ALL}

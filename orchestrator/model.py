@@ -84,7 +84,9 @@ class Objective:
 class Workload:
     """Load generator, script, scale, concurrency and times; read from `workloads/*.yaml`.
     `database`: what it runs on instead of the profile's; `none` if it measures the disk alone.
-    `slo`: what a tier must be proven to reach, all of it."""
+    `slo`: what a tier must be proven to reach, all of it. `warmup_most_s`: if the warm-up goes on
+    until throughput is steady, how long at most; `warmup_s` is then the least. `writes`: whether
+    it changes data."""
 
     name: str
     title: str
@@ -100,6 +102,8 @@ class Workload:
     options: Mapping[str, int | float | str] = field(default_factory=dict)
     database: str | None = None
     slo: tuple[Objective, ...] = ()
+    warmup_most_s: float | None = None
+    writes: bool = True
 
     @property
     def thinks(self) -> bool:
@@ -143,7 +147,8 @@ class Plan:
     """Everything decided before anything starts: replayable from this record alone. `files`:
     "profile <name>", "workload <name>" or "price list" → its path. `generator`: instead of the
     workloads' own. `gate_every`: runs after which real disks are checked again, besides at the
-    begin and the end; `drain`: their burst credit is used up before each check."""
+    begin and the end; `drain`: their burst credit is used up before each check. `twin`: the name
+    under which the baseline is measured a second time, to see what equal tiers differ by."""
 
     name: str
     seed: int
@@ -160,7 +165,13 @@ class Plan:
     generator: str | None = None
     gate_every: int | None = None
     drain: bool = False
+    twin: str | None = None
     schema_version: int = 2
+
+    @property
+    def tiers(self) -> tuple[Profile, ...]:
+        """The profiles that are compared and decided on: all but the twin."""
+        return tuple(profile for profile in self.profiles if profile.name != self.twin)
 
     def profile(self, name: str) -> Profile:
         return next(profile for profile in self.profiles if profile.name == name)

@@ -3,7 +3,7 @@
 Members need not inherit from them, and touch the outside only through `World`. A tier mechanism
 and a database keep nothing between calls: what `attached` or `running` learns is in the `Disks` or
 the `Cluster` that it yields. What only some members can do is a protocol of its own (`Restorable`,
-`KeepsGate`, `DrainsBurst`, `TakesSpace`), tested with `isinstance`.
+`KeepsGate`, `DrainsBurst`, `TakesSpace`, `KeepsIntervals`), tested with `isinstance`.
 """
 
 from __future__ import annotations
@@ -151,6 +151,14 @@ class Database(Protocol):
         """Reads facts back from the running server. RunError if it does not answer."""
 
 
+@runtime_checkable
+class KeepsIntervals(Protocol):
+    """A database that writes back what it has put off at intervals that its settings say."""
+
+    def checkpoint_interval_s(self, spec: ClusterSpec) -> float:
+        """Returns the interval. UsageError if the profile's cannot be read."""
+
+
 @dataclass(frozen=True)
 class Result:
     """The figures of one window from a load generator's raw files. Tables are pandas frames.
@@ -170,6 +178,9 @@ class LoadGenerator(Protocol):
 
     def loader_version(self, workload: Workload, world: World) -> str:
         """Returns a text that changes whenever the loader would load other bytes."""
+
+    def scripts(self, workload: Workload, world: World) -> str:
+        """Returns a hash of the files beside its image that decide what it runs; "" without any."""
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None: ...
 

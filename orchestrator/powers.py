@@ -257,6 +257,9 @@ class Platform(Protocol):
     def state(self, container: str) -> str:
         """Returns "running", "exited (137)", "gone", …: for messages and liveness checks."""
 
+    def image_of(self, container: str) -> str:
+        """Returns the id of the image that a container was made from; "" if it is gone."""
+
     def logs(self, container: str, tail: int | None = None) -> str: ...
 
     def running_as(self, role: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from orchestrator.model import (
     Run,
     Workload,
 )
+from orchestrator.system import store
 from orchestrator.tier import Burst, Price, Tier
 
 START_S = 1_750_000_000.0
@@ -433,3 +435,31 @@ def build_campaign(
     host = {"hostname": "example", "cpus": int(host_cpus), "memory_bytes": 64 * GIB}
     fingerprint = {"tierbench": "0.1.0", "host": host}
     return Results("2026-01-01T000000Z-synthetic", plan, fingerprint, tuple(data))
+
+
+def later(campaign: Results, days: float, **fingerprint: Any) -> Results:
+    """The campaign as if it had been measured so many days later; its name says so."""
+    runs = tuple(
+        replace(
+            run,
+            record=replace(
+                run.record,
+                phases=tuple(
+                    replace(p, start_s=p.start_s + days * 86_400, end_s=p.end_s + days * 86_400)
+                    for p in run.record.phases
+                ),
+            ),
+        )
+        for run in campaign.runs
+    )
+    facts = {**campaign.fingerprint, **fingerprint}
+    return replace(campaign, name=f"day-{days:g}", runs=runs, fingerprint=facts)
+
+
+def stored(campaign: Results, results: Path) -> Path:
+    """The campaign written to a results folder, without tables."""
+    begin_s = min(phase.start_s for run in campaign.runs for phase in run.record.phases)
+    folder = store.create(results, campaign.plan, campaign.fingerprint, begin_s)
+    for run in campaign.runs:
+        store.save_record(store.run_folder(folder, run.record.run), run.record)
+    return folder

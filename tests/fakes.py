@@ -162,6 +162,9 @@ class FakePlatform:
     def state(self, container: str) -> str:
         return self.states.get(container, "running")
 
+    def image_of(self, container: str) -> str:
+        return f"sha256:{container}"
+
     def logs(self, container: str, tail: int | None = None) -> str:
         self._log.say(f"logs of {container}")
         return self.said[container]

@@ -36,6 +36,7 @@ def a_plan(
     profiles: tuple[str, ...] = ("premium",),
     workloads: tuple[str, ...] = ("point-select",),
     repetitions: int = 1,
+    aa: bool = False,
 ) -> Plan:
     return make_plan(
         "test",
@@ -45,6 +46,7 @@ def a_plan(
         seed=1,
         scale="smoke",
         margin_pct=5.0,
+        aa=aa,
     )
 
 

@@ -118,6 +118,9 @@ def _cells(row: _Row) -> list[CellSummary]:
         ("disk_iops", "all"): iops,
         ("disk_iops", "node-1"): iops,
         ("disk_bytes_per_s", "all"): bytes_per_s,
+        ("transactions", "all"): throughput * 20,
+        ("retries", "all"): 12.0 if nopm else 0.0,
+        ("failures", "all"): 0.0,
     }
     return [
         summary(profile, workload, metric, scope, mean, n)

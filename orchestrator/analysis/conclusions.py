@@ -151,8 +151,19 @@ class Decision:
 
 
 @dataclass(frozen=True)
+class ExcludedRun:
+    """A finished run that enters nothing, by the validity rule; `reasons`: its doubts in words."""
+
+    run: int
+    profile: str
+    workload: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """verdict.json: made from plan and records alone."""
+    """verdict.json: made from plan and records alone. `noise_floor`: the baseline's twin against
+    it, in all that is compared."""
 
     schema_version: int
     baseline: str
@@ -162,3 +173,5 @@ class Verdict:
     decisions: tuple[Decision, ...]
     doubts: tuple[Doubt, ...]
     missing: tuple[str, ...] = ()
+    noise_floor: tuple[Delta, ...] = ()
+    excluded: tuple[ExcludedRun, ...] = ()

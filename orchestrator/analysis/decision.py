@@ -47,7 +47,7 @@ def decisions(campaign: Results, limits: Sequence[Bottleneck]) -> tuple[Decision
 def _of_workload(
     campaign: Results, workload: Workload, limit_of: Mapping[tuple[str, str], str]
 ) -> Contest:
-    profiles = campaign.plan.profiles
+    profiles = campaign.plan.tiers
     runs = {p.name: results.finished(campaign, p.name, workload.name) for p in profiles}
     every = [run for of_profile in runs.values() for run in of_profile]
     counted = any(results.value_of(run.record, "nopm") for run in every)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from orchestrator.analysis import counters, results, wal_disks
+from orchestrator.analysis import counters, results, storage_engine, wal_disks
 from orchestrator.analysis.counters import Growth
 from orchestrator.analysis.disk_demand import against_caps
 from orchestrator.analysis.results import RunData
@@ -170,6 +170,7 @@ def telemetry(
         ),
         *(measured(name, value) for name, value in _totals(values, firsts, growth)),
         *wal_disks.telemetry(nodes, growth),
+        *storage_engine.telemetry(nodes, growth),
         *(measured(name, value) for name, value in machine.items() if name in METRICS),
     )
 

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis import stats
+from orchestrator.analysis import stats, validity
 from orchestrator.analysis.counters import Growth
-from orchestrator.facts import DatabaseFacts, GeneratorFacts
+from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts
 from orchestrator.metrics import PERCENTILES
 from orchestrator.model import (
     DISK_DEVICE,
     NODE_EXPORTER,
+    Doubt,
     Gate,
     Measurement,
     Node,
@@ -62,6 +63,13 @@ class Results:
     runs: tuple[RunData, ...]
     gates: tuple[Gate, ...] = ()
 
+    @cached_property
+    def excluded(self) -> Mapping[int, tuple[Doubt, ...]]:
+        """Finished runs that do not count → the doubts for which they do not."""
+        done = (run.record for run in self.runs if run.record.outcome == "done")
+        found = {record.run.number: validity.excluding(record) for record in done}
+        return {number: doubts for number, doubts in found.items() if doubts}
+
 
 # ------------------------------------------------------------------ picking
 
@@ -73,6 +81,7 @@ def finished(campaign: Results, profile: str, workload: str) -> tuple[RunData, .
         run
         for run in campaign.runs
         if run.record.outcome == "done"
+        and run.record.run.number not in campaign.excluded
         and (run.record.run.profile, run.record.run.workload) == (profile, workload)
         and run.record.run.number in planned
     )
@@ -81,12 +90,14 @@ def finished(campaign: Results, profile: str, workload: str) -> tuple[RunData, .
 
 @dataclass(frozen=True)
 class Cell:
-    """One profile × workload of the plan: its planned runs, and those that may enter results."""
+    """One profile × workload of the plan: its planned runs, those that may enter results, and the
+    finished ones that may not."""
 
     profile: Profile
     workload: Workload
     planned: tuple[Run, ...]
     finished: tuple[RunData, ...]
+    excluded: tuple[Run, ...] = ()
 
     @property
     def title(self) -> str:
@@ -94,8 +105,13 @@ class Cell:
 
     @property
     def missing(self) -> bool:
-        """Whether it was planned and has no finished run."""
+        """Whether it was planned and has no finished run that counts."""
         return bool(self.planned) and not self.finished
+
+    @property
+    def without_figures(self) -> str:
+        """What a missing cell lacks."""
+        return "no finished run that counts" if self.excluded else "no finished run"
 
 
 def cells(campaign: Results) -> Iterator[Cell]:
@@ -105,7 +121,8 @@ def cells(campaign: Results) -> Iterator[Cell]:
         for profile in plan.profiles:
             names = (profile.name, workload.name)
             planned = tuple(run for run in plan.runs if (run.profile, run.workload) == names)
-            yield Cell(profile, workload, planned, finished(campaign, *names))
+            excluded = tuple(run for run in planned if run.number in campaign.excluded)
+            yield Cell(profile, workload, planned, finished(campaign, *names), excluded)
 
 
 def machine_cpus(campaign: Results) -> float | None:
@@ -151,6 +168,11 @@ def database_before(record: Record) -> DatabaseFacts:
 def generator(record: Record) -> GeneratorFacts:
     """What the load generator said of the run."""
     return GeneratorFacts.read(record.facts.get("generator"))
+
+
+def identity(record: Record) -> IdentityFacts:
+    """What took part in the run beside its profile and workload; older records have nothing."""
+    return IdentityFacts.read(record.facts.get("identity"))
 
 
 def published(record: Record) -> bool:

@@ -254,6 +254,11 @@ class Steadiness:
     noise_pct: float
     steady: bool
 
+    @property
+    def within_limits(self) -> bool:
+        """Whether it hardly moved, chance or not."""
+        return abs(self.drift_pct) <= MAX_DRIFT_PCT and abs(self.halves_pct) <= MAX_HALVES_PCT
+
 
 def steadiness(times_s: Sequence[float], values: Sequence[float]) -> Steadiness | None:
     """Judges a series: it is steady if it drifts by less than 10 %, or no more than by chance.

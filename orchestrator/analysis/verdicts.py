@@ -11,8 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from orchestrator.analysis import bottlenecks, comparability, decision, resources, results, stats
-from orchestrator.analysis.conclusions import CellSummary, Delta, Verdict, VerdictWord
-from orchestrator.analysis.doubts import campaign_checks
+from orchestrator.analysis.conclusions import (
+    CellSummary,
+    Delta,
+    ExcludedRun,
+    Verdict,
+    VerdictWord,
+)
+from orchestrator.analysis.doubts import campaign_checks, noise_checks
 from orchestrator.analysis.results import Key, Measured, Results
 from orchestrator.analysis.stats import Ratio
 from orchestrator.metrics import METRICS, Metric
@@ -36,15 +42,18 @@ COMPARED = (
 def judge(campaign: Results) -> Verdict:
     """The verdict on a campaign, from plan and records alone."""
     limits = bottlenecks.bottlenecks(campaign)
+    changes, floor = deltas(campaign), noise_floor(campaign)
     return Verdict(
         schema_version=SCHEMA_VERSION,
         baseline=campaign.plan.baseline,
         cells=cells(campaign),
-        deltas=deltas(campaign),
+        deltas=changes,
         bottlenecks=limits,
         decisions=decision.decisions(campaign, limits),
-        doubts=campaign_checks.find(campaign),
+        doubts=(*campaign_checks.find(campaign), *noise_checks.doubts(changes, floor)),
         missing=missing(campaign),
+        noise_floor=floor,
+        excluded=excluded(campaign),
     )
 
 
@@ -83,15 +92,32 @@ def _cell(runs: Sequence[Measured], profile: str, workload: str) -> Iterator[Cel
 
 
 def missing(campaign: Results) -> tuple[str, ...]:
-    """Planned cells without any finished run, each with what became of its runs."""
+    """Planned cells without any finished run that counts, each with what became of its runs."""
     return tuple(
-        f"{cell.title}: no finished run ({'; '.join(_fate(campaign, run) for run in cell.planned)})"
+        f"{cell.title}: {cell.without_figures} "
+        f"({'; '.join(_fate(campaign, run) for run in cell.planned)})"
         for cell in results.cells(campaign)
         if cell.missing
     )
 
 
+def excluded(campaign: Results) -> tuple[ExcludedRun, ...]:
+    """The finished runs that enter nothing, by the validity rule."""
+    return tuple(
+        ExcludedRun(
+            run.number,
+            run.profile,
+            run.workload,
+            tuple(f"{doubt.kind}: {doubt.text}" for doubt in campaign.excluded[run.number]),
+        )
+        for run in campaign.plan.runs
+        if run.number in campaign.excluded
+    )
+
+
 def _fate(campaign: Results, run: Run) -> str:
+    if doubts := campaign.excluded.get(run.number):
+        return f"run {run.number} excluded: {doubts[0].kind}: {doubts[0].text}"
     record = next((r.record for r in campaign.runs if r.record.run.number == run.number), None)
     if record is None:
         what = "published" if results.was_published(campaign.plan) else "carried out"
@@ -124,7 +150,17 @@ class Pair:
 
 def deltas(campaign: Results) -> tuple[Delta, ...]:
     """Each contender against the baseline. Cells without figures have no delta, never a zero."""
-    pairs = list(_pairs(campaign))
+    return _compared(campaign, [profile.name for profile in campaign.plan.tiers])
+
+
+def noise_floor(campaign: Results) -> tuple[Delta, ...]:
+    """The twin against the baseline, which is the same tier: a family of comparisons by itself, so
+    that it changes no other verdict. Empty without a twin."""
+    return _compared(campaign, [campaign.plan.twin] if campaign.plan.twin else [])
+
+
+def _compared(campaign: Results, names: Sequence[str]) -> tuple[Delta, ...]:
+    pairs = list(_pairs(campaign, names))
     # One family of comparisons, because they are read together.
     chances = {i: p for i, pair in enumerate(pairs) if (p := pair.chance) is not None}
     adjusted = dict(zip(chances, stats.adjust_for_many(list(chances.values())), strict=True))
@@ -135,19 +171,20 @@ def deltas(campaign: Results) -> tuple[Delta, ...]:
     )
 
 
-def _pairs(campaign: Results) -> Iterator[Pair]:
+def _pairs(campaign: Results, names: Sequence[str]) -> Iterator[Pair]:
+    """Those of the profiles `names` that are not the baseline."""
     plan = campaign.plan
     for workload in plan.workloads:
         baseline = results.finished(campaign, plan.baseline, workload.name)
         left = [results.sound(run.record.measurements) for run in baseline]
-        for profile in plan.profiles:
-            contender = results.finished(campaign, profile.name, workload.name)
-            if profile.name == plan.baseline or not baseline or not contender:
+        for name in names:
+            contender = results.finished(campaign, name, workload.name)
+            if name == plan.baseline or not baseline or not contender:
                 continue
             right = [results.sound(run.record.measurements) for run in contender]
             obstacle = comparability.obstacle([*baseline, *contender])
             for key in COMPARED:
-                pair = _pair(profile.name, workload.name, key, left, right, obstacle)
+                pair = _pair(name, workload.name, key, left, right, obstacle)
                 if pair is not None:
                     yield pair
 

@@ -25,15 +25,15 @@ from orchestrator.collectors import collectors
 from orchestrator.databases import AUTO, PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, first_runs, image
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
-from orchestrator.load_generators import bind, load_generators
-from orchestrator.model import ClusterSpec, Gate, Note, Plan, Profile
-from orchestrator.parts import Parts
-from orchestrator.planning import plan, project_files, slo
+from orchestrator.load_generators import bind, load_generators, warmed
+from orchestrator.model import ClusterSpec, Gate, Note, Plan, Profile, Workload
+from orchestrator.parts import KeepsIntervals, Parts
+from orchestrator.planning import plan, project_files, slo, windows
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Progress, World
 from orchestrator.run import checks, experiment, proving
 from orchestrator.run.gates import Gates
-from orchestrator.system import store
+from orchestrator.system import revision, store
 from orchestrator.tier import DiskKind
 from orchestrator.tiers import emulated, tier_mechanisms
 from orchestrator.tiers.common import disk_server, standing
@@ -57,12 +57,14 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
     )
     workloads = slo.applied(workloads, request.slo, SLO)
     workloads = tuple(bind(workload, request.generator) for workload in workloads)
+    workloads = tuple(warmed(workload, request.warmup) for workload in workloads)
     plan.check_owners(found, workloads, request.database)
     notes: tuple[Note, ...] = ()
     if all(workload.database for workload in workloads):  # nothing to choose, nothing to fit
         bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
     else:
         bound, notes = _with_databases(found, request, cache, failure)
+    workloads, longer = _windows(workloads, bound, request.windows)
     seed = {"seed": request.seed}
     workloads = tuple(replace(load, options={**load.options, **seed}) for load in workloads)
     names = [profile.name for profile in bound]
@@ -78,7 +80,13 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
         baseline=request.baseline,
         gate_every=request.gate_every,
         drain=request.drain,
-        notes=(*notes, *plan.scale_notes(workloads, request.scale), *plan.tier_notes(bound)),
+        aa=request.aa,
+        notes=(
+            *notes,
+            *longer,
+            *plan.scale_notes(workloads, request.scale),
+            *plan.tier_notes(bound),
+        ),
     )
     files = {
         **project_files.paths("profile", request.profiles),
@@ -109,6 +117,29 @@ def _with_databases(
     return tuple(bound), (*dict.fromkeys(choices), *notes)
 
 
+def _windows(
+    workloads: tuple[Workload, ...], profiles: Sequence[Profile], how: str
+) -> tuple[tuple[Workload, ...], tuple[Note, ...]]:
+    """The workloads with the windows asked for. UsageError where a database cannot say how far
+    apart its checkpoints are, or for another word."""
+    if how not in windows.WINDOWS:
+        raise UsageError(f"--windows may be {' or '.join(windows.WINDOWS)}, not {how!r}")
+    if how == windows.SCALE or not any(one.writes and not one.database for one in workloads):
+        return workloads, ()
+    known, intervals_s = databases(), []
+    for profile in profiles:
+        database = known[profile.cluster.database]
+        if not isinstance(database, KeepsIntervals):
+            raise UsageError(
+                f"{profile.name} runs on {database.name}, which says no checkpoint interval "
+                "beforehand",
+                advice="--windows checkpoints is for PostgreSQL that is started here; elsewhere "
+                "give the workload a `measure` that holds two flushes or checkpoints",
+            )
+        intervals_s.append(database.checkpoint_interval_s(profile.cluster))
+    return windows.of_whole_intervals(workloads, max(intervals_s))
+
+
 def _settings(given: Mapping[str, str], database: str) -> dict[str, str]:
     """Those of every database, and those of `database` (`settings_of`), without its name."""
     if database == plan.EXISTING:
@@ -137,7 +168,7 @@ def carry_out(
     """Runs the plan on this machine; returns its folder. Nothing of ours is left running."""
     with outside.at_work(root, cache, progress) as (world, _):
         host = {**asdict(world.machine.facts()), "python": python_version()}
-        facts = fingerprint(host, world.platform.facts())
+        facts = fingerprint(host, world.platform.facts(), world)
         parts = Parts(databases(), load_generators(), tier_mechanisms(), collectors(world.machine))
         made = _that_starts(made, request, parts, world)
         made = replace(made, notes=(*made.notes, *_other_load(world)))
@@ -152,10 +183,12 @@ def _other_load(world: World) -> Iterator[Note]:
         yield Note("other", text)
 
 
-def fingerprint(host: Mapping[str, Any], engine: object) -> dict[str, Any]:
-    """Where a campaign ran: `engine` is the platform's own facts, or why there is none."""
+def fingerprint(host: Mapping[str, Any], engine: object, world: World) -> dict[str, Any]:
+    """What ran a campaign, and where: `engine` is the platform's own facts, or why there is
+    none."""
+    code = {"tierbench": __version__, **revision.of(world.root, world.shell)}
     command = " ".join(["tierbench", *sys.argv[1:]])
-    return {"tierbench": __version__, "host": host, "engine": engine, "command": command}
+    return {**code, "host": host, "engine": engine, "command": command}
 
 
 def _that_starts(made: Plan, request: Request, parts: Parts, world: World) -> Plan:
@@ -188,12 +221,17 @@ def conclude(
 
     `objectives`: an SLO to judge by instead of the plan's.
     """
+    campaign, verdict = judged(folder, objectives)
+    store.save_verdict(folder, verdict)
+    return campaign, verdict, report.write(campaign, verdict, folder)
+
+
+def judged(folder: Path, objectives: str | None = None) -> tuple[Results, Verdict]:
+    """The same without writing anything."""
     campaign = store.load(folder)
     workloads = slo.applied(campaign.plan.workloads, objectives, SLO)
     campaign = replace(campaign, plan=replace(campaign.plan, workloads=workloads))
-    verdict = judge(campaign)
-    store.save_verdict(folder, verdict)
-    return campaign, verdict, report.write(campaign, verdict, folder)
+    return campaign, judge(campaign)
 
 
 def calibrate(

@@ -21,7 +21,16 @@ from rich.markup import escape
 from orchestrator import report
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.cli import campaign, doctor, outside, provision, rehearsal, studies
+from orchestrator.cli import (
+    campaign,
+    doctor,
+    export,
+    outside,
+    over_time,
+    provision,
+    rehearsal,
+    studies,
+)
 from orchestrator.cli.check import check_command
 from orchestrator.cli.console import ConsoleProgress, LastingConsole
 from orchestrator.cli.disks import disk_app
@@ -218,9 +227,11 @@ app.command(name="rehearse")(
 app.command(name="import-study")(
     studies.command(ROOT, RESULTS, _out, lambda folder, as_json: _conclude(folder, as_json))
 )
+app.command(name="export")(export.command(RESULTS))
 app.add_typer(disk_app(ROOT, CACHE, _out, _progress), name="disk")
 app.add_typer(tiers_app(ROOT, CACHE, RESULTS, _out, _progress), name="tiers")
 app.add_typer(prices_app(ROOT, _out, _progress), name="prices")
+over_time.register(app, RESULTS, _out)
 
 
 @app.command()
@@ -247,7 +258,7 @@ def _carry_out(
     loaded, verdict = _conclude(folder, as_json)
     if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
         raise typer.Exit(EXIT_WORSE)
-    lost = any(data.record.outcome != "done" for data in loaded.runs)
+    lost = loaded.excluded or any(data.record.outcome != "done" for data in loaded.runs)
     undecided = any(decision.tier is None for decision in verdict.decisions)
     if lost or (undecided and not accept_inconclusive):
         raise typer.Exit(EXIT_INCONCLUSIVE)

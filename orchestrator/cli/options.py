@@ -11,6 +11,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from orchestrator.databases import AUTO
+from orchestrator.planning import windows
 
 ProfileOption = Annotated[
     str, typer.Option("--profile", "-p", help="A profile's name, or a YAML file.")
@@ -24,7 +25,7 @@ DatabaseOption = Annotated[
     str, typer.Option("--db", help="auto, or one of the databases that `list` shows.")
 ]
 ScaleOption = Annotated[
-    str, typer.Option(help="smoke, laptop, study or study-20: sizes and times.")
+    str, typer.Option(help="smoke, laptop, rehearsal, study or study-20: sizes and times.")
 ]
 NodesOption = Annotated[
     int | None, typer.Option(min=1, help="Database nodes, instead of the profile's number.")
@@ -50,6 +51,16 @@ GateEveryOption = Annotated[
 ]
 DrainOption = Annotated[
     bool, typer.Option("--drain", help="Use up a real disk's burst credit before it is checked.")
+]
+AaOption = Annotated[
+    bool,
+    typer.Option("--aa", help="Measure the baseline twice, to see what equal tiers differ by."),
+]
+WarmupOption = Annotated[
+    str, typer.Option(help="fixed: as the scale says; or on until throughput is steady.")
+]
+WindowsOption = Annotated[
+    str, typer.Option(help="scale: as long as it says; checkpoints: of whole checkpoint intervals.")
 ]
 ResultsOption = Annotated[Path, typer.Option(help="Where results are kept.")]
 QuickOption = Annotated[bool, typer.Option(help="Ten seconds, as before each campaign.")]
@@ -77,6 +88,8 @@ class Options:
     price_list: PricesOption = None
     gate_every: GateEveryOption = None
     drain: DrainOption = False
+    warmup: WarmupOption = "fixed"
+    windows: WindowsOption = windows.SCALE
 
 
 @dataclass(frozen=True)
@@ -85,6 +98,7 @@ class Compared(Options):
 
     margin_pct: MarginOption = 5.0
     baseline: BaselineOption = None
+    aa: AaOption = False
 
 
 @dataclass(frozen=True)

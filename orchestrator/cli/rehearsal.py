@@ -64,5 +64,5 @@ def carry_out(request: Request, root: Path, results: Path, progress: Progress) -
         world = World(clock, SystemShell(), platform, progress, Path(cache), root)
         dry = tuple(c for c in collectors(world.machine) if c.name == rehearsal.NAME)
         parts = Parts(databases(), load_generators(), tier_mechanisms(), dry)
-        fingerprint = campaign.fingerprint(asdict(world.machine.facts()), rehearsal.WARNING)
+        fingerprint = campaign.fingerprint(asdict(world.machine.facts()), rehearsal.WARNING, world)
         return experiment.execute(made, parts, world, results, fingerprint)

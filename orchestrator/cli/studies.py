@@ -9,10 +9,11 @@ from typing import Annotated
 from rich.console import Console
 from typer import Argument, Option
 
-from orchestrator import __version__
+from orchestrator import __version__, report
 from orchestrator.analysis import published_deltas
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
+from orchestrator.analysis.verdicts import judge
 from orchestrator.planning import project_files, published_study
 from orchestrator.planning.published_study import Study
 from orchestrator.system import store
@@ -31,11 +32,19 @@ def command(
             Path | None, Argument(help="Its tables in YAML; default: the study on Azure disks.")
         ] = None,
         results: Annotated[Path, Option(help="Where results are kept.")] = kept,
+        beside: Annotated[
+            Path | None,
+            Option(help="A campaign with its tiers and workloads, to be shown beside it."),
+        ] = None,
         as_json: Annotated[bool, Option("--json", help="As of `analyze`.")] = False,
     ) -> None:
         """Makes a campaign of a study's published tables, to be judged by this program's rules."""
+        own = judge(store.load(beside)) if beside else None
         study, folder = carry_in(file or root / REFERENCE, root, results)
         _, verdict = conclude(folder, as_json)
+        if own is not None and not as_json:
+            for table in report.beside_tables(verdict, own):
+                out.print(table)
         if study.deltas and not as_json:
             for line in compared(study, verdict):
                 out.print(line, highlight=False)

@@ -1,5 +1,7 @@
 """Load generators: a file or folder each, one line here; and which can run another's workload."""
 
+from dataclasses import replace
+
 from orchestrator.errors import UsageError
 from orchestrator.load_generators.benchbase import config
 from orchestrator.load_generators.benchbase.adapter import BenchBase
@@ -11,6 +13,8 @@ from orchestrator.load_generators.sysbench_stock.adapter import SysbenchStock
 from orchestrator.model import Workload
 from orchestrator.parts import LoadGenerator
 
+WARM_UPS = ("fixed", "steady")
+STEADY_MOST_S = 120.0  # at least; sooner than after 30 s it is never found
 _BINDERS = {"benchbase": config.bind}
 _CHECKS = {"sysbench": run_options.check}
 
@@ -23,6 +27,23 @@ def load_generators() -> dict[str, LoadGenerator]:
         "fio": Fio(),
         "dry": DryGenerator(),
     }
+
+
+def warmed(workload: Workload, how: str) -> Workload:
+    """The workload with its warm-up `fixed`, as it is; or `steady`: it goes on until throughput is
+    steady, for no less than it was and ten times that at most. UsageError if its generator cannot
+    do that, or for another word."""
+    if how not in WARM_UPS:
+        raise UsageError(f"--warmup may be {' or '.join(WARM_UPS)}, not {how!r}")
+    if how == "fixed":
+        return workload
+    if workload.generator != Sysbench.name or workload.script not in run_options.KNOWN:
+        raise UsageError(
+            f"{workload.name} is run by {workload.generator} ({workload.script}), whose warm-up "
+            "has a fixed time: --warmup steady needs a built-in script on sysbench",
+            advice="name other workloads, or leave out --warmup",
+        )
+    return replace(workload, warmup_most_s=max(10.0 * workload.warmup_s, STEADY_MOST_S))
 
 
 def bind(workload: Workload, generator: str | None) -> Workload:

@@ -33,6 +33,9 @@ class DryGenerator:
     def loader_version(self, workload: Workload, world: World) -> str:
         return NAME
 
+    def scripts(self, workload: Workload, world: World) -> str:
+        return ""
+
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         """Accepts any workload."""
 

@@ -35,6 +35,7 @@ from orchestrator.model import (
 from orchestrator.parts import Result
 from orchestrator.planning import disk_matrix
 from orchestrator.planning.disk_matrix import MatrixCell
+from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.units import format_bytes
 
@@ -55,6 +56,10 @@ class Fio:
     def loader_version(self, workload: Workload, world: World) -> str:
         job = world.root / "workloads" / "fio" / "prepare.fio"
         return hashlib.sha256(job.read_bytes()).hexdigest()[:12]
+
+    def scripts(self, workload: Workload, world: World) -> str:
+        """Returns a hash of all job files."""
+        return own_images.content_hash(world.root / "workloads" / "fio")
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         mistakes = list(_mistakes(workload, spec))

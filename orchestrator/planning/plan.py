@@ -89,14 +89,22 @@ def make_plan(
     notes: Sequence[Note] = (),
     gate_every: int | None = None,
     drain: bool = False,
+    aa: bool = False,
 ) -> Plan:
-    """The baseline is the first profile unless named. UsageError for an unknown one."""
+    """The baseline is the first profile unless named. UsageError for an unknown one.
+
+    `aa`: it is measured under a second name too, in the same rounds as all others.
+    """
     names = [profile.name for profile in profiles]
     if baseline is not None and baseline not in names:
         raise UsageError(
             f"the baseline {baseline!r} is not among the profiles compared: {', '.join(names)}",
             advice="name it in --profiles too",
         )
+    twin = _twin(profiles, baseline or names[0]) if aa else None
+    if twin is not None:
+        profiles = (*profiles, twin)
+        names.append(twin.name)
     rounds = _rounds(names, [workload.name for workload in workloads], repetitions, seed)
     runs = tuple(
         Run(number, profile, workload, repetition)
@@ -117,7 +125,19 @@ def make_plan(
         notes=tuple(notes),
         gate_every=gate_every,
         drain=drain,
+        twin=twin.name if twin else None,
     )
+
+
+def _twin(profiles: Sequence[Profile], baseline: str) -> Profile:
+    """The baseline under a second name. UsageError if another profile has that name."""
+    name = f"{baseline}-again"
+    if any(profile.name == name for profile in profiles):
+        raise UsageError(
+            f"{name!r} is the name of a profile, and --aa needs it for the second {baseline}",
+            advice="give that profile's file another name",
+        )
+    return replace(next(one for one in profiles if one.name == baseline), name=name)
 
 
 def tier_notes(profiles: Sequence[Profile]) -> tuple[Note, ...]:
@@ -234,7 +254,7 @@ def _gates_s(profiles: Sequence[Profile], runs: int, gate_every: int | None, dra
     after the last."""
     between = (runs - 1) // gate_every if gate_every else 0
     total_s = 0.0
-    for tier in (profile.tier for profile in profiles):
+    for tier in {profile.tier.name: profile.tier for profile in profiles}.values():
         drained_s = tier.burst.duration_s if drain and tier.burst and is_real(tier) else 0.0
         again = between if is_real(tier) else 0
         one_s = (GATE_S + drained_s) * (1 + again) + (GATE_S if is_real(tier) else 0.0)

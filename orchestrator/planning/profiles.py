@@ -226,5 +226,6 @@ def read_workload(name: str, text: str, scale: str, where: str = "") -> Workload
         statements_per_transaction=read.statements_per_transaction,
         options={**read.options, **size.options},
         database=read.database,
+        writes=read.writes,
     )
     return slo.applied([workload], read.slo, f"{where}: slo")[0]

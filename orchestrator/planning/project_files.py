@@ -157,7 +157,8 @@ def _files(
         if names.count(name) > 1:
             raise UsageError(
                 f"the {kind} {name!r} is named twice; nothing was started",
-                advice="name it once; REPEATS (--repeats) says how often each is measured",
+                advice="name it once; REPEATS (--repeats) says how often each is measured"
+                + (", --aa measures the baseline under a second name" * (kind == "profile")),
             )
         other = found.setdefault(file.stem, file)
         if other is not file:

@@ -254,4 +254,5 @@ class WorkloadYaml(_Strict):
     statements_per_transaction: Positive | None = None
     options: Mapping[str, Parameter] = {}
     slo: Text | None = None
+    writes: bool = True
     scales: Annotated[Mapping[str, ScaleYaml], Field(min_length=1)]

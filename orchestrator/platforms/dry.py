@@ -23,6 +23,9 @@ class DryPlatform:
         names = tuple(f"node-{number}.example" for number in range(1, nodes + 1))
         yield Network(name, tuple(addresses) or names)
 
+    def image_of(self, container: str) -> str:
+        return ""
+
     def logs(self, container: str, tail: int | None = None) -> str:
         return ""
 

@@ -7,22 +7,35 @@ verdict give the same text, byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import RenderableType
 from rich.text import Text
 
+from orchestrator.analysis.campaign_list import Entry
 from orchestrator.analysis.conclusions import Verdict
+from orchestrator.analysis.over_time import Comparison
 from orchestrator.analysis.results import Results
+from orchestrator.analysis.trend import Trend
 from orchestrator.model import Gate
-from orchestrator.report import decisions, disks, summary, terminal
+from orchestrator.report import beside, decisions, disks, stored_campaigns, summary, terminal
 from orchestrator.report.blocks import Chart, Charts, Document
 from orchestrator.report.caveats import stamps
 from orchestrator.report.report_index import ReportIndex
 
-__all__ = ["ReportPaths", "console", "gate_table", "write"]
+__all__ = [
+    "ReportPaths",
+    "beside_tables",
+    "campaign_list",
+    "comparison_markdown",
+    "comparison_table",
+    "console",
+    "gate_table",
+    "trend_table",
+    "write",
+]
 
 
 @dataclass(frozen=True)
@@ -69,7 +82,7 @@ def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
     labels = stamps(index)
     if labels:
         parts.append(terminal.stamps(labels))
-    parts += [Text(), terminal.answers(summary.answers(index), len(index.tiers)), Text()]
+    parts += [Text(), terminal.answers(summary.answers(index), 1 + len(index.contenders)), Text()]
     parts.append(terminal.table(summary.verdict_table(index)))
     for workload, table in decisions.tables(index):
         parts += [Text(), Text(workload, style="bold"), terminal.table(table)]
@@ -83,3 +96,31 @@ def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
 def gate_table(gate: Gate) -> RenderableType:
     """Declared against measured of one tier, for a terminal."""
     return terminal.table(disks.gate_table(gate))
+
+
+def campaign_list(entries: Sequence[Entry]) -> RenderableType:
+    """Stored campaigns, for a terminal."""
+    return terminal.table(stored_campaigns.campaign_list(entries))
+
+
+def comparison_table(made: Comparison) -> RenderableType:
+    """One stored campaign against another, for a terminal."""
+    return terminal.table(stored_campaigns.comparison(made))
+
+
+def comparison_markdown(made: Comparison) -> str:
+    """The same as Markdown."""
+    from orchestrator.report import markdown
+
+    return markdown.table(stored_campaigns.comparison(made))
+
+
+def trend_table(found: Trend) -> RenderableType:
+    """A profile × workload over stored campaigns, for a terminal."""
+    return terminal.table(stored_campaigns.trend(found))
+
+
+def beside_tables(study: Verdict, campaign: Verdict) -> tuple[RenderableType, ...]:
+    """A published study beside a campaign with its tiers and workloads, for a terminal."""
+    tables = beside.changes(study, campaign), beside.used(study, campaign)
+    return tuple(terminal.table(table) for table in tables)

@@ -14,7 +14,11 @@ from orchestrator.units import listed
 STUDY_NODES = 3
 
 _NODES: tuple[NoteKind, ...] = ("fewer nodes", "nodes as asked")
-_DATABASES: tuple[NoteKind, ...] = ("fallback database", "preferred database")
+_NOTE_LABELS: dict[NoteKind, str] = {
+    "fallback database": "Another database",
+    "preferred database": "Another database",
+    "longer windows": "Longer windows",
+}
 _LABELS: dict[DoubtKind, str] = {
     "emulated tier": "Emulated disks",
     "cgroup tier": "Limited by control group",
@@ -68,7 +72,7 @@ def _notes(index: ReportIndex) -> Iterator[Stamp]:
             continue
         if note.kind in doubted or (note.kind in _NODES and "fewer nodes" in doubted):
             continue
-        label = "Another database" if note.kind in _DATABASES else "Not as asked"
+        label = _NOTE_LABELS.get(note.kind, "Not as asked")
         yield Stamp(label, _shared(index, [str(note)]), "")
 
 

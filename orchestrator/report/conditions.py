@@ -7,7 +7,7 @@ from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis.results import database
-from orchestrator.model import NodeSize, Profile
+from orchestrator.model import NodeSize, Profile, Workload
 from orchestrator.report.blocks import Cell, Paragraph, Part, Section, Table, numbers, texts
 from orchestrator.report.report_index import ReportIndex
 
@@ -149,7 +149,7 @@ def _workloads(index: ReportIndex) -> Table:
             Cell(_named(w.dataset.parameters)),
             Cell(str(w.threads)),
             Cell(str(w.loader_threads)),
-            Cell(units.format_seconds(w.warmup_s)),
+            Cell(_warm_up(w)),
             Cell(units.format_seconds(w.measure_s)),
             Cell(_named(w.options) or "none"),
         )
@@ -184,6 +184,13 @@ def _read_back(index: ReportIndex) -> tuple[Table | Paragraph, ...]:
         for name in names
     )
     return (Table(texts("Fact", "Value"), rows),)
+
+
+def _warm_up(workload: Workload) -> str:
+    least = units.format_seconds(workload.warmup_s)
+    if workload.warmup_most_s is None:
+        return least
+    return f"{least} to {units.format_seconds(workload.warmup_most_s)}, until steady"
 
 
 def _constant(index: ReportIndex, tier: str) -> dict[str, str]:

@@ -13,7 +13,10 @@ from orchestrator.report import (
     decisions,
     disk_matrix,
     disks,
+    failures,
     method,
+    nodes,
+    storage_engine,
     summary,
     tables,
 )
@@ -38,9 +41,12 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
         sections=(
             *decisions.section(index),
             tables.measured(index),
+            *failures.section(index),
             *disk_matrix.sections(index),
             _deltas(index),
             bottlenecks.section(index),
+            *nodes.section(index),
+            *storage_engine.section(index),
             chart_sections.over_time(index),
             disks.section(index),
             conditions.cache(index),

@@ -34,7 +34,7 @@ def draw(document: Document) -> str:
         f"**{document.status.upper()}.** {_plain(document.status_text)}",
         *_stamps(document),
         *(_answer(answer, len(document.tiers)) for answer in document.answers),
-        _table(document.verdicts),
+        table(document.verdicts),
         *_footnotes(document.footnotes),
     ]
     for section in document.sections:
@@ -84,7 +84,7 @@ def _section(section: Section) -> Iterator[str]:
 def _block(block: Block) -> str:
     match block:
         case Table():
-            return _table(block)
+            return table(block)
         case Paragraph():
             return _paragraph(block)
         case Items(rows=rows):
@@ -105,7 +105,8 @@ def _charts(charts: Charts) -> str:
     return f"{images}\n\n{_plain(charts.caption)}" if charts.caption else images
 
 
-def _table(table: Table) -> str:
+def table(table: Table) -> str:
+    """One table, with its remarks below."""
     width = len(table.columns)
     lines = [
         _row(_plain(column.title) for column in table.columns),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 
 from orchestrator import units
+from orchestrator.analysis import campaign_comparability
+from orchestrator.analysis.results import Results
 from orchestrator.model import Plan, Run
 from orchestrator.planning import project_files, slo
 from orchestrator.report import wording
@@ -35,7 +37,7 @@ def section(index: ReportIndex) -> Section:
     parts = [Part("Method", (method(index.campaign.plan),))]
     if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
         parts.append(Part("TPC-C-derived, not TPC-C", (Paragraph(_DISCLAIMER),)))
-    parts.append(Part("To do it again", _again(index.campaign.plan)))
+    parts.append(Part("To do it again", _again(index.campaign)))
     files = "Cells and their files" if index.published else "Runs and their raw files"
     parts.append(Part(files, (_runs(index), _files(index))))
     return Section("method", "Method, and how to reproduce", tuple(parts))
@@ -64,7 +66,9 @@ def _method_published(_: Plan) -> Paragraph:
     )
 
 
-def _again(plan: Plan) -> tuple[Paragraph | Code, ...]:
+def _again(campaign: Results) -> tuple[Paragraph | Code, ...]:
+    plan, code = campaign.plan, campaign_comparability.revision(campaign)
+    measured = f"tierbench {code} measured. " if code else ""
     holds = (
         "study.yaml holds the tables, plan.json and the records what was read out of them."
         if "study" in plan.files
@@ -73,8 +77,8 @@ def _again(plan: Plan) -> tuple[Paragraph | Code, ...]:
     return (
         Code(command(plan)),
         Paragraph(
-            f"{holds} The report is made from the files of this folder alone, and can be made "
-            "again without Docker:"
+            f"{measured}{holds} The report is made from the files of this folder alone, and can "
+            "be made again without Docker:"
         ),
         Code("tierbench analyze ."),
     )
@@ -84,7 +88,7 @@ def command(plan: Plan) -> str:
     """The command that plans this campaign again, on a machine that is set up."""
     if "study" in plan.files:
         return f"tierbench import-study {shlex.quote(plan.files['study'])}"
-    by_baseline = sorted((p.name for p in plan.profiles), key=lambda name: name != plan.baseline)
+    by_baseline = sorted((p.name for p in plan.tiers), key=lambda name: name != plan.baseline)
     profiles = [plan.files.get(f"profile {name}", name) for name in by_baseline]
     workloads = [plan.files.get(f"workload {load.name}", load.name) for load in plan.workloads]
     names, loads = shlex.quote(" ".join(profiles)), shlex.quote(" ".join(workloads))
@@ -92,7 +96,9 @@ def command(plan: Plan) -> str:
     if any(note.kind == "rehearsal" for note in plan.notes):
         return f"tierbench rehearse --profiles {names} --workloads {loads} {rest}"
     verb = f"compare --profiles {names} --workloads {loads} --margin {plan.margin_pct:g}"
-    if len(profiles) == 1 and len(workloads) == 1:
+    if plan.twin:
+        verb += " --aa"
+    elif len(profiles) == 1 and len(workloads) == 1:
         verb = f"run --profile {shlex.quote(profiles[0])} --workload {shlex.quote(workloads[0])}"
     clusters = {(profile.cluster.database, profile.cluster.nodes) for profile in plan.profiles}
     same = ""
@@ -101,6 +107,9 @@ def command(plan: Plan) -> str:
         same = f" --db {database} --nodes {nodes}"
     other = f" --generator {plan.generator}" if plan.generator else ""
     other += f" --slo {shlex.quote(text)}" if (text := slo.of_all(plan.workloads)) else ""
+    other += " --warmup steady" if any(w.warmup_most_s for w in plan.workloads) else ""
+    longer = any(note.kind == "longer windows" for note in plan.notes)
+    other += " --windows checkpoints" if longer else ""
     prices = plan.files.get(project_files.PRICE_LIST)
     other += f" --prices {shlex.quote(prices)}" if prices else ""
     return f"tierbench {verb}{same} {rest}{other}"

@@ -44,7 +44,13 @@ class ReportIndex:
 
     @property
     def contenders(self) -> tuple[str, ...]:
-        return tuple(name for name in self.tiers if name != self.verdict.baseline)
+        names = (profile.name for profile in self.campaign.plan.tiers)
+        return tuple(name for name in names if name != self.verdict.baseline)
+
+    @property
+    def twin(self) -> str | None:
+        """The second name of the baseline, if it was measured twice."""
+        return self.campaign.plan.twin
 
     @property
     def workloads(self) -> tuple[Workload, ...]:
@@ -62,7 +68,8 @@ class ReportIndex:
 
     @cached_property
     def _deltas(self) -> Mapping[tuple[str, str, str, str], Delta]:
-        return {(d.contender, d.workload, d.metric, d.scope): d for d in self.verdict.deltas}
+        deltas = (*self.verdict.deltas, *self.verdict.noise_floor)
+        return {(d.contender, d.workload, d.metric, d.scope): d for d in deltas}
 
     def is_tpcc_derived(self, workload: str) -> bool:
         """Whether New-Orders were counted, or the data set is TPC-C's."""
@@ -140,6 +147,8 @@ class ReportIndex:
         data = self._runs.get(run.number)
         if data is None:
             return "not published" if self.published else "not carried out"
+        if doubts := self.campaign.excluded.get(run.number):
+            return f"excluded: {doubts[0].text}"
         if data.record.outcome == "done":
             return None
         failure = (data.record.failure or "no reason was recorded").strip().rstrip(".")
@@ -156,6 +165,11 @@ class ReportIndex:
     @cached_property
     def lost_runs(self) -> tuple[Run, ...]:
         return tuple(run for run in self.campaign.plan.runs if self.loss(run) is not None)
+
+    @property
+    def excluded(self) -> int:
+        """How many of the lost runs finished, and do not count by the validity rule."""
+        return len(self.verdict.excluded)
 
     # -------------------------------------------------------------- doubts
 

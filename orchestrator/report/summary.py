@@ -16,7 +16,7 @@ _LATENCIES = {"latency_avg_s": "Average latency", "latency_p99_s": "p99 latency"
 
 
 def title(index: ReportIndex) -> str:
-    names = index.tiers
+    names = [name for name in index.tiers if name != index.twin]
     if len(names) == 1:
         return f"{names[0]}, measured"
     return f"Which disk tier: {', '.join(names[:-1])} or {names[-1]}?"
@@ -82,7 +82,11 @@ def _lost_text(index: ReportIndex) -> str:
         verb = "was" if len(lost) == 1 else "were"
         return f" {len(lost)} of {len(index.campaign.plan.runs)} cells {verb} not published."
     planned = wording.count(len(index.campaign.plan.runs), "planned run")
-    return f" {len(lost)} of {planned} left no figures."
+    text = f" {len(lost)} of {planned} left no figures"
+    if index.excluded:
+        were = "was" if index.excluded == 1 else "were"
+        text += f" that count: {index.excluded} {were} excluded as invalid"
+    return f"{text}."
 
 
 def answers(index: ReportIndex) -> tuple[Answer, ...]:
@@ -124,6 +128,8 @@ def verdict_table(index: ReportIndex) -> Table:
         rows.append((Cell(f"{workload.name}: {workload.title}", strong=True),))
         rows.append(_baseline_row(index, workload.name))
         rows.extend(_contender_row(index, c, workload.name) for c in index.contenders)
+        if index.twin:
+            rows.append(_contender_row(index, index.twin, workload.name))
     titles = (_LATENCIES[metric] for metric in _latencies(index))
     columns = (*texts("Tier"), *numbers("Throughput", *titles))
     remarks = (*_reading(index), *index.losses(index.campaign.plan.runs))
@@ -140,6 +146,11 @@ def _reading(index: ReportIndex) -> Iterator[str]:
             if has_intervals(index)
             else "Changes are against the baseline of the same workload; without repetitions they "
             "have no interval."
+        )
+    if index.twin:
+        yield (
+            f"{index.twin} is {index.verdict.baseline} under a second name: its changes are the "
+            "noise floor, what two equal tiers differed by. It takes part in no decision."
         )
     if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
         yield (
@@ -195,8 +206,9 @@ def _contender_row(index: ReportIndex, contender: str, workload: str) -> tuple[C
     n = next((wording.runs_on_each_side(d) for d in deltas if d is not None), None)
     if n is None:
         n = str(len(index.finished(contender, workload)))
+    floor = "noise floor, " if contender == index.twin else ""
     return (
-        Cell(contender, detail=f"n = {n}", tier=contender),
+        Cell(contender, detail=f"{floor}n = {n}", tier=contender),
         *(change_cell(index, contender, workload, metric) for metric in metrics),
     )
 

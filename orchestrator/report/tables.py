@@ -123,7 +123,7 @@ def _tier_row(
 def deltas(index: ReportIndex) -> Section:
     """Latency, then throughput, against the baseline: tiers down, workloads across."""
     anchor, title = "deltas", f"Against {index.verdict.baseline}"
-    if not index.contenders:
+    if not index.contenders and not index.twin:
         nothing = Paragraph(
             f"Only {index.verdict.baseline} was measured, so there are no differences to show. "
             "Compare it with another profile to get them."
@@ -180,7 +180,7 @@ def _delta_table(index: ReportIndex, metrics: Mapping[str, str]) -> Table:
                 for w in index.workloads
             ),
         )
-        for contender in index.contenders
+        for contender in (*index.contenders, *([index.twin] if index.twin else []))
         for metric, word in metrics.items()
     )
     return Table(heads, rows)

@@ -29,7 +29,7 @@ from orchestrator.parts import Disks, Parts
 from orchestrator.planning import disk_matrix
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import World
-from orchestrator.run import checks, datasets, recording, window
+from orchestrator.run import checks, datasets, identity, recording, window
 from orchestrator.run.context import Draft, RunContext
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.schedule import Following, Schedule, nothing
@@ -173,6 +173,7 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, client: Node) -> 
         "database_before": before,
         "database": here.database.facts(cluster, world).recorded(),
         "checked": dict(here.generator.verify(workload, cluster, world)),
+        "identity": identity.of_run(here).recorded(),
     }
     draft.result = here.generator.read(workload, here.raw, measure.start_s, measure.end_s)
 

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 
 from orchestrator.powers import Clock
 
+_STAMP, _STAMP_LENGTH = "%Y%m%dT%H%M%SZ", 16
+
 
 class SystemClock:
     """The machine's clock. Wall time for records, monotonic time for durations."""
@@ -52,4 +54,12 @@ def wait_until(
 
 def stamp(unix_s: float) -> str:
     """Formats as `20261121T013005Z`, which sorts by time and is a legal folder name anywhere."""
-    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y%m%dT%H%M%SZ")
+    return datetime.fromtimestamp(unix_s, UTC).strftime(_STAMP)
+
+
+def from_stamp(text: str) -> float | None:
+    """Reads what `stamp` wrote at the begin of a name; None if that is no time."""
+    try:
+        return datetime.strptime(text[:_STAMP_LENGTH], _STAMP).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None

@@ -17,8 +17,9 @@ from typing import Any, TypeVar, cast
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
-from orchestrator.analysis.conclusions import Verdict
+from orchestrator.analysis.conclusions import Decision, Verdict
 from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.verdicts import SCHEMA_VERSION as VERDICT_VERSION
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.metrics import INTERVAL_COLUMNS, SAMPLE_COLUMNS
 from orchestrator.model import Gate, Plan, Record, Run
@@ -36,7 +37,20 @@ class _Gates:
     schema_version: int = SCHEMA_VERSION
 
 
-_Noun = TypeVar("_Noun", Plan, Record, _Gates)
+@dataclass(frozen=True)
+class _Judged:
+    """The part of verdict.json that is read back."""
+
+    decisions: tuple[Decision, ...]
+
+
+_Noun = TypeVar("_Noun", Plan, Record, _Gates, _Judged)
+_KNOWN: Mapping[type, int] = {
+    Plan: Plan.schema_version,
+    Record: SCHEMA_VERSION,
+    _Gates: SCHEMA_VERSION,
+    _Judged: VERDICT_VERSION,
+}
 
 
 def create(results: Path, plan: Plan, fingerprint: Mapping[str, Any], now_s: float) -> Path:
@@ -171,8 +185,17 @@ def save_verdict(campaign: Path, verdict: Verdict) -> None:
     write_json(campaign / "verdict.json", asdict(verdict))
 
 
-def load(campaign: Path) -> Results:
-    """Reads a campaign back from its files alone. UsageError if `campaign` is not one."""
+def decisions(campaign: Path) -> tuple[Decision, ...]:
+    """Those of verdict.json as it stands; none if the campaign was not judged yet."""
+    file = campaign / "verdict.json"
+    return _read(file, _Judged, dict).decisions if file.is_file() else ()
+
+
+def load(campaign: Path, tables: bool = True) -> Results:
+    """Reads a campaign back from its files alone. UsageError if `campaign` is not one.
+
+    `tables` False leaves intervals and samples empty: figures of runs do not need them.
+    """
     if not (campaign / "plan.json").is_file():
         raise UsageError(
             f"{campaign} is not a results folder: it has no plan.json",
@@ -182,35 +205,48 @@ def load(campaign: Path) -> Results:
     fingerprint_file = campaign / "fingerprint.json"
     fingerprint = json.loads(fingerprint_file.read_text()) if fingerprint_file.is_file() else {}
     records = sorted((campaign / "runs").glob("*/record.json"))
-    runs = tuple(_load_run(file) for file in records)
+    runs = tuple(_load_run(file, tables) for file in records)
     return Results(campaign.resolve().name, plan, fingerprint, runs, _gates(campaign))
 
 
-def _load_run(file: Path) -> RunData:
+def _load_run(file: Path, tables: bool) -> RunData:
     intervals, samples = file.with_name("intervals.csv"), file.with_name("samples.parquet")
     return RunData(
         record=_read(file, Record, version_1.record),
-        intervals=_table(intervals, pd.read_csv, INTERVAL_COLUMNS),
-        samples=_table(samples, pd.read_parquet, SAMPLE_COLUMNS),
+        intervals=_table(intervals if tables else None, pd.read_csv, INTERVAL_COLUMNS),
+        samples=_table(samples if tables else None, pd.read_parquet, SAMPLE_COLUMNS),
     )
 
 
-def _table(file: Path, read: Callable[..., pd.DataFrame], columns: Iterable[str]) -> pd.DataFrame:
-    return read(file) if file.is_file() else pd.DataFrame(columns=list(columns))
+def _table(
+    file: Path | None, read: Callable[..., pd.DataFrame], columns: Iterable[str]
+) -> pd.DataFrame:
+    return read(file) if file and file.is_file() else pd.DataFrame(columns=list(columns))
 
 
 def _read(
     file: Path, noun: type[_Noun], upgrade: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> _Noun:
+    """UsageError for a file of a newer version; an older one is converted."""
     try:
         form: TypeAdapter[_Noun] = _form(cast(Hashable, noun))
-        return form.validate_python(upgrade(json.loads(file.read_bytes())))
+        content = json.loads(file.read_bytes())
+        _require_known(file, content.get("schema_version", 1), _KNOWN[noun])
+        return form.validate_python(upgrade(content))
     except ValidationError as error:
         first = error.errors()[0]
         why = f"({error.error_count()} mistakes): {first['loc']}: {first['msg']}"
         raise _other_form(file, why) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _other_form(file, f"({type(error).__name__}: {error})") from error
+
+
+def _require_known(file: Path, version: object, known: int) -> None:
+    if isinstance(version, int) and version > known:
+        raise UsageError(
+            f"{file} has schema_version {version}; this version of tierbench reads up to {known}",
+            advice="a newer version wrote it: read it with that one, or a newer one still",
+        )
 
 
 @cache

@@ -48,6 +48,12 @@ def test_output_comes_line_by_line_and_both_streams_are_kept(world: World) -> No
     assert (done.exit_code, lines, done.err) == (3, ["one", "two"], "bad\n")
 
 
+def test_a_container_names_the_image_that_it_was_made_from(world: World) -> None:
+    with world.platform.running(SLEEPER) as container:
+        assert world.platform.image_of(container.name) == world.platform.image_id(BASE)
+    assert world.platform.image_of(SLEEPER.name) == ""
+
+
 def test_a_command_that_does_not_end_is_an_error(world: World) -> None:
     with (
         world.platform.running(SLEEPER) as container,

@@ -37,6 +37,7 @@ loop.options = {
    arrival_rate = {"Open loop: transactions per second over all threads (0: closed loop)", 0},
    max_attempts = {"Attempts per transaction at serialization failures and deadlocks", 10},
    isolation = {"Transaction isolation level", "read committed"},
+   ends_file = {"File that will hold when the run ends, in Unix seconds (empty: after --time)", ""},
    seed = {"Seed of keys, arrival times and all other random numbers", 1},
 }
 
@@ -144,13 +145,30 @@ local function execute(self, kind, due_us)
    end
 end
 
+-- Whether the run is over by --ends-file. The file is looked for once a second; it is written when
+-- the measured window begins. Without it the run lasts for --time.
+local function over(self)
+   if not self.ends_file then return false end
+   local now_us = clock.now_us()
+   if not self.told and now_us >= self.look_us then
+      self.look_us = now_us + SLICE_US
+      local file = io.open(self.ends_file)
+      if file then
+         local left_us = tonumber(file:read("*l")) * 1e6 - tonumber(clock.unix_ns()) * 1e-3
+         file:close()
+         self.told, self.deadline_us = true, now_us + left_us
+      end
+   end
+   return self.told and now_us >= self.deadline_us
+end
+
 -- Waits in slices so that the end of the run, or another thread's error, is noticed.
 -- If the number of events is limited, sysbench is not asked: asking uses one up.
 local function wait_until(self, t_us)
    while true do
       local now = clock.now_us()
       if now >= t_us then return true end
-      if self.deadline_us and now >= self.deadline_us then return false end
+      if over(self) or self.deadline_us and now >= self.deadline_us then return false end
       if sysbench.opt.events == 0 and not ffi.C.sb_more_events(self.thread_id) then return false end
       clock.sleep_until_us(math.min(t_us, now + SLICE_US, self.deadline_us or math.huge))
    end
@@ -169,7 +187,7 @@ end
 
 local function closed(self)
    local id, draw = self.thread_id, self.workload.draw
-   while ffi.C.sb_more_events(id) do
+   while not over(self) and ffi.C.sb_more_events(id) do
       local kind = draw()
       ffi.C.sb_event_start(id)
       execute(self, kind, nil)
@@ -199,7 +217,7 @@ local function scheduled(self, schedule)
    local id, draw = self.thread_id, self.workload.draw
    while true do
       local due_us = schedule.due_us()
-      if not wait_until(self, due_us) or not ffi.C.sb_more_events(id) then break end
+      if over(self) or not wait_until(self, due_us) or not ffi.C.sb_more_events(id) then break end
       local kind = draw()
       ffi.C.sb_event_start(id)
       execute(self, kind, due_us)
@@ -225,6 +243,7 @@ end
 function loop.run(self)
    local opt, workload = sysbench.opt, self.workload
    seed_keys()
+   if opt.ends_file ~= "" then self.ends_file, self.look_us = opt.ends_file, 0 end
    if opt.time > 0 then self.deadline_us = clock.now_us() + opt.time * 1e6 end
    if workload.new_schedule then
       scheduled(self, workload.new_schedule())

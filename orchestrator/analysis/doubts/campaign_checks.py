@@ -95,13 +95,14 @@ def _missing_cells(campaign: Results) -> Iterator[Doubt]:
             if results.was_published(campaign.plan):
                 what, advice = "was not published", "what it would have shown is not known"
             else:
-                what = "has no finished run"
-                advice = "see its run's failure, then run the campaign again"
+                what = f"has {cell.without_figures}"
+                why = "why its runs were excluded" if cell.excluded else "its run's failure"
+                advice = f"see {why}, then run the campaign again"
             yield Doubt("missing cell", f"{cell.title} {what} {left_out}", advice)
 
 
 def _not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
-    profiles = campaign.plan.profiles
+    profiles = campaign.plan.tiers
     by_kind: dict[DiskKind, list[str]] = {}
     for profile in profiles:
         by_kind.setdefault(profile.tier.kind, []).append(profile.name)
@@ -130,7 +131,7 @@ def _latency_words(profiles: Iterable[Profile]) -> str:
 
 
 def _vm_caps(campaign: Results) -> Iterator[Doubt]:
-    for profile in campaign.plan.profiles:
+    for profile in campaign.plan.tiers:
         for cap in profile.tier.vm_caps:
             yield Doubt(
                 "VM caps the disk",
@@ -145,7 +146,7 @@ def _old_price(campaign: Results) -> Iterator[Doubt]:
     if not starts:
         return
     today = datetime.fromtimestamp(min(starts), UTC).date()
-    for profile in campaign.plan.profiles:
+    for profile in campaign.plan.tiers:
         price = profile.tier.price
         if price is None:
             continue

@@ -10,6 +10,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.disk_demand import BASE_TOLERANCE
 from orchestrator.analysis.overheads import overheads
 from orchestrator.analysis.results import RunData
+from orchestrator.analysis.validity import named
 from orchestrator.facts import DoubtKind, GateWord
 from orchestrator.model import GateCheck
 from orchestrator.units import format_change, format_number, listed
@@ -101,11 +102,6 @@ def _overhead(run: RunData) -> Iterator[tuple[str, str]]:
                     f"{format_change(cost.off_pct)} in the time of a {way}",
                     "repeat on a machine that does nothing else; it is measured anew at each start",
                 )
-
-
-def named(check: GateCheck) -> str:
-    """A check with its disk, if the tier names several."""
-    return f"{check.disk}: {check.limit}" if check.disk else check.limit
 
 
 def _credit_unknown(run: RunData) -> Iterator[tuple[str, str]]:

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Literal
 
-from orchestrator.analysis import disk_demand, resources, results, stats
+from orchestrator.analysis import disk_demand, resources, results, stats, validity
 from orchestrator.analysis.bottlenecks import CEILING_PCT, CLIENT_PCT, HOST_PCT
-from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS, named
+from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
 from orchestrator.analysis.doubts.load_checks import not_checked, overload
+from orchestrator.analysis.doubts.write_back_checks import few_checkpoints
 from orchestrator.analysis.resources import Values
 from orchestrator.analysis.results import RunData
 from orchestrator.facts import DoubtKind
@@ -23,17 +24,13 @@ from orchestrator.units import (
     format_change,
     format_number,
     format_seconds,
-    parse_seconds,
 )
 
 SHORT_S = 30.0
-CHECKPOINTS = 2
-WRITING_SHARE = 0.1  # of a run's I/Os: then checkpoints matter to it
 OTHERS_PCT = 25.0  # the kernel's own work for network and loop devices is among it
 FAILURES_PCT = 1.0
 RETRIES_PCT = 5.0
 LITTLE_PCT = 5.0
-TOTALS_PCT = 0.5
 GATE_AGE_S = 24 * 3600.0
 KEPT_GATE_AGE_S = 7 * GATE_AGE_S  # a gate is kept while nothing that it depends on changes
 
@@ -41,7 +38,9 @@ Reasons = Iterator[tuple[str, str]]  # text, advice
 
 
 def doubts(run: RunData, values: Values) -> Iterator[Doubt]:
-    """Every doubt about one finished run. `values`: of all its nodes together and the machine."""
+    """Every doubt about one finished run, besides those in its record. `values`: of all its nodes
+    together and the machine."""
+    yield from (doubt for doubt in validity.excluding(run.record) if doubt.kind in validity.CHECKS)
     for kind, check in RUN_CHECKS.items():
         for text, advice in check(run, values):
             yield Doubt(kind, text, advice, run.record.run.number)
@@ -54,11 +53,22 @@ def _unsteady(run: RunData, _: Values) -> Reasons:
     rows = results.measured_intervals(run)
     drift = stats.steadiness(rows["time_s"].tolist(), rows["throughput_per_s"].tolist())
     if drift is not None and not drift.steady:
-        warmup = format_seconds(run.record.workload.warmup_s)
+        phase = run.record.phase("warm-up")
+        warmup = format_seconds(phase.duration_s if phase else run.record.workload.warmup_s)
         yield (
             f"throughput drifted by {format_change(drift.drift_pct)} over the measured window "
             f"(second half {format_change(drift.halves_pct)} against the first)",
             f"warm up for longer than {warmup}, or measure for longer",
+        )
+
+
+def _given_up(run: RunData, _: Values) -> Reasons:
+    facts = results.generator(run.record)
+    if facts.warmup_steady is False:
+        yield (
+            f"throughput had not become steady after {format_seconds(facts.warmup_s or 0.0)} of "
+            "warm-up, the longest allowed",
+            "see the charts over time; a longer `warmup` in the workload's file allows more",
         )
 
 
@@ -69,24 +79,6 @@ def _short(run: RunData, _: Values) -> Reasons:
             f"{format_seconds(measured_s)} were measured: too short for caches and background "
             "writes to show",
             f"take a larger SCALE than {run.record.workload.scale}",
-        )
-
-
-def _checkpoints(run: RunData, values: Values) -> Reasons:
-    interval = (results.database(run.record).settings or {}).get("checkpoint_timeout")
-    writes, every = values.get("disk_write_iops"), values.get("disk_iops")
-    if interval is None or not writes or not every or writes < WRITING_SHARE * every:
-        return
-    try:
-        interval_s = parse_seconds(interval)
-    except ValueError:
-        return
-    if run.record.workload.measure_s < CHECKPOINTS * interval_s:
-        yield (
-            f"{format_seconds(run.record.workload.measure_s)} are less than {CHECKPOINTS} "
-            f"checkpoint intervals of {format_seconds(interval_s)}: writes put off until a "
-            "checkpoint may be outside the window",
-            "measure for longer, or give every profile the same shorter checkpoint_timeout",
         )
 
 
@@ -175,16 +167,6 @@ def _no_gate(run: RunData, _: Values) -> Reasons:
         )
 
 
-def _failed_gate(run: RunData, _: Values) -> Reasons:
-    gate = run.record.gate
-    if gate is not None and not gate.passed:
-        bad = "; ".join(f"{named(c)} {c.verdict}" for c in gate.checks if not c.passed)
-        yield (
-            f"the disk is not what {run.record.profile.tier.name} declares: {bad}",
-            "its figures are not compared; see docs/TIERS.md",
-        )
-
-
 def _old_gate(run: RunData, values: Values) -> Reasons:
     gate, window = run.record.gate, results.measured_window(run.record)
     if gate is None or window is None or any(_no_gate(run, values)):
@@ -194,14 +176,6 @@ def _old_gate(run: RunData, values: Values) -> Reasons:
         yield (
             f"the truth gate was taken {format_seconds(age_s)} before",
             f"run `make calibrate PROFILE={run.record.profile.name}` first",
-        )
-
-
-def _limits_changed(run: RunData, _: Values) -> Reasons:
-    if run.record.facts.get("limit_changes"):
-        yield (
-            "the disk's limits were changed while this ran: its figures are not the tier's",
-            "use it to see what the limit does, not to compare tiers",
         )
 
 
@@ -260,20 +234,6 @@ def _ceiling(run: RunData, _: Values) -> Reasons:
         )
 
 
-def _totals(run: RunData, _: Values) -> Reasons:
-    facts = results.generator(run.record)
-    own, kept = facts.sysbench_transactions, facts.recorded_transactions
-    if own is None or kept is None:
-        return
-    least = min(abs(own - kept), abs(own - (kept - (facts.recorded_failures or 0.0))))
-    if least > max(TOTALS_PCT / 100 * kept, 2.0 * run.record.workload.threads):
-        yield (
-            f"sysbench counted {format_number(own)} transactions, {format_number(kept)} were kept "
-            "one by one",
-            "transactions were lost on the way: see the run's raw output",
-        )
-
-
 def _not_durable(run: RunData, _: Values) -> Reasons:
     if results.database(run.record).durable is False:
         yield (
@@ -311,12 +271,11 @@ def _of_others(run: RunData) -> bool:
 
 RUN_CHECKS: dict[DoubtKind, Callable[[RunData, Values], Reasons]] = {
     "no truth gate": _no_gate,
-    "gate not passed": _failed_gate,
     "old truth gate": _old_gate,
-    "limits changed": _limits_changed,
+    "warm-up given up": _given_up,
     "unsteady throughput": _unsteady,
     "short window": _short,
-    "few checkpoints": _checkpoints,
+    "few checkpoints": few_checkpoints,
     "data fits in the cache": _cached,
     "client busy": _client_busy,
     "host saturated": _host_saturated,
@@ -329,7 +288,6 @@ RUN_CHECKS: dict[DoubtKind, Callable[[RunData, Values], Reasons]] = {
     "overload": overload,
     "Little's law": _little,
     "think time's ceiling": _ceiling,
-    "totals differ": _totals,
     "commits not durable": _not_durable,
     "another build": _other_build,
     "consistency not checked": not_checked,

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from orchestrator.databases.common import container_nodes, wal_disks
-from orchestrator.databases.postgresql import nodes, queries, settings
+from orchestrator.databases.postgresql import checkpoints, nodes, queries, settings
 from orchestrator.errors import RunError, UnavailableError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Volume
@@ -153,10 +153,15 @@ class PostgreSQL:
         with self._session(cluster, world) as session:
             queries.reset_counters(session)
 
+    def checkpoint_interval_s(self, spec: ClusterSpec) -> float:
+        return checkpoints.interval_s(settings.applied(spec)["checkpoint_timeout"])
+
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         image = own_images.tag(world.root, "postgres")
         with self._session(cluster, world) as session:
             facts = queries.facts(session, cluster.nodes[0].memory_bytes, image)
+        log = world.platform.logs(cluster.nodes[0].container or "")
+        facts = replace(facts, checkpoints_s=checkpoints.completed_s(log))
         on_disks = wal_disks.devices(cluster.nodes, nodes.PG_WAL, world)
         return replace(facts, more={**facts.more, "wal_devices": on_disks}) if on_disks else facts
 

@@ -98,6 +98,10 @@ class BenchBase:
         ours = own_images.content_hash(world.root / "workloads" / _SCRIPTS)
         return f"{ours}-{find(self._home, '', world).identity}"
 
+    def scripts(self, workload: Workload, world: World) -> str:
+        """Returns the same: BenchBase itself is mounted, not in the image."""
+        return self.loader_version(workload, world)
+
     def client(
         self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED
     ) -> AbstractContextManager[Node]:

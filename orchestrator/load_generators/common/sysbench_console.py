@@ -20,12 +20,19 @@ SET_FOR_ALL: Mapping[str, str] = {
     **dict.fromkeys(("events", "max_requests"), "a run is as long as its scale says"),
 }
 STARTED = "Threads started!"
+_BANNER = re.compile(r"^sysbench (\S+)", re.MULTILINE)
 STOP_GRACE_S = 60.0
 
 
 def is_of_cluster(option: str) -> bool:
     """Whether sysbench finds its server by this option."""
     return option.startswith(("pgsql_", "mysql_", "db_")) and option != PREPARED
+
+
+def version(console: str) -> str | None:
+    """sysbench's version, from the first line that it prints."""
+    banner = _BANNER.search(console)
+    return banner[1] if banner else None
 
 
 def flags(parameters: Mapping[str, Any]) -> list[str]:

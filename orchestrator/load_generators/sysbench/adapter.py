@@ -28,12 +28,12 @@ from orchestrator.load_generators.common.client import (
     run_in_client,
 )
 from orchestrator.load_generators.common.sysbench_console import (
-    STARTED,
     STOP_GRACE_S,
     flags,
-    progress,
+    version,
 )
-from orchestrator.load_generators.sysbench import run_options
+from orchestrator.load_generators.sysbench import lua_files, run_options
+from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, WarmUp, found, longest_s
 from orchestrator.model import TLS_IF_OFFERED, Cluster, ClusterSpec, Node, Phase, Tls, Workload
 from orchestrator.parts import Result
 from orchestrator.planning.addresses import Server
@@ -72,6 +72,10 @@ class Sysbench:
         parts = (scripts / workload.script).parent, scripts / "lib", client
         return "-".join(own_images.content_hash(part) for part in parts)
 
+    def scripts(self, workload: Workload, world: World) -> str:
+        """Returns a hash of the script, its loader, and what either of them requires."""
+        return lua_files.content_hash(world.root / "workloads", workload.script)
+
     def client(
         self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED
     ) -> AbstractContextManager[Node]:
@@ -96,30 +100,21 @@ class Sysbench:
     ) -> tuple[Phase, Phase]:
         argv = _run_command(workload, cluster)
         (out / "command.txt").write_text(shlex.join(argv) + "\n")
-        starts_s: list[float] = []
-
-        def on_line(line: str) -> None:
-            if line.startswith(STARTED):
-                starts_s.append(world.clock.now())
-                world.window_begins(starts_s[0] + workload.warmup_s)
-            elif line.startswith("[ "):
-                world.progress.step(progress(line, workload))
-
-        timeout_s = workload.warmup_s + workload.measure_s + STOP_GRACE_S
-        done = run_in_client(client, argv, cluster, world, timeout_s=timeout_s, on_line=on_line)
+        warming = WarmUp(workload, out, world)
+        timeout_s = longest_s(workload) + STOP_GRACE_S
+        done = run_in_client(
+            client, argv, cluster, world, timeout_s=timeout_s, on_line=warming.line
+        )
         (out / "sysbench.out").write_text(done.out)
         (out / "sysbench.err").write_text(done.err)
-        if done.exit_code != 0 or not starts_s:
+        phases = warming.phases()
+        if done.exit_code != 0 or phases is None:
             raise LoadError(
                 f"sysbench ended with exit code {done.exit_code}: {_last_line(done)}",
                 advice="its output is among the raw files of the run",
                 evidence=done.tail(),
             )
-        middle_s = starts_s[0] + workload.warmup_s
-        return (
-            Phase("warm-up", starts_s[0], middle_s),
-            Phase("measure", middle_s, middle_s + workload.measure_s),
-        )
+        return phases
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """Checks the conditions beside the script, if any; a broken one voids the run."""
@@ -129,7 +124,8 @@ class Sysbench:
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
         table = read_records(out)
         statements, pooled = workload.statements_per_transaction, workload.thinks
-        phases = {"warm-up": (start_s - workload.warmup_s, start_s), "measure": (start_s, end_s)}
+        warmup_s = found(out).get("warmup_s", workload.warmup_s)
+        phases = {"warm-up": (start_s - warmup_s, start_s), "measure": (start_s, end_s)}
         return Result(
             measurements=transactions.measurements(table, start_s, end_s, statements, pooled),
             intervals=transactions.intervals(table, phases, pooled),
@@ -191,16 +187,21 @@ def _sqlstate(code: int) -> str:
 
 def _facts(table: pd.DataFrame, out: Path) -> GeneratorFacts:
     """Cross-checks and counted errors of the whole run, warm-up included."""
-    totals = _TOTAL.findall((out / "sysbench.out").read_text())
+    console = (out / "sysbench.out").read_text()
+    totals = _TOTAL.findall(console)
     threads = [json.loads(file.read_text()) for file in sorted(out.glob("errors-*.json"))]
     mode = json.loads((out / "recorder.json").read_text()).get("mode", {})
+    warming = found(out)
     return GeneratorFacts(
+        version=version(console),
         recorded_transactions=len(table),
         recorded_failures=int((table["outcome"] == transactions.FAILED).sum()),
         sysbench_transactions=int(totals[-1]) if totals else None,
         unstarted=sum(int(thread.get("unstarted", 0)) for thread in threads),
         statements_batched=mode.get("batches"),
-        more={"errors": _sum_errors(threads)},
+        warmup_s=warming.pop("warmup_s", None),
+        warmup_steady=warming.pop("steady", None),
+        more={"errors": _sum_errors(threads), **({"warmup_drift": warming} if warming else {})},
     )
 
 
@@ -259,9 +260,10 @@ def _run_command(workload: Workload, cluster: Cluster) -> list[str]:
         *flags(run_options.run_options(workload)),
         *([f"--statements={statements}"] if statements else []),
         f"--threads={workload.threads}",
-        f"--time={workload.warmup_s + workload.measure_s:g}",
+        f"--time={longest_s(workload):g}",
         "--report-interval=1",
         "--out=/out",
+        *([f"--ends-file=/out/{ENDS_FILE}"] if workload.warmup_most_s else []),
         "run",
     ]
 

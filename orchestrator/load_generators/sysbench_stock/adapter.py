@@ -76,9 +76,12 @@ class SysbenchStock:
         """Returns the identity of sysbench, and of the user's script that makes the tables."""
         client = own_images.content_hash(own_images.folder(world.root, "client"))
         image = world.platform.image_id(self._image) if self._image else None
+        return f"{image or client}-{self.scripts(workload, world)}".rstrip("-")
+
+    def scripts(self, workload: Workload, world: World) -> str:
+        """Returns a hash of the user's script; sysbench's own are in the image."""
         file = _file(workload, world) if options.is_path(workload.script) else None
-        script = hashlib.sha256(file.read_bytes()).hexdigest()[:12] if file else ""
-        return f"{image or client}-{script}".rstrip("-")
+        return hashlib.sha256(file.read_bytes()).hexdigest()[:12] if file else ""
 
     def client(
         self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED

@@ -18,6 +18,7 @@ import pandas as pd
 
 from orchestrator.analysis import stats
 from orchestrator.errors import LoadError
+from orchestrator.load_generators.common.sysbench_console import version
 from orchestrator.metrics import INTERVAL_COLUMNS, PERCENTILES, measured
 from orchestrator.model import Measurement
 
@@ -25,7 +26,6 @@ PERCENT = 99  # the one percentile that sysbench gives for each second
 # sysbench counts latencies in 1,024 classes from 1 µs to 100 s, each as much wider than the last.
 HISTOGRAM_STEP = math.exp(math.log(1e8) / 1023) - 1
 
-_BANNER = re.compile(r"^sysbench (\S+)", re.MULTILINE)
 _FORK = "Server Endpoint: "  # yugabyte/sysbench names each host that it was given
 _SECOND = re.compile(
     r"^\[ (?P<second>\d+)s \] thds: \d+ tps: (?P<tps>[\d.]+) qps: [\d.]+ \(r/w/o: [\d./]+\) "
@@ -66,7 +66,6 @@ def parse(text: str) -> Report:
         if match is None:
             raise LoadError(f"sysbench's output has no {name}: it is not that of a whole run")
         totals[name] = float(match[1])
-    banner = _BANNER.search(text)
     histogram: Counter[float] = Counter()
     for value, count in _CLASS.findall(text):
         histogram[float(value)] += int(count)
@@ -76,8 +75,7 @@ def parse(text: str) -> Report:
             f"{totals['transactions']:g} transactions"
         )
     seconds = ({k: float(v) for k, v in m.groupdict().items()} for m in _SECOND.finditer(text))
-    version = banner[1] if banner else ""
-    return Report(version, _FORK in text, tuple(seconds), histogram, totals)
+    return Report(version(text) or "", _FORK in text, tuple(seconds), histogram, totals)
 
 
 def total(reports: Sequence[Report], name: str) -> float:

@@ -268,6 +268,14 @@ class DockerPlatform(Images, Networks):
         reason = ", out of memory" if state.get("OOMKilled") else ""
         return f"{state.get('Status', 'unknown')} (exit {state.get('ExitCode')}{reason})"
 
+    def image_of(self, container: str) -> str:
+        with engine_errors(f"looking at {container}"):
+            try:
+                attrs = patiently(lambda: self._client.containers.get(container).attrs, self._clock)
+            except NotFound:
+                return ""
+        return str(attrs.get("Image") or "")
+
     def logs(self, container: str, tail: int | None = None) -> str:
         def read() -> Any:
             return self._client.containers.get(container).logs(tail=tail or "all")

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from orchestrator.analysis import comparability
@@ -14,7 +16,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.metrics import measured
 from orchestrator.model import ClusterSpec, Doubt, Measurement, NodeSize, Note, Record
 from orchestrator.tier import Burst, LatencyModel
-from tests.campaigns import GIB, Shape, build_campaign, build_gate, build_tier, with_tier
+from tests.campaigns import GIB, START_S, Shape, build_campaign, build_gate, build_tier, with_tier
 
 Change = Callable[[Record], Record]
 
@@ -153,6 +155,58 @@ def test_few_checkpoints_matter_to_writing_runs_only() -> None:
     assert "few checkpoints" not in kinds(
         small("insert", facts(settings={"checkpoint_timeout": "30s"}))
     )
+
+
+@pytest.mark.parametrize(
+    ("after_s", "text"),
+    [
+        ([-5.0, 5.0, 65.0, 71.0], "only one checkpoint was completed in the window of 60 s"),
+        ([-5.0, 75.0], "no checkpoint was completed"),
+        ([-5.0, 5.0, 20.0, 60.0], ""),  # by volume, sooner than by time
+    ],
+)
+def test_checkpoints_that_were_seen_tell_more_than_the_interval(
+    after_s: list[float], text: str
+) -> None:
+    begin_s = START_S + 10.0  # of the window
+    times = [begin_s + after for after in after_s]
+    seen = facts(settings={"checkpoint_timeout": "5min"}, checkpoints_s=times)
+    campaign = small("insert", seen, repetitions=1)
+    if text:
+        assert text in the("few checkpoints", campaign).text
+    assert ("few checkpoints" in kinds(campaign)) is bool(text)
+
+
+@pytest.mark.parametrize(
+    ("flushed", "text"),
+    [
+        ([0.0] * 60, "at no time"),
+        ([0.0] * 30 + [5.0, 5.0] + [0.0] * 28, "only once"),
+        ([0.0] * 20 + [5.0] + [0.0] * 20 + [7.0] + [0.0] * 18, ""),
+    ],
+)
+def test_flushes_of_memory_tables_in_the_window(flushed: list[float], text: str) -> None:
+    campaign = small("insert", repetitions=1)
+    (run,) = campaign.runs
+    times = run.samples.loc[run.samples["phase"] == "measure", "time_s"].unique()[: len(flushed)]
+    rows = pd.DataFrame({"time_s": times, "value": np.cumsum(flushed)})
+    rows = rows.assign(
+        node="node-1", metric="flush_written_bytes_total", unit="bytes", phase="measure"
+    )
+    samples = pd.concat([run.samples, rows], ignore_index=True)
+    campaign = replace(campaign, runs=(replace(run, samples=samples),))
+    if text:
+        assert f"flushed {text}" in the("few checkpoints", campaign).text
+    assert ("few checkpoints" in kinds(campaign)) is bool(text)
+
+
+def test_a_warm_up_that_was_given_up() -> None:
+    gave_up = {"warmup_s": 150.0, "warmup_steady": False}
+    campaign = small(change=lambda r: replace(r, facts={**r.facts, "generator": gave_up}))
+    assert "after 2.50 min of warm-up" in the("warm-up given up", campaign).text
+    steady = {**gave_up, "warmup_steady": True}
+    campaign = small(change=lambda r: replace(r, facts={**r.facts, "generator": steady}))
+    assert "warm-up given up" not in kinds(campaign)
 
 
 @pytest.mark.parametrize(("data", "raised"), [(GIB, True), (GIB + 1, False), (0, False)])

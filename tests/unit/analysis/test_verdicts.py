@@ -17,7 +17,7 @@ from orchestrator.analysis import stats, verdicts
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Results
 from orchestrator.metrics import METRICS, measured
-from tests.campaigns import build_campaign, build_gate
+from tests.campaigns import build_campaign
 
 POINT_SELECT = ("ultra", "point-select")
 
@@ -291,17 +291,6 @@ def test_a_baseline_of_zeros_has_no_delta() -> None:
     for number in (1, 3, 5):
         campaign = with_change(campaign, number, measurements=(measured("throughput_per_s", 0.0),))
     assert verdicts.deltas(campaign) == ()
-
-
-def test_a_gate_not_passed_makes_it_inconclusive() -> None:
-    campaign = two_tiers(*CLEAR)
-    record = campaign.runs[1].record
-    gate = build_gate(record.profile.tier, measured_iops=5_000.0)
-    delta = throughput(with_change(campaign, record.run.number, gate=gate))
-    assert (delta.verdict, delta.reason) == (
-        "inconclusive",
-        "the disk of ultra did not pass its truth gate",
-    )
 
 
 def test_percentiles_without_enough_transactions_are_left_out() -> None:

@@ -24,6 +24,7 @@ from orchestrator.load_generators import load_generators
 from orchestrator.model import Plan
 from orchestrator.parts import Parts
 from orchestrator.powers import World
+from orchestrator.system.shell import SystemShell
 from tests import ROOT
 from tests.fakes import FakeDatabase, FakePlatform, Log, QuietProgress, fake_parts, fake_world
 
@@ -77,7 +78,7 @@ def go_through(
 
     @contextmanager
     def powers(root: Path, cache: Path, _progress: Any) -> Iterator[tuple[World, Any]]:
-        world = fake_world(Log(), cache)
+        world = fake_world(Log(), cache, shell=SystemShell())
         yield replace(world, root=root, progress=progress), engine
 
     with monkeypatch.context() as patch:
@@ -187,7 +188,7 @@ def carry_out(
 
     @contextmanager
     def powers(root: Path, cache: Path, _progress: Any) -> Iterator[tuple[World, Any]]:
-        world = fake_world(log, cache)
+        world = fake_world(log, cache, shell=SystemShell())
         yield replace(world, root=root, progress=progress, platform=platform), platform
 
     monkeypatch.setattr(outside, "powers", powers)

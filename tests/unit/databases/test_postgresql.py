@@ -11,11 +11,12 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from orchestrator.databases.postgresql import nodes, queries, settings
+from orchestrator.databases.postgresql import checkpoints, nodes, queries, settings
 from orchestrator.databases.postgresql.adapter import PostgreSQL
 from orchestrator.databases.postgresql.queries import Extent, Relation
 from orchestrator.errors import Mistake, NodeError, RunError, UnavailableError, UsageError
@@ -470,3 +471,31 @@ def test_errors_of_psycopg_stop_at_the_session() -> None:
             sql.session(sql.local(endpoint), 1.0),
         ):
             pytest.fail("nobody listens")
+
+
+LOG = """\
+2026-11-22 12:19:32.965 UTC [1] LOG:  database system is ready to accept connections
+2026-11-22 12:19:35.450 UTC [21] LOG:  checkpoint starting: immediate force wait
+2026-11-22 12:19:35.470 UTC [21] LOG:  checkpoint complete: wrote 4 buffers (0.1%); 0 WAL file(s) \
+added, 0 removed, 0 recycled; write=0.001 s, sync=0.007 s, total=0.021 s; sync files=3
+2026-11-22 12:20:32.120 UTC [21] LOG:  checkpoint complete: wrote 997 buffers (3.0%); 0 WAL file(s)
+"""
+
+
+def test_checkpoints_are_read_from_the_log() -> None:
+    first = datetime(2026, 11, 22, 12, 19, 35, 470_000, UTC).timestamp()
+    assert checkpoints.completed_s(LOG) == pytest.approx((first, first + 56.65))
+    assert checkpoints.completed_s("a log of another form") is None
+
+
+@pytest.mark.parametrize(("setting", "seconds"), [("5min", 300.0), ("30s", 30.0), ("'90'", 90.0)])
+def test_the_interval_of_checkpoints_as_a_profile_may_write_it(
+    setting: str, seconds: float
+) -> None:
+    shorter = spec(settings={"checkpoint_timeout": setting})
+    assert PostgreSQL().checkpoint_interval_s(shorter) == seconds
+
+
+def test_an_interval_that_cannot_be_read_is_refused() -> None:
+    with pytest.raises(UsageError, match="checkpoint_timeout"):
+        PostgreSQL().checkpoint_interval_s(spec(settings={"checkpoint_timeout": "often"}))

@@ -14,6 +14,7 @@ from orchestrator import load_generators
 from orchestrator.errors import LoadError, Mistake, UsageError
 from orchestrator.load_generators.sysbench import adapter
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
+from tests import ROOT
 from tests.fakes import FakePlatform, Log, QuietProgress, fake_world
 from tests.plans import a_workload
 
@@ -199,6 +200,14 @@ def folder(path: Path, *files: bytes) -> Path:
         (path / f"latency-{number}.bin").write_bytes(content)
     (path / "sysbench.out").write_text("    transactions:            3      (1.00 per sec.)\n")
     return path
+
+
+def test_the_version_is_what_sysbench_said_of_itself(tmp_path: Path) -> None:
+    one = folder(tmp_path, record(1_000_000_000, 1500, 0, 0))
+    assert adapter._facts(adapter.read_records(one), one).version is None  # of older runs
+    console = (ROOT / "tests/fixtures/sysbench-1.0.20/oltp_point_select.out").read_text()
+    (one / "sysbench.out").write_text(console)
+    assert adapter._facts(adapter.read_records(one), one).version == "1.0.20"
 
 
 def test_records_of_all_threads_come_in_order_of_their_start(tmp_path: Path) -> None:

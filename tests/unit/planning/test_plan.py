@@ -79,3 +79,22 @@ def test_checking_a_large_data_set_takes_time() -> None:
 
     assert estimate_s(20) == estimate_s(1)
     assert estimate_s(2_000) == pytest.approx(estimate_s(20) + 5 * (30 + 144))
+
+
+def test_the_twin_is_planned_in_every_round_like_all_others() -> None:
+    plan = a_plan(("premium", "ultra"), ("insert", "tpcc"), repetitions=3, aa=True)
+    assert plan.twin == "premium-again"
+    assert [profile.name for profile in plan.profiles] == ["premium", "ultra", "premium-again"]
+    assert [profile.name for profile in plan.tiers] == ["premium", "ultra"]
+    assert plan.profile("premium-again").tier == plan.profile("premium").tier
+    rounds = [plan.runs[first : first + 3] for first in range(0, len(plan.runs), 3)]
+    for block in rounds:
+        assert {run.profile for run in block} == {"premium", "ultra", "premium-again"}
+        assert len({(run.workload, run.repetition) for run in block}) == 1
+    turned = [[run.profile for run in block] for block in rounds if block[0].workload == "insert"]
+    assert turned[0] == turned[1][::-1] == turned[2]
+
+
+def test_a_profile_that_has_the_twin_s_name_is_refused() -> None:
+    with pytest.raises(UsageError, match="premium-again"):
+        a_plan(("premium", "premium-again"), aa=True)

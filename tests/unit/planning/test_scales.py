@@ -156,7 +156,7 @@ def test_an_unknown_scale_names_all_there_are() -> None:
     with pytest.raises(UsageError) as raised:
         plan("ultra", ["tpcc"], "study-30")
     said = {mistake.what for mistake in raised.value.mistakes}
-    assert said == {"unknown scale 'study-30'; known: laptop, smoke, study, study-20"}
+    assert said == {"unknown scale 'study-30'; known: laptop, rehearsal, smoke, study, study-20"}
 
 
 def test_help_names_every_scale() -> None:

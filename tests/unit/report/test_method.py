@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import campaign
 from orchestrator.cli.options import Request
 from orchestrator.model import Plan
-from orchestrator.report.method import command
+from orchestrator.report.method import command, section
+from orchestrator.report.report_index import ReportIndex
 from tests import ROOT
+from tests.campaigns import build_campaign, later
 
 NO_CACHE = Path("/nonexistent")  # no database has been tried here before
 
@@ -132,6 +135,23 @@ def test_the_same_plan_comes_of_it(own_profile: Path) -> None:
     assert planned(request) == made
 
 
+def test_trust_is_asked_for_again() -> None:
+    asked = Request(
+        profiles=["premium", "ultra"],
+        workloads=["insert"],
+        database="postgresql",
+        scale="smoke",
+        nodes=1,
+        aa=True,
+        warmup="steady",
+        windows="checkpoints",
+    )
+    text = command(planned(asked))
+    assert "--aa" in text.split() and text.endswith(" --warmup steady --windows checkpoints")
+    assert "again" not in text
+    assert "--aa" not in command(planned(replace(asked, aa=False)))
+
+
 def test_slo_and_price_list_are_asked_for_again(tmp_path: Path) -> None:
     text, prices = "p99 < 50 ms, nopm > 25000", tmp_path / "prices.yaml"
     prices.write_text(
@@ -166,3 +186,12 @@ def test_an_slo_of_one_workload_s_file_alone_is_no_option() -> None:
     made = planned(asked)
     own = (replace(made.workloads[0], slo=()), made.workloads[1])
     assert "--slo" not in options(command(replace(made, workloads=own)))
+
+
+def test_the_code_that_measured_is_named_where_it_is_known() -> None:
+    made = build_campaign(workloads=["insert"], frames=False)
+    known = later(made, 0, revision="0123456789abcdef", revision_changed=True)
+    verdict = judge(made)
+    assert "measured" not in str(section(ReportIndex(made, verdict)).parts[1])
+    said = str(section(ReportIndex(known, verdict)).parts[1])
+    assert "tierbench 0.1.0 (0123456789ab, with changes) measured. plan.json holds" in said

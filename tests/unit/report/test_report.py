@@ -91,7 +91,7 @@ def test_a_missing_cell_is_missing_with_its_reason(tmp_path: Path) -> None:
     text = _written(campaign, tmp_path)
     assert "Runs 1, 3, 5 (premium × insert) were not carried out." in text
     assert "| premium<br>n\u00a0=\u00a00 of 3 | *missing* |" in text
-    assert "| 0 |" not in text
+    assert not [line for line in text.splitlines() if "premium" in line and "| 0 |" in line]
 
 
 def test_a_figure_that_was_not_taken_is_told_from_a_lost_run() -> None:

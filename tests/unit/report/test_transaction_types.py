@@ -1,17 +1,17 @@
-"""The table by transaction type: whose values stand in it, and what is said of isolation."""
+"""The table by transaction type: whose values stand in it, and what is said of the SLO."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from orchestrator.analysis.verdicts import judge
+from orchestrator.planning.slo import parse
 from orchestrator.report import transaction_types
 from orchestrator.report.report_index import ReportIndex
 from tests.campaigns import build_campaign
 
-CAMPAIGN = build_campaign(
-    profiles=["premium", "ultra"], workloads=["tpcc", "insert"], repetitions=2, frames=False
-)
+TIERS = ("premium", "ultra")
+CAMPAIGN = build_campaign(profiles=TIERS, workloads=["tpcc", "insert"], repetitions=3, frames=False)
 INDEX = ReportIndex(CAMPAIGN, judge(CAMPAIGN))
 
 
@@ -31,14 +31,20 @@ def test_a_workload_of_one_type_has_no_such_table() -> None:
     assert transaction_types.tables(INDEX, "insert") == ()
 
 
-def test_isolation_is_told_as_asked_for_and_as_the_servers_have_it() -> None:
+def test_a_type_shows_its_own_clauses_of_the_slo_as_the_decision_found_them() -> None:
+    slo = parse("new_order p95 < 1 s, new_order p99 < 1 ms, payment p99 < 60 s, nopm > 1", "here")
+    workloads = tuple(
+        replace(load, slo=slo if load.name == "tpcc" else ()) for load in CAMPAIGN.plan.workloads
+    )
+    asked = replace(CAMPAIGN, plan=replace(CAMPAIGN.plan, workloads=workloads))
+    (table,) = transaction_types.tables(ReportIndex(asked, judge(asked)), "tpcc")
+    assert table.columns[-1].title == "SLO"
+    premium, ultra = ([row[-1].text for row in table.rows if row[0].tier == t] for t in TIERS)
+    assert premium == ultra
+    assert premium[:2] == ["p95 < 1 s: met; p99 < 1 ms: missed", "p99 < 60 s: met"]
+    assert set(premium[2:]) == {""}
+
+
+def test_without_clauses_about_a_type_there_is_no_such_column() -> None:
     (table,) = transaction_types.tables(INDEX, "tpcc")
-    assert table.remarks[0].endswith("Isolation asked for: read committed.")
-    assert len(table.remarks) == 1
-    runs = [
-        replace(run, record=replace(run.record, facts={"database": {"isolation": "serializable"}}))
-        for run in CAMPAIGN.runs
-    ]
-    told = ReportIndex(replace(CAMPAIGN, runs=tuple(runs)), INDEX.verdict)
-    (table,) = transaction_types.tables(told, "tpcc")
-    assert table.remarks[1:] == ("In effect: serializable.",)
+    assert "SLO" not in [column.title for column in table.columns]

@@ -101,6 +101,15 @@ def test_credit_is_used_up_before_each_gate_but_the_last(make: Make) -> None:
     assert record.outcome == "done"
 
 
+def test_one_real_disk_under_two_names_is_one_disk(make: Make) -> None:
+    campaign = make(restores=False)
+    plan = real(a_plan(repetitions=2, aa=True))
+    records = campaign.execute(plan=plan)
+    assert [record.outcome for record in records] == ["done"] * 4
+    assert {record.run.profile for record in records} == {"premium", "premium-again"}
+    assert campaign.log.words.count(GATE) == 2  # before and after all
+
+
 def test_the_estimate_counts_every_gate_and_draining() -> None:
     tier = replace(a_profile().tier, like="mounted", burst=BURST)
     given = {"repetitions": 5, "seed": 1, "scale": "smoke", "margin_pct": 5.0}

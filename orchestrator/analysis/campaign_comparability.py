@@ -1,0 +1,164 @@
+"""Whether two stored campaigns measured alike, so that time is what differs. Pure.
+
+Unlike database, hardware, kernel, tier, data or workload make a comparison inconclusive. Another
+code revision or image is what one may want to compare: it is allowed and said. What one side did
+not record is a doubt, because it cannot be known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from orchestrator.analysis import comparability, results
+from orchestrator.analysis.results import Results, RunData
+from orchestrator.tier import Tier
+from orchestrator.units import format_bytes, listed
+
+# Words about a tier, not the tier; how its data are put back does not change them.
+_NOT_THE_DISK = frozenset(
+    {"name", "title", "catalog_type", "snapshots", "price", "source", "as_of", "notes", "vm_caps"}
+)
+_MEMORY_TOLERANCE_PCT = 1.0  # a kernel keeps some for itself, and not always as much
+_HARDWARE = {"cpu_model": "CPU", "cpus": "cores", "kernel": "kernel"}
+
+
+def obstacle(
+    before: Results,
+    after: Results,
+    runs: tuple[Sequence[RunData], Sequence[RunData]],
+    across_machines: bool = False,
+) -> str:
+    """Why a profile × workload of both must not be compared, or an empty text. `runs`: of each.
+
+    `across_machines`: machines of other names count as one if they are of the same kind.
+    """
+    every = [*runs[0], *runs[1]]
+    if any(results.published(run.record) for run in every):
+        return "published figures: what they were measured on is not known well enough"
+    unlike = [
+        *_machines(before, after, across_machines),
+        *_tiers(runs[0][0].record.profile.tier, runs[1][0].record.profile.tier),
+        *_file_systems(*runs),
+        *comparability.among(every),
+    ]
+    return f"unlike {'; '.join(unlike)}" if unlike else comparability.obstacle(every)
+
+
+def _host(campaign: Results) -> Mapping[str, Any]:
+    host = campaign.fingerprint.get("host")
+    return host if isinstance(host, Mapping) else {}
+
+
+def _machines(before: Results, after: Results, across: bool) -> Iterator[str]:
+    one, two = _host(before), _host(after)
+    names = one.get("hostname"), two.get("hostname")
+    if all(names) and names[0] != names[1] and not across:
+        yield f"machine {names[0]} against {names[1]}"
+    for key, title in _HARDWARE.items():
+        if one.get(key) and two.get(key) and one[key] != two[key]:
+            yield f"{title} {one[key]} against {two[key]}"
+    sizes = one.get("memory_bytes") or 0, two.get("memory_bytes") or 0
+    if min(sizes) > 0 and max(sizes) > min(sizes) * (1 + _MEMORY_TOLERANCE_PCT / 100):
+        yield f"memory of the machine {' against '.join(format_bytes(size) for size in sizes)}"
+
+
+def _tiers(one: Tier, two: Tier) -> Iterator[str]:
+    for field in fields(Tier):
+        values = getattr(one, field.name), getattr(two, field.name)
+        if field.name not in _NOT_THE_DISK and values[0] != values[1]:
+            short = all(value is None or isinstance(value, (int, float, str)) for value in values)
+            words = f" {values[0]} against {values[1]}" if short else ""
+            yield f"tier's {field.name}{words}"
+
+
+def _file_systems(left: Sequence[RunData], right: Sequence[RunData]) -> Iterator[str]:
+    one, two = (_mounted(runs) for runs in (left, right))
+    if one and two and one != two:
+        yield f"file system {' or '.join(sorted(one))} against {' or '.join(sorted(two))}"
+
+
+def _mounted(runs: Sequence[RunData]) -> set[str]:
+    every = (results.identity(run.record).file_systems.values() for run in runs)
+    return {str(system) for systems in every for system in systems}
+
+
+# ------------------------------------------------------------------ what is said
+
+
+def remarks(before: Results, after: Results) -> tuple[str, ...]:
+    """Differences that are allowed and said, and what cannot be known, a sentence each."""
+    every = (_names, _code, _images, _unrecorded)
+    return tuple(remark for said in every for remark in said(before, after))
+
+
+def _names(before: Results, after: Results) -> Iterator[str]:
+    """Compared all the same only if that was asked for."""
+    names = [_host(campaign).get("hostname") for campaign in (before, after)]
+    if all(names) and names[0] != names[1]:
+        yield (
+            f"they were measured on machines of other names ({names[0]} and {names[1]}): what "
+            "differs between two machines of a kind is in every difference"
+        )
+
+
+def _code(before: Results, after: Results) -> Iterator[str]:
+    one, two = (revision(campaign) for campaign in (before, after))
+    if one and two and one != two:
+        yield f"they were measured by other code: tierbench {one} against {two}"
+    elif one and "with changes" in one:
+        yield f"both were measured with changes to tierbench {one}: the changes may differ"
+    engines = [campaign.fingerprint.get("engine") for campaign in (before, after)]
+    if all(isinstance(engine, Mapping) for engine in engines) and engines[0] != engines[1]:
+        keys = dict.fromkeys(key for engine in engines for key in engine or ())
+        unlike = [key for key in keys if len({str((e or {}).get(key)) for e in engines}) > 1]
+        yield f"the container engine was another, or set otherwise: {listed(unlike)} differ"
+
+
+def revision(campaign: Results) -> str:
+    """`0.1.0 (1a2b3c4d5e6f, with changes)`; empty if no revision was recorded."""
+    facts = campaign.fingerprint
+    if not facts.get("revision"):
+        return ""
+    changed = ", with changes" if facts.get("revision_changed") else ""
+    return f"{facts.get('tierbench', '')} ({str(facts['revision'])[:12]}{changed})".strip()
+
+
+def _images(before: Results, after: Results) -> Iterator[str]:
+    one, two = (_every_image(campaign) for campaign in (before, after))
+    for role in one.keys() & two.keys():
+        if one[role] != two[role]:
+            yield (
+                f"images of the {role} differ ({', '.join(sorted(one[role]))} against "
+                f"{', '.join(sorted(two[role]))}): libraries in them may too"
+            )
+
+
+def _every_image(campaign: Results) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for run in campaign.runs:
+        for role, image in results.identity(run.record).images.items():
+            found.setdefault(role, set()).add(str(image))
+    return found
+
+
+def _unrecorded(before: Results, after: Results) -> Iterator[str]:
+    for campaign in (before, after):
+        if absent := list(_absent(campaign)):
+            yield f"not recorded in {campaign.name}, and so not compared: {listed(absent)}"
+
+
+def _absent(campaign: Results) -> Iterator[str]:
+    host = _host(campaign)
+    if not host.get("hostname"):
+        yield "the machine"
+    elif not host.get("kernel"):
+        yield "its kernel"
+    if not campaign.fingerprint.get("revision"):
+        yield "the code revision"
+    records = [run.record for run in campaign.runs if run.record.outcome == "done"]
+    if not all(results.generator(record).version for record in records):
+        yield "the load generator's version"
+    if not all("identity" in record.facts for record in records):
+        yield "scripts, images and mount options"

@@ -1,0 +1,91 @@
+"""What a list of stored campaigns says of each, and which of them are asked for. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from orchestrator.analysis import results
+from orchestrator.analysis.conclusions import Decision
+from orchestrator.analysis.results import Results
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One folder. `began_s`: Unix seconds, None if unknown; `fault`: why nothing more is
+    known of it. `decisions`: workload → one phrase; empty if it was not judged yet. `baselines`:
+    names under which it was saved."""
+
+    folder: str
+    began_s: float | None
+    fault: str = ""
+    name: str = ""
+    profiles: tuple[str, ...] = ()
+    workloads: tuple[str, ...] = ()
+    databases: tuple[str, ...] = ()
+    scale: str = ""
+    repetitions: int = 0
+    done: int = 0
+    planned: int = 0
+    published: bool = False
+    decisions: Mapping[str, str] | None = None
+    baselines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Filters:
+    """None: any. `since_s`: Unix seconds."""
+
+    profile: str | None = None
+    workload: str | None = None
+    database: str | None = None
+    since_s: float | None = None
+
+    def let_pass(self, entry: Entry) -> bool:
+        """A broken folder passes unless it is too old: what is in it cannot be known."""
+        if self.since_s is not None and (entry.began_s is None or entry.began_s < self.since_s):
+            return False
+        asked = (
+            (self.profile, entry.profiles),
+            (self.workload, entry.workloads),
+            (self.database, entry.databases),
+        )
+        return bool(entry.fault) or all(one is None or one in every for one, every in asked)
+
+
+def entry(
+    campaign: Results,
+    folder: str,
+    began_s: float | None,
+    decisions: Sequence[Decision],
+    baselines: Sequence[str],
+) -> Entry:
+    plan = campaign.plan
+    numbers = {run.number for run in plan.runs}
+    done = (run.record for run in campaign.runs if run.record.outcome == "done")
+    databases = dict.fromkeys(
+        load.database or profile.cluster.database
+        for load in plan.workloads
+        for profile in plan.profiles
+    )
+    return Entry(
+        folder,
+        began_s,
+        name=plan.name,
+        profiles=tuple(profile.name for profile in plan.profiles),
+        workloads=tuple(load.name for load in plan.workloads),
+        databases=tuple(databases),
+        scale=plan.scale,
+        repetitions=plan.repetitions,
+        done=sum(record.run.number in numbers for record in done),
+        planned=len(plan.runs),
+        published=results.was_published(plan),
+        decisions={one.workload: _phrase(one, len(plan.profiles)) for one in decisions},
+        baselines=tuple(baselines),
+    )
+
+
+def _phrase(decision: Decision, tiers: int) -> str:
+    if decision.tier is None:
+        return "no answer" if tiers > 1 else "one tier"
+    return f"{decision.tier} (by {decision.criterion})" if decision.criterion else decision.tier

@@ -1,0 +1,184 @@
+"""`tierbench history`, `compare-results` and `baseline`: what stored campaigns say together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from orchestrator import report
+from orchestrator.analysis import over_time
+from orchestrator.analysis.campaign_list import Entry, Filters
+from orchestrator.analysis.trend import Trend, trend
+from orchestrator.cli.options import AcceptOption, FailOption, ResultsOption
+from orchestrator.errors import EXIT_INCONCLUSIVE, EXIT_WORSE, UsageError
+from orchestrator.system import store, stored_campaigns
+from orchestrator.system.clock import SystemClock
+
+ProfileFilter = Annotated[str | None, typer.Option("--profile", "-p", help="Campaigns with it.")]
+WorkloadFilter = Annotated[str | None, typer.Option("--workload", "-w", help="Campaigns with it.")]
+DatabaseFilter = Annotated[str | None, typer.Option("--database", help="Campaigns on it.")]
+SinceFilter = Annotated[str | None, typer.Option(help="A day, 2026-11-21, or days ago, 30d.")]
+TrendOption = Annotated[
+    bool, typer.Option("--trend", help="The rate of one profile and workload over time.")
+]
+AcrossOption = Annotated[
+    bool, typer.Option(help="Compare machines of other names that are of the same kind.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")]
+MarginOption = Annotated[
+    float | None, typer.Option("--margin", help="In percent; default: that of B.")
+]
+CampaignArgument = Annotated[str, typer.Argument(help="A folder, latest, or a baseline's name.")]
+NameArgument = Annotated[str, typer.Argument(help="A baseline's name.")]
+
+
+def register(app: typer.Typer, kept: Path, out: Console) -> None:
+    """Adds the commands; `kept`: where campaigns stay unless named."""
+    app.command(name="history")(_history(kept, out))
+    app.command(name="compare-results")(_compare(kept, out))
+    app.add_typer(_baselines(kept, out), name="baseline")
+
+
+def _history(kept: Path, out: Console) -> Any:
+    def history(
+        profile: ProfileFilter = None,
+        workload: WorkloadFilter = None,
+        database: DatabaseFilter = None,
+        since: SinceFilter = None,
+        show_trend: TrendOption = False,
+        fail_if_worse: FailOption = False,
+        across_machines: AcrossOption = False,
+        results: ResultsOption = kept,
+        as_json: JsonOption = False,
+    ) -> None:
+        """Lists stored campaigns, the newest first; with --trend, where a tier's rate changed."""
+        if show_trend and not (profile and workload):
+            raise UsageError("a trend is of one profile and workload: name both")
+        if fail_if_worse and not show_trend:
+            raise UsageError("a list is never worse: --fail-if-worse needs --trend")
+        filters = Filters(profile, workload, database, _since(since, SystemClock().now()))
+        entries = _entries(results, filters)
+        if show_trend:
+            found = _trend(results, entries, str(profile), str(workload), across_machines)
+            _print(out, asdict(found) if as_json else report.trend_table(found))
+            if fail_if_worse and (found.worse or found.open):
+                raise typer.Exit(EXIT_WORSE if found.worse else EXIT_INCONCLUSIVE)
+            return
+        _print(out, [asdict(e) for e in entries] if as_json else report.campaign_list(entries))
+
+    return history
+
+
+def _entries(results: Path, filters: Filters) -> list[Entry]:
+    if not (folders := stored_campaigns.folders(results)):
+        raise UsageError(f"no campaign in {results} yet", advice="run `make demo` first")
+    saved = stored_campaigns.baselines(results)
+    every = (stored_campaigns.entry(folder, saved) for folder in folders)
+    return [entry for entry in every if filters.let_pass(entry)]
+
+
+def _trend(
+    results: Path, entries: Sequence[Entry], profile: str, workload: str, across: bool
+) -> Trend:
+    sound = [entry for entry in entries if not entry.fault]
+    campaigns = [store.load(results / entry.folder, tables=False) for entry in sound]
+    found = trend(campaigns, profile, workload, across)
+    if found is None:
+        raise UsageError(
+            f"no campaign has finished runs of {profile} × {workload} with a rate",
+            advice="`tierbench history` lists what was measured",
+        )
+    return found
+
+
+def _since(text: str | None, now_s: float) -> float | None:
+    """The begin of a day (UTC), or so many days before now. UsageError for another text."""
+    if text is None:
+        return None
+    if text.endswith("d") and text[:-1].isdigit():
+        return now_s - timedelta(days=int(text[:-1])).total_seconds()
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
+    except ValueError as error:
+        raise UsageError(
+            f"--since {text!r} is no day", advice="write 2026-11-21, or 30d for days ago"
+        ) from error
+
+
+def _compare(kept: Path, out: Console) -> Any:
+    def compare_results(
+        a: CampaignArgument,
+        b: CampaignArgument = "latest",
+        margin: MarginOption = None,
+        fail_if_worse: FailOption = False,
+        accept_inconclusive: AcceptOption = False,
+        across_machines: AcrossOption = False,
+        results: ResultsOption = kept,
+        as_json: JsonOption = False,
+        as_markdown: MarkdownOption = False,
+    ) -> None:
+        """What changed from one stored campaign to another: each tier and workload in both."""
+        before, after = (
+            store.load(stored_campaigns.resolve(results, one), tables=False) for one in (a, b)
+        )
+        made = over_time.compare(before, after, margin, across_machines)
+        if not made.deltas:
+            raise UsageError(
+                f"{before.name} and {after.name} have no tier and workload in common whose "
+                "figures are compared",
+                advice="`tierbench history` lists what each measured",
+            )
+        if as_json:
+            _print(out, asdict(made))
+        elif as_markdown:
+            typer.echo(report.comparison_markdown(made))
+        else:
+            _print(out, report.comparison_table(made))
+        if fail_if_worse and made.has("worse"):
+            raise typer.Exit(EXIT_WORSE)
+        if made.has("inconclusive") and not accept_inconclusive:
+            raise typer.Exit(EXIT_INCONCLUSIVE)
+
+    return compare_results
+
+
+def _baselines(kept: Path, out: Console) -> typer.Typer:
+    app = typer.Typer(help="Names for stored campaigns, to compare later ones with.")
+
+    @app.command(name="set")
+    def save(name: NameArgument, campaign: CampaignArgument, results: ResultsOption = kept) -> None:
+        """Names a campaign."""
+        folder = stored_campaigns.save_baseline(results, name, campaign)
+        out.print(f"{name} = {folder.name}", highlight=False)
+
+    @app.command(name="list")
+    def show(results: ResultsOption = kept) -> None:
+        """Lists all names."""
+        saved = stored_campaigns.baselines(results)
+        for name, folder in saved.items():
+            out.print(f"{name} = {folder}", highlight=False)
+        if not saved:
+            out.print("no baseline yet: `tierbench baseline set NAME FOLDER`", highlight=False)
+
+    @app.command(name="remove")
+    def remove(name: NameArgument, results: ResultsOption = kept) -> None:
+        """Forgets a name; its campaign stays."""
+        stored_campaigns.remove_baseline(results, name)
+
+    return app
+
+
+def _print(out: Console, content: Any) -> None:
+    """A table, or what becomes JSON."""
+    if isinstance(content, (dict, list)):
+        out.print_json(json.dumps(content))
+    else:
+        out.print(content)

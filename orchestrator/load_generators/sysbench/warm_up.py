@@ -1,0 +1,129 @@
+"""When the warm-up of a run is over, told from sysbench's own report of each second.
+
+After its fixed time; or, where asked for, when throughput has become steady. Then the program is
+told in a file when the window ends (read in workloads/lib/loop.lua), so that it runs no longer.
+Whether throughput is steady decides, and never how high it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from orchestrator.analysis import stats
+from orchestrator.load_generators.common.sysbench_console import STARTED
+from orchestrator.model import Phase, Workload
+from orchestrator.powers import World
+from orchestrator.units import format_number
+
+SHORTEST_S = 2 * stats.BATCHES  # fewer seconds cannot be judged
+IN_A_ROW = 10
+LATE_S = 5.0
+ENDS_FILE = "window-ends"  # in Unix seconds
+_FACTS_FILE = "warm-up.json"
+_SECOND, _RATE = re.compile(r"\[ (\d+)s \]"), re.compile(r"tps: ([\d.]+)")
+
+
+class SteadyRule:
+    """Whether throughput has become steady, by the limits of the doubt `unsteady throughput`.
+
+    They must hold over the last half of the warm-up so far, so that a slow rise is seen, and at ten
+    looks in a row, because one look a second would find a steady moment in any noise.
+    """
+
+    def __init__(self) -> None:
+        self._rates: list[float] = []
+        self._in_a_row = 0
+        self.drift: stats.Steadiness | None = None
+
+    def add(self, rate: float) -> bool:
+        """`rate`: of the second that has just ended."""
+        self._rates.append(rate)
+        last = self._rates[-max(SHORTEST_S, len(self._rates) // 2) :]
+        self.drift = stats.steadiness(range(len(last)), last)
+        steady = self.drift is not None and self.drift.within_limits
+        self._in_a_row = self._in_a_row + 1 if steady else 0
+        return self._in_a_row >= IN_A_ROW
+
+
+class WarmUp:
+    """One run: `line` gets each line that sysbench prints, and the window is begun in time."""
+
+    def __init__(self, workload: Workload, out: Path, world: World) -> None:
+        self._workload, self._out, self._world = workload, out, world
+        self._rule = SteadyRule()
+        self._start_s: float | None = None
+        self._middle_s: float | None = None
+
+    def line(self, text: str) -> None:
+        if text.startswith(STARTED):
+            self._start_s = self._world.clock.now()
+            if self._workload.warmup_most_s is None:
+                self._begin(self._start_s + self._workload.warmup_s)
+        elif second := _SECOND.match(text):
+            found_rate = _RATE.search(text)
+            rate = float(found_rate[1]) if found_rate else 0.0
+            if self._middle_s is None and self._start_s is not None:
+                self._judge(rate, self._start_s, self._world.clock.now())
+            self._show(int(second[1]), rate)
+
+    def _judge(self, rate: float, start_s: float, now_s: float) -> None:
+        """Begins the window now, if throughput is steady or the longest warm-up is over."""
+        load, steady, elapsed_s = self._workload, self._rule.add(rate), now_s - start_s
+        long_enough = elapsed_s >= load.warmup_s and steady
+        # A report may come a moment before its second is over.
+        if not long_enough and elapsed_s < (load.warmup_most_s or 0.0) - 0.5:
+            return
+        ends_s = self._begin(now_s)
+        seen = {} if self._rule.drift is None else vars(self._rule.drift)
+        facts = {"warmup_s": elapsed_s, **seen, "steady": steady}
+        (self._out / _FACTS_FILE).write_text(json.dumps(facts) + "\n")
+        hidden = self._out / f".{ENDS_FILE}"
+        hidden.write_text(f"{ends_s:.6f}\n")
+        hidden.rename(self._out / ENDS_FILE)  # so that nobody reads half of it
+
+    def _begin(self, middle_s: float) -> float:
+        self._middle_s = middle_s
+        self._world.window_begins(middle_s)
+        return middle_s + self._workload.measure_s
+
+    def _show(self, second: int, per_s: float) -> None:
+        rate = f"{format_number(per_s)} transactions/s"
+        load, begins_s = self._workload, self._begins_after_s()
+        if begins_s is None:
+            step = f"warm-up {second} s, until steady, {load.warmup_most_s:g} s at most: {rate}"
+        elif second <= begins_s:
+            step = f"warm-up {second}/{begins_s:.0f} s: {rate}"
+        else:
+            step = f"measuring {second - begins_s:.0f}/{load.measure_s:g} s: {rate}"
+        self._world.progress.step(step)
+
+    def _begins_after_s(self) -> float | None:
+        if self._middle_s is None or self._start_s is None:
+            return None
+        return self._middle_s - self._start_s
+
+    def phases(self) -> tuple[Phase, Phase] | None:
+        """Of a run that is over; None if it ended before its window began."""
+        if self._start_s is None or self._middle_s is None:
+            return None
+        end_s = self._middle_s + self._workload.measure_s
+        warm_up = Phase("warm-up", self._start_s, self._middle_s)
+        return warm_up, Phase("measure", self._middle_s, end_s)
+
+
+def longest_s(workload: Workload) -> float:
+    """How long a run may take, warm-up and window. Where the program is told when to end, it gets a
+    little more, since the longest warm-up is found to be over a moment late."""
+    if workload.warmup_most_s is None:
+        return workload.warmup_s + workload.measure_s
+    return workload.warmup_most_s + workload.measure_s + LATE_S
+
+
+def found(out: Path) -> dict[str, Any]:
+    """What was found of a warm-up without a fixed time; empty with one."""
+    file = out / _FACTS_FILE
+    facts: dict[str, Any] = json.loads(file.read_text()) if file.is_file() else {}
+    return facts

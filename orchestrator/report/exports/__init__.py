@@ -1,0 +1,20 @@
+"""A judged campaign in the formats of other programs: one module and one line here for each.
+
+Every member is a pure function from a campaign and its verdict to text. Figures keep their base
+units and all their digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from orchestrator.analysis.conclusions import Verdict
+from orchestrator.analysis.results import Results
+from orchestrator.report.exports import benchstat, csv_rows, junit, openmetrics
+
+FORMATS: Mapping[str, Callable[[Results, Verdict], str]] = {
+    "benchstat": benchstat.text,
+    "csv": csv_rows.text,
+    "junit": junit.text,
+    "openmetrics": openmetrics.text,
+}

@@ -1,0 +1,159 @@
+"""JUnit XML as Jenkins and other CI servers read it: a suite for each workload.
+
+Its properties are what every figure must be read with; its test cases are the runs, the comparisons
+and the decision. A run that failed is an error, a comparison with the verdict `worse` a failure,
+and what is inconclusive is skipped with its reason. Elements and attributes are those of Jenkins'
+schema (https://github.com/jenkinsci/xunit-plugin, junit-10.xsd).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+from xml.etree import ElementTree
+
+from orchestrator import units
+from orchestrator.analysis.conclusions import Decision, Delta, Verdict
+from orchestrator.analysis.results import Results
+from orchestrator.metrics import METRICS
+from orchestrator.report import wording
+from orchestrator.report.caveats import stamps
+from orchestrator.report.exports.run_figures import RunFigures, runs
+from orchestrator.report.report_index import ReportIndex
+
+_Outcome = Literal["passed", "skipped", "failure", "error"]
+# What XML 1.0 cannot hold, not even escaped; a server's log may have it.
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True)
+class _Case:
+    """`kind`: the word for why it did not pass; `text`: what there is to say of it."""
+
+    group: str
+    name: str
+    outcome: _Outcome
+    kind: str
+    text: str
+    time_s: float = 0.0
+
+
+def text(campaign: Results, verdict: Verdict) -> str:
+    """The whole document, with its declaration."""
+    index = ReportIndex(campaign, verdict)
+    suites = {
+        workload.name: list(_cases(index, workload.name)) for workload in campaign.plan.workloads
+    }
+    root = ElementTree.Element(
+        "testsuites", {"name": campaign.name, **_counts([c for s in suites.values() for c in s])}
+    )
+    del root.attrib["skipped"]  # the schema has it of a suite only
+    for name, cases in suites.items():
+        root.append(_suite(index, name, cases))
+    ElementTree.indent(root)
+    body = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
+
+
+def _counts(cases: list[_Case]) -> dict[str, str]:
+    of = [case.outcome for case in cases]
+    return {
+        "tests": str(len(of)),
+        "failures": str(of.count("failure")),
+        "errors": str(of.count("error")),
+        "skipped": str(of.count("skipped")),
+        "time": f"{sum(case.time_s for case in cases):.3f}",
+    }
+
+
+def _suite(index: ReportIndex, workload: str, cases: list[_Case]) -> ElementTree.Element:
+    suite = ElementTree.Element("testsuite", {"name": _xml(workload), **_counts(cases)})
+    began_s = min(
+        (
+            data.record.phases[0].start_s
+            for data in index.campaign.runs
+            if data.record.run.workload == workload and data.record.phases
+        ),
+        default=None,
+    )
+    if began_s is not None:
+        suite.set("timestamp", datetime.fromtimestamp(began_s, UTC).strftime("%Y-%m-%dT%H:%M:%S"))
+    properties = ElementTree.SubElement(suite, "properties")
+    for stamp in stamps(index):
+        about = {"name": _xml(stamp.label), "value": _xml(stamp.text)}
+        ElementTree.SubElement(properties, "property", about)
+    for case in cases:
+        suite.append(_element(workload, case))
+    return suite
+
+
+def _element(workload: str, case: _Case) -> ElementTree.Element:
+    names = {"classname": _xml(f"{workload}.{case.group}"), "name": _xml(case.name)}
+    element = ElementTree.Element("testcase", {**names, "time": f"{case.time_s:.3f}"})
+    if case.outcome == "passed":
+        ElementTree.SubElement(element, "system-out").text = _xml(case.text)
+    else:
+        first_line = case.text.strip().split("\n", 1)[0]
+        about = {"type": case.kind, "message": _xml(first_line)}
+        ElementTree.SubElement(element, case.outcome, about).text = _xml(case.text)
+    return element
+
+
+def _xml(words: str) -> str:
+    return _NOT_XML.sub("\ufffd", words)
+
+
+# ------------------------------------------------------------------ what is a test case
+
+
+def _cases(index: ReportIndex, workload: str) -> Iterator[_Case]:
+    for one in runs(index.campaign):
+        if one.run.workload == workload:
+            yield _run(index, one)
+    for delta in index.verdict.deltas:
+        if delta.workload == workload:
+            yield _comparison(delta)
+    for decision in index.verdict.decisions:
+        if decision.workload == workload:
+            yield _decision(decision)
+
+
+def _run(index: ReportIndex, one: RunFigures) -> _Case:
+    name = f"run {one.run.number:02d}: {one.run.profile}, repetition {one.run.repetition}"
+    loss = index.loss(one.run)
+    time_s = one.took_s or 0.0
+    if one.data is None:
+        return _Case("runs", name, "skipped", "missing", loss or "not carried out")
+    if loss is not None:
+        return _Case("runs", name, "error", one.outcome, loss, time_s)
+    if one.excluded:
+        return _Case("runs", name, "skipped", "excluded", "does not enter results", time_s)
+    return _Case("runs", name, "passed", "", f"{len(one.figures)} figures", time_s)
+
+
+_OF_WORD: dict[str, _Outcome] = {
+    "better": "passed",
+    "same": "passed",
+    "worse": "failure",
+    "inconclusive": "skipped",
+}
+
+
+def _comparison(delta: Delta) -> _Case:
+    scope = "" if delta.scope == "all" else f"{delta.scope}: "
+    title = METRICS[delta.metric].title
+    span = wording.interval(delta) or "no interval"
+    change = f"{units.format_change(delta.change_pct)} ({span})"
+    said = f"{delta.verdict}: {change}; {delta.reason}"
+    name = f"{delta.contender} against {delta.baseline}, {scope}{title}"
+    return _Case("comparisons", name, _OF_WORD[delta.verdict], delta.verdict, said)
+
+
+def _decision(decision: Decision) -> _Case:
+    if decision.tier is None:
+        return _Case("decision", "which tier", "skipped", "no decision", decision.reason)
+    said = f"{decision.tier}: {decision.reason}"
+    return _Case("decision", "which tier", "passed", "", said)

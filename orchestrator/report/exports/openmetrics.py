@@ -1,0 +1,155 @@
+"""OpenMetrics 1.0 text: figures of runs, changes with their intervals, verdicts, decisions.
+
+Specification: https://github.com/prometheus/OpenMetrics (names end in their base unit, shares are
+ratios). Every sample carries the time at which its run, or the last of all, ended: the figures are
+of then, not of when they are read. Only runs that enter results have figures; outcomes are there of
+all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import get_args
+
+from prometheus_client.core import Metric
+from prometheus_client.openmetrics.exposition import generate_latest
+
+from orchestrator.analysis import results
+from orchestrator.analysis.conclusions import Verdict, VerdictWord
+from orchestrator.analysis.results import Results
+from orchestrator.metrics import METRICS
+from orchestrator.model import Outcome
+from orchestrator.report.exports.run_figures import MISSING, RunFigures, runs
+
+_PREFIX = "tierbench_"
+# Endings of our names → unit of the standard, and how many of ours are one of it. IOPS and NOPM are
+# rates by name, and counts have no unit.
+_UNITS = (
+    ("_bytes_per_s", "bytes_per_second", 1),
+    ("_per_s", "per_second", 1),
+    ("_bytes", "bytes", 1),
+    ("_s", "seconds", 1),
+    ("_pct", "ratio", 100),
+)
+_OUTCOMES = (*get_args(Outcome), MISSING)
+
+
+@dataclass(frozen=True)
+class _Collected:
+    """What the library's writer asks for."""
+
+    families: tuple[Metric, ...]
+
+    def collect(self) -> tuple[Metric, ...]:
+        return self.families
+
+
+def text(campaign: Results, verdict: Verdict) -> str:
+    """Metric families in the order of METRICS, then outcomes, changes, verdicts, decisions and
+    the doubts about the whole campaign."""
+    every = tuple(runs(campaign))
+    last_s = max((s for one in every if (s := one.ended_s) is not None), default=None)
+    families = (
+        *_figures(campaign, every),
+        _outcomes(campaign, every, last_s),
+        *_changes(campaign, verdict, last_s),
+        _decisions(campaign, verdict, last_s),
+        _doubts(campaign, verdict, last_s),
+    )
+    collected = _Collected(tuple(family for family in families if family.samples))
+    written: bytes = generate_latest(collected)  # type: ignore[no-untyped-call]
+    return written.decode("utf-8")
+
+
+def _family(name: str, documentation: str) -> tuple[Metric, int]:
+    """A gauge of a metric of ours, and by what its values are divided."""
+    for ending, unit, divisor in _UNITS:
+        if name.endswith(ending):
+            renamed = f"{_PREFIX}{name.removesuffix(ending)}_{unit}"
+            return Metric(renamed, documentation, "gauge", unit), divisor
+    return Metric(f"{_PREFIX}{name}", documentation, "gauge"), 1
+
+
+def _of_run(campaign: Results, one: RunFigures) -> dict[str, str]:
+    return {
+        "campaign": campaign.name,
+        "profile": one.run.profile,
+        "workload": one.run.workload,
+        "run": str(one.run.number),
+        "repetition": str(one.run.repetition),
+    }
+
+
+def _figures(campaign: Results, every: tuple[RunFigures, ...]) -> Iterator[Metric]:
+    used = [(one, results.sound(one.figures).values()) for one in every if not one.excluded]
+    for metric in METRICS.values():
+        family, divisor = _family(metric.name, metric.title)
+        for one, figures in used:
+            for m in figures:
+                if m.metric == metric.name:
+                    labels = {**_of_run(campaign, one), "scope": m.scope}
+                    family.add_sample(family.name, labels, m.value / divisor, one.ended_s)
+        yield family
+
+
+def _outcomes(campaign: Results, every: tuple[RunFigures, ...], last_s: float | None) -> Metric:
+    family = Metric(f"{_PREFIX}run_outcome", "What became of a run", "stateset")
+    for one in every:
+        ended_s = one.ended_s or last_s
+        _add_states(family, _of_run(campaign, one), _OUTCOMES, one.outcome, ended_s)
+    return family
+
+
+def _add_states(
+    family: Metric,
+    labels: dict[str, str],
+    states: tuple[str, ...],
+    current: str,
+    time_s: float | None,
+) -> None:
+    for state in states:
+        value = float(state == current)
+        family.add_sample(family.name, {**labels, family.name: state}, value, time_s)
+
+
+def _changes(campaign: Results, verdict: Verdict, last_s: float | None) -> Iterator[Metric]:
+    """The change, both ends of its 95 % interval where it has one, and the verdict."""
+    change, divisor = _family("change_pct", "Change against the baseline, 0.1 is 10 %")
+    low, _ = _family("change_low_pct", "Lower end of the 95 % interval of the change")
+    high, _ = _family("change_high_pct", "Upper end of the 95 % interval of the change")
+    word = Metric(f"{_PREFIX}verdict", "What is concluded from the change", "stateset")
+    for delta in verdict.deltas:
+        labels = {
+            "campaign": campaign.name,
+            "baseline": delta.baseline,
+            "profile": delta.contender,
+            "workload": delta.workload,
+            "metric": delta.metric,
+            "scope": delta.scope,
+        }
+        for family, value in (
+            (change, delta.change_pct),
+            (low, delta.ci_low_pct),
+            (high, delta.ci_high_pct),
+        ):
+            if value is not None:
+                family.add_sample(family.name, labels, value / divisor, last_s)
+        _add_states(word, labels, get_args(VerdictWord), delta.verdict, last_s)
+    yield from (change, low, high, word)
+
+
+def _decisions(campaign: Results, verdict: Verdict, last_s: float | None) -> Metric:
+    family = Metric(f"{_PREFIX}decision", "The tier to buy; empty if none could be named", "info")
+    for one in verdict.decisions:
+        labels = {"campaign": campaign.name, "workload": one.workload, "tier": one.tier or ""}
+        family.add_sample(f"{family.name}_info", labels, 1.0, last_s)
+    return family
+
+
+def _doubts(campaign: Results, verdict: Verdict, last_s: float | None) -> Metric:
+    family = Metric(f"{_PREFIX}doubt", "A reason to distrust every figure of a campaign", "info")
+    for kind in dict.fromkeys(doubt.kind for doubt in verdict.doubts if doubt.run is None):
+        labels = {"campaign": campaign.name, "kind": kind}
+        family.add_sample(f"{family.name}_info", labels, 1.0, last_s)
+    return family

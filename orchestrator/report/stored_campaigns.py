@@ -1,0 +1,145 @@
+"""Tables about several stored campaigns: their list, one against another, and a trend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from orchestrator import units
+from orchestrator.analysis import change_points
+from orchestrator.analysis.campaign_list import Entry
+from orchestrator.analysis.over_time import Comparison, ProfileDelta
+from orchestrator.analysis.trend import Level, Point, Trend
+from orchestrator.metrics import METRICS
+from orchestrator.report import wording
+from orchestrator.report.blocks import Cell, Table, numbers, texts
+
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+def campaign_list(entries: Sequence[Entry]) -> Table:
+    columns = (*texts("Tiers", "Workloads", "Database"), *numbers("Runs done"), *texts("Decision"))
+    return Table(columns, tuple(row for entry in entries for row in _listed(entry)))
+
+
+def _listed(entry: Entry) -> Iterator[tuple[Cell, ...]]:
+    """The folder and its begin as a heading, for they are long, and then the rest."""
+    begin = wording.moment(entry.began_s) if entry.began_s is not None else "time unknown"
+    saved = f", baseline {', '.join(entry.baselines)}" if entry.baselines else ""
+    fault = f": {entry.fault}" if entry.fault else ""
+    yield (Cell(f"{entry.folder}  {begin}{saved}{fault}", strong=True),)
+    if fault:
+        return
+    decisions = "; ".join(f"{load}: {what}" for load, what in (entry.decisions or {}).items())
+    times = "published" if entry.published else f"{entry.repetitions} times"
+    yield (
+        Cell(", ".join(entry.profiles)),
+        Cell(", ".join(entry.workloads)),
+        Cell(", ".join(entry.databases), detail=entry.scale),
+        Cell(f"{entry.done}/{entry.planned}", detail=times),
+        Cell(decisions or "not judged yet", missing=not decisions),
+    )
+
+
+# ------------------------------------------------------------------ one against another
+
+
+def comparison(made: Comparison) -> Table:
+    columns = (*texts("Metric"), *numbers("Runs", "Change"), *texts("Verdict"))
+    rows: list[tuple[Cell, ...]] = []
+    for title in dict.fromkeys(_title(one) for one in made.deltas):
+        rows.append((Cell(title, strong=True),))
+        rows += [_changed(one) for one in made.deltas if _title(one) == title]
+    return Table(columns, tuple(rows), remarks=tuple(_remarks(made)))
+
+
+def _title(one: ProfileDelta) -> str:
+    return f"{one.profile} × {one.delta.workload}"
+
+
+def _changed(one: ProfileDelta) -> tuple[Cell, ...]:
+    delta = one.delta
+    whose = "" if delta.scope == "all" else f" ({delta.scope})"
+    return (
+        Cell(f"{METRICS[delta.metric].title}{whose}"),
+        Cell(f"{delta.n_baseline} → {delta.n_contender}"),
+        Cell(units.format_change(delta.change_pct), detail=wording.interval(delta)),
+        Cell("", word=delta.verdict),
+    )
+
+
+def _remarks(made: Comparison) -> Iterator[str]:
+    margin = units.format_quantity(made.margin_pct, "%")
+    yield (
+        f"Changes from {made.before} to {made.after}, with their 95 % interval; one that lies "
+        f"within ±{margin} counts as the same."
+    )
+    titles = set(map(_title, made.deltas))
+    open_ = [one for one in made.deltas if one.delta.verdict == "inconclusive"]
+    for reason in dict.fromkeys(one.delta.reason for one in open_):
+        whose = dict.fromkeys(_title(one) for one in open_ if one.delta.reason == reason)
+        where = "everywhere" if len(whose) == len(titles) else units.listed(list(whose))
+        yield f"Inconclusive, {where}: {reason}."
+    for folder, only in ((made.before, made.only_before), (made.after, made.only_after)):
+        if only:
+            yield f"Only in {folder}: {', '.join(only)}."
+    for doubt in made.doubts:
+        yield f"Doubt: {doubt}."
+
+
+# ------------------------------------------------------------------ a trend
+
+
+def trend(found: Trend) -> Table:
+    columns = (*texts("Begin"), *numbers("Runs", "Mean", "95 % interval"), *texts("Code"))
+    rows: list[tuple[Cell, ...]] = []
+    for number, level in enumerate(found.levels, start=1):
+        rows.append((Cell(_level(number, level, found), strong=True),))
+        rows += [_point(point) for point in found.points if point.level == number]
+    return Table(columns, tuple(rows), remarks=tuple(_about(found)))
+
+
+def _level(number: int, level: Level, found: Trend) -> str:
+    count = wording.count(level.campaigns, "campaign")
+    text = f"Level {number}: {_quantity(level.mean, found)} over {count} from {level.first} on"
+    if level.change_pct is None:
+        return text
+    return f"{text}: {units.format_change(level.change_pct)}, {level.word}"
+
+
+def _point(point: Point) -> tuple[Cell, ...]:
+    ends = [units.format_number(end) for end in (point.ci_low, point.ci_high) if end is not None]
+    return (
+        Cell(wording.moment(point.began_s)),
+        Cell(str(point.n)),
+        Cell(units.format_number(point.mean)),
+        Cell(" to ".join(ends)),
+        Cell(point.revision or "not recorded", missing=not point.revision),
+    )
+
+
+def _quantity(value: float, found: Trend) -> str:
+    return units.format_quantity(value, "NOPM" if found.unit == "1/min" else found.unit)
+
+
+def _about(found: Trend) -> Iterator[str]:
+    bars = sparkline([point.mean for point in found.points])
+    yield f"{METRICS[found.metric].title}, {found.profile} × {found.workload}: {bars}"
+    if len(found.points) < change_points.FEWEST:
+        yield (
+            f"No change of level can be proven with {len(found.points)} comparable campaigns: "
+            f"{change_points.FEWEST} are needed."
+        )
+    if found.open:
+        yield f"Open: {found.open}."
+    for reason in dict.fromkeys(one.reason for one in found.left_out):
+        names = [one.campaign for one in found.left_out if one.reason == reason]
+        yield f"Left out, {units.listed(names)}: {reason}."
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """One bar for each value, from the lowest to the highest."""
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    if high <= low:
+        return _BARS[0] * len(values)
+    steps = ((value - low) / (high - low) * (len(_BARS) - 1) for value in values)
+    return "".join(_BARS[round(step)] for step in steps)

@@ -1,0 +1,58 @@
+"""What took part in a run beside profile and workload: scripts, images, mounted file systems.
+
+It is kept so that runs of different times can be told apart, so a part that cannot be read is left
+out ("not recorded") and never ends a run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+
+from orchestrator.errors import TierbenchError
+from orchestrator.facts import IdentityFacts
+from orchestrator.model import Node
+from orchestrator.powers import Platform, World
+from orchestrator.run.context import RunContext
+from orchestrator.tiers.common import mounts
+
+_DIGITS = 12  # of an image's id, as engines show it
+
+
+def of_run(here: RunContext) -> IdentityFacts:
+    """Reads it while the run's containers are up."""
+    nodes, world = here.draft.nodes, here.world
+    scripts = ""
+    with contextlib.suppress(OSError, TierbenchError):
+        scripts = here.generator.scripts(here.workload, world)
+    return IdentityFacts(
+        scripts=scripts or None,
+        images=_images(nodes, world.platform),
+        file_systems=dict(_file_systems(nodes, world)),
+    )
+
+
+def _images(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
+    """Role → its images, if the nodes of a role differ all of them."""
+    found: dict[str, set[str]] = {}
+    for node in nodes:
+        if node.container is None:
+            continue
+        with contextlib.suppress(TierbenchError):
+            if image := platform.image_of(node.container):
+                short = image.removeprefix("sha256:")[:_DIGITS]
+                found.setdefault(node.role, set()).add(short)
+    return {role: ", ".join(sorted(images)) for role, images in found.items()}
+
+
+def _file_systems(nodes: Sequence[Node], world: World) -> Iterator[tuple[str, str]]:
+    """Node → `xfs rw,relatime,…`, as its own process sees the disk mounted."""
+    for node in nodes:
+        if node.role != "database" or not node.device or not node.process_id:
+            continue
+        with contextlib.suppress(OSError, ValueError):
+            table = world.machine.read(f"/proc/{node.process_id}/mountinfo")
+            for mount in mounts.parsed(table):
+                if mounts.device_name(mount, world.machine) == node.device:
+                    yield node.name, f"{mount.kind} {mount.options}"
+                    break

@@ -1,0 +1,118 @@
+"""The campaigns in a results folder: their folders, and the names under which some are kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from orchestrator.analysis import campaign_list
+from orchestrator.analysis.campaign_list import Entry
+from orchestrator.analysis.over_time import began_s
+from orchestrator.errors import TierbenchError, UsageError
+from orchestrator.system import store
+from orchestrator.system.clock import from_stamp
+
+_BASELINES = "baselines.json"
+_PREFIX = "baseline:"
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,79}")
+_SCHEMA_VERSION = 1
+
+
+def folders(results: Path) -> tuple[Path, ...]:
+    """The folders of all campaigns, the newest first; also those that are broken: with a time in
+    their name but no plan. Links such as `latest` are left out."""
+    every = (path for path in results.glob("*/") if not path.is_symlink())
+    found = [p for p in every if (p / "plan.json").is_file() or from_stamp(p.name) is not None]
+    return tuple(sorted(found, key=lambda folder: folder.name, reverse=True))
+
+
+def entry(folder: Path, baselines: Mapping[str, str]) -> Entry:
+    """What a list says of one folder, with the fault of one that cannot be read."""
+    stamp_s = from_stamp(folder.name)
+    try:
+        campaign = store.load(folder, tables=False)
+        made_s = stamp_s if stamp_s is not None else began_s(campaign)
+        names = [name for name, saved in baselines.items() if saved == folder.name]
+        decided = store.decisions(folder)
+        return campaign_list.entry(campaign, folder.name, made_s, decided, names)
+    except TierbenchError as error:
+        return Entry(folder.name, stamp_s, fault=error.what)
+    except Exception as error:  # whatever is in a folder: the others are still listed
+        return Entry(folder.name, stamp_s, fault=f"{type(error).__name__}: {error}")
+
+
+def resolve(results: Path, text: str) -> Path:
+    """The folder of a campaign named by path, by its folder's name, as `latest`, or by a baseline's
+    name, alone or after `baseline:`. UsageError if there is none."""
+    if not text.startswith(_PREFIX):
+        if text == "latest" and (newest := store.newest(results)):
+            return newest
+        for path in (Path(text), results / text):
+            if (path / "plan.json").is_file():
+                return path
+    name = text.removeprefix(_PREFIX)
+    saved = baselines(results)
+    if name not in saved:
+        known = f"; baselines: {', '.join(saved)}" if saved else ""
+        raise UsageError(
+            f"{text!r} is no campaign: no folder here or in {results}, and no baseline{known}",
+            advice="`tierbench history` lists the campaigns",
+        )
+    folder = results / saved[name]  # a full path stays as it is
+    if not (folder / "plan.json").is_file():
+        raise UsageError(
+            f"the baseline {name} was {folder}, which is no campaign any more",
+            advice=f"`tierbench baseline remove {name}`, or set it anew",
+        )
+    return folder
+
+
+def baselines(results: Path) -> dict[str, str]:
+    """Name → folder: its name in `results`, or its full path elsewhere."""
+    file = results / _BASELINES
+    if not file.is_file():
+        return {}
+    try:
+        content = json.loads(file.read_text())
+        version, names = content["schema_version"], dict(content["baselines"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"{file} cannot be read ({type(error).__name__}: {error})",
+            advice="mend or remove it; `tierbench baseline set` writes it anew",
+        ) from error
+    if version > _SCHEMA_VERSION:
+        raise UsageError(
+            f"{file} has schema_version {version}; this version of tierbench reads up to "
+            f"{_SCHEMA_VERSION}",
+            advice="use the version that wrote it",
+        )
+    return {str(name): str(folder) for name, folder in names.items()}
+
+
+def save_baseline(results: Path, name: str, campaign: str) -> Path:
+    """Names a campaign, over an earlier one of that name; returns its folder. UsageError for a name
+    that could be mistaken, or a `campaign` that is none (see `resolve`)."""
+    if not _NAME.fullmatch(name) or name == "latest" or (results / name).exists():
+        raise UsageError(
+            f"{name!r} cannot be a baseline's name",
+            advice="take letters, digits, `.`, `_` and `-`, and no folder's name nor `latest`",
+        )
+    folder = resolve(results, campaign).resolve()
+    inside = folder.parent == results.resolve()
+    _write(results, {**baselines(results), name: folder.name if inside else str(folder)})
+    return folder
+
+
+def remove_baseline(results: Path, name: str) -> None:
+    """Forgets a name; the campaign stays. UsageError if there is no such name."""
+    saved = baselines(results)
+    if name not in saved:
+        raise UsageError(f"there is no baseline {name!r} in {results}")
+    _write(results, {one: folder for one, folder in saved.items() if one != name})
+
+
+def _write(results: Path, names: Mapping[str, str]) -> None:
+    content = {"schema_version": _SCHEMA_VERSION, "baselines": dict(sorted(names.items()))}
+    store.write_json(results / _BASELINES, content)

@@ -1,0 +1,243 @@
+"""Two stored campaigns, one after the other: what is compared, what is not, and what is said.
+
+Goal: no word where more than the time differs, and a word where only the code does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orchestrator.analysis import campaign_comparability, over_time, unpaired
+from orchestrator.analysis.over_time import Comparison
+from orchestrator.analysis.results import Results
+from orchestrator.model import Objective, Record
+from orchestrator.tier import Burst, Price
+from tests.campaigns import build_campaign, later
+
+HOST = {"hostname": "example", "cpus": 32, "cpu_model": "a CPU", "memory_bytes": 64 * 2**30}
+IDENTITY = {
+    "scripts": "abc",
+    "images": {"client": "1", "database": "2"},
+    "file_systems": {"node-1": "xfs rw"},
+}
+
+
+def campaign(rates: Sequence[float] = (100.0, 101.0, 99.0, 100.5, 99.5), **facts: Any) -> Results:
+    """One tier, one workload, everything recorded; `facts`: other ones in every record."""
+    return build_campaign(
+        profiles=["ultra"],
+        workloads=["point-select"],
+        repetitions=len(rates),
+        values={("ultra", "point-select"): rates},
+        frames=False,
+        change=lambda record: with_facts(record, {"identity": IDENTITY, **facts}),
+    )
+
+
+def with_facts(record: Record, facts: dict[str, Any]) -> Record:
+    return replace(record, facts={**record.facts, **facts})
+
+
+def on(campaign: Results, days: float, revision: str = "a" * 40, **host: Any) -> Results:
+    machine = {**HOST, "kernel": "6.1", **host}
+    return later(campaign, days, host=machine, revision=revision, revision_changed=False)
+
+
+SLOWER = campaign([rate * 0.8 for rate in (100.0, 101.0, 99.0, 100.5, 99.5)])
+
+
+def on_tier(campaign: Results, **changes: Any) -> Results:
+    """The campaign on another tier of the same name, in its records too."""
+
+    def changed(record: Record) -> Record:
+        tier = replace(record.profile.tier, **changes)
+        return replace(record, profile=replace(record.profile, tier=tier))
+
+    runs = tuple(replace(run, record=changed(run.record)) for run in campaign.runs)
+    return replace(campaign, runs=runs)
+
+
+def throughput(made: Comparison) -> tuple[str, str]:
+    found = next(one.delta for one in made.deltas if one.delta.metric == "throughput_per_s")
+    return found.verdict, found.reason
+
+
+def test_a_fall_is_worse_and_the_other_way_round_better() -> None:
+    made = over_time.compare(on(campaign(), 0), on(SLOWER, 7))
+    assert (made.before, made.after) == ("day-0", "day-7")
+    delta = next(one.delta for one in made.deltas if one.delta.metric == "throughput_per_s")
+    assert delta.change_pct == pytest.approx(-20)
+    assert made.has("worse") and throughput(made)[0] == "worse"
+    assert throughput(over_time.compare(on(SLOWER, 0), on(campaign(), 7)))[0] == "better"
+    assert throughput(over_time.compare(on(campaign(), 0), on(campaign(), 7)))[0] == "same"
+
+
+def test_the_margin_is_that_of_the_later_campaign_unless_given() -> None:
+    made = over_time.compare(on(campaign(), 0), on(SLOWER, 7), margin_pct=30)
+    assert (made.margin_pct, throughput(made)[0]) == (30, "same")
+
+
+def test_one_repetition_is_inconclusive() -> None:
+    made = over_time.compare(on(campaign([100.0]), 0), on(campaign([50.0]), 7))
+    assert throughput(made) == (
+        "inconclusive",
+        "one repetition gives no interval: each side needs at least 2",
+    )
+
+
+def test_drift_between_them_is_always_a_doubt() -> None:
+    made = over_time.compare(on(campaign(), 0), on(campaign(), 7))
+    assert made.doubts == (
+        "they were measured at different times (7 days apart) and not in turns: drift of the "
+        "machine is in every difference",
+    )
+
+
+def test_other_code_and_images_are_allowed_and_said() -> None:
+    rebuilt = {**IDENTITY, "images": {"client": "9", "database": "2"}}
+    made = over_time.compare(on(campaign(), 0), on(campaign(identity=rebuilt), 7, "b" * 40))
+    assert throughput(made)[0] == "same"
+    assert made.doubts[1:] == (
+        "they were measured by other code: tierbench 0.1.0 (aaaaaaaaaaaa) against 0.1.0 "
+        "(bbbbbbbbbbbb)",
+        "images of the client differ (1 against 9): libraries in them may too",
+    )
+
+
+def test_what_an_older_campaign_lacks_is_a_doubt_and_no_refusal() -> None:
+    older = build_campaign(
+        profiles=["ultra"],
+        workloads=["point-select"],
+        repetitions=5,
+        values={("ultra", "point-select"): (100.0, 101.0, 99.0, 100.5, 99.5)},
+        frames=False,
+        change=lambda record: with_facts(record, {"generator": {"name": "sysbench"}}),
+    )
+    made = over_time.compare(later(older, 0), on(campaign(), 7))
+    assert throughput(made)[0] == "same"
+    assert made.doubts[1:] == (
+        "not recorded in day-0, and so not compared: its kernel, the code revision, the load "
+        "generator's version and scripts, images and mount options",
+    )
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        (on(campaign(), 7, kernel="6.2"), "unlike kernel 6.1 against 6.2"),
+        (on(campaign(), 7, cpus=64), "unlike cores 32 against 64"),
+        (on(campaign(), 7, hostname="other"), "unlike machine example against other"),
+        (
+            on(campaign(), 7, memory_bytes=32 * 2**30),
+            "unlike memory of the machine 64 GiB against 32 GiB",
+        ),
+        (on(on_tier(campaign(), iops=9), 7), "unlike tier's iops 10000 against 9"),
+        (
+            on(on_tier(campaign(), burst=Burst(9, None, 1.0, 0.0)), 7),
+            "unlike tier's burst",
+        ),
+        (
+            on(campaign(identity={**IDENTITY, "scripts": "xyz"}), 7),
+            "unlike workload's scripts (hash) abc against xyz",
+        ),
+        (
+            on(campaign(identity={**IDENTITY, "file_systems": {"node-1": "ext4 rw"}}), 7),
+            "unlike file system xfs rw against ext4 rw",
+        ),
+        (
+            on(campaign(generator={"name": "sysbench", "version": "1.1"}), 7),
+            "unlike load generator's version 1.0.20 against 1.1",
+        ),
+    ],
+)
+def test_unlike_campaigns_are_inconclusive(other: Results, reason: str) -> None:
+    word, why = throughput(over_time.compare(on(campaign(), 0), other))
+    assert (word, why) == ("inconclusive", reason)
+
+
+def test_what_changes_no_figure_is_not_unlike() -> None:
+    """Another price, title or SLO."""
+    price = Price(1.0, "EUR", "here", "2026-01-01", "a list")
+    other = on_tier(campaign(), price=price, title="another title", notes="n")
+    slo = (Objective("throughput_per_s", "all", 5.0),)
+    runs = tuple(
+        replace(run, record=replace(run.record, workload=replace(run.record.workload, slo=slo)))
+        for run in other.runs
+    )
+    made = over_time.compare(on(campaign(), 0), on(replace(other, runs=runs), 7))
+    assert throughput(made)[0] == "same"
+
+
+def test_machines_of_one_kind_can_be_taken_for_one() -> None:
+    one, two = on(campaign(), 0), on(SLOWER, 7, hostname="other")
+    assert throughput(over_time.compare(one, two))[0] == "inconclusive"
+    made = over_time.compare(one, two, across_machines=True)
+    assert throughput(made)[0] == "worse"
+    assert "they were measured on machines of other names (example and other)" in made.doubts[1]
+    bigger = on(SLOWER, 7, hostname="other", cpus=64)
+    assert throughput(over_time.compare(one, bigger, across_machines=True))[0] == "inconclusive"
+
+
+def test_figures_of_others_are_not_compared() -> None:
+    published = campaign(published={"figures": "a table"})
+    word, reason = throughput(over_time.compare(on(published, 0), on(campaign(), 7)))
+    assert word == "inconclusive" and reason.startswith("published figures")
+
+
+def test_only_cells_of_both_are_compared() -> None:
+    two = build_campaign(workloads=["insert"], profiles=["ultra", "premium"], frames=False)
+    one = build_campaign(workloads=["insert", "tpcc"], profiles=["ultra"], frames=False)
+    made = over_time.compare(on(one, 0), on(two, 1))
+    assert {(d.profile, d.delta.workload) for d in made.deltas} == {("ultra", "insert")}
+    assert (made.only_before, made.only_after) == (("ultra × tpcc",), ("premium × insert",))
+
+
+def test_a_figure_that_a_run_lacks_is_not_dropped() -> None:
+    whole = campaign()
+    first = whole.runs[0]
+    kept = tuple(m for m in first.record.measurements if m.metric != "latency_p99_s")
+    lacking = replace(first, record=replace(first.record, measurements=kept))
+    made = over_time.compare(on(whole, 0), on(replace(whole, runs=(lacking, *whole.runs[1:])), 7))
+    (p99,) = (one.delta for one in made.deltas if one.delta.metric == "latency_p99_s")
+    assert p99.verdict == "inconclusive" and p99.reason == "1 of 10 runs have no such figure"
+
+
+# ------------------------------------------------------------------ the interval
+
+
+def test_an_interval_between_campaigns_is_the_same_from_either_side() -> None:
+    one, two = (100.0, 102.0, 99.0), (110.0, 108.0, 111.0, 109.0)
+    there, back = unpaired.ratio(one, two), unpaired.ratio(two, one)
+    assert there.low and back.high and there.low == pytest.approx(1 / back.high)
+    assert there.ratio == pytest.approx(1 / back.ratio)
+    assert there.p_value == pytest.approx(back.p_value)
+
+
+def test_without_a_spread_there_is_no_interval_and_without_values_no_ratio() -> None:
+    assert unpaired.ratio((1.0,), (2.0, 2.0)).interval_pct is None
+    for wrong in ((), (0.0, 1.0), (float("nan"),)):
+        with pytest.raises(ValueError, match="a ratio needs"):
+            unpaired.ratio(wrong, (1.0, 2.0))
+
+
+@pytest.mark.parametrize(("n", "m", "noises"), [(3, 3, (1, 1)), (5, 5, (1, 5)), (3, 8, (5, 1))])
+def test_equal_campaigns_seldom_differ(n: int, m: int, noises: tuple[float, float]) -> None:
+    """At most 5 % of intervals exclude no change, whatever counts and noises; 6.6 % by chance."""
+    random, wrong = np.random.default_rng(1), 0
+    for _ in range(1000):
+        one = np.exp(random.normal(0, noises[0] / 100, n)).tolist()
+        two = np.exp(random.normal(0, noises[1] / 100, m)).tolist()
+        low, high = unpaired.ratio(one, two).interval_pct or (0.0, 0.0)
+        wrong += low > 0 or high < 0
+    assert wrong <= 66
+
+
+def test_a_revision_with_changes_is_said_even_if_both_are_of_it() -> None:
+    changed = later(campaign(), 0, revision="a" * 40, revision_changed=True, host=HOST)
+    (remark, *_) = campaign_comparability.remarks(changed, changed)
+    assert remark.startswith("both were measured with changes to tierbench 0.1.0 (aaaaaaaaaaaa")

@@ -1,0 +1,121 @@
+"""Which doubts exclude a run, and that an excluded run changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.analysis import results, validity, verdicts
+from orchestrator.analysis.results import Results
+from orchestrator.model import Doubt, Record
+from orchestrator.report import summary
+from orchestrator.report.report_index import ReportIndex
+from tests.campaigns import build_campaign, build_gate
+from tests.documented import table_below
+
+WILD = 4  # the run of ultra whose figures are far off
+
+
+def noted(kind: str) -> Callable[[Record], Record]:
+    doubt = Doubt(kind, "what was seen", "repeat it", WILD)  # type: ignore[arg-type]
+    return lambda record: replace(record, doubts=(doubt,))
+
+
+def with_facts(**facts: object) -> Callable[[Record], Record]:
+    return lambda record: replace(record, facts={**record.facts, **facts})
+
+
+BROKEN: dict[str, Callable[[Record], Record]] = {
+    "clock set": noted("clock set"),
+    "leftovers": noted("leftovers"),
+    "gate not passed": lambda record: replace(
+        record, gate=build_gate(record.profile.tier, measured_iops=5_000.0)
+    ),
+    "limits changed": with_facts(limit_changes=[{"time_s": 1.0, "disk": "d", "set": {}}]),
+    "totals differ": with_facts(
+        generator={"sysbench_transactions": 90_000, "recorded_transactions": 100_000}
+    ),
+}
+
+
+def campaign_with(change: Callable[[Record], Record], *numbers: int) -> Results:
+    """Two tiers by five repetitions; odd runs are premium's. Run 4 is far from ultra's others."""
+    return build_campaign(
+        profiles=["premium", "ultra"],
+        workloads=["point-select"],
+        repetitions=5,
+        values={
+            ("premium", "point-select"): [1500, 1512, 1488, 1505, 1496],
+            ("ultra", "point-select"): [1600, 300, 1613, 1588, 1606],
+        },
+        frames=False,
+        change=lambda r: change(r) if r.run.number in numbers else r,
+    )
+
+
+def without(campaign: Results, number: int) -> Results:
+    runs = tuple(data for data in campaign.runs if data.record.run.number != number)
+    return replace(campaign, runs=runs)
+
+
+def test_every_excluding_doubt_is_tried_here_and_documented() -> None:
+    assert tuple(BROKEN) == validity.EXCLUDING
+    rows = table_below("METHOD.md", "Which runs count", "a run is excluded by")
+    assert tuple(row[0].strip("`") for row in rows) == validity.EXCLUDING
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_campaign_with_an_excluded_run_is_judged_as_without_it(kind: str) -> None:
+    campaign = campaign_with(BROKEN[kind], WILD)
+    found, expected = verdicts.judge(campaign), verdicts.judge(without(campaign, WILD))
+    assert found.deltas == expected.deltas and found.deltas[0].n_contender == 4
+    assert found.cells == expected.cells
+    assert found.decisions == expected.decisions
+    (excluded,) = found.excluded
+    assert (excluded.run, excluded.profile) == (WILD, "ultra")
+    assert excluded.reasons[0].startswith(f"{kind}: ")
+    assert kind in {doubt.kind for doubt in found.doubts if doubt.run == WILD}
+
+
+def test_a_figure_far_off_excludes_nothing() -> None:
+    campaign = campaign_with(lambda record: record, WILD)
+    assert not campaign.excluded
+    assert len(results.finished(campaign, "ultra", "point-select")) == 5
+
+
+def test_doubts_that_follow_the_size_of_a_figure_exclude_nothing() -> None:
+    noisy = {"client busy", "host saturated", "overload", "failures", "unsteady throughput"}
+    assert not noisy & set(validity.EXCLUDING)
+    assert not {"Little's law", "think time's ceiling", "few transactions"} & set(
+        validity.EXCLUDING
+    )
+
+
+def test_a_cell_whose_runs_are_all_excluded_is_missing_with_the_reason() -> None:
+    campaign = campaign_with(noted("clock set"), 2, 4, 6, 8, 10)
+    found = verdicts.judge(campaign)
+    assert found.deltas == ()
+    (missing,) = found.missing
+    assert missing.startswith("ultra × point-select: no finished run that counts")
+    assert "run 2 excluded: clock set: what was seen" in missing
+
+
+def test_excluded_runs_are_shown_and_counted() -> None:
+    campaign = campaign_with(noted("clock set"), WILD)
+    index = ReportIndex(campaign, verdicts.judge(campaign))
+    word, text = summary.status(index)
+    assert word != "conclusive"
+    assert "1 of 10 planned runs left no figures that count: 1 was excluded as invalid." in text
+    assert index.losses(campaign.plan.runs) == (
+        "Run 4 (ultra × point-select) was excluded: what was seen.",
+    )
+
+
+def test_no_figure_decides_what_is_excluded() -> None:
+    """The measurements may be gone, and the rule says the same."""
+    for kind, change in BROKEN.items():
+        record = campaign_with(change, WILD).runs[WILD - 1].record
+        bare = replace(record, measurements=())
+        assert [d.kind for d in validity.excluding(bare)] == [kind]

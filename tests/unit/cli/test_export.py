@@ -1,0 +1,74 @@
+"""`tierbench export`: which campaign, which format, where to."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cli.main import _guarded, app
+from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
+from orchestrator.report.exports import FORMATS
+from orchestrator.system import store
+from tests import ROOT
+from tests.campaigns import build_campaign
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of results with one campaign of two tiers."""
+    folder = tmp_path_factory.mktemp("results")
+    made = build_campaign(
+        profiles=["premium", "ultra"], workloads=["tpcc"], repetitions=3, frames=False
+    )
+    campaign = store.create(folder, made.plan, made.fingerprint, 1_750_000_000.0)
+    for run in made.runs:
+        store.write_json(
+            store.run_folder(campaign, run.record.run) / "record.json", asdict(run.record)
+        )
+    return folder
+
+
+def export(*words: str | Path) -> int:
+    return _guarded(lambda: app(["export", *map(str, words)], standalone_mode=False))
+
+
+def test_the_newest_campaign_goes_to_standard_output_and_its_folder_stays_as_it_is(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(results.rglob("*"))
+    assert export("latest", "--format", "csv", "--results", results) == EXIT_DONE
+    out, err = capfd.readouterr()
+    lines = out.splitlines()
+    assert lines[0].startswith("run,profile,") and err == ""
+    assert len({line.split(",")[0] for line in lines[1:]}) == 6
+    assert sorted(results.rglob("*")) == before
+
+
+def test_a_named_folder_goes_to_a_file_judged_by_an_slo(results: Path, tmp_path: Path) -> None:
+    (folder,) = (file.parent for file in results.glob("2*/plan.json"))
+    file = tmp_path / "out.xml"
+    options = ("--format", "junit", "--output", file)
+    assert export(folder, *options, "--slo", "new_order average < 1 min") == EXIT_DONE
+    assert "<testsuites" in file.read_text() and "premium" in file.read_text()
+    assert "new_order average &lt; 60 s" in file.read_text()
+
+
+def test_what_cannot_be_exported_is_refused(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert export("latest", "--format", "xlsx", "--results", results) == EXIT_USAGE
+    assert "one of benchstat, csv, junit, openmetrics" in capsys.readouterr().err
+    assert export("latest", "--format", "csv", "--results", tmp_path) == EXIT_USAGE
+    assert export(tmp_path, "--format", "csv") == EXIT_USAGE
+    out = tmp_path / "no" / "such" / "folder"
+    options = ("--results", results, "--output", out)
+    assert export("latest", "--format", "csv", *options) == EXIT_UNAVAILABLE
+
+
+def test_every_format_is_documented_and_no_other() -> None:
+    section = (ROOT / "docs" / "OPTIONS.md").read_text().split("## Formats of export")[1]
+    rows = re.findall(r"^\| `(\w+)` \|", section.split("\n## ")[0], re.MULTILINE)
+    assert sorted(rows) == sorted(FORMATS)

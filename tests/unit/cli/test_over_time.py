@@ -1,0 +1,118 @@
+"""`history`, `compare-results`, `baseline` as a build server calls them: words and exit codes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.analysis.results import Results
+from orchestrator.cli.main import _guarded, app
+from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, EXIT_USAGE, EXIT_WORSE
+from tests.campaigns import build_campaign, later, stored
+
+HOST = {"hostname": "example", "kernel": "6.1"}
+Tierbench = Callable[..., int]
+
+
+def campaign(day: int, rate: float = 100.0, profile: str = "ultra") -> Results:
+    """Three runs close to `rate`, whose latencies follow it."""
+    made = build_campaign(
+        profiles=[profile],
+        workloads=["point-select"],
+        repetitions=3,
+        values={(profile, "point-select"): (rate, rate * 1.002, rate * 0.998)},
+        frames=False,
+    )
+    return later(made, day, host=HOST, revision="a" * 40)
+
+
+@pytest.fixture
+def tierbench(tmp_path: Path) -> Tierbench:
+    def call(*words: str) -> int:
+        argv = [*words, "--results", str(tmp_path)]
+        return _guarded(lambda: app(argv, standalone_mode=False))
+
+    return call
+
+
+def test_two_campaigns_and_what_a_build_makes_of_them(
+    tierbench: Tierbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, same, slow = (
+        stored(campaign(day, rate), tmp_path).name
+        for day, rate in ((0, 100.0), (7, 100.0), (14, 80.0))
+    )
+    assert tierbench("baseline", "set", "weekly", before) == EXIT_DONE
+    assert tierbench("compare-results", "weekly", same) == EXIT_DONE
+    assert tierbench("compare-results", "weekly", "latest") == EXIT_DONE
+    assert tierbench("compare-results", "baseline:weekly", "--fail-if-worse") == EXIT_WORSE
+    capsys.readouterr()
+    assert tierbench("compare-results", "weekly", slow, "--json") == EXIT_DONE
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert (told["before"], told["after"]) == (before, slow)
+    words = {one["delta"]["metric"]: one["delta"]["verdict"] for one in told["deltas"]}
+    assert words == dict.fromkeys(words, "worse") and "throughput_per_s" in words
+    assert tierbench("compare-results", "weekly", slow, "--markdown") == EXIT_DONE
+    page = capsys.readouterr().out
+    assert "| Throughput, transactions/s | 3 → 3 | −20.0" in page.replace("\u00a0", " ")
+    assert "Doubt: they were measured at different times (14 days apart)" in page
+
+
+def test_inconclusive_is_an_exit_code_unless_accepted(tierbench: Tierbench, tmp_path: Path) -> None:
+    one = stored(campaign(0), tmp_path).name
+    other = later(campaign(7, 80.0), 0, host={**HOST, "kernel": "6.2"})
+    two = stored(other, tmp_path).name
+    assert tierbench("compare-results", one, two, "--fail-if-worse") == EXIT_INCONCLUSIVE
+    assert tierbench("compare-results", one, two, "--accept-inconclusive") == EXIT_DONE
+
+
+def test_what_cannot_be_compared_is_a_mistake(tierbench: Tierbench, tmp_path: Path) -> None:
+    assert tierbench("history") == EXIT_USAGE  # nothing there
+    one = stored(campaign(0), tmp_path).name
+    two = stored(campaign(1, profile="premium"), tmp_path).name
+    assert tierbench("compare-results", one, two) == EXIT_USAGE
+    assert tierbench("compare-results", one, "nothing") == EXIT_USAGE
+    assert tierbench("history", "--since", "yesterday") == EXIT_USAGE
+    assert tierbench("history", "--fail-if-worse") == EXIT_USAGE
+    assert tierbench("history", "--trend", "--profile", "ultra") == EXIT_USAGE
+    assert tierbench("history", "--trend", "-p", "ultra", "-w", "tpcc") == EXIT_USAGE
+
+
+def test_the_list_and_its_filters(
+    tierbench: Tierbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = stored(campaign(0), tmp_path).name
+    two = stored(campaign(1, profile="premium"), tmp_path).name
+    (tmp_path / "20990101T000000Z-empty").mkdir()
+    assert tierbench("history") == EXIT_DONE
+    text = capsys.readouterr().out
+    assert text.index("20990101T000000Z-empty") < text.index(two) < text.index(one)
+    assert "no plan.json" in " ".join(text.split()) and "not judged yet" in text
+    assert tierbench("history", "--profile", "ultra", "--since", "2025-01-01", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [entry["folder"] for entry in told] == ["20990101T000000Z-empty", one]
+    assert (told[1]["done"], told[1]["planned"]) == (3, 3)
+
+
+def test_a_trend_can_fail_a_build(
+    tierbench: Tierbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rates = [100.0, 101.0, 99.5, 100.2, 100.9, 99.1, 99.8, 100.4, 100.1, 99.7]
+    for day, rate in enumerate(rates):
+        stored(campaign(day, rate), tmp_path)
+    asked = ("history", "--trend", "-p", "ultra", "-w", "point-select", "--fail-if-worse")
+    assert tierbench(*asked) == EXIT_DONE
+    stored(campaign(10, 81.0), tmp_path)
+    assert tierbench(*asked) == EXIT_INCONCLUSIVE  # one alone is no level
+    stored(campaign(11, 81.1), tmp_path)
+    assert tierbench(*asked) == EXIT_WORSE
+    assert tierbench(*asked[:-1]) == EXIT_DONE
+    capsys.readouterr()
+    assert tierbench(*asked, "--json") == EXIT_WORSE
+    told = json.loads(capsys.readouterr().out)
+    assert [level["campaigns"] for level in told["levels"]] == [10, 2]
+    assert told["levels"][1]["word"] == "worse" and len(told["points"]) == 12

@@ -1,0 +1,137 @@
+"""A warm-up of a fixed time, and one that goes on until throughput is steady."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from orchestrator import load_generators
+from orchestrator.analysis import stats
+from orchestrator.errors import UsageError
+from orchestrator.load_generators.sysbench import adapter
+from orchestrator.load_generators.sysbench.warm_up import (
+    ENDS_FILE,
+    IN_A_ROW,
+    SHORTEST_S,
+    WarmUp,
+    found,
+)
+from orchestrator.model import Cluster, Endpoint, Workload
+from tests.fakes import FakeClock, fake_world
+from tests.plans import a_workload
+
+STEADY = load_generators.warmed(replace(a_workload(), script="sysbench/insert.lua"), "steady")
+
+
+def heard(rates: Iterable[float], out: Path, workload: Workload = STEADY) -> tuple[WarmUp, float]:
+    """A run that reports these transactions a second, and when it started."""
+    clock = FakeClock()
+    warming = WarmUp(workload, out, fake_world(clock=clock))
+    start_s = clock.now()
+    warming.line("Threads started!")
+    for second, rate in enumerate(rates, start=1):
+        clock.sleep(1.0)
+        warming.line(f"[ {second}s ] thds: 8 tps: {rate:.2f} qps: {rate:.2f} lat (ms,95%): 9.9")
+    return warming, start_s
+
+
+def rising(seconds: int, settled_after_s: float, noise: float = 0.02) -> np.ndarray:
+    """Throughput that approaches 1,000 from a half of it."""
+    time_s = np.arange(seconds)
+    level = 1000 * (1 - 0.5 * np.exp(-3 * time_s / settled_after_s))
+    return level * np.random.default_rng(1).normal(1.0, noise, seconds)
+
+
+def test_a_fixed_warm_up_lasts_as_long_as_the_scale_says(tmp_path: Path) -> None:
+    warming, start_s = heard([100.0] * 5, tmp_path, a_workload())
+    phases = warming.phases()
+    assert phases is not None
+    assert [(p.start_s - start_s, p.end_s - start_s) for p in phases] == [(0, 1), (1, 5)]
+    assert not found(tmp_path) and not (tmp_path / ENDS_FILE).exists()
+
+
+def test_what_is_steady_from_the_begin_warms_up_no_longer_than_it_takes_to_judge(
+    tmp_path: Path,
+) -> None:
+    warming, start_s = heard([1000.0] * 40, tmp_path)
+    phases = warming.phases()
+    assert phases is not None and phases[0].duration_s == SHORTEST_S + IN_A_ROW - 1
+    assert phases[1].duration_s == STEADY.measure_s
+    assert found(tmp_path)["steady"] is True
+    assert float((tmp_path / ENDS_FILE).read_text()) == pytest.approx(phases[1].end_s)
+    assert phases[0].start_s == start_s
+
+
+def test_a_slow_rise_is_waited_for(tmp_path: Path) -> None:
+    rates = rising(200, 60.0)
+    phases = heard(rates, tmp_path)[0].phases()
+    assert phases is not None
+    warmup_s = int(phases[0].duration_s)
+    assert 45 < warmup_s < 90
+    after = rates[warmup_s : warmup_s + 60]
+    drift = stats.steadiness(range(60), after.tolist())
+    assert drift is not None and drift.steady  # by the doubt's own rule
+
+
+def test_how_high_throughput_is_does_not_decide(tmp_path: Path) -> None:
+    lengths = set()
+    for number, factor in enumerate((0.01, 1.0, 50.0)):
+        out = tmp_path / str(number)
+        out.mkdir()
+        phases = heard(rising(200, 60.0) * factor, out)[0].phases()
+        assert phases is not None
+        lengths.add(phases[0].duration_s)
+    assert len(lengths) == 1
+
+
+def test_what_never_becomes_steady_is_measured_after_the_longest_warm_up(tmp_path: Path) -> None:
+    forever = 100 * 1.01 ** np.arange(300)
+    phases = heard(forever, tmp_path)[0].phases()
+    assert phases is not None and phases[0].duration_s == STEADY.warmup_most_s == 120
+    assert found(tmp_path)["steady"] is False
+
+
+def test_the_warm_up_is_never_shorter_than_the_scale_says(tmp_path: Path) -> None:
+    workload = replace(STEADY, warmup_s=50.0)
+    phases = heard(rising(90, 0.1), tmp_path, workload)[0].phases()
+    assert phases is not None and phases[0].duration_s == 50
+
+
+def test_the_program_may_run_until_the_window_after_the_longest_warm_up_ends() -> None:
+    cluster = Cluster("postgresql", "17", (), (Endpoint("h", 5432, 1, "u", "p", "d"),), "net")
+    command = adapter._run_command(STEADY, cluster)
+    assert "--time=129" in command and "--ends-file=/out/window-ends" in command
+    assert not any("ends" in part for part in adapter._run_command(a_workload(), cluster))
+
+
+def test_a_run_that_ends_before_its_window_has_none(tmp_path: Path) -> None:
+    assert heard([100.0] * 10, tmp_path)[0].phases() is None
+
+
+def test_what_was_found_is_a_fact_and_cuts_the_warm_up(tmp_path: Path) -> None:
+    facts = {"warmup_s": 34.0, "steady": False, "drift_pct": 12.0}
+    (tmp_path / "warm-up.json").write_text(json.dumps(facts))
+    (tmp_path / "sysbench.out").write_text("")
+    (tmp_path / "recorder.json").write_text('{"types": ["insert"]}')
+    (tmp_path / "latency-0.bin").write_bytes(b"")
+    result = adapter.Sysbench().read(STEADY, tmp_path, 1034.0, 1038.0)
+    recorded = result.facts.recorded()
+    assert (recorded["warmup_s"], recorded["warmup_steady"]) == (34.0, False)
+    assert recorded["warmup_drift"] == {"drift_pct": 12.0}
+    warm_up = result.intervals[result.intervals["phase"] == "warm-up"]
+    assert (warm_up["time_s"].min(), len(warm_up)) == (1000.0, 34)
+
+
+def test_generators_with_a_fixed_warm_up_refuse() -> None:
+    for generator, script in (("benchbase", "tpcc/tpcc.lua"), ("sysbench", "mine.lua")):
+        workload = replace(a_workload(), generator=generator, script=script)
+        with pytest.raises(UsageError, match="fixed time"):
+            load_generators.warmed(workload, "steady")
+        assert load_generators.warmed(workload, "fixed") is workload
+    with pytest.raises(UsageError, match="fixed or steady"):
+        load_generators.warmed(a_workload(), "long")

@@ -1,0 +1,81 @@
+"""The table of single nodes: every node of every tier, with the busiest marked."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.verdicts import judge
+from orchestrator.report import nodes
+from orchestrator.report.blocks import Section, Table
+from orchestrator.report.report_index import ReportIndex
+from tests.campaigns import build_campaign
+
+
+def built(count: int) -> Results:
+    return build_campaign(
+        profiles=["premium", "ultra"],
+        workloads=["insert"],
+        repetitions=1,
+        nodes=count,
+        warmup_s=5.0,
+        measure_s=20.0,
+    )
+
+
+@pytest.fixture(scope="module")
+def three() -> ReportIndex:
+    campaign = built(3)
+    return ReportIndex(campaign, judge(campaign))
+
+
+def table(sections: tuple[Section, ...]) -> Table:
+    ((section,),) = (sections,)
+    (part,) = section.parts
+    (found,) = part.blocks
+    assert isinstance(found, Table)
+    return found
+
+
+def test_each_node_of_each_tier_has_a_row_under_its_tier(three: ReportIndex) -> None:
+    names = [row[0].text for row in table(nodes.section(three)).rows]
+    of_tier = ["node-1", "node-2", "node-3"]
+    assert names == ["premium", *of_tier, "ultra", *of_tier]
+
+
+def test_the_highest_of_a_tiers_nodes_is_marked_unless_another_looks_the_same(
+    three: ReportIndex,
+) -> None:
+    shown, seen = table(nodes.section(three)), set()
+    of_tier = ["node-1", "node-2", "node-3"]
+    for number, title in enumerate(column.title for column in shown.columns[1:]):
+        metric = next(name for name, word in nodes._COLUMNS.items() if word == title)
+        for first in (1, 5):
+            rows = shown.rows[first : first + 3]
+            marked = [row[0].text for row in rows if row[number + 1].strong]
+            texts = [row[number + 1].text for row in rows]
+            tier = "premium" if first == 1 else "ultra"
+            busiest = three.busiest(tier, "insert", metric)
+            assert busiest is not None
+            alone = texts.count(texts[of_tier.index(busiest.scope)]) == 1
+            assert marked == ([busiest.scope] if alone else []), title
+            seen |= {alone}
+    assert seen == {True, False}, "both happen here"
+
+
+def test_one_node_alone_is_not_shown_again() -> None:
+    campaign = built(1)
+    assert nodes.section(ReportIndex(campaign, judge(campaign))) == ()
+
+
+def test_a_tier_without_finished_runs_is_missing() -> None:
+    campaign = build_campaign(
+        profiles=["premium", "ultra"],
+        workloads=["insert"],
+        repetitions=1,
+        warmup_s=5.0,
+        measure_s=20.0,
+        failed=[2],
+    )
+    last = table(nodes.section(ReportIndex(campaign, judge(campaign)))).rows[-1]
+    assert last[0].text == "ultra" and {cell.text for cell in last[1:]} == {"missing"}

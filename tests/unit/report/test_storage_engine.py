@@ -1,0 +1,118 @@
+"""Log and data files of YugabyteDB's servers: from counters as sampled to the report's table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from orchestrator.analysis import storage_engine
+from orchestrator.analysis.counters import Growth
+from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.verdicts import judge
+from orchestrator.databases.common.yugabyte import counters
+from orchestrator.metrics import SAMPLE_COLUMNS
+from orchestrator.model import Node
+from orchestrator.report import storage_engine as section
+from orchestrator.report.blocks import Table
+from orchestrator.report.report_index import ReportIndex
+from tests.campaigns import build_campaign
+
+MB = 1e6
+# Growth per second of each node; the second one's log syncs slower.
+_RATES = {
+    "wal_syncs_total": (100.0, 300.0),
+    "wal_sync_seconds_total": (0.2, 1.8),
+    "wal_appends_total": (1000.0, 1000.0),
+    "wal_append_seconds_total": (0.1, 0.3),
+    "wal_bytes_total": (2 * MB, 2 * MB),
+    "flush_written_bytes_total": (1 * MB, 1 * MB),
+    "compaction_read_bytes_total": (3 * MB, 1 * MB),
+    "compaction_written_bytes_total": (2 * MB, 1 * MB),
+    "block_cache_hits_total": (90.0, 90.0),
+    "block_cache_misses_total": (10.0, 10.0),
+    "write_stall_seconds_total": (0.0, 0.5),
+}
+EVERY_S = 5.0
+
+
+def samples(start_s: float, end_s: float, nodes: int = 2) -> pd.DataFrame:
+    """As the collector leaves them: a reading every five seconds."""
+    rows = [
+        (
+            start_s + step * EVERY_S,
+            f"node-{n + 1}",
+            metric,
+            "",
+            step * EVERY_S * rates[n],
+            "measure",
+        )
+        for metric, rates in _RATES.items()
+        for n in range(nodes)
+        for step in range(int((end_s - start_s) / EVERY_S) + 1)
+    ]
+    return pd.DataFrame(rows, columns=list(SAMPLE_COLUMNS))
+
+
+NODES = (Node("node-1", "database"), Node("node-2", "database"), Node("client", "client"))
+
+
+def test_the_counters_are_those_that_the_collector_writes() -> None:
+    assert set(_RATES) <= counters.UNITS.keys()
+    assert set(_RATES) == storage_engine.COUNTERS
+
+
+def test_each_node_has_its_figures_and_all_together_theirs() -> None:
+    growth = Growth(samples(0.0, 60.0), 0.0, 60.0)
+    found = {(m.metric, m.scope): m.value for m in storage_engine.telemetry(NODES, growth)}
+    assert found["wal_syncs_per_s", "node-2"] == pytest.approx(300)
+    assert found["wal_sync_avg_s", "node-1"] == pytest.approx(0.002)
+    assert found["wal_sync_avg_s", "node-2"] == pytest.approx(0.006)
+    assert found["wal_sync_avg_s", "all"] == pytest.approx(0.005), "time of all over number of all"
+    assert found["wal_append_avg_s", "all"] == pytest.approx(0.0002)
+    assert found["wal_bytes_per_s", "all"] == pytest.approx(4 * MB)
+    assert found["compaction_read_bytes_per_s", "all"] == pytest.approx(4 * MB)
+    assert found["compaction_write_bytes_per_s", "all"] == pytest.approx(3 * MB)
+    assert found["block_cache_hit_pct", "all"] == pytest.approx(90)
+    assert found["write_stall_pct", "all"] == pytest.approx(25), "mean of the nodes"
+
+
+def test_what_one_node_did_not_say_is_no_figure_of_all() -> None:
+    partial = samples(0.0, 60.0)
+    partial = partial[(partial["node"] == "node-1") | (partial["metric"] != "wal_syncs_total")]
+    found = storage_engine.telemetry(NODES, Growth(partial, 0.0, 60.0))
+    scopes = {m.scope for m in found if m.metric == "wal_syncs_per_s"}
+    assert scopes == {"node-1"}
+
+
+def sampled(campaign: Results) -> Results:
+    """The campaign with YugabyteDB's counters among its samples."""
+
+    def more(run: RunData) -> RunData:
+        phase = run.record.phase("measure")
+        assert phase is not None
+        return replace(run, samples=pd.concat([run.samples, samples(phase.start_s, phase.end_s)]))
+
+    return replace(campaign, runs=tuple(map(more, campaign.runs)))
+
+
+def test_the_report_shows_them_where_they_were_sampled() -> None:
+    plain = build_campaign(
+        profiles=["ultra"],
+        workloads=["insert"],
+        repetitions=1,
+        nodes=2,
+        warmup_s=5.0,
+        measure_s=20.0,
+    )
+    assert section.section(ReportIndex(plain, judge(plain))) == ()
+    campaign = sampled(plain)
+    (shown,) = section.section(ReportIndex(campaign, judge(campaign)))
+    ((table,),) = (part.blocks for part in shown.parts)
+    assert isinstance(table, Table)
+    row = {column.title: cell for column, cell in zip(table.columns, table.rows[1], strict=True)}
+    assert row["WAL syncs/s"].text == "400"
+    assert (row["Time of a sync"].text, row["Time of a sync"].detail) == ("5 ms", "node-2 6 ms")
+    assert row["Compactions wrote"].text == "3 MB/s"
+    assert row["Writes held back"].text == "25 %"

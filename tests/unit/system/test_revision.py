@@ -1,0 +1,60 @@
+"""The revision of the code, from git itself; nothing where git has none to give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import UnavailableError
+from orchestrator.powers import Completed
+from orchestrator.system import revision
+from orchestrator.system.shell import SystemShell
+
+SHELL = SystemShell()
+AS_SOMEBODY = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
+
+
+def git(root: Path, *words: str) -> str:
+    done = SHELL.run(["git", "-C", str(root), *AS_SOMEBODY, *words], timeout_s=20)
+    assert done.exit_code == 0, done.err
+    return done.out.strip()
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    (tmp_path / "orchestrator").mkdir()
+    (tmp_path / "orchestrator" / "a.py").write_text("1")
+    (tmp_path / "README.md").write_text("r")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "m", "--no-verify")
+    return tmp_path
+
+
+def test_a_clean_checkout_and_a_changed_one(checkout: Path) -> None:
+    head = git(checkout, "rev-parse", "HEAD")
+    assert revision.of(checkout, SHELL) == {"revision": head, "revision_changed": False}
+    (checkout / "README.md").write_text("words change no figure")
+    assert revision.of(checkout, SHELL)["revision_changed"] is False
+    (checkout / "orchestrator" / "new.py").write_text("2")
+    assert revision.of(checkout, SHELL) == {"revision": head, "revision_changed": True}
+
+
+def test_a_copy_inside_another_checkout_has_no_revision_of_its_own(checkout: Path) -> None:
+    assert revision.of(checkout / "orchestrator", SHELL) == {}
+
+
+def test_without_a_checkout_a_commit_or_git_nothing_is_said(tmp_path: Path) -> None:
+    assert revision.of(tmp_path, SHELL) == {}
+    git(tmp_path, "init", "-q")
+    assert revision.of(tmp_path, SHELL) == {}
+
+    class NoGit(SystemShell):
+        def run(
+            self, argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None
+        ) -> Completed:
+            raise UnavailableError("the command git is not installed")
+
+    assert revision.of(tmp_path, NoGit()) == {}

@@ -1,0 +1,176 @@
+"""A results folder with many campaigns: listed whatever is in it, and some of them by name."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from orchestrator.analysis.campaign_list import Entry, Filters
+from orchestrator.analysis.verdicts import judge
+from orchestrator.errors import UsageError
+from orchestrator.system import store, stored_campaigns
+from orchestrator.system.clock import from_stamp, stamp
+from tests import ROOT
+from tests.campaigns import START_S, build_campaign, later, stored
+
+OLD = ROOT / "tests" / "fixtures" / "campaign-version-1"
+
+
+def two_weeks(results: Path) -> tuple[Path, Path]:
+    """A judged campaign, and one a week later with an unfinished run, not judged."""
+    first = build_campaign(workloads=["insert"], frames=False)
+    second = build_campaign(workloads=["tpcc"], profiles=["ultra"], failed=[2], frames=False)
+    one, two = stored(first, results), stored(later(second, 7), results)
+    store.save_verdict(one, judge(first))
+    return one, two
+
+
+def entries(results: Path) -> list[Entry]:
+    saved = stored_campaigns.baselines(results)
+    return [stored_campaigns.entry(f, saved) for f in stored_campaigns.folders(results)]
+
+
+def test_campaigns_are_listed_newest_first(tmp_path: Path) -> None:
+    one, two = two_weeks(tmp_path)
+    assert (tmp_path / "latest").is_symlink()
+    newest, oldest = entries(tmp_path)
+    assert (newest.folder, oldest.folder) == (two.name, one.name)
+    assert (newest.profiles, newest.workloads, newest.scale) == (("ultra",), ("tpcc",), "laptop")
+    assert (newest.done, newest.planned, newest.repetitions) == (2, 3, 3)
+    assert newest.decisions == {}
+    assert oldest.began_s == START_S
+    assert oldest.decisions == {"insert": "premium"}
+
+
+def test_a_broken_folder_is_a_line_with_its_reason(tmp_path: Path) -> None:
+    two_weeks(tmp_path)
+    (tmp_path / "20990101T000000Z-empty").mkdir()
+    (tmp_path / "not-a-campaign").mkdir()
+    torn = tmp_path / "20980101T000000Z-torn"
+    torn.mkdir()
+    (torn / "plan.json").write_text('{"name": ')
+    lost, half, *sound = entries(tmp_path)
+    assert "has no plan.json" in lost.fault and "does not have the form" in half.fault
+    assert lost.began_s == from_stamp("20990101T000000Z")
+    assert [entry.fault for entry in sound] == ["", ""]
+
+
+def test_a_broken_verdict_is_a_fault_too(tmp_path: Path) -> None:
+    one, _ = two_weeks(tmp_path)
+    (one / "verdict.json").write_text("[1, 2]")
+    assert "verdict.json does not have the form" in entries(tmp_path)[-1].fault
+
+
+def test_a_renamed_folder_has_the_time_of_its_first_run(tmp_path: Path) -> None:
+    one, _ = two_weeks(tmp_path)
+    one.rename(tmp_path / "before-the-move")
+    moved = next(e for e in entries(tmp_path) if e.folder == "before-the-move")
+    assert moved.began_s == START_S and not moved.fault
+
+
+def test_a_campaign_of_version_1_is_listed(tmp_path: Path) -> None:
+    shutil.copytree(OLD, tmp_path / "20260101T000000Z-old")
+    (old,) = entries(tmp_path)
+    assert (old.fault, old.profiles, old.done) == ("", ("premium", "ultra"), 4)
+    assert set(old.decisions or {}) == {"insert"}
+
+
+@pytest.mark.parametrize("file", ["plan.json", "runs/01-premium-insert-r1/record.json"])
+def test_a_newer_version_is_refused_by_name(tmp_path: Path, file: str) -> None:
+    shutil.copytree(OLD, tmp_path / "new")
+    content = json.loads((tmp_path / "new" / file).read_text())
+    (tmp_path / "new" / file).write_text(json.dumps({**content, "schema_version": 99}))
+    with pytest.raises(UsageError, match="schema_version 99; this version of tierbench reads"):
+        store.load(tmp_path / "new")
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        (Filters(), 2),
+        (Filters(profile="premium"), 1),
+        (Filters(profile="ultra"), 2),
+        (Filters(workload="tpcc"), 1),
+        (Filters(database="postgresql"), 2),
+        (Filters(database="yugabytedb"), 0),
+        (Filters(since_s=START_S + 1), 1),
+        (Filters(workload="insert", since_s=START_S + 1), 0),
+    ],
+)
+def test_filters(tmp_path: Path, filters: Filters, found: int) -> None:
+    two_weeks(tmp_path)
+    assert sum(filters.let_pass(entry) for entry in entries(tmp_path)) == found
+
+
+def test_what_is_broken_passes_every_filter_but_time() -> None:
+    broken = Entry("f", 100.0, fault="why")
+    assert Filters(profile="ultra").let_pass(broken)
+    assert not Filters(since_s=200.0).let_pass(broken)
+
+
+def test_a_stamp_is_read_back() -> None:
+    assert from_stamp(stamp(START_S) + "-name") == START_S
+    assert from_stamp("reference-study") is None
+
+
+# ------------------------------------------------------------------ by name
+
+
+def test_a_baseline_is_found_by_its_name(tmp_path: Path) -> None:
+    one, two = two_weeks(tmp_path)
+    assert stored_campaigns.save_baseline(tmp_path, "weekly", one.name) == one
+    assert stored_campaigns.baselines(tmp_path) == {"weekly": one.name}
+    for text in ("weekly", "baseline:weekly", one.name, str(one)):
+        assert stored_campaigns.resolve(tmp_path, text).resolve() == one
+    assert stored_campaigns.resolve(tmp_path, "latest").resolve() == two
+    assert entries(tmp_path)[-1].baselines == ("weekly",)
+    stored_campaigns.save_baseline(tmp_path, "weekly", "latest")
+    assert stored_campaigns.resolve(tmp_path, "weekly") == two
+    stored_campaigns.remove_baseline(tmp_path, "weekly")
+    assert stored_campaigns.baselines(tmp_path) == {}
+
+
+def test_a_baseline_elsewhere_keeps_its_full_path(tmp_path: Path) -> None:
+    (here, there) = tmp_path / "here", tmp_path / "there"
+    one, _ = two_weeks(there)
+    here.mkdir()
+    stored_campaigns.save_baseline(here, "shared", str(one))
+    assert stored_campaigns.resolve(here, "shared") == one
+
+
+def test_names_that_lead_nowhere_are_refused(tmp_path: Path) -> None:
+    one, _ = two_weeks(tmp_path)
+    stored_campaigns.save_baseline(tmp_path, "weekly", one.name)
+    shutil.rmtree(one)
+    with pytest.raises(UsageError, match="which is no campaign any more"):
+        stored_campaigns.resolve(tmp_path, "weekly")
+    with pytest.raises(UsageError, match="no baseline; baselines: weekly"):
+        stored_campaigns.resolve(tmp_path, "nothing")
+    with pytest.raises(UsageError, match="there is no baseline 'nothing'"):
+        stored_campaigns.remove_baseline(tmp_path, "nothing")
+
+
+@pytest.mark.parametrize("name", ["latest", "", "a/b", "../up", "a b", "baseline:x", "-x"])
+def test_a_baselines_name_cannot_be_mistaken(tmp_path: Path, name: str) -> None:
+    one, _ = two_weeks(tmp_path)
+    with pytest.raises(UsageError, match="cannot be a baseline's name"):
+        stored_campaigns.save_baseline(tmp_path, name, one.name)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[]", "cannot be read"),
+        ('{"schema_version": 1}', "cannot be read"),
+        ('{"schema_version": 2, "baselines": {}}', "schema_version 2; this version"),
+    ],
+)
+def test_a_file_of_baselines_that_cannot_be_read(
+    tmp_path: Path, content: str, message: str
+) -> None:
+    (tmp_path / "baselines.json").write_text(content)
+    with pytest.raises(UsageError, match=message):
+        stored_campaigns.baselines(tmp_path)
