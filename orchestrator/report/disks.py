@@ -7,7 +7,7 @@ from itertools import groupby
 from orchestrator import units
 from orchestrator.model import Gate, GateCheck
 from orchestrator.planning.latency_quantiles import described
-from orchestrator.report import found_disks, wording
+from orchestrator.report import found_disks, overheads, wording
 from orchestrator.report.blocks import Cell, Items, Paragraph, Part, Section, Table, numbers, texts
 from orchestrator.report.report_index import ReportIndex, sentence
 from orchestrator.tier import Burst, DiskKind, Tier
@@ -26,7 +26,9 @@ def section(index: ReportIndex) -> Section:
     declared = Part("Declared, per disk", (_declared(index),))
     sources = Part("Sources and prices", (_sources(index),))
     return Section(
-        "disks", "The disk tiers", (declared, *found_disks.parts(index), _gates(index), sources)
+        "disks",
+        "The disk tiers",
+        (declared, *found_disks.parts(index), _gates(index), *overheads.parts(index), sources),
     )
 
 

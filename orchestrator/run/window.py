@@ -31,7 +31,8 @@ def watched(
     """Yields the world to give to the load generator, and a mapping that is filled at the end.
 
     Name of each server of ours that plays a disk → its counters `begin` and `end`, and over the
-    window `late_s`, `over_pct`, and of reads and writes what `host_load.Counts` says. `measure_s`:
+    window `late_s`, `over_pct`, of reads and writes what `host_load.Counts` says, and `overhead`
+    (`host_load.overheads`). `measure_s`:
     how long the window lasts; None: to the end of the block. If the generator does not say when
     its window begins, the counters are of the whole block.
     """
@@ -100,9 +101,11 @@ class _Disk:
         load.pop("host_cpu_pct", None)
         counts = host_load.counted_apart(before, after)
         sides = {"begin": _shown(self.first), "end": _shown(self.last)}
+        overhead = host_load.overheads(before, after)
         found = {
             **load,
             **{way: asdict(count) for way, count in counts.items()},
+            **({"overhead": overhead} if overhead else {}),
             **{name: side for name, side in sides.items() if side},
         }
         return {**found, **self.more} if found else {}

@@ -33,6 +33,7 @@ from tests.file_systems import file_system
 DISK_BYTES = 16 * 2**30
 PARTS = ("load", "prepare", "warm-up", "measure", "taking down")
 RESTORING, WAITING = "of which restoring", "of which waiting for the disk"
+RESTORED = {"MB compared": "compared_bytes", "MB written": "written_bytes"}
 REPETITIONS = 5
 PROFILE = """
 question: How much of the time is measuring?
@@ -81,7 +82,8 @@ def carried_out(way: str, place: Path, folder: Path, asked: argparse.Namespace) 
 
 def spent(records: Sequence[Record]) -> list[dict[str, float]]:
     """Seconds of each run by phase; what is between its last phase and the next run is its taking
-    down, which is not known of the last run. Restoring and waiting are parts of "prepare"."""
+    down, which is not known of the last run. Restoring and waiting are parts of "prepare"; what was
+    restored is in MB."""
     begins = [min(phase.start_s for phase in record.phases) for record in records]
     table = []
     for record, following in zip(records, [*begins[1:], None], strict=True):
@@ -95,6 +97,8 @@ def spent(records: Sequence[Record]) -> list[dict[str, float]]:
         restored = record.facts["tier"]["restored"]
         seconds[RESTORING] = restored.get("took_s", 0.0)
         seconds[WAITING] = restored.get("quiet_wait_s", 0.0)
+        for name, key in RESTORED.items():
+            seconds[name] = restored.get(key, 0) / 1e6
         table.append(seconds)
     return table
 
@@ -106,7 +110,7 @@ def shown(found: Mapping[str, Results]) -> Table:
     first = {way: {**median(each), **each[0]} for way, each in runs.items()}
     later = {way: {**median(each), **median(each[1:] or each)} for way, each in runs.items()}
     table.add_row("load of the first run", *(f"{one['load']:.1f}" for one in first.values()))
-    for name in (*PARTS, RESTORING, WAITING):
+    for name in (*PARTS, RESTORING, WAITING, *RESTORED):
         known = (f"{one[name]:.1f}" if name in one else "" for one in later.values())
         table.add_row(f"later runs: {name}", *known)
     table.add_section()

@@ -155,6 +155,39 @@ def test_the_kernel_counts_what_the_disk_was_asked(world: World) -> None:
             assert after.disk["flushes"] == before.disk["flushes"]
 
 
+SINGLE = (
+    "fio",
+    "--name=single",
+    "--directory=/tier",
+    "--size=32m",
+    "--ioengine=psync",
+    "--direct=1",
+)
+FILLING = (*SINGLE, "--rw=write", "--bs=256k")
+ONE_AT_A_TIME = (
+    *SINGLE,
+    *("--rw=randrw", "--bs=4k", "--time_based", "--runtime=4", "--output-format=json"),
+)
+
+
+@measured
+def test_the_overhead_in_a_window_is_between_what_kernel_and_server_saw(world: World) -> None:
+    """With one request at a time nothing queues, so fio sees what the kernel sees."""
+    tier = replace(SMALL, iops=None, bytes_per_s=None, read_latency_s=5e-4, write_latency_s=5e-4)
+    with device(tier, world) as volume, fio_jobs.fio_on(volume, world) as fio:
+        assert world.platform.exec(fio.container, FILLING, timeout_s=60).exit_code == 0
+        before = host_load.read(volume, world)
+        done = world.platform.exec(fio.container, ONE_AT_A_TIME, timeout_s=60)
+        found = host_load.overheads(before, host_load.read(volume, world))
+        (job,) = json.loads(done.out)["jobs"]
+        assert 0 < found["queue_depth"] < 1.1
+        for way in ("read", "write"):
+            of_fio_us = job[way]["clat_ns"]["mean"] / 1e3
+            assert found[way]["ios"] == pytest.approx(job[way]["total_ios"], rel=0.05)
+            assert found[way]["device_us"] == pytest.approx(of_fio_us, rel=0.1)
+            assert 0 < found[way]["overhead_us"] < found[way]["device_us"] / 2
+
+
 def test_the_disks_container_has_no_right_that_it_does_not_need(world: World) -> None:
     with device(SMALL, world) as volume:
         assert volume.server is not None and volume.server.container

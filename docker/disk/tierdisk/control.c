@@ -59,9 +59,11 @@ static void print_stats(char *out, size_t room)
         n += snprintf(out + n, room - n,
                       ", \"%s\": {\"ops\": %.0f, \"bytes\": %.0f, \"waited_s\": %.6f, "
                       "\"late_s\": %.6f, \"host_s\": %.6f, \"over\": %.0f, "
+                      "\"answered\": %.0f, \"took_s\": %.6f, "
                       "\"table_points\": %d, \"draws\": %.0f, \"drawn_s\": %.9f}",
                       direction_names[i], c->ops, c->bytes, c->waited_ns / 1e9, c->late_ns / 1e9,
-                      c->host_ns / 1e9, c->over, table_points(i), draws, drawn);
+                      c->host_ns / 1e9, c->over, c->answered, c->took_ns / 1e9, table_points(i),
+                      draws, drawn);
     }
     snprintf(out + n, room - n, "}");
 }

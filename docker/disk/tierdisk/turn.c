@@ -98,5 +98,7 @@ void finish_turn(const struct turn *turn)
     counters->host_ns += host_ns;
     counters->late_ns += late_ns;
     counters->over += over;
+    counters->answered += 1;
+    counters->took_ns += now - turn->came_ns;
     pthread_mutex_unlock(&disk.lock);
 }

@@ -9,9 +9,10 @@
 #include "limits.h"
 
 /* late: woken after the moment asked for; over: the host alone took longer than the tier may, if
- * the tier has a latency (without one, any time at all would be longer). */
+ * the tier has a latency (without one, any time at all would be longer); took: from coming to
+ * answer, of those that are answered. */
 struct counters {
-    double ops, bytes, waited_ns, late_ns, host_ns, over;
+    double ops, bytes, waited_ns, late_ns, host_ns, over, answered, took_ns;
 };
 
 /* What requests and questions share; `lock` guards all of it and the buckets. */

@@ -8,15 +8,20 @@ from typing import Any
 
 from orchestrator.analysis import results
 from orchestrator.analysis.disk_demand import BASE_TOLERANCE
+from orchestrator.analysis.overheads import overheads
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.validity import named
 from orchestrator.facts import DoubtKind, GateWord
 from orchestrator.model import GateCheck
-from orchestrator.units import format_number, listed
+from orchestrator.units import format_change, format_number, listed
 
 APART_PCT = 2.0
 OVER_PCT = 5.0  # of requests; a gate, of seconds, allows more
 LATE_S = 150e-6
+# How much longer the overhead in a window may make requests, beyond what is taken off: what a gate
+# allows the latency. Each sum of the kernel is in ms, so a mean needs some requests.
+OVERHEAD_PCT = 15.0
+OVERHEAD_IOS = 1_000
 
 
 def _out_of_reach(run: RunData) -> Iterator[tuple[str, str]]:
@@ -83,6 +88,20 @@ def _slow_host(run: RunData) -> Iterator[tuple[str, str]]:
             f"tier's latency, and answers woke {late_s * 1e6:.0f} µs late on average",
             "stop what else uses this machine's disk and CPU, or take a faster machine",
         )
+
+
+def _overhead(run: RunData) -> Iterator[tuple[str, str]]:
+    for disk in _disks(run):
+        for way, cost in overheads(run, disk).items():
+            if cost.ios < OVERHEAD_IOS or cost.off_pct is None:
+                continue
+            if abs(cost.off_pct) > OVERHEAD_PCT:
+                yield (
+                    f"{disk}: loop device and FUSE cost {cost.overhead_us:.0f} µs per {way} in the "
+                    f"window, and {cost.taken_off_us:.0f} µs are taken off: that is "
+                    f"{format_change(cost.off_pct)} in the time of a {way}",
+                    "repeat on a machine that does nothing else; it is measured anew at each start",
+                )
 
 
 def _credit_unknown(run: RunData) -> Iterator[tuple[str, str]]:
@@ -187,6 +206,7 @@ DISK_CHECKS: dict[DoubtKind, Callable[[RunData], Iterator[tuple[str, str]]]] = {
     "bursting disk": _bursting,
     "counts differ": _counts,
     "host slower than the tier": _slow_host,
+    "overhead differs": _overhead,
     "shared disk": _shared,
     "host cache": _host_cache,
     "another disk than declared": _cloud,

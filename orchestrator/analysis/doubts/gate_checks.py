@@ -5,7 +5,7 @@ A real disk is checked before a tier's first run, after the last, and as often b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -15,7 +15,6 @@ from orchestrator.model import Doubt, Gate, GateCheck
 from orchestrator.planning.plan import is_real
 from orchestrator.units import format_change, format_quantity
 
-APART_US = 15.0  # what the way to an emulated disk varies by itself, from moment to moment
 _RATE_PCT, _LATENCY_PCT = 5.0, 15.0  # what a gate allows
 _JITTER_S = 100e-6  # what the processor's waking alone may change of a latency
 _COMPARED = {
@@ -88,29 +87,6 @@ def _none_afterwards(campaign: Results) -> Iterator[Doubt]:
             )
 
 
-def _overheads(campaign: Results) -> Iterator[Doubt]:
-    """Of one tier, so that what is expected is the same."""
-    found: dict[tuple[str, str], dict[str, float]] = {}
-    for run in campaign.runs:
-        costs = run.record.facts.get("tier", {}).get("overhead_us")
-        if run.record.outcome != "done" or not isinstance(costs, Mapping):
-            continue
-        for disk, ways in costs.items():
-            for way, cost_us in ways.items():
-                where = f"{disk} of run {run.record.run.number}"
-                found.setdefault((run.record.profile.tier.name, way), {})[where] = cost_us
-    for (tier, way), at in found.items():
-        least, most = min(at, key=lambda one: at[one]), max(at, key=lambda one: at[one])
-        if at[most] - at[least] > APART_US:
-            yield Doubt(
-                "overhead differs",
-                f"{tier}: what loop device and FUSE add to a {way} was {at[least]:.0f} µs at "
-                f"{least} and {at[most]:.0f} µs at {most}: as much may separate their latencies",
-                "it is taken off at each start, but may have moved since: repeat on a machine that "
-                "does nothing else",
-            )
-
-
 def _by_tier(campaign: Results) -> dict[str, list[Gate]]:
     found: dict[str, list[Gate]] = {}
     for gate in sorted(campaign.gates, key=lambda gate: gate.taken_s):
@@ -134,5 +110,4 @@ GATE_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
     _drift,
     _failed_afterwards,
     _none_afterwards,
-    _overheads,
 )

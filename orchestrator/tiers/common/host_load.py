@@ -5,14 +5,15 @@ Host CPU is from /proc/stat, late wake-ups from the emulated disk's own counters
 host alone took longer than the tier may.
 
 The disk's own count of requests is also compared with the kernel's (/proc/diskstats): what
-telemetry shows as IOPS must be what the disk served.
+telemetry shows as IOPS must be what the disk served. So is the time that requests took: what the
+kernel saw beyond what the disk took is the overhead of the way between them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from orchestrator.collectors.disk import DiskCollector
@@ -25,6 +26,7 @@ BUSY_CPU_PCT = 90.0
 LATE_S = 150e-6
 OVER_PCT = 20.0
 _WAYS = ("read", "write")
+_LEAST_IOS = 100  # the kernel's sums are in ms: with so many the mean is known to 10 µs
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,40 @@ def counted_apart(before: Reading, after: Reading) -> dict[str, Counts]:
         off = max(0.0, least - own, own - most)
         counts[way] = Counts(own, (most + least) / 2, round(100 * off / max(own, 1.0), 2))
     return counts
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """Means of `ios` requests of one kind: `device_us`, how long they took as the kernel's block
+    layer saw them; `served_us`, from their coming to the disk's server to its answer. The rest is
+    what loop device and FUSE cost, waiting in the loop device's queue for the server included."""
+
+    ios: int
+    device_us: float
+    served_us: float
+    overhead_us: float
+
+
+def overheads(before: Reading, after: Reading) -> dict[str, Any]:
+    """`queue_depth`, the mean number of requests in flight between both readings; and of "read" and
+    "write" an `Overhead`, if there were enough. Empty if server or kernel was not read."""
+    if not (before.kernel and after.kernel and before.disk and after.disk):
+        return {}
+    first, last = before.kernel[-1], after.kernel[-1]
+    spent_s, found = 0.0, {}
+    for way in _WAYS:
+        ios = last[f"disk_{way}s_total"] - first[f"disk_{way}s_total"]
+        device_s = last[f"disk_{way}_seconds_total"] - first[f"disk_{way}_seconds_total"]
+        spent_s += device_s
+        answered, took_s = (
+            float(after.disk[way][key] - before.disk[way][key]) for key in ("answered", "took_s")
+        )
+        if min(ios, answered) >= _LEAST_IOS:
+            device_us, served_us = 1e6 * device_s / ios, 1e6 * took_s / answered
+            means = (round(one, 1) for one in (device_us, served_us, device_us - served_us))
+            found[way] = asdict(Overhead(int(ios), *means))
+    time_s = float(after.disk["time_s"] - before.disk["time_s"])
+    return {"queue_depth": round(spent_s / time_s, 2), **found} if found else {}
 
 
 def _growth(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> float:

@@ -6,7 +6,8 @@ the kernel still writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,9 +17,10 @@ from orchestrator.system.clock import wait_until
 from orchestrator.tiers.common import snapshots
 
 DEADLINE_S = 120.0
-MOST_IOS = 20  # in a second, with at most a megabyte in them: then the second was quiet
+QUIET_S = 1.0  # in which there were at most so many I/Os and sectors (a megabyte)
+MOST_IOS = 20
 MOST_SECTORS = 2_000
-SECONDS_IN_A_ROW = 3
+_LOOK_S = 0.2
 _DROP_S = 300.0
 _DROP = "sync && echo 3 > /proc/sys/vm/drop_caches"  # Documentation/admin-guide/sysctl/vm.rst
 # dd's `nocache` is posix_fadvise(DONTNEED); with `count=0` it is for the whole file.
@@ -35,18 +37,19 @@ def after_copying(
     """
     world.progress.step("dropping caches, then waiting until the disk is quiet")
     dropped = _drop(directories, world)
-    seconds, began_s = _seconds(devices, world.machine), world.clock.monotonic()
-    quiet = None
-    if next(seconds) is not None:
-        in_a_row = 0
+    began_s, quiet = world.clock.monotonic(), None
+    since_s, before = began_s, _counted(devices, world.machine)
+    if before is not None:
 
         def rests() -> bool:
-            nonlocal in_a_row
-            in_a_row = in_a_row + 1 if next(seconds) else 0
-            return in_a_row >= SECONDS_IN_A_ROW
+            nonlocal since_s, before
+            now_s, now = world.clock.monotonic(), _counted(devices, world.machine)
+            if not _is_calm(before, now):
+                since_s, before = now_s, now
+            return now_s - since_s >= QUIET_S - _LOOK_S / 2
 
-        world.clock.sleep(1.0)
-        quiet = wait_until(rests, deadline_s=DEADLINE_S, clock=world.clock, every_s=1.0)
+        world.clock.sleep(_LOOK_S)
+        quiet = wait_until(rests, deadline_s=DEADLINE_S, clock=world.clock, every_s=_LOOK_S)
     if quiet is False:
         world.progress.warn(f"{' and '.join(devices)} did not rest within {DEADLINE_S:g} s")
     waited_s = round(world.clock.monotonic() - began_s, 1)
@@ -64,30 +67,34 @@ def _drop(directories: Sequence[Path], world: World) -> Literal["of the machine"
     return "of the files"
 
 
-def _seconds(devices: Sequence[str], machine: Machine) -> Iterator[bool | None]:
-    """For each look: whether the time since the one before was quiet. None if that cannot be read.
+@dataclass(frozen=True)
+class _Counts:
+    """Of all devices, since the boot; `in_flight` now."""
 
-    Of /proc/diskstats: reads, writes, sectors of both, and requests in flight (Documentation/
-    admin-guide/iostats.rst).
-    """
-    before: tuple[int, int] | None = None
-    while True:
-        ios = sectors = in_flight = found = 0
-        try:
-            rows = [line.split() for line in machine.read("/proc/diskstats").splitlines()]
-        except OSError:
-            rows = []
-        for row in rows:
-            if len(row) >= 12 and row[2] in devices:
-                found += 1
-                ios += int(row[3]) + int(row[7])
-                sectors += int(row[5]) + int(row[9])
-                in_flight += int(row[11])
-        if found < len(set(devices)):
-            yield None
-        elif before is None:
-            yield False
-        else:
-            grown = ios - before[0], sectors - before[1]
-            yield in_flight == 0 and grown[0] <= MOST_IOS and grown[1] <= MOST_SECTORS
-        before = ios, sectors
+    ios: int
+    sectors: int
+    in_flight: int
+
+
+def _is_calm(before: _Counts | None, now: _Counts | None) -> bool:
+    """Whether nothing is under way, and hardly anything was since `before`."""
+    if before is None or now is None or now.in_flight:
+        return False
+    return now.ios - before.ios <= MOST_IOS and now.sectors - before.sectors <= MOST_SECTORS
+
+
+def _counted(devices: Sequence[str], machine: Machine) -> _Counts | None:
+    """From /proc/diskstats: reads and writes, sectors of both, and requests in flight
+    (Documentation/admin-guide/iostats.rst). None if a device is not there."""
+    try:
+        rows = [line.split() for line in machine.read("/proc/diskstats").splitlines()]
+    except OSError:
+        return None
+    ours = [row for row in rows if len(row) >= 12 and row[2] in devices]
+    if len(ours) < len(set(devices)):
+        return None
+
+    def total(*fields: int) -> int:
+        return sum(int(row[field]) for row in ours for field in fields)
+
+    return _Counts(total(3, 7), total(5, 9), total(11))

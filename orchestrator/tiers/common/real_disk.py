@@ -128,10 +128,14 @@ def _found(
 
 @contextmanager
 def attached(
-    tier: Tier, sizes_bytes: Sequence[int], world: World, filled: bool = False
+    tier: Tier,
+    sizes_bytes: Sequence[int],
+    world: World,
+    filled: bool = False,
+    stays: bool = False,
 ) -> Iterator[Disks]:
     """A directory for each node on the disk of its data, and one on that of its WAL. `filled`: they
-    are there already, and somebody else's to remove."""
+    are there already, and somebody else's to remove. `stays`: see `folders`."""
     sizes = dict(zip(_names(len(sizes_bytes)), sizes_bytes, strict=True))
     at = _places(tier, list(sizes))
 
@@ -147,7 +151,7 @@ def attached(
             made = (
                 _filled(disk.path, names, world.machine)
                 if filled
-                else up.enter_context(folders(disk.path, names, world))
+                else up.enter_context(folders(disk.path, names, world, disk if stays else None))
             )
             kept |= {use: (folder, disk) for use, folder in zip(place.uses, made, strict=True)}
         shown = {place.path: facts(place, disk, world.machine) for place, disk in disks.items()}
@@ -221,7 +225,7 @@ def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> moun
     _require_as_expected(tier, disk)
     if "ro" in disk.mount.options.split(","):
         raise UnavailableError(f"{path} is mounted read-only", advice="remount it writable")
-    free = machine.free_bytes(str(path))
+    free = free_bytes(path, machine)
     if free < needed_bytes:
         raise UnavailableError(
             f"{path} has {units.format_bytes(free)} free; {units.format_bytes(needed_bytes)} are "
@@ -229,6 +233,14 @@ def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> moun
             advice="take a smaller SCALE or fewer NODES, or make room",
         )
     return disk
+
+
+def free_bytes(path: Path, machine: Machine) -> int:
+    """What is free at `path`, and what restored directories there take: they are filled again, or
+    removed."""
+    ours, free = path / FOLDER, machine.free_bytes(str(path))
+    names = machine.listing(str(ours)) if machine.exists(str(ours)) else ()
+    return free + sum(snapshots.held_bytes(ours / name, machine) for name in names)
 
 
 def _require_own_mount(disk: mounts.RealDisk, machine: Machine) -> None:
@@ -266,9 +278,12 @@ def _require_as_expected(tier: Tier, disk: mounts.RealDisk) -> None:
 
 
 @contextmanager
-def folders(path: Path, names: Sequence[str], world: World) -> Iterator[tuple[Path, ...]]:
+def folders(
+    path: Path, names: Sequence[str], world: World, stay: mounts.RealDisk | None = None
+) -> Iterator[tuple[Path, ...]]:
     """An empty directory for each name below `path`/tierbench-data; removed afterwards, and before
-    (a killed run may have left it)."""
+    (a killed run may have left it). They `stay` on that disk if it is still there and the block did
+    not raise; if just these were restored and stayed before, they are not empty."""
     ours, machine = path / FOLDER, world.machine
     content = machine.listing(str(ours)) if machine.exists(str(ours)) else ()
     if content and _MARK not in content:
@@ -276,12 +291,16 @@ def folders(path: Path, names: Sequence[str], world: World) -> Iterator[tuple[Pa
             f"{ours} exists and was not made by tierbench, so it is neither used nor removed",
             advice="rename it, or give another path",
         )
-    place = f"/disk/{FOLDER}"
+    place, made = f"/disk/{FOLDER}", tuple(ours / name for name in names)
+    restored = {_MARK, *names, *(snapshots.note_of(folder).name for folder in made)}
+    remains = False
     try:
-        _in_container(path, f"{removal(place)} && {making(place, names)}", world)
-        yield tuple(ours / name for name in names)
+        if stay is None or set(content) != restored:
+            _in_container(path, f"{removal(place)} && {making(place, names)}", world)
+        yield made
+        remains = stay is not None and mounts.is_there(stay, machine)
     finally:
-        if machine.is_folder(str(path)):
+        if not remains and machine.is_folder(str(path)):
             _in_container(path, removal(place), world)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +30,8 @@ def restores(tier: Tier, sizes_bytes: Sequence[int], found: Sequence[Path], worl
         return True
     most_bytes = max(sizes_bytes)
     for path, count in real_disk.places(tier, len(sizes_bytes)).items():
-        free_bytes, needed_bytes = world.machine.free_bytes(str(path)), 2 * count * most_bytes
+        free_bytes = real_disk.free_bytes(path, world.machine)
+        needed_bytes = 2 * count * most_bytes
         if free_bytes < needed_bytes:
             world.progress.note(
                 f"each run loads its data: {path} has {format_bytes(free_bytes)} free, and data "
@@ -54,17 +55,19 @@ def attached(
     kept: bool = False,
 ) -> Iterator[Disks]:
     """The nodes' directories, empty or restored from the snapshots `taken`; then the caches are
-    empty and the disks quiet. `kept`: the directories become snapshots afterwards."""
+    empty and the disks quiet. `kept`: the directories become snapshots afterwards. Else restored
+    ones stay for the next run, until something else needs their place: a load, or a gate."""
     by_command = taken is not None and snapshots.chosen(tier).way == "command"
+    stays = taken is not None and not kept and snapshots.writes_differences(tier)
     where, began_s = real_disk.directories(tier, len(sizes_bytes)), world.clock.monotonic()
     restored: dict[str, Any] = {"way": "none"}
     with ExitStack() as up:
         if by_command and taken:
             restored = {"commands": up.enter_context(_by_command(tier, where, taken, world))}
-        disks = up.enter_context(real_disk.attached(tier, sizes_bytes, world, by_command))
+        disks = up.enter_context(real_disk.attached(tier, sizes_bytes, world, by_command, stays))
         if taken is not None:
             if not by_command:
-                snapshots.restore(tier, list(zip(where, taken, strict=True)), world)
+                restored = snapshots.restore(tier, list(zip(where, taken, strict=True)), world)
             took_s = round(world.clock.monotonic() - began_s, 1)
             restored |= {"way": snapshots.chosen(tier).way, "took_s": took_s}
             restored |= quiet.after_copying(_devices(disks.volumes), list(where), world)
@@ -131,10 +134,11 @@ def loading(
             file.write_text("saved by the profile's own command\n")
 
 
-def forget(found: Iterable[Path], world: World) -> tuple[str, ...]:
+def forget(found: Collection[Path], world: World) -> tuple[str, ...]:
     """Removes our folders among `found` and wherever a disk is mounted here, if they have our mark;
     one line each. A profile may lie anywhere, but its disks are mounted."""
-    machine, folders = world.machine, set(found)
+    machine = world.machine
+    folders = {*found, *(one.with_name(real_disk.FOLDER) for one in found)}
     with suppress(OSError):
         points = [Path(point.path) for point in mounts.mount_points(machine)]
         names = (real_disk.FOLDER, snapshots.FOLDER)

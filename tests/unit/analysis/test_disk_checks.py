@@ -124,6 +124,61 @@ def test_a_machine_slower_than_the_tier_while_it_was_measured(
     assert kinds == ({"host slower than the tier"} if raised else set())
 
 
+# ------------------------------------------------------------------ the way to an emulated disk
+
+
+def timed(answered: float, device_s: float, took_s: float, time_s: float) -> host_load.Reading:
+    """Reads alone, which took the kernel and the server so long altogether."""
+    own = {"ops": answered, "late_s": 0.0, "over": 0.0, "answered": answered, "took_s": took_s}
+    idle = dict.fromkeys(own, 0.0)
+    kernel = {
+        "disk_reads_total": answered,
+        "disk_read_seconds_total": device_s,
+        "disk_writes_total": 7.0,
+        "disk_write_seconds_total": 1.0,
+        "disk_in_flight": 0.0,
+    }
+    return host_load.Reading(0, 0, {"time_s": time_s, "read": own, "write": idle}, (kernel, kernel))
+
+
+def test_the_overhead_is_what_the_kernel_saw_and_the_server_did_not() -> None:
+    first = timed(10, 0.005, 0.004, 100.0)
+    assert host_load.overheads(first, timed(2_010, 1.105, 0.864, 110.0)) == {
+        "queue_depth": 0.11,
+        "read": {"ios": 2000, "device_us": 550.0, "served_us": 430.0, "overhead_us": 120.0},
+    }
+    assert host_load.overheads(first, timed(60, 0.1, 0.1, 110.0)) == {}, "too few to say"
+    assert host_load.overheads(first, host_load.Reading(0, 0)) == {}
+
+
+@pytest.mark.parametrize(
+    ("device_us", "overhead_us", "ios", "raised"),
+    [
+        (300.0, 70.0, 5_000, False),
+        (335.0, 105.0, 5_000, False),  # 35 µs more than 300
+        (350.0, 120.0, 5_000, True),
+        (250.0, 20.0, 5_000, True),  # the disk answered sooner than the tier
+        (1_500.0, 400.0, 5_000, True),  # a queue that no real disk has
+        (60_000.0, 700.0, 5_000, False),  # at the cap, where requests wait in any case
+        (350.0, 120.0, 500, False),  # the kernel's sums are too coarse
+    ],
+)
+def test_a_way_that_cost_other_than_is_taken_off(
+    device_us: float, overhead_us: float, ios: int, raised: bool
+) -> None:
+    served_us = device_us - overhead_us
+    read = {
+        "ios": ios,
+        "device_us": device_us,
+        "served_us": served_us,
+        "overhead_us": overhead_us,
+    }
+    of_window = {"disks": disks(overhead={"queue_depth": 1.0, "read": read})}
+    made = record(**of_window, tier={"overhead_us": {"disk-node-1": {"read": 70.0}}})
+    assert set(found(made)) == ({"overhead differs"} if raised else set())
+    assert found(record(**of_window, tier={})) == {}, "nothing was taken off"
+
+
 # ------------------------------------------------------------------ who is on which disk
 
 

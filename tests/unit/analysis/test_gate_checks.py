@@ -14,7 +14,7 @@ from orchestrator.facts import GateWord
 from orchestrator.model import Doubt, Gate, GateCheck
 from tests.campaigns import START_S, build_campaign, with_tier
 
-KINDS = ("gate drift", "gate failed afterwards", "no gate afterwards", "overhead differs")
+KINDS = ("gate drift", "gate failed afterwards", "no gate afterwards")
 
 
 def gate(time_s: float, iops: float, word: GateWord = "ok", latency_s: float = 0.001) -> Gate:
@@ -80,17 +80,3 @@ def test_a_disk_that_was_not_checked_after_its_last_run() -> None:
     assert found(campaign()) == [], "an older campaign kept no gates"
     emulated = with_tier(campaign(gate(-20, 5_000)), enforcement="emulated")
     assert found(emulated) == []
-
-
-@pytest.mark.parametrize(("second_us", "raised"), [(84.0, 0), (91.0, 1)])
-def test_overheads_that_differ_between_nodes(second_us: float, raised: int) -> None:
-    costs = {
-        "disk-node-1": {"read": 70.0, "write": 75.0},
-        "disk-node-2": {"read": 72.0, "write": second_us},
-    }
-    doubts = found(campaign(tier={"overhead_us": costs}))
-    assert len(doubts) == raised
-    if doubts:
-        assert (
-            "a write was 75 µs at disk-node-1 of run 1 and 91 µs at disk-node-2" in doubts[0].text
-        )

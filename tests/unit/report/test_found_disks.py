@@ -1,4 +1,4 @@
-"""The real disks of a tier as the report shows them."""
+"""The disks of a tier as the report shows them: real ones as found, the way to emulated ones."""
 
 from __future__ import annotations
 
@@ -56,3 +56,25 @@ def test_disks_as_found_and_the_gate_of_each(tmp_path: Path) -> None:
 
 def test_no_table_without_real_disks(tmp_path: Path) -> None:
     assert "As found" not in shown(build_campaign(frames=False), tmp_path)
+
+
+def test_what_the_way_to_emulated_disks_cost(tmp_path: Path) -> None:
+    campaign = build_campaign(workloads=["point-select"], frames=False)
+    (first, *others) = campaign.runs
+    read = {"ios": 9_000, "device_us": 330.0, "served_us": 230.0, "overhead_us": 100.0}
+    disks = {
+        f"disk-node-{number}": {
+            "overhead": {"queue_depth": number / 2, "read": {**read, "overhead_us": cost_us}}
+        }
+        for number, cost_us in ((1, 79.0), (2, 100.0))
+    }
+    taken_off = {"disk-node-1": {"read": 70.0}, "disk-node-2": {"read": 72.5}}
+    facts = {**first.record.facts, "tier": {"overhead_us": taken_off}, "disks": disks}
+    runs = (replace(first, record=replace(first.record, facts=facts)), *others)
+    lines = shown(replace(campaign, runs=runs), tmp_path).splitlines()
+    (row,) = [line for line in lines if "70 to 72.5" in line]
+    assert "reads" in row and "79 to 100" in row and "+9.1 %" in row and "0.500 to 1" in row
+
+
+def test_no_table_of_overheads_without_disks_of_ours(tmp_path: Path) -> None:
+    assert "Overhead of emulation" not in shown(build_campaign(frames=False), tmp_path)

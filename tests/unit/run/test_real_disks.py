@@ -141,11 +141,12 @@ class Server:
         self.asked.append(argv[1])
         if argv[1] == "set":
             self.credit = float(argv[2].removeprefix("burst_start=")) / 100
-        own = {"ops": 100.0 * self.clock.now(), "late_s": 0.0, "over": 0.0}
-        answer = {"time_s": 1.0, "iops_credit": self.credit, "bytes_credit": None}
+        ops = 100.0 * self.clock.now()
+        own = {"ops": ops, "late_s": 0.0, "over": 0.0, "answered": ops, "took_s": ops * 4e-4}
+        answer = {"time_s": self.clock.now(), "iops_credit": self.credit, "bytes_credit": None}
         if self.asked.count("stats") == 2:
             self.asked_twice.set()
-        return json.dumps({**answer, "read": own, "write": {**own, "ops": 0.0}})
+        return json.dumps({**answer, "read": own, "write": dict.fromkeys(own, 0.0)})
 
 
 TIER = replace(a_profile().tier, burst=BURST)
