@@ -1,201 +1,39 @@
 """A campaign from request to report: what the commands share.
 
-request → plan (pure, nothing started) → runs and records (experiment) → verdict and report (files
-alone).
+request → plan (`plans`, nothing started) → runs and records (experiment) → verdict and report
+(files alone).
 """
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from platform import python_version
 from typing import Any
 
 from orchestrator import __version__, report
-from orchestrator.analysis import looks, same_rate
+from orchestrator.analysis import same_rate
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import outside
+from orchestrator.cli import outside, plans
 from orchestrator.cli.options import Request
 from orchestrator.collectors import collectors
-from orchestrator.databases import AUTO, PREFERRED, choose, databases
+from orchestrator.databases import AUTO, databases
 from orchestrator.databases.yugabytedb import checklist, first_runs, image
-from orchestrator.errors import TierbenchError, UnavailableError, UsageError
-from orchestrator.load_generators import bind, keys, load_generators, warmed
-from orchestrator.model import ClusterSpec, Gate, Note, Plan, Profile, Workload
-from orchestrator.parts import KeepsIntervals, Parts
-from orchestrator.planning import load_points, overrides, plan, project_files, slo, windows
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.errors import TierbenchError, UsageError
+from orchestrator.load_generators import load_generators
+from orchestrator.model import Gate, Note, Plan
+from orchestrator.parts import Parts
+from orchestrator.planning import plan, project_files, slo
 from orchestrator.powers import Progress, World
 from orchestrator.run import checks, experiment, proving, schedule, until
 from orchestrator.run.gates import Gates
 from orchestrator.system import revision, store
-from orchestrator.tier import DiskKind
 from orchestrator.tiers import emulated, tier_mechanisms
 from orchestrator.tiers.common import disk_server, standing
-from orchestrator.units import shortened
-
-SLO = "--slo"
-
-
-def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> Plan:
-    """Files and options → a plan. UsageError with every mistake; nothing is started.
-
-    `failure`: why the database that `auto` preferred did not start; then it takes the other.
-    """
-    if not request.profiles or not request.workloads:
-        raise UsageError(
-            "no profile or no workload is named",
-            advice="name at least one of each; `tierbench list` shows them",
-        )
-    named = [Path(name).stem for name in request.workloads]
-    given = overrides.read(request.overrides or (), named)
-    with overrides.blamed(given, request.scale):
-        found, workloads = project_files.read(
-            root,
-            request.profiles,
-            request.workloads,
-            request.scale,
-            disk_kinds(),
-            request.price_list,
-            given,
-            keys,
-        )
-        workloads = tuple(bind(workload, request.generator) for workload in workloads)
-    _, of_files = project_files.read(root, (), request.workloads, request.scale)
-    larger = overrides.notes(workloads, of_files)
-    workloads = slo.applied(workloads, request.slo, SLO)
-    workloads = tuple(warmed(workload, request.warmup) for workload in workloads)
-    plan.check_owners(found, workloads, request.database)
-    notes: tuple[Note, ...] = ()
-    if all(workload.database for workload in workloads):  # nothing to choose, nothing to fit
-        bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
-    else:
-        bound, notes = _with_databases(found, request, cache, failure)
-    workloads, longer = _windows(workloads, bound, request.windows)
-    seed = {"seed": request.seed}
-    workloads = tuple(replace(load, options={**load.options, **seed}) for load in workloads)
-    names = [profile.name for profile in bound]
-    subject = workloads[0].name if len(workloads) == 1 else "compare"
-    workloads, share_pct = load_points.applied(workloads, request.sweep, request.latency_at)
-    made = plan.make_plan(
-        shortened("-".join([subject, *names]), 80),
-        bound,
-        workloads,
-        repetitions=request.repetitions,
-        seed=request.seed,
-        scale=request.scale,
-        margin_pct=request.margin_pct,
-        baseline=request.baseline,
-        gate_every=request.gate_every,
-        drain=request.drain,
-        latency_at_pct=share_pct,
-        looks=_looks(request),
-        aa=request.aa,
-        notes=(
-            *notes,
-            *longer,
-            *larger,
-            *plan.scale_notes(workloads, request.scale),
-            *plan.tier_notes(bound),
-        ),
-    )
-    files = {
-        **project_files.paths("profile", request.profiles),
-        **project_files.paths("workload", request.workloads),
-        **({project_files.PRICE_LIST: str(request.price_list)} if request.price_list else {}),
-    }
-    asked = tuple(request.overrides or ())
-    return replace(made, files=files, generator=request.generator, overrides=asked)
-
-
-def _looks(request: Request) -> Mapping[int, float]:
-    """When a campaign that may grow is judged, and at which levels; empty for any other."""
-    if request.until is None:
-        return {}
-    if request.sweep or request.latency_at:
-        raise UsageError(
-            "--until decided does not go with --sweep or --latency-at, whose questions are others",
-            advice="give --repeats instead",
-        )
-    first, most = request.repetitions, request.most_repetitions
-    if not 2 <= first <= most:
-        raise UsageError(
-            f"--until decided cannot begin with {first} repetitions and end with at most {most}",
-            advice="give --repeats 2 or more, and --max-repeats no less than that",
-        )
-    return looks.shares(first, most)
-
-
-def _with_databases(
-    found: Sequence[Profile], request: Request, cache: Path, failure: str
-) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
-    """Binds profiles to nodes and a database on this machine, with notes on what was changed."""
-    fitted, notes = plan.fit_to_machine(found, request.nodes, LocalMachine().facts().cpus)
-    bound, choices = [], []
-    for profile in fitted:
-        cluster = profile.cluster
-        database = cluster.database if request.database == AUTO else request.database
-        choice = choose(database, partial(_proven, cluster, cache), failure)
-        node = cluster.node_of.get(choice.name, cluster.node)
-        settings = _settings(cluster.settings, choice.name)
-        cluster = replace(cluster, database=choice.name, node=node, node_of={}, settings=settings)
-        bound.append(replace(profile, cluster=cluster))
-        choices += [choice.note] if choice.note else []
-    for profile in bound:
-        if profile.cluster.database == PREFERRED and not request.dry_run:
-            _pull(profile.cluster)
-    return tuple(bound), (*dict.fromkeys(choices), *notes)
-
-
-def _windows(
-    workloads: tuple[Workload, ...], profiles: Sequence[Profile], how: str
-) -> tuple[tuple[Workload, ...], tuple[Note, ...]]:
-    """The workloads with the windows asked for. UsageError where a database cannot say how far
-    apart its checkpoints are, or for another word."""
-    if how not in windows.WINDOWS:
-        raise UsageError(f"--windows may be {' or '.join(windows.WINDOWS)}, not {how!r}")
-    if how == windows.SCALE or not any(one.writes and not one.database for one in workloads):
-        return workloads, ()
-    known, intervals_s = databases(), []
-    for profile in profiles:
-        database = known[profile.cluster.database]
-        if not isinstance(database, KeepsIntervals):
-            raise UsageError(
-                f"{profile.name} runs on {database.name}, which says no checkpoint interval "
-                "beforehand",
-                advice="--windows checkpoints is for PostgreSQL that is started here; elsewhere "
-                "give the workload a `measure` that holds two flushes or checkpoints",
-            )
-        intervals_s.append(database.checkpoint_interval_s(profile.cluster))
-    return windows.of_whole_intervals(workloads, max(intervals_s))
-
-
-def _settings(given: Mapping[str, str], database: str) -> dict[str, str]:
-    """Those of every database, and those of `database` (`settings_of`), without its name."""
-    if database == plan.EXISTING:
-        return dict(given)
-    others = tuple(f"{name}." for name in databases() if name != database)
-    own = {key: value for key, value in given.items() if not key.startswith(others)}
-    return {key.removeprefix(f"{database}."): value for key, value in own.items()}
-
-
-def _pull(cluster: ClusterSpec) -> None:
-    """Pulls the image if it is missing. If that fails, `check` names all ways to get it."""
-    with contextlib.suppress(UnavailableError):
-        image.obtain(cluster, outside.platform())
-
-
-def _proven(cluster: ClusterSpec, cache: Path) -> str:
-    try:
-        return first_runs.passed(cluster, outside.platform(), cache)
-    except UnavailableError:
-        return ""
 
 
 def carry_out(
@@ -239,7 +77,7 @@ def _that_starts(made: Plan, request: Request, parts: Parts, world: World) -> Pl
     up here: the plan that is written is the one that runs."""
     if request.database != AUTO:
         return made
-    without = make_plan(request, world.root, world.cache, failure="not tried")
+    without = plans.make_plan(request, world.root, world.cache, failure="not tried")
     pairs = zip(made.profiles, without.profiles, strict=True)
     preferred = [mine.cluster for mine, other in pairs if mine.cluster != other.cluster]
     if not preferred:
@@ -249,7 +87,7 @@ def _that_starts(made: Plan, request: Request, parts: Parts, world: World) -> Pl
         proving.start(preferred, parts, world)
     except Exception as error:  # whatever it is: PostgreSQL is tried before anything ends
         failure = error.what if isinstance(error, TierbenchError) else str(error)
-        without = make_plan(request, world.root, world.cache, failure)
+        without = plans.make_plan(request, world.root, world.cache, failure)
         for note in without.notes:
             if note.kind == "fallback database":
                 world.progress.warn(note.text)
@@ -272,7 +110,7 @@ def conclude(
 def judged(folder: Path, objectives: str | None = None) -> tuple[Results, Verdict]:
     """The same without writing anything."""
     campaign = store.load(folder)
-    workloads = slo.applied(campaign.plan.workloads, objectives, SLO)
+    workloads = slo.applied(campaign.plan.workloads, objectives, plans.SLO)
     campaign = replace(campaign, plan=replace(campaign.plan, workloads=workloads))
     return campaign, judge(campaign)
 
@@ -287,7 +125,7 @@ def calibrate(
     progress: Progress,
 ) -> Gate:
     """Takes the truth gate of one profile's tier by itself: always measured, kept if it passed."""
-    found, _ = project_files.read(root, [profile_name], [], scale, disk_kinds())
+    found, _ = project_files.read(root, [profile_name], [], scale, plans.disk_kinds())
     tier = plan.on_nodes(found[0], found[0].cluster.nodes).tier
     if found[0].cluster.database == plan.EXISTING:
         raise UsageError(
@@ -346,8 +184,3 @@ def first_run(
     with outside.at_work(root, cache, progress) as (world, engine):
         image.obtain(spec, engine)
         yield from first_runs.kept(checklist.first_run(spec, world), spec, engine, world, results)
-
-
-def disk_kinds() -> dict[str, DiskKind]:
-    """The tier mechanisms that a profile may name, each with the kind of its disks."""
-    return {name: mechanism.kind for name, mechanism in tier_mechanisms().items()}

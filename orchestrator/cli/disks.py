@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from orchestrator import report, units
-from orchestrator.cli import campaign, outside
+from orchestrator.cli import outside, plans
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.cli.disk_record import record_command
 from orchestrator.cli.tiers import limits_in
@@ -103,7 +103,7 @@ def _up(root: Path, cache: Path, out: Console, progress: ConsoleProgress) -> Cal
     ) -> None:
         """Puts up a disk of a tier, mounted at a path, until `disk down`. Needs root."""
         limits, bought_bytes = project_files.tier(
-            root, tier, changes or (), _SCALE, campaign.disk_kinds()
+            root, tier, changes or (), _SCALE, plans.disk_kinds()
         )
         if limits.kind != "emulated":
             raise UsageError(

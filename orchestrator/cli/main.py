@@ -30,6 +30,7 @@ from orchestrator.cli import (
     init,
     outside,
     over_time,
+    plans,
     provision,
     rehearsal,
     schemas,
@@ -229,7 +230,7 @@ app.command(name="rehearse")(
 app.command(name="import-study")(
     studies.command(ROOT, RESULTS, _out, lambda folder, as_json: _conclude(folder, as_json))
 )
-app.command(name="init")(init.command(ROOT, campaign.disk_kinds(), _out))
+app.command(name="init")(init.command(ROOT, plans.disk_kinds(), _out))
 app.command(name="schema")(schemas.command(_out))
 app.command(name="export")(export.command(RESULTS))
 app.add_typer(disk_app(ROOT, CACHE, _out, _progress), name="disk")
@@ -255,7 +256,7 @@ def _carry_out(
     fail_if_worse: bool,
     accept_inconclusive: bool,
 ) -> None:
-    made = campaign.make_plan(request, ROOT, CACHE)
+    made = plans.make_plan(request, ROOT, CACHE)
     for note in made.notes:
         _progress.warn(str(note))
     if request.dry_run:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from orchestrator.cli import campaign
+from orchestrator.cli import campaign, plans
 from orchestrator.cli.options import ProfilesOption, Request, WorkloadsOption
 from orchestrator.collectors import collectors
 from orchestrator.databases import databases
@@ -55,7 +55,7 @@ def carry_out(request: Request, root: Path, results: Path, progress: Progress) -
     """Plans as asked, goes through all runs in made-up time, and returns the campaign's folder."""
     with TemporaryDirectory() as cache:
         request = replace(request, database="postgresql")  # any: none is started
-        made = rehearsal.rehearsed(campaign.make_plan(request, root, Path(cache)))
+        made = rehearsal.rehearsed(plans.make_plan(request, root, Path(cache)))
         progress.warn(rehearsal.WARNING)
         platform: Any = DryPlatform()
         clock = MadeUpClock(SystemClock().now())

@@ -22,7 +22,10 @@ _CAPTION = (
 
 
 def of_decision(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
-    """Empty unless two tiers or more have prices of one list."""
+    """Empty unless two tiers or more have prices of one list, and for a sweep's decision, whose
+    figures are those of two loads."""
+    if decision.workload not in {one.name for one in index.workloads}:
+        return ()
     offers = [offer for offer in decision.offers if offer.monthly_cost is not None]
     if len(offers) < 2:
         return ()

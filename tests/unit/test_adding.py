@@ -18,7 +18,7 @@ import pytest
 from orchestrator import collectors, databases, load_generators, report, tiers
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import campaign
+from orchestrator.cli import plans
 from orchestrator.cli.options import Request
 from orchestrator.collectors.dry import DryCollector
 from orchestrator.databases.dry import DryDatabase
@@ -68,7 +68,7 @@ def planned(tier: str, folder: Path) -> Plan:
         scale="smoke",
         nodes=1,
     )
-    return campaign.make_plan(request, ROOT, folder)
+    return plans.make_plan(request, ROOT, folder)
 
 
 def a_dry_plan(database: str = "dry", generator: str = "dry", tier: Tier | None = None) -> Plan:
@@ -119,7 +119,7 @@ def test_a_tier_mechanism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """A profile names it; judging and the report know its disks by their kind alone."""
     registry = {**tiers.tier_mechanisms(), "throwaway": ThrowawayTier()}
     monkeypatch.setattr(tiers, "tier_mechanisms", lambda: registry)
-    monkeypatch.setattr(campaign, "tier_mechanisms", lambda: registry)
+    monkeypatch.setattr(plans, "tier_mechanisms", lambda: registry)
     tier = planned("{enforcement: throwaway, iops: 500}", tmp_path).profiles[0].tier
     results = carried_out(a_dry_plan(tier=tier), tmp_path)
     verdict = judge(results)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import campaign, outside
+from orchestrator.cli import campaign, outside, plans
 from orchestrator.cli.options import Request
 from orchestrator.databases.yugabytedb import checklist
 from orchestrator.databases.yugabytedb.checklist import Finding, State
@@ -92,7 +92,7 @@ def go_through(
 
 
 def test_an_image_alone_is_no_reason_to_take_yugabytedb(engine: Engine, tmp_path: Path) -> None:
-    made = campaign.make_plan(asked(), ROOT, tmp_path)
+    made = plans.make_plan(asked(), ROOT, tmp_path)
     assert databases(made) == ["postgresql"]
     notes = [note.text for note in made.notes if note.kind == "fallback database"]
     assert len(notes) == 1 and "make doctor DB=yugabytedb" in notes[0]
@@ -103,7 +103,7 @@ def test_a_checklist_that_passed_here_is_and_is_said(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert any("DB=auto" in line for line in go_through(engine, tmp_path, monkeypatch))
-    made = campaign.make_plan(asked(profiles=("premium", "ultra")), ROOT, tmp_path)
+    made = plans.make_plan(asked(profiles=("premium", "ultra")), ROOT, tmp_path)
     assert databases(made) == ["yugabytedb", "yugabytedb"]
     said = [note.text for note in made.notes if "checklist passed" in note.text]
     assert len(said) == 1 and OFFICIAL in said[0] and "1970-01-01" in said[0]
@@ -115,14 +115,14 @@ def test_a_checklist_with_an_open_line_unlocks_nothing_and_locks_again(
 ) -> None:
     go_through(engine, tmp_path, monkeypatch)
     go_through(engine, tmp_path, monkeypatch, findings({"cold-copy": state}))
-    assert databases(campaign.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
+    assert databases(plans.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
 
 
 def test_a_checklist_cut_short_unlocks_nothing(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go_through(engine, tmp_path, monkeypatch, findings({})[:-1])
-    assert databases(campaign.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
+    assert databases(plans.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_it_is_about_this_image_on_this_machine(
 ) -> None:
     go_through(engine, tmp_path, monkeypatch)
     monkeypatch.setattr(outside, "platform", lambda: other)
-    assert databases(campaign.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
+    assert databases(plans.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
 
 
 def test_without_an_engine_it_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,15 +147,15 @@ def test_without_an_engine_it_is_not_asked(tmp_path: Path, monkeypatch: pytest.M
         raise UnavailableError("no engine")
 
     monkeypatch.setattr(outside, "platform", refuse)
-    assert databases(campaign.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
+    assert databases(plans.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
 
 
 def test_whoever_names_a_database_gets_it(engine: Engine, tmp_path: Path) -> None:
     engine.images.clear()
-    made = campaign.make_plan(asked("yugabytedb"), ROOT, tmp_path)
+    made = plans.make_plan(asked("yugabytedb"), ROOT, tmp_path)
     assert databases(made) == ["yugabytedb"]
     assert engine.asked == [("pull", OFFICIAL)]
-    assert databases(campaign.make_plan(asked("postgresql"), ROOT, tmp_path)) == ["postgresql"]
+    assert databases(plans.make_plan(asked("postgresql"), ROOT, tmp_path)) == ["postgresql"]
 
 
 # ------------------------------------------------------------------ where it does not start
@@ -193,12 +193,13 @@ def carry_out(
 
     monkeypatch.setattr(outside, "powers", powers)
     monkeypatch.setattr(outside, "LOCK", folder / "lock")
-    monkeypatch.setattr(campaign, "databases", lambda: made)
+    for module in (campaign, plans):
+        monkeypatch.setattr(module, "databases", lambda: made)
     fakes = dict.fromkeys(load_generators(), parts.load_generators["sysbench"])
     monkeypatch.setattr(campaign, "load_generators", lambda: fakes)
     monkeypatch.setattr(campaign, "tier_mechanisms", lambda: parts.tiers)
     monkeypatch.setattr(campaign, "collectors", lambda _machine: parts.collectors)
-    plan = campaign.make_plan(request, ROOT, folder)
+    plan = plans.make_plan(request, ROOT, folder)
     left = campaign.carry_out(plan, request, ROOT, folder, folder / "results", progress)
     return json.loads((left / "plan.json").read_text()), progress.said
 

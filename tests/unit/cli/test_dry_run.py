@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import campaign, main, outside
+from orchestrator.cli import main, outside, plans
 from orchestrator.cli.options import Request
 from orchestrator.databases import databases
 from orchestrator.databases.existing import declaration
@@ -106,7 +106,7 @@ def test_a_kept_data_set_is_not_loaded_again(
     options = {"nodes": 1, "database": "postgresql"}
     asked = ("run", "-p", "ultra", "-w", "tpcc", "--nodes", "1", "--db", "postgresql", "--json")
     request = Request(profiles=["ultra"], workloads=["tpcc"], **options)  # type: ignore[arg-type]
-    plan = campaign.make_plan(request, ROOT, tmp_path)
+    plan = plans.make_plan(request, ROOT, tmp_path)
     platform: Any = UnaskedPlatform()
     world = replace(fake_world(cache=tmp_path / "cache", platform=platform), root=ROOT)
     parts = Parts(databases(), load_generators(), tier_mechanisms(), ())

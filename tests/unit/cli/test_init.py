@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from rich.console import Console
 from typer import Typer
 
-from orchestrator.cli import campaign, init, main, outside
+from orchestrator.cli import init, main, outside, plans
 from orchestrator.errors import EXIT_DONE, UnavailableError, UsageError
 from orchestrator.model import Profile
 from orchestrator.planning import json_schema, project_files, strict_yaml
@@ -33,7 +33,7 @@ def root(tmp_path: Path) -> Path:
 
 def tierbench_init(root: Path, *words: str) -> None:
     app = Typer()
-    app.command()(init.command(root, campaign.disk_kinds(), Console(quiet=True)))
+    app.command()(init.command(root, plans.disk_kinds(), Console(quiet=True)))
     app(list(words), standalone_mode=False)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli import campaign
+from orchestrator.cli import plans
 from orchestrator.cli.options import Request
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
@@ -23,7 +23,7 @@ def planned(tmp_path: Path, workloads: str = "tpcc", **options: str | int | None
         repetitions=2,
         **options,  # type: ignore[arg-type]
     )
-    return campaign.make_plan(request, ROOT, tmp_path)
+    return plans.make_plan(request, ROOT, tmp_path)
 
 
 def test_a_sweep_is_planned_as_one_campaign_of_the_workload(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli import campaign
+from orchestrator.cli import plans
 from orchestrator.cli.options import Request
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
@@ -19,7 +19,7 @@ SMALL = {"database": "postgresql", "scale": "laptop", "nodes": 1}
 def planned(profile: str, *workloads: str, **options: object) -> Plan:
     asked = {**SMALL, **options}
     request = Request(profiles=[profile], workloads=workloads, **asked)  # type: ignore[arg-type]
-    return campaign.make_plan(request, ROOT, NO_CACHE)
+    return plans.make_plan(request, ROOT, NO_CACHE)
 
 
 def test_the_interval_is_the_one_that_the_server_will_have() -> None:
@@ -39,14 +39,12 @@ def test_a_database_without_such_an_interval_is_refused() -> None:
 
 def test_a_tier_named_twice_is_told_what_to_do() -> None:
     with pytest.raises(UsageError) as caught:
-        campaign.make_plan(
-            Request(profiles=["ultra", "ultra"], workloads=["insert"]), ROOT, NO_CACHE
-        )
+        plans.make_plan(Request(profiles=["ultra", "ultra"], workloads=["insert"]), ROOT, NO_CACHE)
     assert "named twice" in caught.value.what and "--aa" in caught.value.advice
 
 
 def test_the_baseline_gets_a_twin(tmp_path: Path) -> None:
-    plan = campaign.make_plan(
+    plan = plans.make_plan(
         Request(
             profiles=["premium", "ultra"],
             workloads=["insert"],

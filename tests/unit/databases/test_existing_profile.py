@@ -19,7 +19,7 @@ from orchestrator.analysis import comparability, resources
 from orchestrator.analysis.doubts import run_checks
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import campaign
+from orchestrator.cli import campaign, plans
 from orchestrator.cli.options import Request
 from orchestrator.databases.existing import declaration, probe
 from orchestrator.databases.existing.adapter import ExistingCluster
@@ -110,7 +110,7 @@ def test_the_documented_examples_are_planned_with_any_workload_on_a_database(
         request = Request(
             profiles=[str(file)], workloads=["point-select", "insert", "tpcc"], scale="smoke"
         )
-        plan = campaign.make_plan(request, ROOT, NO_CACHE)
+        plan = plans.make_plan(request, ROOT, NO_CACHE)
         assert (len(plan.runs), plan.notes) == (3, ())
 
 
@@ -178,9 +178,9 @@ def request(folder: Path, **changes: Any) -> Request:
 
 def test_another_database_cannot_be_asked_of_it(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="theirs is a cluster that others run"):
-        campaign.make_plan(request(tmp_path, database="postgresql"), ROOT, NO_CACHE)
+        plans.make_plan(request(tmp_path, database="postgresql"), ROOT, NO_CACHE)
     with pytest.raises(UsageError, match="premium names no running cluster to attach to"):
-        campaign.make_plan(
+        plans.make_plan(
             request(tmp_path, database="existing", profiles=["premium"]), ROOT, NO_CACHE
         )
 
@@ -188,7 +188,7 @@ def test_another_database_cannot_be_asked_of_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("workloads", [["disk-matrix"], ["insert", "disk-matrix"]])
 def test_its_disks_cannot_be_measured_by_themselves(workloads: list[str], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"disk-matrix .*theirs"):
-        campaign.make_plan(request(tmp_path, workloads=workloads), ROOT, NO_CACHE)
+        plans.make_plan(request(tmp_path, workloads=workloads), ROOT, NO_CACHE)
 
 
 def test_calibrating_it_says_that_nothing_can_be_measured(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import campaign
+from orchestrator.cli import plans
 from orchestrator.cli.options import Request
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan, Workload
@@ -30,7 +30,7 @@ def planned(workloads: str, *given: str, **more: Any) -> Plan:
         overrides=list(given),
         **{"database": "postgresql", "scale": "smoke", **more},
     )
-    return campaign.make_plan(request, ROOT, Path("no-cache"))
+    return plans.make_plan(request, ROOT, Path("no-cache"))
 
 
 def mistakes(workloads: str, *given: str, **more: Any) -> dict[str, str]:
@@ -118,7 +118,7 @@ def test_mistakes_that_are_not_of_what_was_set_keep_their_place(tmp_path: Path) 
         profiles=[str(tmp_path / "mine.yaml")], workloads=["disk-matrix"], overrides=["size=1GiB"]
     )
     with pytest.raises(UsageError) as refused:
-        campaign.make_plan(request, ROOT, Path("no-cache"))
+        plans.make_plan(request, ROOT, Path("no-cache"))
     assert any(one.where.endswith("mine.yaml: tier.size") for one in refused.value.mistakes)
     found = mistakes("tpcc", "threads=3", scale="huge")
     assert any("unknown scale 'huge'" in what for what in found.values())

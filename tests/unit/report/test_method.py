@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import campaign
+from orchestrator.cli import plans
 from orchestrator.cli.options import Request
 from orchestrator.model import Plan
 from orchestrator.report.method import command, section
@@ -22,7 +22,7 @@ NO_CACHE = Path("/nonexistent")  # no database has been tried here before
 
 
 def planned(request: Request) -> Plan:
-    return campaign.make_plan(request, ROOT, NO_CACHE)
+    return plans.make_plan(request, ROOT, NO_CACHE)
 
 
 def options(text: str) -> dict[str, str]:

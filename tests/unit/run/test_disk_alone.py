@@ -10,8 +10,8 @@ import pytest
 from orchestrator import report
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli.campaign import make_plan
 from orchestrator.cli.options import Request
+from orchestrator.cli.plans import make_plan
 from orchestrator.databases import choose
 from orchestrator.databases.none import NoDatabase
 from orchestrator.errors import UsageError

@@ -15,7 +15,7 @@ import pytest
 from orchestrator.analysis import looks
 from orchestrator.analysis.conclusions import Decision
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import campaign as campaigns
+from orchestrator.cli import plans
 from orchestrator.cli.options import Request
 from orchestrator.errors import UsageError
 from orchestrator.metrics import measured
@@ -161,12 +161,12 @@ def request(**changes: Any) -> Request:
 
 
 def test_levels_are_in_the_plan_and_the_report_s_command_asks_for_them_again() -> None:
-    made = campaigns.make_plan(request(), ROOT, Path("/nonexistent"))
+    made = plans.make_plan(request(), ROOT, Path("/nonexistent"))
     assert made.looks == looks.shares(2, 6)
     grown = grown_by_one(made, ["insert"])
     assert "--repeats 2 " in method.command(grown)
     assert "--until decided --max-repeats 6" in method.command(grown)
-    fixed = campaigns.make_plan(request(until=None), ROOT, Path("/nonexistent"))
+    fixed = plans.make_plan(request(until=None), ROOT, Path("/nonexistent"))
     assert fixed.looks == {} and "--until" not in method.command(fixed)
 
 
@@ -174,4 +174,4 @@ def test_levels_are_in_the_plan_and_the_report_s_command_asks_for_them_again() -
 def test_a_beginning_or_an_end_that_cannot_be_is_refused(first: int, most: int) -> None:
     asked = request(repetitions=first, most_repetitions=most)
     with pytest.raises(UsageError, match="--until decided cannot begin with"):
-        campaigns.make_plan(asked, ROOT, Path("/nonexistent"))
+        plans.make_plan(asked, ROOT, Path("/nonexistent"))

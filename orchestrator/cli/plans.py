@@ -1,0 +1,186 @@
+"""What was asked for, with the files that it names → the plan of a campaign. Nothing is started."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from orchestrator.analysis import looks
+from orchestrator.cli import outside
+from orchestrator.cli.options import Request
+from orchestrator.databases import AUTO, PREFERRED, choose, databases
+from orchestrator.databases.yugabytedb import first_runs, image
+from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.load_generators import bind, keys, warmed
+from orchestrator.model import ClusterSpec, Note, Plan, Profile, Workload
+from orchestrator.parts import KeepsIntervals
+from orchestrator.planning import load_points, overrides, plan, project_files, slo, windows
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.tier import DiskKind
+from orchestrator.tiers import tier_mechanisms
+from orchestrator.units import shortened
+
+SLO = "--slo"
+
+
+def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> Plan:
+    """Files and options → a plan. UsageError with every mistake; nothing is started.
+
+    `failure`: why the database that `auto` preferred did not start; then it takes the other.
+    """
+    if not request.profiles or not request.workloads:
+        raise UsageError(
+            "no profile or no workload is named",
+            advice="name at least one of each; `tierbench list` shows them",
+        )
+    named = [Path(name).stem for name in request.workloads]
+    given = overrides.read(request.overrides or (), named)
+    with overrides.blamed(given, request.scale):
+        found, workloads = project_files.read(
+            root,
+            request.profiles,
+            request.workloads,
+            request.scale,
+            disk_kinds(),
+            request.price_list,
+            given,
+            keys,
+        )
+        workloads = tuple(bind(workload, request.generator) for workload in workloads)
+    _, of_files = project_files.read(root, (), request.workloads, request.scale)
+    larger = overrides.notes(workloads, of_files)
+    workloads = slo.applied(workloads, request.slo, SLO)
+    workloads = tuple(warmed(workload, request.warmup) for workload in workloads)
+    plan.check_owners(found, workloads, request.database)
+    notes: tuple[Note, ...] = ()
+    if all(workload.database for workload in workloads):  # nothing to choose, nothing to fit
+        bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
+    else:
+        bound, notes = _with_databases(found, request, cache, failure)
+    workloads, longer = _windows(workloads, bound, request.windows)
+    seed = {"seed": request.seed}
+    workloads = tuple(replace(load, options={**load.options, **seed}) for load in workloads)
+    names = [profile.name for profile in bound]
+    subject = workloads[0].name if len(workloads) == 1 else "compare"
+    workloads, share_pct = load_points.applied(workloads, request.sweep, request.latency_at)
+    made = plan.make_plan(
+        shortened("-".join([subject, *names]), 80),
+        bound,
+        workloads,
+        repetitions=request.repetitions,
+        seed=request.seed,
+        scale=request.scale,
+        margin_pct=request.margin_pct,
+        baseline=request.baseline,
+        gate_every=request.gate_every,
+        drain=request.drain,
+        latency_at_pct=share_pct,
+        looks=_looks(request),
+        aa=request.aa,
+        notes=(
+            *notes,
+            *longer,
+            *larger,
+            *plan.scale_notes(workloads, request.scale),
+            *plan.tier_notes(bound),
+        ),
+    )
+    files = {
+        **project_files.paths("profile", request.profiles),
+        **project_files.paths("workload", request.workloads),
+        **({project_files.PRICE_LIST: str(request.price_list)} if request.price_list else {}),
+    }
+    asked = tuple(request.overrides or ())
+    return replace(made, files=files, generator=request.generator, overrides=asked)
+
+
+def _looks(request: Request) -> Mapping[int, float]:
+    """When a campaign that may grow is judged, and at which levels; empty for any other."""
+    if request.until is None:
+        return {}
+    if request.sweep or request.latency_at:
+        raise UsageError(
+            "--until decided does not go with --sweep or --latency-at, whose questions are others",
+            advice="give --repeats instead",
+        )
+    first, most = request.repetitions, request.most_repetitions
+    if not 2 <= first <= most:
+        raise UsageError(
+            f"--until decided cannot begin with {first} repetitions and end with at most {most}",
+            advice="give --repeats 2 or more, and --max-repeats no less than that",
+        )
+    return looks.shares(first, most)
+
+
+def _with_databases(
+    found: Sequence[Profile], request: Request, cache: Path, failure: str
+) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
+    """Binds profiles to nodes and a database on this machine, with notes on what was changed."""
+    fitted, notes = plan.fit_to_machine(found, request.nodes, LocalMachine().facts().cpus)
+    bound, choices = [], []
+    for profile in fitted:
+        cluster = profile.cluster
+        database = cluster.database if request.database == AUTO else request.database
+        choice = choose(database, partial(_proven, cluster, cache), failure)
+        node = cluster.node_of.get(choice.name, cluster.node)
+        settings = _settings(cluster.settings, choice.name)
+        cluster = replace(cluster, database=choice.name, node=node, node_of={}, settings=settings)
+        bound.append(replace(profile, cluster=cluster))
+        choices += [choice.note] if choice.note else []
+    for profile in bound:
+        if profile.cluster.database == PREFERRED and not request.dry_run:
+            _pull(profile.cluster)
+    return tuple(bound), (*dict.fromkeys(choices), *notes)
+
+
+def _windows(
+    workloads: tuple[Workload, ...], profiles: Sequence[Profile], how: str
+) -> tuple[tuple[Workload, ...], tuple[Note, ...]]:
+    """The workloads with the windows asked for. UsageError where a database cannot say how far
+    apart its checkpoints are, or for another word."""
+    if how not in windows.WINDOWS:
+        raise UsageError(f"--windows may be {' or '.join(windows.WINDOWS)}, not {how!r}")
+    if how == windows.SCALE or not any(one.writes and not one.database for one in workloads):
+        return workloads, ()
+    known, intervals_s = databases(), []
+    for profile in profiles:
+        database = known[profile.cluster.database]
+        if not isinstance(database, KeepsIntervals):
+            raise UsageError(
+                f"{profile.name} runs on {database.name}, which says no checkpoint interval "
+                "beforehand",
+                advice="--windows checkpoints is for PostgreSQL that is started here; elsewhere "
+                "give the workload a `measure` that holds two flushes or checkpoints",
+            )
+        intervals_s.append(database.checkpoint_interval_s(profile.cluster))
+    return windows.of_whole_intervals(workloads, max(intervals_s))
+
+
+def _settings(given: Mapping[str, str], database: str) -> dict[str, str]:
+    """Those of every database, and those of `database` (`settings_of`), without its name."""
+    if database == plan.EXISTING:
+        return dict(given)
+    others = tuple(f"{name}." for name in databases() if name != database)
+    own = {key: value for key, value in given.items() if not key.startswith(others)}
+    return {key.removeprefix(f"{database}."): value for key, value in own.items()}
+
+
+def _pull(cluster: ClusterSpec) -> None:
+    """Pulls the image if it is missing. If that fails, `check` names all ways to get it."""
+    with contextlib.suppress(UnavailableError):
+        image.obtain(cluster, outside.platform())
+
+
+def _proven(cluster: ClusterSpec, cache: Path) -> str:
+    try:
+        return first_runs.passed(cluster, outside.platform(), cache)
+    except UnavailableError:
+        return ""
+
+
+def disk_kinds() -> dict[str, DiskKind]:
+    """The tier mechanisms that a profile may name, each with the kind of its disks."""
+    return {name: mechanism.kind for name, mechanism in tier_mechanisms().items()}
