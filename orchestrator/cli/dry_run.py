@@ -76,6 +76,8 @@ def _parts(made: Plan, found: Forecast) -> Iterator[RenderableType]:
     yield f"[bold]{escape(made.name)}[/bold]: {runs}, about {about}"
     yield from _order(made)
     yield _times(made, found)
+    for what, seconds in found.later:
+        yield escape(f"  {what}: {units.format_seconds(seconds)}")
     yield from _loading(found)
     if found.needs:
         yield _space(found)

@@ -7,7 +7,7 @@ of the disks of all nodes, a month at list price.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -56,11 +56,13 @@ class Cost:
 
 @dataclass(frozen=True)
 class Forecast:
-    """`beside_s`: loading and gates, roughly. `passed`: the checks that found nothing; `problems`:
-    what the others found; `unchecked`: what they could not, and why."""
+    """`beside_s`: loading and gates, roughly. `later`: what may follow when the planned runs are
+    made, with the seconds that it takes at most. `passed`: the checks that found nothing;
+    `problems`: what the others found; `unchecked`: what they could not, and why."""
 
     cells: tuple[Cell, ...]
     beside_s: float
+    later: tuple[tuple[str, float], ...]
     loads: tuple[Load, ...]
     needs: tuple[datasets.Need, ...]
     costs: tuple[Cost, ...]
@@ -76,6 +78,7 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
         Cell(load.name, run_s(load), runs)
         for load, runs in zip(plan.workloads, of_each, strict=True)
     ]
+    runs_s = sum(cell.total_s for cell in cells)
     passed: list[str] = []
     problems: dict[str, TierbenchError] = {}  # of several tiers alike, once
     unchecked: list[str] = []
@@ -89,7 +92,8 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
             problems[f"{error.what} {getattr(error, 'mistakes', '')}"] = error
     return Forecast(
         cells=tuple(cells),
-        beside_s=max(0.0, plan.estimate_s - sum(cell.total_s for cell in cells)),
+        beside_s=max(0.0, plan.estimate_s - runs_s * (2 if plan.latency_at_pct else 1)),
+        later=tuple(_later(plan, cells)),
         loads=tuple(_loads(plan, parts, world)),
         needs=tuple(_needs(plan, parts, world)),
         costs=tuple(_costs(plan)),
@@ -97,6 +101,21 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
         problems=tuple(problems.values()),
         unchecked=tuple(unchecked),
     )
+
+
+def _later(plan: Plan, cells: Sequence[Cell]) -> Iterator[tuple[str, float]]:
+    """What `run.schedule` may add to the plan."""
+    runs = sum(cell.runs for cell in cells)
+    if plan.latency_at_pct is not None:
+        at = f"at {plan.latency_at_pct:g} % of the slowest tier's capacity"
+        yield f"then as many runs again ({runs}), {at}", sum(cell.total_s for cell in cells)
+    if plan.looks and (more := max(plan.looks) - plan.repetitions):
+        each = f"one more repetition at a time of a workload whose decision is open, at most {more}"
+        times = more / plan.repetitions
+        yield (
+            f"then {each} of each ({round(runs * times)} runs)",
+            sum(cell.total_s for cell in cells) * times,
+        )
 
 
 # What cannot be found out below is a problem that a check has found as well.

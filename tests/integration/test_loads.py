@@ -18,7 +18,7 @@ from orchestrator.model import Record
 from orchestrator.system import store
 from tests.integration.conftest import HERE, measured, tierbench
 
-pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
+pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("nothing_left")]
 
 SHORT = str(HERE / "workloads" / "short.yaml")
 UNLIMITED = str(HERE / "profiles" / "unlimited.yaml")

@@ -14,7 +14,7 @@ from orchestrator.analysis.doubts import campaign_checks
 from orchestrator.system import store
 from tests.integration.conftest import HERE, tierbench
 
-pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
+pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("nothing_left")]
 
 
 def test_a_steady_window_of_two_checkpoint_intervals(tmp_path: Path) -> None:

@@ -82,6 +82,31 @@ def test_times_add_up_to_the_plans_estimate(capsys: pytest.CaptureFixture[str]) 
     assert found["plan"]["overrides"] == ["measure=2min"]
 
 
+@pytest.mark.parametrize(
+    ("options", "said", "share"),
+    [
+        (["--latency-at", "70%"], "then as many runs again (8), at 70 % of the slowest", 1.0),
+        (
+            ["--until", "decided", "--max-repeats", "6"],
+            "whose decision is open, at most 4 of each (16 runs)",
+            2.0,
+        ),
+    ],
+)
+def test_what_may_follow_is_said_with_its_time(
+    capsys: pytest.CaptureFixture[str], options: list[str], said: str, share: float
+) -> None:
+    assert compare("tpcc insert", "--repeats", "2", *options, "--json") == EXIT_DONE
+    found = content(capsys)
+    ((what, seconds),) = found["later"]
+    assert said in what
+    of_runs_s = sum(cell["run_s"] * cell["runs"] for cell in found["cells"])
+    assert seconds == pytest.approx(of_runs_s * share)
+    assert compare("tpcc insert", "--repeats", "2", "--json") == EXIT_DONE
+    plain = content(capsys)
+    assert plain["later"] == [] and found["beside_s"] == pytest.approx(plain["beside_s"])
+
+
 def test_what_is_not_there_is_all_said_with_exit_code_69(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
