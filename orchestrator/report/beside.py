@@ -9,11 +9,16 @@ from typing import Final
 from orchestrator import units
 from orchestrator.analysis.conclusions import CellSummary, Delta, Verdict
 from orchestrator.analysis.verdicts import COMPARED
-from orchestrator.metrics import METRICS
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Table, numbers, texts
 
 _USED: Final = {"cpu_pct": "CPU", "disk_iops": "IOPS"}
+_FIGURES: Final = {
+    "throughput_per_s": "throughput",
+    "nopm": "NOPM",
+    "latency_avg_s": "average latency",
+    "latency_p99_s": "p99 latency",
+}
 
 
 def changes(study: Verdict, campaign: Verdict) -> Table:
@@ -27,8 +32,8 @@ def changes(study: Verdict, campaign: Verdict) -> Table:
         if (delta.workload, delta.metric, delta.scope) in published
         and (delta.metric, delta.scope) in COMPARED
     ]
-    columns = (*texts("workload", "figure", "tier"), *numbers("the study", "here", "95 % interval"))
-    return Table((*columns, *texts("verdict here")), tuple(rows))
+    columns = (*texts("workload", "figure", "tier"), *numbers("the study", "here", "interval"))
+    return Table((*columns, *texts("verdict")), tuple(rows))
 
 
 def used(study: Verdict, campaign: Verdict) -> Table:
@@ -38,16 +43,19 @@ def used(study: Verdict, campaign: Verdict) -> Table:
     return Table((*texts("workload", "tier"), *numbers(*titles)), rows)
 
 
+def figure(metric: str, scope: str) -> str:
+    """A compared metric in words."""
+    return ("New-Order's " if scope == "new_order" else "") + _FIGURES[metric]
+
+
 def _key(delta: Delta) -> tuple[str, str, str, str]:
     return delta.workload, delta.contender, delta.metric, delta.scope
 
 
 def _change(theirs: Delta | None, ours: Delta) -> tuple[Cell, ...]:
-    title = METRICS[ours.metric].title
-    scope = "" if ours.scope == "all" else f" ({ours.scope})"
     return (
         Cell(ours.workload),
-        Cell(title + scope),
+        Cell(figure(ours.metric, ours.scope)),
         Cell(ours.contender),
         Cell("not published" if theirs is None else units.format_change(theirs.change_pct)),
         Cell(units.format_change(ours.change_pct)),

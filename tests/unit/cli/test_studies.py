@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from orchestrator import units
 from orchestrator.analysis import published_deltas
@@ -28,7 +28,7 @@ from orchestrator.errors import EXIT_DONE, UsageError
 from orchestrator.facts import DoubtKind
 from orchestrator.planning import published_study
 from orchestrator.planning.published_study import STATEMENT, Study
-from orchestrator.report import beside
+from orchestrator.report import beside, markdown
 from orchestrator.system import store
 from tests import ROOT, golden
 from tests.fakes import QuietProgress
@@ -36,6 +36,7 @@ from tests.fakes import QuietProgress
 FILE = ROOT / studies.REFERENCE
 TEXT = FILE.read_text()
 STUDY = published_study.read("study.yaml", "reference", TEXT)
+REHEARSED = FILE.parent / "rehearsal" / "verdict.json"
 DOCUMENT = ROOT / "docs" / "STUDY.md"
 WITHIN_PCT = 5.0
 
@@ -196,10 +197,10 @@ def test_a_campaign_stands_beside_the_study(imported: Imported, tmp_path: Path) 
     campaign = judge(store.load(folder))
     rows = [[cell.text for cell in row] for row in beside.changes(imported.verdict, campaign).rows]
     assert [row[:4] for row in rows] == [
-        ["insert", "Throughput, transactions/s", "ultra", "not published"],
-        ["insert", "Average latency", "ultra", "not published"],
-        ["tpcc", "New-Orders per minute (NOPM)", "ultra", "+1.9 %"],
-        ["tpcc", "Average latency (new_order)", "ultra", "−46.9 %"],
+        ["insert", "throughput", "ultra", "not published"],
+        ["insert", "average latency", "ultra", "not published"],
+        ["tpcc", "NOPM", "ultra", "+1.9 %"],
+        ["tpcc", "New-Order's average latency", "ultra", "−46.9 %"],
     ]
     ours = {(d.workload, d.metric, d.scope): d for d in campaign.deltas}
     assert rows[2][4] == units.format_change(ours["tpcc", "nopm", "all"].change_pct)
@@ -389,11 +390,16 @@ def test_the_documented_changes_are_the_programs(imported: Imported) -> None:
     golden.compare_section(DOCUMENT, "deltas", _block(lines))
 
 
+def test_the_rehearsal_s_tables_are_those_of_its_verdict(imported: Imported) -> None:
+    """`make golden` writes them, from the verdict that is kept."""
+    rehearsed = TypeAdapter(Verdict).validate_json(REHEARSED.read_bytes())
+    tables = beside.changes(imported.verdict, rehearsed), beside.used(imported.verdict, rehearsed)
+    drawn = "\n\n".join(markdown.table(one) for one in tables)
+    golden.compare_section(DOCUMENT, "rehearsal", f"\n{drawn}\n")
+
+
 def _line(one: Reproduced) -> str:
-    words = {"throughput_per_s": "throughput", "nopm": "NOPM", "latency_avg_s": "average latency"}
-    figure = ("New-Order's " if one.printed.scope == "new_order" else "") + words[
-        one.printed.metric
-    ]
+    figure = beside.figure(one.printed.metric, one.printed.scope)
     cells = (one.printed.workload, figure, one.printed.tier)
     return f"| {' | '.join(cells)} | {one.printed.change_pct:+} % | {one.change_pct:+} % |"
 
