@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from orchestrator.facts import DoubtKind, GateQuantity, GateWord, LoadPoint, NoteKind
-from orchestrator.tier import Tier
+from orchestrator.tier import Price, Tier
 from orchestrator.units import shortened
 
 Direction = Literal["higher", "lower", "none"]
@@ -42,6 +42,7 @@ class ClusterSpec:
     version: str | None = None
     port: int | None = None
     vm: str | None = None
+    vm_price: Price | None = None  # of one machine
     settings: Mapping[str, str] = field(default_factory=dict)
     node_of: Mapping[str, NodeSize] = field(default_factory=dict)
 
@@ -145,14 +146,13 @@ class Note:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything decided before anything starts: replayable from this record alone. `files`:
-    "profile <name>", "workload <name>" or "price list" → its path. `generator`: instead of the
-    workloads' own. `gate_every`: runs after which real disks are checked again, besides at the
-    begin and the end; `drain`: their burst credit is used up before each check. `twin`: the name
-    under which the baseline is measured a second time, to see what equal tiers differ by.
-    `overrides`: keys of workloads that hold over their files', as `--set` gave them.
-    `latency_at_pct`: of the slowest tier's capacity, once that is measured: then all tiers follow
-    at that rate. `looks`: of a campaign that grows until it is decided, repetitions → the share of
+    """Everything decided before anything starts. `files`: "profile <name>", "workload <name>" or
+    "price list" → its path. `generator`: instead of the workloads' own. `gate_every`: runs after
+    which real disks are checked again, besides at the begin and the end; `drain`: their burst
+    credit is used up before each check. `twin`: the name under which the baseline is measured a
+    second time, to see what equal tiers differ by. `overrides`: keys of workloads that hold over
+    their files', as `--set` gave them. `latency_at_pct`: of the slowest tier's capacity, at which
+    all follow. `looks`: of a campaign that grows until it is decided, repetitions → the share of
     the usual chance of error that judging after so many may use; empty if all runs are planned."""
 
     name: str

@@ -106,10 +106,10 @@ class ObjectiveResult:
 class Offer:
     """What one tier costs and whether it is enough.
 
-    `monthly_cost`: of the disks of all nodes; None where it has no price or prices are not of one
-    list. `cost_per_unit`: a month, for one `unit` of throughput. `on_front`: no other tier is as
-    cheap and as good in every criterion; None without prices. `worst`: of each criterion, the
-    comparison in which the tier comes off worst.
+    `monthly_cost`: of the disks of all nodes, and of their machines if these are unlike; None
+    where it has no price or prices are not of one list. `cost_per_unit`: a month, for one `unit`
+    of throughput. `on_front`: no other tier is as cheap and as good in every criterion; None
+    without prices. `worst`: of each criterion, the comparison in which the tier comes off worst.
     """
 
     tier: str
@@ -143,7 +143,8 @@ class Decision:
     clauses. `offers`: every tier with figures, from cheap to dear. `dearer`, `cheaper`: the steps
     to the neighbours. `request`: one sentence for a purchase request; empty without a tier.
     `is_open`: a tier that would be preferred, or every tier, is neither proven enough nor proven
-    not to be, which more repetitions may change. `confidence_pct`: of all intervals.
+    not to be, which more repetitions may change. `confidence_pct`: of all intervals. `with_vms`:
+    costs include the machines, as tiers are on unlike ones.
     """
 
     workload: str
@@ -159,6 +160,7 @@ class Decision:
     request: str = ""
     is_open: bool = False
     confidence_pct: float = 90.0
+    with_vms: bool = False
 
 
 @dataclass(frozen=True)

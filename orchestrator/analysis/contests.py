@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -57,6 +57,7 @@ class Candidate:
 
     `measured`: values for the objectives of an SLO; an objective that a run lacks is not there.
     `repetitions`: their numbers, in the order of the values; 1, 2, 3 and so on if not given.
+    `with_vms`: its cost includes the machines, because tiers are compared on unlike ones.
     """
 
     profile: Profile
@@ -64,6 +65,7 @@ class Candidate:
     limit: str
     measured: Mapping[Objective, tuple[float, ...]] | None = None
     repetitions: tuple[int, ...] = ()
+    with_vms: bool = False
 
     @property
     def name(self) -> str:
@@ -75,8 +77,12 @@ class Candidate:
 
     @property
     def monthly_cost(self) -> float | None:
-        """Price of the cluster's disks, one on each node."""
-        return round(self.price.monthly * self.profile.cluster.nodes, 2) if self.price else None
+        """Price of the cluster's disks, one on each node, and of its machines if they count."""
+        vm = self.profile.cluster.vm_price if self.with_vms else None
+        if self.price is None or (self.with_vms and vm is None):
+            return None
+        of_node = self.price.monthly + (vm.monthly if vm else 0.0)
+        return round(of_node * self.profile.cluster.nodes, 2)
 
     def by_repetition(self, aspect: Aspect) -> dict[int, float]:
         values = self.values[aspect]
@@ -177,6 +183,25 @@ class Proof:
     level: float
 
 
+def _priced(candidates: Sequence[Candidate]) -> tuple[list[Candidate], str]:
+    """The candidates with what counts as their cost, and why costs cannot be compared, or nothing.
+
+    On machines of one kind these cost the same for every tier, so disks alone are compared. Where a
+    tier is measured on another machine, such as a larger one whose caps let it through, they count.
+    """
+    clusters = [candidate.profile.cluster for candidate in candidates]
+    count = len({cluster.vm for cluster in clusters}) > 1
+    of_disks = [candidate.price for candidate in candidates]
+    of_vms = [cluster.vm_price for cluster in clusters] if count else []
+    without = ", ".join(sorted({str(one.vm) for one in clusters if not one.vm_price}))
+    if count and without and not prices.unlike(of_disks):
+        return list(
+            candidates
+        ), f"Tiers are on unlike machines, and prices of {without} are missing"
+    counted = [replace(candidate, with_vms=count) for candidate in candidates]
+    return counted, prices.unlike([*of_disks, *of_vms])
+
+
 def make_contest(
     workload: str,
     candidates: Sequence[Candidate],
@@ -185,7 +210,7 @@ def make_contest(
     aspects: Sequence[Aspect] = (THROUGHPUT, *LATENCIES),
 ) -> Contest:
     """Candidates in the order in which one would prefer them; `tiers`: all that were planned."""
-    no_prices = prices.unlike([candidate.price for candidate in candidates])
+    candidates, no_prices = _priced(candidates)
     by_limits = sorted(candidates, key=lambda candidate: _limits(candidate.profile))
     by_cost = sorted(by_limits, key=lambda candidate: candidate.monthly_cost or 0.0)
     present = {candidate.name for candidate in candidates}

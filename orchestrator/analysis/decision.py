@@ -204,6 +204,7 @@ def _decided(tier: Candidate, contest: Contest) -> Decision:
         offers=offers.offers(contest),
         dearer=offers.step(tier, +1, contest),
         cheaper=offers.step(tier, -1, contest),
+        with_vms=tier.with_vms,
     )
     return replace(made, request=offers.request(tier, made, contest))
 

@@ -138,7 +138,7 @@ def request(tier: Candidate, made: Decision, contest: Contest) -> str:
         price = tier.price
         text += (
             f" for {made.monthly_cost:,.2f} {made.currency} a month at list price ({price.region}, "
-            f"as of {price.as_of}; VM not included)"
+            f"as of {price.as_of}; VM {'included' if tier.with_vms else 'not included'})"
         )
     which = "cheapest" if not contest.no_prices else "least"
     margin = format_quantity(contest.margin_pct, "%")

@@ -40,6 +40,7 @@ def decide(loads: Loads, contest: Contest) -> Decision:
         tier.price.currency if priced and tier.price else None,
         criterion="capacity at the SLO",
         slo=slo,
+        with_vms=tier.with_vms,
     )
 
 

@@ -198,6 +198,7 @@ class ClusterYaml(_Strict):
     replication_factor: Positive
     port: Annotated[int, Field(gt=0, lt=65536)] | None = None
     vm: str | None = None
+    vm_price: PriceYaml | None = None
     node: Mapping[str, NodeYaml] = {}  # others' cluster: may be unknown
     settings: Mapping[str, Text] = {}
     existing: Mapping[str, Texts] = {}
@@ -226,6 +227,7 @@ class ClusterYaml(_Strict):
             replication_factor=self.replication_factor,
             port=self.port,
             vm=self.vm,
+            vm_price=self.vm_price.build() if self.vm_price else None,
             node=self.node[scale].build() if self.node else None,
             settings={
                 **self.settings,

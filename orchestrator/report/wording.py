@@ -64,7 +64,8 @@ def money(amount: float, currency: str) -> str:
 def decision_price(decision: Decision) -> str:
     if decision.monthly_cost is None or not decision.currency:
         return ""
-    return f"{money(decision.monthly_cost, decision.currency)} a month for its disks"
+    what = "disks and machines" if decision.with_vms else "disks"
+    return f"{money(decision.monthly_cost, decision.currency)} a month for its {what}"
 
 
 def price(stated: Price | None) -> str:

@@ -10,6 +10,7 @@ import pytest
 from orchestrator.analysis import decision
 from orchestrator.analysis.conclusions import Decision
 from orchestrator.analysis.contests import THROUGHPUT, Candidate, make_contest
+from orchestrator.report import wording
 from orchestrator.tier import Price
 from tests.campaigns import build_campaign, build_profile
 
@@ -162,6 +163,40 @@ def at_price(
     fast = candidate(name, FAST)
     tier = replace(fast.profile.tier, price=Price(1.0, currency, region, as_of, source))
     return replace(fast, profile=replace(fast.profile, tier=tier))
+
+
+def on_vm(name: str, vm: str, monthly: float | None, values: Sequence[float] = FAST) -> Candidate:
+    """A tier whose nodes are other machines; their list is that of the disks."""
+    made = candidate(name, values)
+    price = made.profile.tier.price
+    assert price is not None
+    vm_price = None if monthly is None else replace(price, monthly=monthly)
+    cluster = replace(made.profile.cluster, vm=vm, vm_price=vm_price)
+    return replace(made, profile=replace(made.profile, cluster=cluster))
+
+
+def test_machines_count_where_a_tier_needs_another() -> None:
+    """The disk that is cheaper by 45 needs a machine that is dearer by 280, on each of three."""
+    found = decide(on_vm("premium", "azure/D16s", 560.0), on_vm("premium-v2", "azure/D8s", 280.0))
+    assert (found.tier, found.monthly_cost, found.with_vms) == ("premium-v2", 3 * 365.0, True)
+    assert "VM included" in found.request
+    assert wording.decision_price(found) == "1,095.00 USD a month for its disks and machines"
+
+
+def test_machines_of_one_kind_do_not_count() -> None:
+    found = decide(on_vm("premium", "azure/D8s", 280.0), on_vm("premium-v2", "azure/D8s", 280.0))
+    assert (found.tier, found.with_vms) == ("premium", False)
+    assert (
+        found.monthly_cost
+        == decide(candidate("premium", FAST), candidate("ultra", FAST)).monthly_cost
+    )
+    assert "VM not included" in found.request
+
+
+def test_without_the_price_of_an_unlike_machine_nothing_is_the_cheapest() -> None:
+    found = decide(on_vm("premium", "azure/D16s", None), on_vm("premium-v2", "azure/D8s", 280.0))
+    assert found.monthly_cost is None and "cheapest" not in found.reason
+    assert "Tiers are on unlike machines, and prices of azure/D16s are missing" in found.reason
 
 
 def test_prices_in_two_currencies_cannot_be_compared() -> None:
