@@ -96,15 +96,15 @@ def _that_starts(made: Plan, request: Request, parts: Parts, world: World) -> Pl
 
 
 def conclude(
-    folder: Path, objectives: str | None = None
+    folder: Path, objectives: str | None = None, cache: Path | None = None
 ) -> tuple[Results, Verdict, report.ReportPaths]:
     """Makes verdict and report of a results folder, from its files alone.
 
-    `objectives`: an SLO to judge by instead of the plan's.
+    `objectives`: an SLO to judge by instead of the plan's. `cache`: as of `report.write`.
     """
     campaign, verdict = judged(folder, objectives)
     store.save_verdict(folder, verdict)
-    return campaign, verdict, report.write(campaign, verdict, folder)
+    return campaign, verdict, report.write(campaign, verdict, folder, cache)
 
 
 def judged(folder: Path, objectives: str | None = None) -> tuple[Results, Verdict]:

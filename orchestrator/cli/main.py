@@ -273,7 +273,7 @@ def _carry_out(
 
 def _conclude(folder: Path, as_json: bool, slo: str | None = None) -> tuple[Results, Verdict]:
     _progress.step("judging and writing the report")
-    loaded, verdict, paths = campaign.conclude(folder, slo)
+    loaded, verdict, paths = campaign.conclude(folder, slo, CACHE)
     _progress.done()
     if as_json:
         _out.print_json((folder / "verdict.json").read_text())

@@ -55,8 +55,13 @@ class ReportPaths:
     charts: tuple[Path, ...]
 
 
-def write(campaign: Results, verdict: Verdict, folder: Path) -> ReportPaths:
-    """Writes the report into `folder`, over an older one. OSError if that is not possible."""
+def write(
+    campaign: Results, verdict: Verdict, folder: Path, cache: Path | None = None
+) -> ReportPaths:
+    """Writes the report into `folder`, over an older one. OSError if that is not possible.
+
+    `cache`: a folder that keeps what every page has; without it, that is made anew.
+    """
     # Here, because what draws charts takes half a second to import: only a report waits for it.
     from orchestrator.report import markdown, page
     from orchestrator.report.document import arrange
@@ -71,7 +76,7 @@ def write(campaign: Results, verdict: Verdict, folder: Path) -> ReportPaths:
     for chart in charts_of(document):
         (folder / chart.path).write_text(chart.svg, encoding="utf-8")
     paths.markdown.write_text(markdown.draw(document), encoding="utf-8")
-    paths.html.write_text(page.draw(document), encoding="utf-8")
+    paths.html.write_text(page.draw(document, cache), encoding="utf-8")
     return paths
 
 

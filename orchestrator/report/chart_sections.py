@@ -111,9 +111,14 @@ def _caption(drawn: Sequence[Chart], bin_s: int) -> str:
 
 def _by_node(index: ReportIndex, workload: str) -> Iterator[Block]:
     """Folded, and only where a cluster has more than one node: else all is drawn already."""
+    nodes = [
+        sum(node.role == "database" for node in data.record.nodes)
+        for tier in index.tiers
+        for data in index.finished(tier, workload)
+    ]
     drawn = []
     bin_s = 1
-    for kind in (_CPU, *_DISKS):
+    for kind in (_CPU, *_DISKS) if max(nodes, default=0) > 1 else ():
         rates = series.of_nodes(index, workload, kind.metric)
         if len(rates.table) and rates.table["node"].nunique() > 1:
             limits = _limits(index, kind.metric, rates)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from importlib import resources
+from pathlib import Path
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
@@ -12,8 +13,9 @@ from orchestrator.report import charts, page_scripts, wording
 from orchestrator.report.blocks import Block, Chart, Document
 
 
-def draw(document: Document) -> str:
-    """The whole page. All text is escaped; the charts are our own SVG and stand as they are."""
+def draw(document: Document, cache: Path | None = None) -> str:
+    """The whole page. All text is escaped; the charts are our own SVG and stand as they are.
+    `cache`: as of `page_scripts.of`."""
     here = resources.files(__package__)
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -24,7 +26,7 @@ def draw(document: Document) -> str:
     template = environment.from_string((here / "page.html.jinja").read_text(encoding="utf-8"))
     style = Markup((here / "page.css").read_text(encoding="utf-8"))
     colour = charts.colours(document.tiers)
-    scripts = page_scripts.of(document)
+    scripts = page_scripts.of(document, cache)
     page = template.render(document=document, style=style, colour=colour, scripts=scripts)
     return page + "\n"
 

@@ -7,12 +7,15 @@ and runs these two scripts alone, which it knows by their checksums.
 from __future__ import annotations
 
 import base64
+import contextlib
+import functools
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
+from importlib import metadata, resources
+from pathlib import Path
 from typing import Any
 
 import vl_convert
@@ -33,10 +36,11 @@ class Scripts:
     policy: str
 
 
-def of(document: Document) -> Scripts:
-    """Without code and drawings if the document has no chart that can be drawn anew."""
+def of(document: Document, cache: Path | None = None) -> Scripts:
+    """Without code and drawings if the document has no chart that can be drawn anew. `cache`: a
+    folder that keeps Vega's code for the next page."""
     drawn = {chart.name: _packed(chart.live) for chart in charts_of(document) if chart.live}
-    code = (_vega(), _own()) if drawn else ()
+    code = (_vega(cache), _own()) if drawn else ()
     sums = " ".join(f"'sha256-{_sum(text)}'" for text in code) or "'none'"
     return Scripts(
         drawings=_inside({"config": _LOOK, "charts": drawn}),
@@ -48,14 +52,22 @@ def of(document: Document) -> Scripts:
     )
 
 
-@cache
-def _vega() -> str:
-    """Made once: it takes two seconds."""
+@functools.cache
+def _vega(cache: Path | None) -> str:
+    """Made once for each version: it takes two seconds."""
+    kept = cache / f"vega-{metadata.version('vl-convert-python')}.js" if cache else None
+    if kept is not None and kept.is_file():
+        return _closed(kept.read_text(encoding="utf-8"))
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    if kept is not None:
+        with contextlib.suppress(OSError):  # then it is made again
+            new = kept.with_suffix(f".{os.getpid()}")
+            new.write_text(bundle, encoding="utf-8")
+            new.replace(kept)
     return _closed(bundle)
 
 
-@cache
+@functools.cache
 def _own() -> str:
     return _closed((resources.files(__package__) / "page.js").read_text(encoding="utf-8"))
 
