@@ -53,7 +53,9 @@ def test_what_a_machine_has_is_looked_up_and_an_absent_file_is_an_error(tmp_path
     assert here.exists("/sys/block") and not here.exists("/sys/none")
     assert here.is_folder("/sys/loop") and here.listing("/sys") == ("block", "loop")
     assert here.real_path("/sys/loop") == str(tmp_path / "sys/block")
-    assert here.free_bytes(str(tmp_path / "not/there/yet")) == here.free_bytes(str(tmp_path)) > 0
+    # Others write to this disk meanwhile: what is free is near, not equal.
+    nearby = here.free_bytes(str(tmp_path / "not/there/yet")), here.free_bytes(str(tmp_path))
+    assert min(nearby) > 0 and abs(nearby[0] - nearby[1]) < 2**34
     with pytest.raises(FileNotFoundError):
         here.read("/proc/stat")
 
