@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from orchestrator.facts import DoubtKind, GateQuantity, GateWord, LoadPoint, NoteKind
-from orchestrator.tier import Price, Tier
+from orchestrator.facts import DoubtKind, LoadPoint, NoteKind
+from orchestrator.tier import Gate, Price, Tier
 from orchestrator.units import shortened
 
 Direction = Literal["higher", "lower", "none"]
@@ -330,43 +330,6 @@ class Measurement:
     direction: Direction
     value: float
     scope: str = "all"
-
-
-@dataclass(frozen=True)
-class GateCheck:
-    """One declared limit held against fio; docs/GLOSSARY.md explains the words of `verdict`.
-    `declared` None: measured for information only. `disk`: which one, if the tier names its disks;
-    `nodes`: those whose data are on it."""
-
-    limit: str
-    unit: str
-    declared: float | None
-    measured: float
-    tolerance_pct: float | None
-    verdict: GateWord
-    quantity: GateQuantity | None = None
-    disk: str = ""
-    nodes: tuple[str, ...] = ()
-
-    @property
-    def passed(self) -> bool:
-        return self.verdict not in ("slow", "faster than declared (cache or burst)", "failed")
-
-
-@dataclass(frozen=True)
-class Gate:
-    """The truth gate of one tier on one device: what fio measured before the tier was used.
-    `reused`: taken before this campaign, on the same limits, mechanism and machine."""
-
-    tier: str
-    taken_s: float
-    checks: tuple[GateCheck, ...]
-    device: Mapping[str, Any] = field(default_factory=dict)
-    reused: bool = False
-
-    @property
-    def passed(self) -> bool:
-        return all(check.passed for check in self.checks)
 
 
 @dataclass(frozen=True)

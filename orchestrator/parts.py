@@ -19,7 +19,6 @@ from orchestrator.model import (
     TLS_IF_OFFERED,
     Cluster,
     ClusterSpec,
-    Gate,
     Measurement,
     Node,
     Phase,
@@ -29,7 +28,11 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.powers import Network, World
-from orchestrator.tier import DiskKind, Tier
+from orchestrator.tier import (
+    DiskKind,
+    Gate,
+    Tier,
+)
 
 
 @dataclass(frozen=True)

@@ -55,11 +55,17 @@ class Shell(Protocol):
 
 @dataclass(frozen=True)
 class Mount:
-    """A host path (starts with "/") or a named volume, at a path in the container."""
+    """A named volume, or a file or folder (starts with "/"), at a path in the container.
+
+    A file or folder is this program's own. For a container on another computer it is carried there
+    when the container starts and before each command run in it, and, unless `read_only`, brought
+    back after each. `on_machine`: it is a folder of the machine that runs the container instead,
+    made if it is not there."""
 
     source: str
     target: str
     read_only: bool = False
+    on_machine: bool = False
 
 
 HOST_NETWORK = "host"  # the network of the machine itself
@@ -72,7 +78,9 @@ class ContainerSpec:
 
     `io_caps` are read back from its control group once it runs; GateError if they differ.
     `ulimits` (`nofile`, `nproc`) are wishes: an engine may refuse to set them. `note` is only for
-    containers that stand (`Platform.stand`) and is kept with them.
+    containers that stand (`Platform.stand`) and is kept with them. Containers of one `placement`
+    run on one machine; those of a node and of its disk's server have the same ("node-1"), and
+    nodes are spread over the machines; "" runs on any.
     """
 
     name: str
@@ -95,19 +103,22 @@ class ContainerSpec:
     io_caps: tuple[DeviceCap, ...] = ()
     stop_timeout_s: int = 20
     note: str = ""
+    placement: str = ""
 
 
 @dataclass(frozen=True)
 class Container:
-    """A started container. `ports`: container port → port on 127.0.0.1. `ulimits`: those in force
-    of its spec's, a number or UNLIMITED; empty if they could not be read."""
+    """A started container. `ports`: container port → port on `host`, as seen from here.
+    `ulimits`: those in force of its spec's, a number or UNLIMITED; empty if they could not be
+    read. `process_id`: None if only the machine that runs it can tell."""
 
     name: str
     id: str
-    process_id: int
+    process_id: int | None
     address: str | None
     ports: Mapping[int, int]
     ulimits: Mapping[str, str] = field(default_factory=dict)
+    host: str = "127.0.0.1"
 
 
 @dataclass(frozen=True)
@@ -167,6 +178,19 @@ class Machine(Protocol):
     def free_bytes(self, path: str) -> int:
         """Returns the free space at `path`, or at its nearest existing parent."""
 
+    def refresh(self) -> None:
+        """Reads anew, in one go, all files that `read` has been asked for lately, where asking for
+        each costs a way over the network: `read` then returns what was found."""
+
+
+class Conversation(Protocol):
+    """A command that runs in a container and is talked with: lines to its standard input, and from
+    its standard output. RunError if it has ended, or gives no line within the timeout."""
+
+    def send(self, line: str) -> None: ...
+
+    def receive(self, timeout_s: float) -> str: ...
+
 
 class Platform(Protocol):
     """Where containers run. Everything it makes carries our label and is removed by `sweep`."""
@@ -187,6 +211,10 @@ class Platform(Protocol):
         """Returns all machines that run its containers; at least one."""
 
     def machine_of(self, container: str) -> Machine: ...
+
+    def folder(self, cache: Path) -> Path:
+        """Returns where files of disks are kept on its machines: in `cache`, a folder of this
+        computer, if that is its only machine."""
 
     def image_present(self, tag: str) -> bool: ...
 
@@ -227,12 +255,14 @@ class Platform(Protocol):
     def network(
         self, name: str, nodes: int, addresses: Sequence[str] = ()
     ) -> AbstractContextManager[Network]:
-        """Makes a network for a cluster of so many nodes.
+        """Makes a network for a cluster of so many nodes. They get `addresses` if those are given
+        and free: some databases start from copies of their disks only where they were loaded."""
 
-        They get `addresses` if those are given and free: some databases start from copies of
-        their disks only at the addresses at which they were loaded."""
-
-    def volume(self, name: str, device: str, fstype: str) -> AbstractContextManager[str]: ...
+    def volume(
+        self, name: str, device: str, fstype: str, placement: str = ""
+    ) -> AbstractContextManager[str]:
+        """Makes a volume with the file system `fstype` of a block device of the machine that runs
+        `placement`; without a device, one on that machine's own disk."""
 
     def exec(
         self,
@@ -250,6 +280,11 @@ class Platform(Protocol):
         RunError past the deadline; NodeError if a container in `watch` is no longer running.
         A non-zero exit is returned, not raised.
         """
+
+    def conversation(
+        self, container: str, argv: Sequence[str]
+    ) -> AbstractContextManager[Conversation]:
+        """Runs a command in a container until the block ends, and talks with it."""
 
     def stop(self, container: str, timeout_s: float) -> None:
         """Stops politely (TERM, then KILL past the timeout); the container and its logs stay."""
@@ -311,5 +346,5 @@ class World:
 
     @property
     def machine(self) -> Machine:
-        """The machine that runs the containers and has the disks; so far platforms have one."""
+        """The machine that runs the containers and has the disks, or the first of several."""
         return self.platform.machines()[0]

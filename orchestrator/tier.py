@@ -1,4 +1,5 @@
-"""A disk tier as a profile declares it: limits, burst, latency, price, and where its disks are.
+"""A disk tier as a profile declares it: limits, burst, latency, price, and where its disks are;
+and the gate that holds its limits against a device.
 
 Units as in `orchestrator.model`.
 """
@@ -7,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
+
+from orchestrator.facts import GateQuantity, GateWord
 
 DiskKind = Literal["emulated", "cgroup", "mounted", "existing", "none", "dry"]
 
@@ -128,3 +131,40 @@ class Tier:
     def kind(self) -> DiskKind:
         """What figures mean and reports say depends on this, not on the mechanism's name."""
         return self.like or cast(DiskKind, self.enforcement)
+
+
+@dataclass(frozen=True)
+class GateCheck:
+    """One declared limit held against fio; docs/GLOSSARY.md explains the words of `verdict`.
+    `declared` None: measured for information only. `disk`: which one, if the tier names its disks;
+    `nodes`: those whose data are on it."""
+
+    limit: str
+    unit: str
+    declared: float | None
+    measured: float
+    tolerance_pct: float | None
+    verdict: GateWord
+    quantity: GateQuantity | None = None
+    disk: str = ""
+    nodes: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict not in ("slow", "faster than declared (cache or burst)", "failed")
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The truth gate of one tier on one device: what fio measured before the tier was used.
+    `reused`: taken before this campaign, on the same limits, mechanism and machine."""
+
+    tier: str
+    taken_s: float
+    checks: tuple[GateCheck, ...]
+    device: Mapping[str, Any] = field(default_factory=dict)
+    reused: bool = False
+
+    @property
+    def passed(self) -> bool:
+        return all(check.passed for check in self.checks)

@@ -20,8 +20,6 @@ from orchestrator.metrics import INTERVAL_COLUMNS, SAMPLE_COLUMNS, measured
 from orchestrator.model import (
     ClusterSpec,
     Dataset,
-    Gate,
-    GateCheck,
     Measurement,
     Node,
     NodeSize,
@@ -35,7 +33,13 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.system import store
-from orchestrator.tier import Burst, Price, Tier
+from orchestrator.tier import (
+    Burst,
+    Gate,
+    GateCheck,
+    Price,
+    Tier,
+)
 
 START_S = 1_750_000_000.0
 GIB = 2**30

@@ -18,9 +18,17 @@ import pytest
 
 from orchestrator.collectors.dry import DryCollector
 from orchestrator.databases.dry import DryDatabase
+from orchestrator.errors import RunError
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.metrics import measured
-from orchestrator.model import Cluster, ClusterSpec, Gate, GateCheck, Node, Phase, Volume, Workload
+from orchestrator.model import (
+    Cluster,
+    ClusterSpec,
+    Node,
+    Phase,
+    Volume,
+    Workload,
+)
 from orchestrator.parts import Disks, Parts, Result
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker.images import Images
@@ -34,7 +42,11 @@ from orchestrator.powers import (
     World,
 )
 from orchestrator.system.clock import MadeUpClock
-from orchestrator.tier import Tier
+from orchestrator.tier import (
+    Gate,
+    GateCheck,
+    Tier,
+)
 from orchestrator.tiers.dry import DryTier
 from tests import ROOT
 
@@ -70,6 +82,21 @@ DOWN = ["client down", "logs of node-1", "database down", "network down", "disks
 Answer = Callable[[str, Sequence[str]], Completed | str]
 
 
+@dataclass
+class Talk:
+    """A conversation in which nothing is ever answered: what was sent."""
+
+    container: str
+    argv: tuple[str, ...]
+    sent: list[str] = field(default_factory=list)
+
+    def send(self, line: str) -> None:
+        self.sent.append(line)
+
+    def receive(self, timeout_s: float) -> str:
+        raise RunError(f"no answer within {timeout_s:g} s")
+
+
 class FakePlatform:
     """Has images, starts containers and answers in them, as told; keeps what was asked of it.
 
@@ -93,6 +120,7 @@ class FakePlatform:
         self.specs: dict[str, ContainerSpec] = {}
         self.environments: list[dict[str, str]] = []  # one for each `exec`
         self.stood: dict[str, Standing] = {}
+        self.talks: list[Talk] = []
         self.states: dict[str, str] = {}
         self.said: defaultdict[str, str] = defaultdict(lambda: "a log line\n")
 
@@ -124,7 +152,7 @@ class FakePlatform:
             yield Network(name, tuple(f"10.0.0.{11 + k}" for k in range(nodes)))
 
     @contextmanager
-    def volume(self, name: str, device: str, fstype: str) -> Iterator[str]:
+    def volume(self, name: str, device: str, fstype: str, placement: str = "") -> Iterator[str]:
         with self._log.bracket("volume"):
             yield name
 
@@ -155,6 +183,11 @@ class FakePlatform:
         for line in done.out.splitlines() if options.get("on_line") else ():
             options["on_line"](line)
         return done
+
+    @contextmanager
+    def conversation(self, container: str, argv: Sequence[str]) -> Iterator[Talk]:
+        self.talks.append(Talk(container, tuple(argv)))
+        yield self.talks[-1]
 
     def stop(self, container: str, timeout_s: float) -> None:
         self.asked.append(("stop", container, timeout_s))

@@ -18,7 +18,6 @@ from orchestrator.model import (
     DISK_DEVICE,
     NODE_EXPORTER,
     Doubt,
-    Gate,
     Measurement,
     Node,
     Plan,
@@ -26,6 +25,9 @@ from orchestrator.model import (
     Record,
     Run,
     Workload,
+)
+from orchestrator.tier import (
+    Gate,
 )
 
 Key = tuple[str, str]  # metric, scope

@@ -26,11 +26,13 @@ from orchestrator.errors import (
     UnavailableError,
     UsageError,
 )
-from orchestrator.model import Gate
 from orchestrator.parts import Disks
 from orchestrator.planning import project_files
 from orchestrator.powers import World
-from orchestrator.tier import Tier
+from orchestrator.tier import (
+    Gate,
+    Tier,
+)
 from orchestrator.tiers import emulated
 from orchestrator.tiers.common import disk_server, standing, truth_gate
 

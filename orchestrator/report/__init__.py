@@ -19,7 +19,6 @@ from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.over_time import Comparison
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.trend import Trend
-from orchestrator.model import Gate
 from orchestrator.report import (
     beside,
     decisions,
@@ -32,6 +31,9 @@ from orchestrator.report import (
 from orchestrator.report.blocks import charts_of
 from orchestrator.report.caveats import stamps
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.tier import (
+    Gate,
+)
 
 __all__ = [
     "ReportPaths",

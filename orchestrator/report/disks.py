@@ -5,12 +5,17 @@ from __future__ import annotations
 from itertools import groupby
 
 from orchestrator import units
-from orchestrator.model import Gate, GateCheck
 from orchestrator.planning.latency_quantiles import described
 from orchestrator.report import found_disks, overheads, wording
 from orchestrator.report.blocks import Cell, Items, Paragraph, Part, Section, Table, numbers, texts
 from orchestrator.report.report_index import ReportIndex, sentence
-from orchestrator.tier import Burst, DiskKind, Tier
+from orchestrator.tier import (
+    Burst,
+    DiskKind,
+    Gate,
+    GateCheck,
+    Tier,
+)
 
 _HELD_BY: dict[DiskKind, str] = {
     "emulated": "emulated block device",

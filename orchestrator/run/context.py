@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 from orchestrator.model import (
     Doubt,
-    Gate,
     Node,
     Outcome,
     Phase,
@@ -27,6 +26,9 @@ from orchestrator.powers import World
 from orchestrator.run.gates import Gates
 from orchestrator.run.telemetry import Readings
 from orchestrator.system import store
+from orchestrator.tier import (
+    Gate,
+)
 
 T = TypeVar("T")
 

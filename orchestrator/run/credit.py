@@ -10,9 +10,15 @@ from typing import Any
 from orchestrator.analysis import burst_credit, results
 from orchestrator.analysis.burst_credit import Buckets, Seen
 from orchestrator.collectors import disk
-from orchestrator.model import Gate, Node, Sample
+from orchestrator.model import (
+    Node,
+    Sample,
+)
 from orchestrator.powers import World
-from orchestrator.tier import Tier
+from orchestrator.tier import (
+    Gate,
+    Tier,
+)
 
 _IOS = ("disk_reads_total", "disk_writes_total")
 _BYTES = ("disk_read_bytes_total", "disk_written_bytes_total")

@@ -17,7 +17,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.errors import GateError
-from orchestrator.model import Gate, Run
+from orchestrator.model import Run
 from orchestrator.parts import DrainsBurst, KeepsGate, TierMechanism
 from orchestrator.planning.plan import is_real
 from orchestrator.platforms import own_images
@@ -25,7 +25,10 @@ from orchestrator.powers import World
 from orchestrator.run.credit import BurstCredit
 from orchestrator.run.schedule import Schedule
 from orchestrator.system import store
-from orchestrator.tier import Tier
+from orchestrator.tier import (
+    Gate,
+    Tier,
+)
 from orchestrator.tiers.common import host_load
 from orchestrator.units import format_quantity, format_seconds
 

@@ -22,11 +22,18 @@ from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.verdicts import SCHEMA_VERSION as VERDICT_VERSION
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.metrics import INTERVAL_COLUMNS, SAMPLE_COLUMNS
-from orchestrator.model import Gate, Plan, Record, Run
+from orchestrator.model import (
+    Plan,
+    Record,
+    Run,
+)
 from orchestrator.planning.published_study import Study
 from orchestrator.system import version_1
 from orchestrator.system.clock import stamp
 from orchestrator.system.redaction import hidden_in
+from orchestrator.tier import (
+    Gate,
+)
 
 SCHEMA_VERSION = 1
 

@@ -16,11 +16,18 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError, UsageError
-from orchestrator.model import DeviceCap, Gate, Volume
+from orchestrator.model import (
+    DeviceCap,
+    Volume,
+)
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.powers import Machine, World
-from orchestrator.tier import DiskKind, Tier
+from orchestrator.tier import (
+    DiskKind,
+    Gate,
+    Tier,
+)
 from orchestrator.tiers.common import (
     block_devices,
     disk_gates,

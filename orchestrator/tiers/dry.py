@@ -6,11 +6,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from orchestrator.model import Gate, Volume
+from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.planning.rehearsal import NAME, WARNING, Model
 from orchestrator.powers import World
-from orchestrator.tier import DiskKind, Tier
+from orchestrator.tier import (
+    DiskKind,
+    Gate,
+    Tier,
+)
 from orchestrator.tiers.common import disk_server
 
 

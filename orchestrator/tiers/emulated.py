@@ -16,12 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import GateError, TierbenchError, UsageError
-from orchestrator.model import Gate, Volume
+from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.planning import latency_quantiles
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
-from orchestrator.tier import DiskKind, Tier
+from orchestrator.tier import (
+    DiskKind,
+    Gate,
+    Tier,
+)
 from orchestrator.tiers.common import disk_server, truth_gate
 
 _MICRO = 1e6

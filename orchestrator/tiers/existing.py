@@ -11,10 +11,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from orchestrator.model import Gate, Volume
+from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import World
-from orchestrator.tier import DiskKind, Tier
+from orchestrator.tier import (
+    DiskKind,
+    Gate,
+    Tier,
+)
 
 _SAVED = "cluster.saved"  # a file that says that the owner's command has made the snapshot
 

@@ -10,10 +10,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from orchestrator.errors import UsageError
-from orchestrator.model import Gate, Volume
+from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import World
-from orchestrator.tier import DiskKind, Tier
+from orchestrator.tier import (
+    DiskKind,
+    Gate,
+    Tier,
+)
 
 
 class UnlimitedTier:

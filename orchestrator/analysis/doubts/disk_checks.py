@@ -12,7 +12,9 @@ from orchestrator.analysis.overheads import overheads
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.validity import named
 from orchestrator.facts import DoubtKind, GateWord
-from orchestrator.model import GateCheck
+from orchestrator.tier import (
+    GateCheck,
+)
 from orchestrator.units import format_change, format_number, listed
 
 APART_PCT = 2.0

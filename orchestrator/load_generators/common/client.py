@@ -1,9 +1,9 @@
 """The client: a container on the database's network in which a load generator's programs run.
 
-It ends, and with it all load, when this program is gone: while the client is up, a thread writes a
-new number into its heartbeat file once a second, and the client's first process gives up when the
-number has stayed the same for so many seconds. It counts by itself, so that neither a clock that is
-set nor a machine that slept ends a client whose program lives.
+It ends, and with it all load, when this program is gone: while the client is up, a thread sends it
+a new number once a second, and the client's first process gives up when the number has stayed the
+same for so many seconds. It counts by itself, so that neither a clock that is set nor a machine
+that slept ends a client whose program lives.
 """
 
 from __future__ import annotations
@@ -15,23 +15,24 @@ from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
-from orchestrator.errors import UsageError
+from orchestrator.errors import TierbenchError, UsageError
 from orchestrator.model import Cluster, Node, Tls
 from orchestrator.powers import Completed, ContainerSpec, Mount, World
 
 LOAD_TIMEOUT_S = 24 * 3600.0
 LEASE_VARIABLE = "TIERBENCH_LEASE_S"
 LEASE_S = 60  # a busy disk may hold up the heartbeat for many seconds
-_HEARTBEAT = "heartbeat"
+_HEARTBEAT = "/tmp/heartbeat"  # in the client
 # For any POSIX shell: images of users have one too.
 _LIVE = f"""still=0
 while [ "$still" -lt "$LEASE_S" ]; do
   sleep 1
   now=
-  read -r now < /out/{_HEARTBEAT}
+  [ -f {_HEARTBEAT} ] && read -r now < {_HEARTBEAT}
   if [ "$now" = "$last" ]; then still=$((still + 1)); else still=0 last=$now; fi
 done
 echo "no sign of tierbench for $LEASE_S s: the client ends" """
+_HEAR = ("sh", "-c", f"while read -r number; do echo $number > {_HEARTBEAT}; done")
 _ROOT, _CERTIFICATE, _KEY = "/tls/root.crt", "/tls/client.crt", "/tls/client.key"
 
 
@@ -66,7 +67,7 @@ def client_container(
             *(Mount(file, place, read_only=True) for file, place in _tls_files(tls).items()),
         ),
     )
-    with _beating(out / _HEARTBEAT), world.platform.running(spec) as container:
+    with world.platform.running(spec) as container, _beating(container.name, world):
         yield Node(
             name="client",
             role="client",
@@ -85,25 +86,30 @@ def lease_s() -> int:
 
 
 @contextmanager
-def _beating(file: Path, every_s: float = 1.0) -> Iterator[None]:
-    """Writes another number into `file` every second; removes it at the end."""
+def _beating(client: str, world: World, every_s: float = 1.0) -> Iterator[None]:
+    """Sends the client another number every second."""
     stop = threading.Event()
 
-    def loop() -> None:
-        for number in count(1):
-            with suppress(OSError):  # a full disk: the next second may be better
-                file.write_text(f"{number}\n")
-            if stop.wait(every_s):
-                return
+    def loop(numbers: Iterator[int]) -> None:
+        """Until a number cannot be sent: an engine that is restarted cuts the connection."""
+        with suppress(TierbenchError), world.platform.conversation(client, _HEAR) as heard:
+            while not stop.is_set():
+                heard.send(str(next(numbers)))
+                stop.wait(every_s)
 
-    thread = threading.Thread(target=loop, name="heartbeat", daemon=True)
+    def beat() -> None:
+        numbers = count(1)
+        while not stop.is_set():
+            loop(numbers)
+            stop.wait(every_s)
+
+    thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
     thread.start()
     try:
         yield
     finally:
         stop.set()
         thread.join(timeout=5)
-        file.unlink(missing_ok=True)
 
 
 def _tls_files(tls: Tls) -> dict[str, str]:

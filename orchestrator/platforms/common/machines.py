@@ -64,6 +64,9 @@ class LocalMachine:
         stats = os.statvfs(existing)
         return stats.f_bavail * stats.f_frsize
 
+    def refresh(self) -> None:
+        """Nothing: each `read` looks by itself."""
+
     def _at(self, path: str) -> Path:
         inside = path.lstrip("/")
         return self._root / inside if inside.split("/")[0] in _FOLDERS_BELOW_ROOT else Path(path)
@@ -83,3 +86,6 @@ class FarMachine:
         raise OSError(f"the machine {self.name} is not reachable from here")
 
     exists = is_folder = listing = real_path = free_bytes = read
+
+    def refresh(self) -> None:
+        """Nothing: there is nothing to read."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from docker.errors import APIError, DockerException, NotFound
@@ -20,13 +21,13 @@ import docker
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.platforms.common.machines import FarMachine, LocalMachine
 from orchestrator.platforms.docker import devices, ulimits
+from orchestrator.platforms.docker.commands import Commands
 from orchestrator.platforms.docker.errors import engine_errors
 from orchestrator.platforms.docker.guard import Guard
 from orchestrator.platforms.docker.images import Images
 from orchestrator.platforms.docker.labels import MARK, ROLE, STANDING
 from orchestrator.platforms.docker.leftovers import taken_down
 from orchestrator.platforms.docker.networks import Networks
-from orchestrator.platforms.docker.output import Output
 from orchestrator.platforms.docker.patience import patiently
 from orchestrator.powers import (
     HOST_NETWORK,
@@ -39,7 +40,7 @@ from orchestrator.powers import (
 )
 
 
-class DockerPlatform(Images, Networks):
+class DockerPlatform(Commands, Images, Networks):
     """The `Platform` protocol on a Docker engine. UnavailableError if none answers.
 
     `campaign` is on everything that it makes; `guard` keeps a second campaign out.
@@ -98,6 +99,9 @@ class DockerPlatform(Images, Networks):
 
     def machine_of(self, container: str) -> Machine:
         return self.machines()[0]
+
+    def folder(self, cache: Path) -> Path:
+        return cache
 
     # -------------------------------------------------------------- containers
 
@@ -286,59 +290,3 @@ class DockerPlatform(Images, Networks):
             except NotFound:
                 return ""
         return bytes(raw).decode(errors="replace")
-
-    # -------------------------------------------------------------- exec
-
-    def exec(
-        self,
-        container: str,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        env: Mapping[str, str] | None = None,
-        on_line: Callable[[str], None] | None = None,
-        watch: Sequence[str] = (),
-        user: str = "",
-    ) -> Completed:
-        doing = f"running {argv[0]} in {container}"
-        started = self._clock.monotonic()
-        with engine_errors(doing):
-            execution = self._client.api.exec_create(
-                container, list(argv), environment=dict(env or {}), user=user
-            )["Id"]
-            output = Output(self._client.api.exec_start(execution, socket=True))
-        deadline = started + timeout_s
-        next_look = started + 1.0
-        while output.follow(on_line or (lambda _line: None)):
-            now = self._clock.monotonic()
-            if now >= deadline:
-                raise RunError(
-                    f"{doing}: did not end within {timeout_s:g} s", evidence=output.tail()
-                )
-            if now >= next_look:
-                self._raise_if_dead(watch, output)
-                next_look = now + 1.0
-        with engine_errors(doing):
-            state = patiently(lambda: self._client.api.exec_inspect(execution), self._clock)
-        exit_code = -1 if state["ExitCode"] is None else int(state["ExitCode"])
-        if exit_code != 0 and watch:
-            # A generator that lost its database often ends before the engine notices the death.
-            self._clock.sleep(0.5)
-            self._raise_if_dead(watch, output)
-        return Completed(
-            argv=tuple(argv),
-            exit_code=exit_code,
-            out="".join(output.out),
-            err="".join(output.err),
-            duration_s=self._clock.monotonic() - started,
-        )
-
-    def _raise_if_dead(self, watch: Sequence[str], output: Output) -> None:
-        for name in watch:
-            state = self.state(name)
-            if state != "running":
-                raise NodeError(
-                    f"{name} died in the middle of the run: {state}",
-                    advice="look at its log among the raw files of the run",
-                    evidence=self.logs(name, tail=20) + "\n" + output.tail(),
-                )

@@ -86,7 +86,7 @@ class Networks(Leftovers):
         return used
 
     @contextmanager
-    def volume(self, name: str, device: str, fstype: str) -> Iterator[str]:
+    def volume(self, name: str, device: str, fstype: str, placement: str = "") -> Iterator[str]:
         # nouuid: disks are copies of each other, with the same XFS identity.
         options = {"type": fstype, "device": device, "o": "noatime,nouuid"} if device else {}
         with engine_errors(f"making volume {name}"):

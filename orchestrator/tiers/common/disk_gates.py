@@ -10,10 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from orchestrator.model import Gate, Volume
+from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import World
-from orchestrator.tier import Tier
+from orchestrator.tier import (
+    Gate,
+    Tier,
+)
 from orchestrator.tiers.common import mounts, real_disk
 from orchestrator.tiers.common.real_disk import Place
 

@@ -11,9 +11,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from orchestrator.facts import GateWord
-from orchestrator.model import GateCheck
 from orchestrator.powers import World
-from orchestrator.tier import Tier
+from orchestrator.tier import (
+    GateCheck,
+    Tier,
+)
 from orchestrator.tiers.common import expected
 from orchestrator.units import format_quantity, format_seconds
 

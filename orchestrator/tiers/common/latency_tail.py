@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator.facts import GateQuantity, GateWord
-from orchestrator.model import GateCheck
 from orchestrator.planning.latency_quantiles import mean_s, quantile_s
-from orchestrator.tier import Tier
+from orchestrator.tier import (
+    GateCheck,
+    Tier,
+)
 from orchestrator.tiers.common import expected, fio_jobs
 
 TOLERANCE_PCT = 20.0

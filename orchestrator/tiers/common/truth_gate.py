@@ -16,10 +16,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from orchestrator.facts import GateQuantity, GateWord
-from orchestrator.model import Gate, GateCheck
 from orchestrator.parts import Disks
 from orchestrator.powers import World
-from orchestrator.tier import Tier
+from orchestrator.tier import (
+    Gate,
+    GateCheck,
+    Tier,
+)
 from orchestrator.tiers.common import drain, expected, host_load, latency_tail
 from orchestrator.tiers.common.drain import Credit
 from orchestrator.tiers.common.fio_jobs import Fio as Fio

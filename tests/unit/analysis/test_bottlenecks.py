@@ -11,8 +11,12 @@ import pytest
 
 from orchestrator.analysis import bottlenecks, disk_demand, resources
 from orchestrator.analysis.results import RunData
-from orchestrator.model import Gate, GateCheck
-from orchestrator.tier import Burst, Tier
+from orchestrator.tier import (
+    Burst,
+    Gate,
+    GateCheck,
+    Tier,
+)
 from tests.campaigns import START_S, Shape, build_campaign, build_tier
 
 QUIET: Mapping[str, float] = {

@@ -12,9 +12,17 @@ from orchestrator.analysis.burst_credit import Bucket, Seen
 from orchestrator.analysis.disk_demand import Credit, demand
 from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
 from orchestrator.facts import GateQuantity, GateWord
-from orchestrator.model import Gate, GateCheck, Node, Sample
+from orchestrator.model import (
+    Node,
+    Sample,
+)
 from orchestrator.run.credit import BurstCredit
-from orchestrator.tier import Burst, Tier
+from orchestrator.tier import (
+    Burst,
+    Gate,
+    GateCheck,
+    Tier,
+)
 from tests.campaigns import build_campaign
 from tests.fakes import fake_world
 

@@ -11,7 +11,11 @@ import pytest
 from orchestrator.analysis.doubts import campaign_checks
 from orchestrator.analysis.results import Results
 from orchestrator.facts import GateWord
-from orchestrator.model import Doubt, Gate, GateCheck
+from orchestrator.model import Doubt
+from orchestrator.tier import (
+    Gate,
+    GateCheck,
+)
 from tests.campaigns import START_S, build_campaign, with_tier
 
 KINDS = ("gate drift", "gate failed afterwards", "no gate afterwards")

@@ -13,12 +13,15 @@ import pytest
 
 from orchestrator.cli import campaign, disks, main, outside
 from orchestrator.errors import EXIT_USAGE, UsageError
-from orchestrator.model import Gate
 from orchestrator.parts import Disks
 from orchestrator.planning import project_files
 from orchestrator.powers import World
 from orchestrator.run import datasets
-from orchestrator.tier import Burst, Tier
+from orchestrator.tier import (
+    Burst,
+    Gate,
+    Tier,
+)
 from orchestrator.tiers import emulated
 from orchestrator.tiers.common import standing, truth_gate
 from tests import ROOT

@@ -27,7 +27,6 @@ from orchestrator.errors import UsageError
 from orchestrator.model import (
     DISK_DEVICE,
     NODE_EXPORTER,
-    Gate,
     Node,
     NodeSize,
     Plan,
@@ -41,6 +40,9 @@ from orchestrator.report import existing_clusters
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.run import datasets
 from orchestrator.system import sql, store
+from orchestrator.tier import (
+    Gate,
+)
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT
 from tests.campaigns import build_campaign, with_tier

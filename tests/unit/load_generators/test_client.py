@@ -63,13 +63,15 @@ def test_hosts_with_their_own_ports_reach_the_workloads() -> None:
     assert "--pgsql-host=10.0.0.11,10.0.0.12" in adapter._connection(cluster(FULL, 6000, 6000))
 
 
-def test_its_heartbeat_beats_as_long_as_it_is_up(tmp_path: Path) -> None:
-    file = tmp_path / "heartbeat"
-    with client._beating(file, every_s=0.01):
+def test_its_heartbeat_beats_as_long_as_it_is_up() -> None:
+    engine = FakePlatform()
+    with client._beating("a-client", fake_world(platform=engine), every_s=0.01):
         assert wait_until(
-            lambda: file.exists() and file.read_text() > "2", deadline_s=30, clock=SystemClock()
+            lambda: bool(engine.talks) and engine.talks[0].sent[:3] == ["1", "2", "3"],
+            deadline_s=30,
+            clock=SystemClock(),
         )
-    assert not file.exists()
+    assert engine.talks[0].container == "a-client"
 
 
 def test_it_is_told_for_how_long_it_may_outlive_its_program(

@@ -8,7 +8,10 @@ from pathlib import Path
 from orchestrator import report
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.model import Gate, GateCheck
+from orchestrator.tier import (
+    Gate,
+    GateCheck,
+)
 from tests.campaigns import build_campaign
 
 DISKS = {

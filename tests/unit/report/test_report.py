@@ -11,9 +11,13 @@ from rich.console import Console
 from orchestrator import report
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.model import Gate, GateCheck, Record
+from orchestrator.model import Record
 from orchestrator.report.blocks import Document, Table
 from orchestrator.report.document import arrange
+from orchestrator.tier import (
+    Gate,
+    GateCheck,
+)
 from tests.campaigns import build_campaign
 
 

@@ -12,7 +12,11 @@ from docker.errors import APIError
 
 from orchestrator.errors import GateError, UnavailableError, UsageError
 from orchestrator.facts import GateWord
-from orchestrator.model import DeviceCap, Gate, GateCheck, Note, Run
+from orchestrator.model import (
+    DeviceCap,
+    Note,
+    Run,
+)
 from orchestrator.planning.plan import tier_notes
 from orchestrator.planning.profiles import read_profile
 from orchestrator.platforms.common.machines import LocalMachine
@@ -20,7 +24,12 @@ from orchestrator.platforms.docker import devices
 from orchestrator.powers import World
 from orchestrator.run.gates import MAX_AGE_S, Gates, require_passed
 from orchestrator.system import store
-from orchestrator.tier import NodeDisks, Tier
+from orchestrator.tier import (
+    Gate,
+    GateCheck,
+    NodeDisks,
+    Tier,
+)
 from tests.fakes import FakeClock, FakeTier, Log, fake_world
 from tests.plans import a_plan, a_profile
 

@@ -12,12 +12,17 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError, VoidError
-from orchestrator.model import Gate, GateCheck, Volume
+from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Completed, ContainerSpec, World
-from orchestrator.tier import NodeDisks, Tier
+from orchestrator.tier import (
+    Gate,
+    GateCheck,
+    NodeDisks,
+    Tier,
+)
 from orchestrator.tiers import mounted
 from orchestrator.tiers.common import fio_jobs, host_cache, mounts, real_disk, truth_gate
 from tests import ROOT
