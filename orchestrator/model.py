@@ -56,16 +56,17 @@ class ClusterSpec:
 
 @dataclass(frozen=True)
 class Placing:
-    """Which machines of a Kubernetes cluster run what, in its own terms: labels that the machines
-    of nodes and of clients must have, taints that their pods tolerate, secrets to get images with.
-    `spread_over`: the label whose values (zones, machines) the nodes are spread over."""
+    """Which machines of a Kubernetes cluster run what, in its own terms. `context`: of the
+    kubeconfig, None for the current one; `node_selector`, `client_selector`: labels of the machines
+    of database nodes and of clients; `tolerations`: as in a pod; `zones`: none for any;
+    `image_pull_secrets`: names of secrets in the context's namespace."""
 
     context: str | None = None
-    nodes_on: Mapping[str, str] = field(default_factory=dict)
-    clients_on: Mapping[str, str] = field(default_factory=dict)
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    client_selector: Mapping[str, str] = field(default_factory=dict)
     tolerations: tuple[Mapping[str, str], ...] = ()
+    zones: tuple[str, ...] = ()
     image_pull_secrets: tuple[str, ...] = ()
-    spread_over: str | None = None
 
 
 @dataclass(frozen=True)
@@ -194,6 +195,11 @@ class Plan:
     overrides: tuple[str, ...] = ()
     platform: str = ""
     schema_version: int = 2
+
+    @property
+    def placing(self) -> Placing | None:
+        """Of all its profiles."""
+        return next((one.placing for one in self.profiles if one.placing), None)
 
     @property
     def tiers(self) -> tuple[Profile, ...]:

@@ -131,6 +131,12 @@ def _platform(found: Sequence[Profile], request: Request) -> str:
             f"the profiles name several platforms ({told})",
             advice="one campaign compares tiers on one platform: say which with --platform",
         )
+    placings = {profile.name: profile.placing for profile in found}
+    if any(one != found[0].placing for one in placings.values()):
+        raise UsageError(
+            f"the profiles {', '.join(placings)} say different things under `kubernetes`",
+            advice="tiers are compared on the same machines: write the same in each",
+        )
     name = request.platform or next(iter(named.values()), outside.PLATFORM)
     if name != outside.PLATFORM:
         outside.require(name)

@@ -5,7 +5,7 @@ Unknown keys are refused, because a misspelt limit would silently be no limit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
@@ -248,16 +248,14 @@ class ClusterYaml(_Strict):
 
 class PlacingYaml(_Strict):
     context: str | None = None
-    nodes_on: Mapping[str, Text] = {}
-    clients_on: Mapping[str, Text] = {}
-    tolerations: Sequence[Mapping[str, Text]] = ()
-    image_pull_secrets: Sequence[str] = ()
-    spread_over: str | None = None
+    node_selector: Mapping[str, Text] = {}
+    client_selector: Mapping[str, Text] = {}
+    tolerations: tuple[Mapping[str, Text], ...] = ()
+    zones: tuple[Text, ...] = ()
+    image_pull_secrets: tuple[str, ...] = ()
 
     def build(self) -> Placing:
-        given = self.model_dump()
-        lists = {"tolerations": tuple(self.tolerations)}
-        return Placing(**{**given, **lists, "image_pull_secrets": tuple(self.image_pull_secrets)})
+        return Placing(**self.model_dump())
 
 
 class NamedTierYaml(_Strict):
