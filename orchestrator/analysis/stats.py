@@ -115,6 +115,12 @@ def ratio_of_means(
     return Ratio(math.exp(change), math.exp(change - half), _exp(change + half), p_value)
 
 
+def ratio_of_all(baseline: Sequence[float], contender: Sequence[float]) -> Ratio:
+    """The ratio of contender to baseline, of the means of all values, without an interval: for
+    values that stand in no blocks, or of which one is zero. ValueError as `summarise`."""
+    return Ratio(summarise(contender).mean / summarise(baseline).mean, None, None, None)
+
+
 def chance_beyond(baseline: Sequence[float], contender: Sequence[float], bound: float) -> float:
     """One-sided p-value of the hypothesis that contender ÷ baseline is `bound` or more.
 
