@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy import special
 
 from orchestrator.analysis import campaign_comparability, change_points, results, stats
 from orchestrator.analysis.conclusions import VerdictWord
@@ -183,8 +182,8 @@ def open_question(level: Sequence[float]) -> str:
     others = np.asarray(level[:-1])
     if others.size < FEWEST_NEXT:
         return ""
-    spread = max(float(others.std(ddof=1)), stats.NOISE_FLOOR) * math.sqrt(1 + 1 / others.size)
-    half = float(special.stdtrit(others.size - 1, 0.5 + CONFIDENCE_NEXT / 2)) * spread
+    error = stats.spread_of_logs(others) * math.sqrt(1 + 1 / others.size)
+    half = stats.t_quantile(0.5 + CONFIDENCE_NEXT / 2, others.size - 1) * error
     off = level[-1] - float(others.mean())
     if abs(off) <= half:
         return ""
