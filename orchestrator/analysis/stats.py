@@ -271,12 +271,16 @@ class Steadiness:
     drift_pct: float
     halves_pct: float
     noise_pct: float
-    steady: bool
 
     @property
     def within_limits(self) -> bool:
         """Whether it hardly moved, chance or not."""
         return abs(self.drift_pct) <= MAX_DRIFT_PCT and abs(self.halves_pct) <= MAX_HALVES_PCT
+
+    @property
+    def steady(self) -> bool:
+        """Whether it hardly moved, or no more than by chance."""
+        return self.within_limits or abs(self.drift_pct) <= self.noise_pct
 
 
 def steadiness(times_s: Sequence[float], values: Sequence[float]) -> Steadiness | None:
@@ -302,5 +306,4 @@ def steadiness(times_s: Sequence[float], values: Sequence[float]) -> Steadiness 
     drift_pct = 100 * slope * BATCHES
     noise_pct = 100 * t_quantile(0.5 + CONFIDENCE / 2, BATCHES - 2) * error * BATCHES
     halves_pct = 100 * float(value[-half:].mean() - value[:half].mean()) / mean
-    moved = abs(drift_pct) > MAX_DRIFT_PCT or abs(halves_pct) > MAX_HALVES_PCT
-    return Steadiness(drift_pct, halves_pct, noise_pct, not (moved and abs(drift_pct) > noise_pct))
+    return Steadiness(drift_pct, halves_pct, noise_pct)
