@@ -12,7 +12,7 @@ import pandas as pd
 
 from orchestrator.analysis import stats, validity
 from orchestrator.analysis.counters import Growth
-from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts
+from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts, group
 from orchestrator.metrics import PERCENTILES
 from orchestrator.model import (
     DISK_DEVICE,
@@ -136,8 +136,7 @@ def cells(campaign: Results) -> Iterator[Cell]:
 
 def machine_cpus(campaign: Results) -> float | None:
     """Cores of the machine that ran the campaign, from its fingerprint."""
-    host = campaign.fingerprint.get("host")
-    cpus = host.get("cpus") if isinstance(host, Mapping) else None
+    cpus = group(campaign.fingerprint, "host").get("cpus")
     return float(cpus) if isinstance(cpus, (int, float)) and cpus > 0 else None
 
 

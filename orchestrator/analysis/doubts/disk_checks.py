@@ -11,7 +11,7 @@ from orchestrator.analysis.disk_demand import BASE_TOLERANCE
 from orchestrator.analysis.overheads import overheads
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.validity import named
-from orchestrator.facts import DoubtKind, GateWord
+from orchestrator.facts import DoubtKind, GateWord, group
 from orchestrator.tier import (
     GateCheck,
 )
@@ -107,8 +107,7 @@ def _overhead(run: RunData) -> Iterator[tuple[str, str]]:
 
 
 def _credit_unknown(run: RunData) -> Iterator[tuple[str, str]]:
-    nodes = run.record.facts.get("burst_credit")
-    for node, buckets in nodes.items() if isinstance(nodes, Mapping) else ():
+    for node, buckets in group(run.record.facts, "burst_credit").items():
         for name, bucket in buckets.items():
             if bucket["state"] == "unknown":
                 yield (
@@ -150,9 +149,9 @@ def _wal_uses(run: RunData) -> Mapping[str, list[str]]:
 
 def _host_cache(run: RunData) -> Iterator[tuple[str, str]]:
     gate = run.record.gate
-    disks = gate.device.get("disks") if gate else None
-    for path, facts in disks.items() if isinstance(disks, Mapping) else ():
-        if isinstance(facts, Mapping) and facts.get("host_cache") == "shows":
+    measured = group(gate.device, "disks") if gate else {}
+    for path in measured:
+        if group(measured, path).get("host_cache") == "shows":
             yield (
                 f"a region of {path} that was read twice came faster than the disk's cap the "
                 "second time: a cache of the host answers for the disk",
@@ -161,9 +160,7 @@ def _host_cache(run: RunData) -> Iterator[tuple[str, str]]:
 
 
 def _cloud(run: RunData) -> Iterator[tuple[str, str]]:
-    cloud = run.record.facts.get("tier", {}).get("cloud")
-    if not isinstance(cloud, Mapping):
-        return
+    cloud = group(run.record.facts, "tier", "cloud")
     for difference in cloud.get("differences", ()):
         yield difference, "correct the profile, or the disk; compare only what was bought"
     meant, here = run.record.profile.cluster.vm, cloud.get("machine")
@@ -193,14 +190,11 @@ def _not_quiet(run: RunData) -> Iterator[tuple[str, str]]:
 
 def _restored(run: RunData) -> Mapping[str, Any]:
     """How the data of this run came to its real disk."""
-    tier = run.record.facts.get("tier")
-    restored = tier.get("restored") if isinstance(tier, Mapping) else None
-    return restored if isinstance(restored, Mapping) else {}
+    return group(run.record.facts, "tier", "restored")
 
 
 def _disks(run: RunData) -> Mapping[str, Mapping[str, Any]]:
-    disks = run.record.facts.get("disks")
-    return disks if isinstance(disks, Mapping) else {}
+    return group(run.record.facts, "disks")
 
 
 DISK_CHECKS: dict[DoubtKind, Callable[[RunData], Iterator[tuple[str, str]]]] = {
