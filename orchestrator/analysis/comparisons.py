@@ -16,7 +16,7 @@ from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.overload import Outcome
 from orchestrator.analysis.stats import Ratio
 from orchestrator.metrics import Metric
-from orchestrator.units import format_change, format_quantity
+from orchestrator.units import counted, format_change, format_quantity
 
 # What is compared. Of TPC-C's transaction types only New-Order, the one that the specification
 # reports first: each further comparison is one more chance of a false alarm.
@@ -164,5 +164,4 @@ def _more(pair: Pair, margin_pct: float) -> str:
     wanted = stats.repetitions_to_reach(pair.left, pair.right, room, pair.confidence)
     if wanted is None:
         return f"more than {stats.MAX_REPETITIONS} repetitions would be needed at this noise"
-    more = max(1, wanted - len(pair.left))
-    return f"needs about {more} more repetition{'s' if more > 1 else ''}"
+    return f"needs about {counted(max(1, wanted - len(pair.left)), 'more repetition')}"

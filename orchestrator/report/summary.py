@@ -28,7 +28,7 @@ def subtitle(index: ReportIndex) -> str:
     """Campaign, database, size and time, which tell this report from others."""
     plan = index.campaign.plan
     cluster = plan.profiles[0].cluster
-    parts = [index.campaign.name, _database(index), wording.count(cluster.nodes, "node")]
+    parts = [index.campaign.name, _database(index), units.counted(cluster.nodes, "node")]
     if plan.repetitions > 1:
         parts.append(f"{_least(plan)}{plan.repetitions} repetitions")
     parts.append(_when(index))
@@ -78,8 +78,8 @@ def status(index: ReportIndex) -> tuple[StatusWord, str]:
     settled = sum(delta.verdict != "inconclusive" for delta in deltas)
     word: StatusWord = "conclusive" if answered == total and not lost else "partly conclusive"
     return word, (
-        f"{answered} of {wording.count(total, 'workload')} {have} an answer; "
-        f"{settled} of {wording.count(len(deltas), 'comparison')} came to a verdict.{lost}"
+        f"{answered} of {units.counted(total, 'workload')} {have} an answer; "
+        f"{settled} of {units.counted(len(deltas), 'comparison')} came to a verdict.{lost}"
     )
 
 
@@ -89,7 +89,7 @@ def _lost_text(index: ReportIndex) -> str:
     if index.published:
         verb = "was" if len(lost) == 1 else "were"
         return f" {len(lost)} of {len(index.campaign.plan.runs)} cells {verb} not published."
-    planned = wording.count(len(index.campaign.plan.runs), "planned run")
+    planned = units.counted(len(index.campaign.plan.runs), "planned run")
     text = f" {len(lost)} of {planned} left no figures"
     if index.excluded:
         were = "was" if index.excluded == 1 else "were"
