@@ -79,7 +79,7 @@ def _measured(campaign: Results) -> tuple[tuple[str, str], ...]:
 
 
 def _apart(before: Results, after: Results) -> Iterator[str]:
-    begins = [began_s(campaign) for campaign in (before, after)]
+    begins = [results.began_s(campaign) for campaign in (before, after)]
     if before.name == after.name:
         yield "this is one campaign, compared with itself"
         return
@@ -92,12 +92,6 @@ def _apart(before: Results, after: Results) -> Iterator[str]:
         f"they were measured at different times{far} and not in turns: drift of the machine is in "
         "every difference"
     )
-
-
-def began_s(campaign: Results) -> float | None:
-    """When its first run began, in Unix seconds; None if no run did."""
-    starts = [phase.start_s for run in campaign.runs for phase in run.record.phases]
-    return min(starts, default=None)
 
 
 def _pairs(

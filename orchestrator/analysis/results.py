@@ -134,6 +134,20 @@ def cells(campaign: Results) -> Iterator[Cell]:
             yield Cell(profile, workload, planned, finished(campaign, *names), excluded)
 
 
+def span_s(campaign: Results) -> tuple[float, float] | None:
+    """When its first run began and its last one ended, in Unix seconds; None if no run began."""
+    phases = [phase for run in campaign.runs for phase in run.record.phases]
+    if not phases:
+        return None
+    return min(phase.start_s for phase in phases), max(phase.end_s for phase in phases)
+
+
+def began_s(campaign: Results) -> float | None:
+    """When its first run began, in Unix seconds; None if no run did."""
+    span = span_s(campaign)
+    return span[0] if span else None
+
+
 def machine_cpus(campaign: Results) -> float | None:
     """Cores of the machine that ran the campaign, from its fingerprint."""
     cpus = group(campaign.fingerprint, "host").get("cpus")
@@ -151,10 +165,8 @@ def measuring_pct(campaign: Results) -> float | None:
     against all from the first run's begin to the last one's end. None if no run came that far."""
     phases = [phase for run in campaign.runs for phase in run.record.phases]
     useful_s = sum(phase.duration_s for phase in phases if phase.name in ("warm-up", "measure"))
-    if not useful_s:
-        return None
-    began_s, ended_s = (min(p.start_s for p in phases), max(p.end_s for p in phases))
-    return 100 * useful_s / (ended_s - began_s) if ended_s > began_s else None
+    begin_s, end_s = span_s(campaign) or (0.0, 0.0)
+    return 100 * useful_s / (end_s - begin_s) if useful_s and end_s > begin_s else None
 
 
 def measured_intervals(run: RunData) -> pd.DataFrame:

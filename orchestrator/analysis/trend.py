@@ -15,8 +15,7 @@ import numpy as np
 
 from orchestrator.analysis import campaign_comparability, change_points, results, stats
 from orchestrator.analysis.conclusions import VerdictWord
-from orchestrator.analysis.over_time import began_s
-from orchestrator.analysis.results import Results
+from orchestrator.analysis.results import Results, began_s
 from orchestrator.metrics import METRICS
 from orchestrator.model import Direction
 
@@ -135,10 +134,7 @@ def trend(
 
 def _values(campaign: Results, profile: str, workload: str, metric: str) -> tuple[float, ...]:
     """One value above zero for each finished run; empty if a run has none."""
-    runs = results.finished(campaign, profile, workload)
-    found = [results.value_of(run.record, metric) for run in runs]
-    values = tuple(value for value in found if value is not None and value > 0)
-    return values if len(values) == len(runs) else ()
+    return results.whole(results.finished(campaign, profile, workload), (metric, "all"))
 
 
 def _log_mean(values: Sequence[float]) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from orchestrator import units
 from orchestrator.analysis.conclusions import CellSummary, Decision, Sweep
 from orchestrator.analysis.looks import repetitions
-from orchestrator.analysis.results import database, measuring_pct
+from orchestrator.analysis.results import database, measuring_pct, span_s
 from orchestrator.model import Plan
 from orchestrator.planning.load_points import load_in_words
 from orchestrator.report import wording
@@ -52,11 +52,10 @@ def _database(index: ReportIndex) -> str:
 
 
 def _when(index: ReportIndex) -> str:
-    phases = [phase for data in index.campaign.runs for phase in data.record.phases]
-    if not phases:
+    span = span_s(index.campaign)
+    if span is None:
         return ""
-    first = wording.moment(min(phase.start_s for phase in phases))
-    last = wording.moment(max(phase.end_s for phase in phases))
+    first, last = map(wording.moment, span)
     share_pct = measuring_pct(index.campaign)
     measuring = f", {share_pct:.0f} % of it measuring" if share_pct is not None else ""
     return f"{first} to {last}{measuring}"
