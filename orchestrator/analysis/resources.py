@@ -15,16 +15,8 @@ from orchestrator.analysis.disk_demand import against_caps
 from orchestrator.analysis.results import RunData
 from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts, GateQuantity
 from orchestrator.metrics import METRICS, measured
-from orchestrator.model import (
-    NODE_EXPORTER,
-    Measurement,
-    Node,
-    Record,
-)
-from orchestrator.tier import (
-    Gate,
-    Tier,
-)
+from orchestrator.model import NODE_EXPORTER, Measurement, Node, Record
+from orchestrator.tier import Gate, Tier
 
 Values = Mapping[str, float]  # by their names in `VALUES`
 

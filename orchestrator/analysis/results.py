@@ -26,9 +26,8 @@ from orchestrator.model import (
     Run,
     Workload,
 )
-from orchestrator.tier import (
-    Gate,
-)
+from orchestrator.planning.plan import EXISTING
+from orchestrator.tier import Gate
 
 Key = tuple[str, str]  # metric, scope
 Measured = Mapping[Key, Measurement]
@@ -198,6 +197,11 @@ def identity(record: Record) -> IdentityFacts:
 def published(record: Record) -> bool:
     """Whether others published its figures: then nothing of it was run or sampled here."""
     return "published" in record.facts
+
+
+def of_others(record: Record) -> bool:
+    """Whether others run the cluster: then its nodes and settings are not ours to change."""
+    return record.profile.cluster.database == EXISTING
 
 
 def was_published(plan: Plan) -> bool:

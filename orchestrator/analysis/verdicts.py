@@ -21,12 +21,7 @@ from orchestrator.analysis import (
     stats,
 )
 from orchestrator.analysis.comparisons import COMPARED, Pair
-from orchestrator.analysis.conclusions import (
-    CellSummary,
-    Delta,
-    ExcludedRun,
-    Verdict,
-)
+from orchestrator.analysis.conclusions import CellSummary, Delta, ExcludedRun, Verdict
 from orchestrator.analysis.doubts import campaign_checks, noise_checks
 from orchestrator.analysis.results import Key, Measured, Results, RunData
 from orchestrator.metrics import METRICS
