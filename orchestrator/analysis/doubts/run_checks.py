@@ -219,10 +219,10 @@ def _edges_pct(record: Record) -> float:
 
 
 def _ceiling(run: RunData, _: Values) -> Reasons:
-    ceiling, nopm = resources.ceiling_nopm(run.record), results.value_of(run.record, "nopm")
-    if ceiling and nopm is not None and 100 * nopm >= CEILING_PCT * ceiling:
+    ceiling, share_pct = resources.ceiling_nopm(run.record), resources.of_ceiling_pct(run.record)
+    if ceiling and share_pct is not None and share_pct >= CEILING_PCT:
         yield (
-            f"{100 * nopm / ceiling:.1f} % of the {format_number(ceiling)} New-Orders a minute "
+            f"{share_pct:.1f} % of the {format_number(ceiling)} New-Orders a minute "
             "that think time allows: throughput cannot tell tiers apart",
             "compare latencies, or take `think: none`",
         )
