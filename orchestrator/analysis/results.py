@@ -45,7 +45,7 @@ class RunData:
         latency_p95_s, latency_p99_s, errors: one row per second.
     samples: time_s (Unix), node, metric, unit, value, phase: counters as read, no rates.
     Both are empty frames with these columns if a run left none.
-    transactions: reads the table of all transactions (see `analysis/transactions.py`), which may
+    transactions: reads the table of all transactions (see `transactions.py`), which may
         have millions of rows, anew at each call; None if the run kept none.
     """
 
