@@ -258,7 +258,7 @@ def test_each_client_is_named_where_several_are_the_limit() -> None:
         ({}, ""),
         ({"clock_offset_after_s": 2.009}, ""),
         ({"clock_offset_after_s": 2.02}, "the clock of client-1 moved by 20.0 ms"),
-        ({"clock_uncertainty_s": 0.08}, "the clock of client-1 is known to 80.0 ms only"),
+        ({"clock_uncertainty_s": 0.08}, "the clock of client-1 is known to 80 ms only"),
         ({"clock_offset_s": None}, "the clock of client-1 could not be read"),
     ],
 )
