@@ -38,7 +38,7 @@ VALUES = {
     "disk_busy_pct": ("%", "share of time with an I/O in flight"),
     "cpu_pct": ("%", "CPU of the node, of its limit"),
     "memory_pressure_pct": ("%", "share of time in which tasks of the machine waited for memory"),
-    "client_cpu_pct": ("%", "CPU of the load generator, of the machine"),
+    "client_cpu_pct": ("%", "CPU of the load generator, of what it may use"),
     "disk_server_cpu_pct": ("%", "CPU of the programs that serve emulated disks, of the machine"),
     "host_cpu_pct": ("%", "CPU of the whole machine"),
     "other_cpu_pct": ("%", "CPU of the machine that none of the above used"),
@@ -268,13 +268,17 @@ def _machine(
     if not machine:
         return
     used: dict[str, float] = {}
+    alone_pct = 0.0  # of a load client with a limit of its own
     for node in nodes:
         seconds = growth.per_s(node.name, counters.CPU_SECONDS)
         if seconds is not None and NODE_EXPORTER not in node.sources:  # else of another machine
             used[node.role] = used.get(node.role, 0.0) + 100 * seconds / machine
-    for name, role in (("client_cpu_pct", "client"), ("disk_server_cpu_pct", "disk")):
-        if role in used:
-            yield name, used[role]
+            if node.role == "client" and node.cpus:
+                alone_pct = max(alone_pct, 100 * seconds / node.cpus)
+    if "client" in used:
+        yield "client_cpu_pct", max(used["client"], alone_pct)
+    if "disk" in used:
+        yield "disk_server_cpu_pct", used["disk"]
     busy = growth.per_s(host.name, counters.HOST_CPU_SECONDS) if host else None
     if busy is not None:
         yield "host_cpu_pct", 100 * busy / machine

@@ -50,12 +50,14 @@ class Readings:
         }
 
 
-def watched(cluster: Cluster, disks: Disks, client: Node, machine: Machine) -> tuple[Node, ...]:
-    """All nodes to sample. `host` is the machine that they share, or of several the client's."""
+def watched(
+    cluster: Cluster, disks: Disks, clients: Sequence[Node], machine: Machine
+) -> tuple[Node, ...]:
+    """All nodes to sample. `host` is the machine that they share, or of several the clients'."""
     servers = [volume.server for volume in disks.volumes if volume.server is not None]
     facts = machine.facts()
     host = Node("host", "host", cpus=float(facts.cpus), memory_bytes=facts.memory_bytes or None)
-    return (*cluster.nodes, client, *servers, host)
+    return (*cluster.nodes, *clients, *servers, host)
 
 
 @contextmanager
