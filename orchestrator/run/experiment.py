@@ -34,7 +34,7 @@ from orchestrator.run.context import Draft, RunContext
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.schedule import Following, Schedule, nothing
 from orchestrator.run.setbacks import ClockWatch, Setbacks
-from orchestrator.run.telemetry import sampling, watched
+from orchestrator.run.telemetry import machines_of, sampling, watched
 from orchestrator.system import store
 
 
@@ -134,9 +134,10 @@ def _client(here: RunContext, cluster: Cluster) -> AbstractContextManager[Node]:
 
 @contextmanager
 def _sampled(here: RunContext, disks: Disks, cluster: Cluster, client: Node) -> Iterator[None]:
-    here.draft.nodes = watched(cluster, disks, client, here.world.machine)
-    clock, collectors = here.world.clock, here.parts.collectors
-    with sampling(here.draft.nodes, collectors, clock) as here.draft.readings:
+    platform, collectors = here.world.platform, here.parts.collectors
+    here.draft.nodes = nodes = watched(cluster, disks, client, platform)
+    machines = machines_of(nodes, platform.machines())
+    with sampling(nodes, collectors, here.world.clock, machines) as here.draft.readings:
         yield
 
 
