@@ -50,8 +50,8 @@ DoubtKind = Literal[
     "warm-up given up", "unsteady throughput", "short window", "few checkpoints",
     "data fits in the cache", "client busy", "host saturated", "machine shared", "telemetry gaps",
     "failures", "retries", "few transactions", "overload", "Little's law", "think time's ceiling",
-    "totals differ", "commits not durable", "another build", "consistency not checked",
-    "facts not read",
+    "clients apart", "totals differ", "commits not durable", "another build",
+    "consistency not checked", "facts not read",
 ]
 # fmt: on
 
@@ -165,7 +165,10 @@ class GeneratorFacts(_Group):
     transactions that were due and had not begun at the end. `served_of_asked`: the share of
     `arrival_rate_per_s` that was served. `statements_batched`: whether statements travelled
     together; None if the generator does not say. `warmup_s`, `warmup_steady`: of a warm-up without
-    a fixed time, how long it was and whether throughput had become steady.
+    a fixed time, how long it was and whether throughput had become steady. `began_s`: when the last
+    of its threads began, by the client's clock, where several clients begin together; `clients`:
+    those, by name, with what `load_generators/common/several.py` notes of each, and
+    `start_skew_s`: how long after the first the last of them began.
     """
 
     version: str | None = None
@@ -178,6 +181,9 @@ class GeneratorFacts(_Group):
     statements_batched: bool | None = None
     warmup_s: float | None = None
     warmup_steady: bool | None = None
+    began_s: float | None = None
+    start_skew_s: float | None = None
+    clients: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

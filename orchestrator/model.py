@@ -33,7 +33,8 @@ class NodeSize:
 @dataclass(frozen=True)
 class ClusterSpec:
     """The database cluster of a profile at one scale. `node`: None if others run it and its size
-    was not declared. `node_of`: another size for some databases, until the database is chosen."""
+    was not declared. `node_of`: another size for some databases, until the database is chosen.
+    `clients`: containers that carry its load together."""
 
     database: str
     nodes: int
@@ -45,6 +46,7 @@ class ClusterSpec:
     vm_price: Price | None = None  # of one machine
     settings: Mapping[str, str] = field(default_factory=dict)
     node_of: Mapping[str, NodeSize] = field(default_factory=dict)
+    clients: int = 1
 
     @property
     def size(self) -> NodeSize:
@@ -214,6 +216,8 @@ class Plan:
 
 
 # ------------------------------------------------------------------ what runs
+
+CLIENT = "client"  # the name of a run's only client; of several: "client-1", …
 
 # Names in `Node.sources`.
 NODE_EXPORTER, DISK_DEVICE, PRESSURE = "node-exporter", "disk-device", "node-exporter-pressure"

@@ -60,6 +60,7 @@ def _cluster(left: Record, right: Record) -> Iterator[str]:
     yield from _unlike("asked-for version", one.version, two.version)
     yield from _unlike("number of nodes", one.nodes, two.nodes)
     yield from _unlike("replication factor", one.replication_factor, two.replication_factor)
+    yield from _unlike("number of load clients", one.clients, two.clients)
     yield from _nodes(one.node, two.node)
     cpus = [_cpus_seen(record) for record in (left, right)]
     if one.node is None and two.node is None and all(cpus):

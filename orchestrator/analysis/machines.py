@@ -58,15 +58,19 @@ class Machines:
         if not machine:
             return
         used: dict[str, float] = {}
+        alone_pct = 0.0  # of a load client with a limit of its own
         for node in self._nodes:
             if _name(_host_of(self._nodes, node)) != _name(host):
                 continue
             seconds = growth.per_s(node.name, counters.CPU_SECONDS)
             if seconds is not None and NODE_EXPORTER not in node.sources:  # else of another machine
                 used[node.role] = used.get(node.role, 0.0) + 100 * seconds / machine
-        for name, role in (("client_cpu_pct", "client"), ("disk_server_cpu_pct", "disk")):
-            if role in used:
-                yield name, used[role]
+                if node.role == "client" and node.cpus:
+                    alone_pct = max(alone_pct, 100 * seconds / node.cpus)
+        if "client" in used:
+            yield "client_cpu_pct", max(used["client"], alone_pct)
+        if "disk" in used:
+            yield "disk_server_cpu_pct", used["disk"]
         busy = growth.per_s(host.name, counters.HOST_CPU_SECONDS) if host else None
         if busy is not None:
             yield "host_cpu_pct", 100 * busy / machine
@@ -94,8 +98,8 @@ def cpu_limits(nodes: Sequence[Node], cpus: float | None) -> dict[str, float]:
 
 def _host_of(nodes: Sequence[Node], node: Node) -> Node | None:
     hosts = [one for one in nodes if one.role == "host"]
-    if len(hosts) < 2:
-        return hosts[0] if hosts else None
+    if len(hosts) == 1 and "" in (node.machine, hosts[0].machine):
+        return hosts[0]
     return next((host for host in hosts if node.machine and host.machine == node.machine), None)
 
 

@@ -45,7 +45,7 @@ VALUES = {
     "disk_busy_pct": ("%", "share of time with an I/O in flight"),
     "cpu_pct": ("%", "CPU of the node, of its limit"),
     "memory_pressure_pct": ("%", "share of time in which tasks of the machine waited for memory"),
-    "client_cpu_pct": ("%", "CPU of the load generator, of its machine"),
+    "client_cpu_pct": ("%", "CPU of the load generator, of what it may use"),
     "client_machine_cpu_pct": ("%", "CPU of the load generator's machine, if that is another"),
     "disk_server_cpu_pct": ("%", "CPU of the programs that serve emulated disks, of the machine"),
     "host_cpu_pct": ("%", "CPU of the whole machine"),

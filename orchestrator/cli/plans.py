@@ -46,6 +46,7 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
             keys,
         )
         workloads = tuple(bind(workload, request.generator) for workload in workloads)
+    found = plan.with_clients(found, request.clients)
     _, of_files = project_files.read(root, (), request.workloads, request.scale)
     larger = overrides.notes(workloads, of_files)
     workloads = slo.applied(workloads, request.slo, SLO)

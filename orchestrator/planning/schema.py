@@ -196,6 +196,7 @@ class ClusterYaml(_Strict):
     version: Text | None = None
     nodes: Positive | None = None  # others' cluster: as many as it has hosts
     replication_factor: Positive
+    clients: Positive = 1
     port: Annotated[int, Field(gt=0, lt=65536)] | None = None
     vm: str | None = None
     vm_price: PriceYaml | None = None
@@ -225,6 +226,7 @@ class ClusterYaml(_Strict):
             version=self.version,
             nodes=self.nodes or max(1, self.hosts),
             replication_factor=self.replication_factor,
+            clients=self.clients,
             port=self.port,
             vm=self.vm,
             vm_price=self.vm_price.build() if self.vm_price else None,

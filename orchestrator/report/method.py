@@ -133,6 +133,9 @@ def command(plan: Plan) -> str:
     if len(clusters) == 1:
         database, nodes = clusters.pop()
         same = f" --db {database} --nodes {nodes}"
+    numbers_of_clients = {profile.cluster.clients for profile in plan.profiles}
+    if max(numbers_of_clients) > 1 == len(numbers_of_clients):
+        same += f" --clients {numbers_of_clients.pop()}"
     other = f" --generator {plan.generator}" if plan.generator else ""
     other += f" --until decided --max-repeats {max(plan.looks)}" if plan.looks else ""
     other += f" --slo {shlex.quote(text)}" if (text := slo.of_all(plan.workloads)) else ""

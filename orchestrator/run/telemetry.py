@@ -60,11 +60,13 @@ class Readings:
         }
 
 
-def watched(cluster: Cluster, disks: Disks, client: Node, platform: Platform) -> tuple[Node, ...]:
+def watched(
+    cluster: Cluster, disks: Disks, clients: Sequence[Node], platform: Platform
+) -> tuple[Node, ...]:
     """All nodes to sample, each with the name of its machine. `host` is the machine that they
     share; of several, each that has one of them is a node too."""
     servers = [volume.server for volume in disks.volumes if volume.server is not None]
-    nodes = [_placed(node, platform) for node in (*cluster.nodes, client, *servers)]
+    nodes = [_placed(node, platform) for node in (*cluster.nodes, *clients, *servers)]
     machines = platform.machines()
     used = machines_of(nodes, machines) or machines[:1]
     return (*nodes, *(_host(machine, alone=len(used) == 1) for machine in used))

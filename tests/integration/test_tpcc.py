@@ -40,7 +40,7 @@ local TYPES = {{keying_s = 18, think_s = 12}, {keying_s = 3, think_s = 12},
 """
 # One connection takes a terminal and is stuck in its transaction; another goes on.
 STUCK = """
-terminals.create(1, TYPES, {45, 43, 4, 4, 4})
+terminals.create(1, TYPES, {45, 43, 4, 4, 4}, 1, 1)
 local stuck, other = terminals.schedule(TYPES), terminals.schedule(TYPES)
 stuck.due_us()
 local _, theirs = stuck.current()
@@ -58,7 +58,7 @@ print(json{theirs = theirs, played = played, longest_us = longest_us})
 """
 # Few connections and long transactions, in virtual time.
 BUSY = """
-terminals.create(1, TYPES, {45, 43, 4, 4, 4})
+terminals.create(1, TYPES, {45, 43, 4, 4, 4}, 1, 1)
 local threads, waited, late = {}, 0, 0
 for i = 1, 5 do threads[i] = {wake_us = now_us, schedule = terminals.schedule(TYPES)} end
 local sleeping, all_busy_since_us = #threads, math.huge
@@ -89,7 +89,7 @@ end
 print(json{waited = waited, late = late})
 """
 OVERDUE = """
-terminals.create(1, TYPES, {45, 43, 4, 4, 4})
+terminals.create(1, TYPES, {45, 43, 4, 4, 4}, 1, 1)
 local one, two = terminals.schedule(TYPES), terminals.schedule(TYPES)
 one.due_us()
 print(json{two = two.overdue(1e12), one = one.overdue(1e12), left = two.due_us() == math.huge})

@@ -11,7 +11,8 @@ from functools import partial
 from typing import Literal
 
 from orchestrator.analysis import disk_demand, resources, results, stats, validity
-from orchestrator.analysis.bottlenecks import CEILING_PCT, CLIENT_PCT, HOST_PCT
+from orchestrator.analysis.bottlenecks import CEILING_PCT, HOST_PCT
+from orchestrator.analysis.doubts.client_checks import client_busy, clients_apart
 from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
 from orchestrator.analysis.doubts.load_checks import not_checked, overload
 from orchestrator.analysis.doubts.write_back_checks import few_checkpoints
@@ -90,15 +91,6 @@ def _cached(run: RunData, _: Values) -> Reasons:
             f"{format_bytes(data)} of data on a node with {format_bytes(cache)} of cache: reads do "
             "not reach the disk, so they cannot tell tiers apart",
             "load more data, or give the nodes less memory",
-        )
-
-
-def _client_busy(_: RunData, values: Values) -> Reasons:
-    client_pct = values.get("client_cpu_pct", 0.0)
-    if client_pct >= CLIENT_PCT:
-        yield (
-            f"the load generator used {client_pct:.0f} % of the machine's CPU: it may be the limit",
-            "use fewer threads, or run the client on a machine of its own",
         )
 
 
@@ -280,7 +272,8 @@ RUN_CHECKS: dict[DoubtKind, Callable[[RunData, Values], Reasons]] = {
     "short window": _short,
     "few checkpoints": few_checkpoints,
     "data fits in the cache": _cached,
-    "client busy": _client_busy,
+    "client busy": client_busy,
+    "clients apart": clients_apart,
     "host saturated": _host_saturated,
     "machine shared": _others_busy,
     "telemetry gaps": _no_telemetry,
