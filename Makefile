@@ -1,7 +1,7 @@
 # One verb a line; everything else is in `tierbench` (see `tierbench --help`).
-# Variables: PROFILE, PROFILES, WORKLOADS, DB, PLATFORM, SCALE, NODES, CLIENTS, REPEATS, SEED, RESULTS,
-# GENERATOR, SLO, PRICES, LATENCY_AT, SWEEP, GATE_EVERY, DRAIN, WARMUP, WINDOWS, SET; of compare AA,
-# UNTIL, MAX_REPEATS, FAIL_IF_WORSE, STRICT.
+# Variables: PROFILE, PROFILES, WORKLOADS, DB, PLATFORM, SCALE, NODES, CLIENTS, REPEATS, SEED,
+# RESULTS, GENERATOR, SLO, PRICES, LATENCY_AT, SWEEP, GATE_EVERY, DRAIN, WARMUP, WINDOWS, SET; of
+# compare AA, UNTIL, MAX_REPEATS, FAIL_IF_WORSE, STRICT.
 
 PYTHON   ?= python3
 VENV     := .venv
@@ -24,7 +24,7 @@ PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-warm-up bench-compare check fix lock clean compare-results history bench-history bench-blocks bench-until
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-agent bench-warm-up bench-compare check fix lock clean compare-results history bench-history bench-blocks bench-until
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -128,6 +128,9 @@ bench-blocks: setup ## what comparing within repetitions costs and gains, simula
 
 bench-until: setup ## how often a campaign that ends when it is decided is wrong, simulated; REPEATS=
 	@$(VENV)/bin/python -m tests.bench.bench_until $(if $(REPEATS),--repeats $(REPEATS))
+
+bench-agent: setup ## what the agent that reads a machine costs it, with 1, 3 and 20 containers
+	@$(VENV)/bin/python -m tests.bench.bench_agent
 
 bench-warm-up: $(VENV)/.ready ## how well `--warmup steady` finds the end of a warm-up, simulated
 	@$(VENV)/bin/python -m tests.bench.bench_warm_up

@@ -227,7 +227,8 @@ NODE_EXPORTER, DISK_DEVICE, PRESSURE = "node-exporter", "disk-device", "node-exp
 class Node:
     """One container (or machine) that is watched. `device` as in /proc/diskstats, if it has one;
     `wal_device`: the one of its WAL, if that is another. `sources`: what serves counters of it over
-    HTTP → its base URL, and, as DISK_DEVICE, the device that holds its data."""
+    HTTP → its base URL, and, as DISK_DEVICE, the device that holds its data. `machine`: the name of
+    the one that runs its container; "" if it is not known, as of nodes that others run."""
 
     name: str
     role: Literal["database", "client", "disk", "host"]
@@ -239,6 +240,7 @@ class Node:
     sources: Mapping[str, str] = field(default_factory=dict)
     container_id: str | None = None
     wal_device: str | None = None
+    machine: str = ""
 
 
 def sources(nodes: Iterable[Node], name: str) -> dict[str, str]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from orchestrator.analysis import counters, results, storage_engine, wal_disks
+from orchestrator.analysis import counters, machines, results, storage_engine, wal_disks
 from orchestrator.analysis.counters import Growth
 from orchestrator.analysis.disk_demand import against_caps
 from orchestrator.analysis.results import RunData
 from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts, GateQuantity
 from orchestrator.metrics import METRICS, measured
-from orchestrator.model import NODE_EXPORTER, Measurement, Node, Record
+from orchestrator.model import Measurement, Node, Record
 from orchestrator.tier import Gate, Tier
 
 Values = Mapping[str, float]  # by their names in `VALUES`
@@ -39,6 +39,7 @@ VALUES = {
     "cpu_pct": ("%", "CPU of the node, of its limit"),
     "memory_pressure_pct": ("%", "share of time in which tasks of the machine waited for memory"),
     "client_cpu_pct": ("%", "CPU of the load generator, of what it may use"),
+    "client_machine_cpu_pct": ("%", "CPU of the load generator's machine, if that is another"),
     "disk_server_cpu_pct": ("%", "CPU of the programs that serve emulated disks, of the machine"),
     "host_cpu_pct": ("%", "CPU of the whole machine"),
     "other_cpu_pct": ("%", "CPU of the machine that none of the above used"),
@@ -61,7 +62,7 @@ OPEN_LOOP = ("arrival_rate", "arrival-rate", "rate")  # options that set the loa
 
 
 def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
-    """Database node → its values and those of the whole machine, by their names in `VALUES`.
+    """Database node → its values and those of its machine, by their names in `VALUES`.
 
     Without samples those that the record itself states, if any. `cpus`: cores of the machine, for
     nodes that do not say theirs.
@@ -69,13 +70,14 @@ def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
     window, growth, nodes = results.measured_window(run.record), run.growth, run.record.nodes
     if window is None or growth is None:
         return _stated(run.record)
-    machine_cpus = _machine_cpus(nodes, cpus)
-    shared = {**dict(_machine(nodes, growth, machine_cpus)), **dict(_sessions(run.record))}
+    shared = dict(_sessions(run.record))
+    on_machines = machines.Machines(nodes, growth, cpus)
     gathered = {
         node.name: {
             **dict(against_caps(run, node, window)),
-            **dict(_node(node, growth, machine_cpus)),
+            **dict(_node(node, growth, on_machines.cpus(node))),
             **dict(_idle_latency(run.record, node, growth)),
+            **on_machines.around(node),
             **shared,
         }
         for node in nodes
@@ -155,10 +157,10 @@ def telemetry(
     queue depth, the mean of their CPU, and the wait of all I/Os over the number of all I/Os.
     `cpus`: cores of the machine, for nodes that do not say theirs.
     """
-    machine_cpus = _machine_cpus(nodes, cpus)
+    on_machines = machines.Machines(nodes, growth, cpus)
     database = [node for node in nodes if node.role == "database"]
-    values = {node.name: dict(_node(node, growth, machine_cpus)) for node in database}
-    machine = dict(_machine(nodes, growth, machine_cpus))
+    values = {node.name: dict(_node(node, growth, on_machines.cpus(node))) for node in database}
+    busiest = on_machines.busiest()
     # Each node has the counters of its whole disk; a sum counts each disk once.
     firsts = [on_it[0].name for on_it in results.by_disk(database).values()]
     return (
@@ -171,7 +173,7 @@ def telemetry(
         *(measured(name, value) for name, value in _totals(values, firsts, growth)),
         *wal_disks.telemetry(nodes, growth),
         *storage_engine.telemetry(nodes, growth),
-        *(measured(name, value) for name, value in machine.items() if name in METRICS),
+        *(measured(name, value) for name, value in busiest.items() if name in METRICS),
     )
 
 
@@ -199,14 +201,14 @@ def telemetry_of(run: RunData, cpus: float | None = None) -> tuple[Measurement, 
 
 
 def total(run: RunData, cpus: float | None) -> dict[str, float]:
-    """The values of all database nodes together and of the machine, over the measured window.
+    """The values of all database nodes together and of the busiest machine, over the window.
     Without samples those that the record itself states."""
     nodes, growth = run.record.nodes, run.growth
     if growth is None:
         every = (m for m in run.record.measurements if m.scope == "all")
         return {m.metric: m.value for m in every if m.metric in VALUES}
     together = {m.metric: m.value for m in telemetry_of(run, cpus) if m.scope == "all"}
-    return {**together, **dict(_machine(nodes, growth, _machine_cpus(nodes, cpus)))}
+    return {**together, **machines.Machines(nodes, growth, cpus).busiest()}
 
 
 def _idle_latency(record: Record, node: Node, growth: Growth) -> Iterator[tuple[str, float]]:
@@ -243,47 +245,6 @@ def _gate_latency_s(gate: Gate | None, quantity: GateQuantity, node: str) -> flo
     ]
     own = [check for check in checks if node in check.nodes]
     return next((check.measured for check in own or checks), None)
-
-
-def _machine_cpus(nodes: Sequence[Node], cpus: float | None) -> float | None:
-    """Cores of the machine that all share, as it says itself, else `cpus`."""
-    return next((node.cpus for node in nodes if node.role == "host"), None) or cpus
-
-
-def cpu_limits(nodes: Sequence[Node], cpus: float | None) -> dict[str, float]:
-    """Node → the cores that it may use: its own limit, else the whole machine's, where known."""
-    machine_cpus = _machine_cpus(nodes, cpus)
-    limits = {node.name: node.cpus or machine_cpus for node in nodes}
-    return {name: limit for name, limit in limits.items() if limit}
-
-
-def _machine(
-    nodes: Sequence[Node], growth: Growth, machine: float | None
-) -> Iterator[tuple[str, float]]:
-    """CPU use by role, in % of a machine with `machine` cores."""
-    host = next((node for node in nodes if node.role == "host"), None)
-    pressure = growth.per_s(host.name, counters.MEMORY_PRESSURE_SECONDS) if host else None
-    if pressure is not None:
-        yield "memory_pressure_pct", 100 * pressure
-    if not machine:
-        return
-    used: dict[str, float] = {}
-    alone_pct = 0.0  # of a load client with a limit of its own
-    for node in nodes:
-        seconds = growth.per_s(node.name, counters.CPU_SECONDS)
-        if seconds is not None and NODE_EXPORTER not in node.sources:  # else of another machine
-            used[node.role] = used.get(node.role, 0.0) + 100 * seconds / machine
-            if node.role == "client" and node.cpus:
-                alone_pct = max(alone_pct, 100 * seconds / node.cpus)
-    if "client" in used:
-        yield "client_cpu_pct", max(used["client"], alone_pct)
-    if "disk" in used:
-        yield "disk_server_cpu_pct", used["disk"]
-    busy = growth.per_s(host.name, counters.HOST_CPU_SECONDS) if host else None
-    if busy is not None:
-        yield "host_cpu_pct", 100 * busy / machine
-        if "database" in used:
-            yield "other_cpu_pct", max(0.0, 100 * busy / machine - sum(used.values()))
 
 
 # ------------------------------------------------------------------ what sessions waited for

@@ -244,7 +244,7 @@ def by_disk(nodes: Iterable[Node]) -> dict[tuple[str, ...], list[Node]]:
     nodes_of: dict[tuple[str, ...], list[Node]] = {}
     for node in (node for node in nodes if node.role == "database"):
         device = node.device or node.sources.get(DISK_DEVICE)
-        machine = node.sources.get(NODE_EXPORTER, "")
+        machine = node.sources.get(NODE_EXPORTER) or node.machine
         disk = (machine, device) if device else ("", "node", node.name)
         nodes_of.setdefault(disk, []).append(node)
     return nodes_of

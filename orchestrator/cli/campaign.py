@@ -49,7 +49,7 @@ def carry_out(
     with outside.at_work(root, cache, progress, made.platform, made.placing) as (world, _):
         host = {**asdict(world.machine.facts()), "python": python_version()}
         facts = fingerprint(host, world.platform.facts(), world)
-        parts = Parts(databases(), load_generators(), tier_mechanisms(), collectors(world.machine))
+        parts = Parts(databases(), load_generators(), tier_mechanisms(), collectors(world.platform))
         made = _that_starts(made, request, parts, world)
         made = replace(made, notes=(*made.notes, *_other_load(world)))
         return experiment.execute(

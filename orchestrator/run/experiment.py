@@ -35,7 +35,7 @@ from orchestrator.run.context import Draft, RunContext
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.schedule import Following, Schedule, nothing
 from orchestrator.run.setbacks import ClockWatch, Setbacks
-from orchestrator.run.telemetry import sampling, watched
+from orchestrator.run.telemetry import machines_of, sampling, watched
 from orchestrator.system import store
 
 
@@ -138,9 +138,10 @@ def _clients(here: RunContext, cluster: Cluster) -> AbstractContextManager[tuple
 def _sampled(
     here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]
 ) -> Iterator[None]:
-    here.draft.nodes = watched(cluster, disks, clients, here.world.machine)
-    clock, collectors = here.world.clock, here.parts.collectors
-    with sampling(here.draft.nodes, collectors, clock) as here.draft.readings:
+    platform, collectors = here.world.platform, here.parts.collectors
+    here.draft.nodes = nodes = watched(cluster, disks, clients, platform)
+    machines = machines_of(nodes, platform.machines())
+    with sampling(nodes, collectors, here.world.clock, machines) as here.draft.readings:
         yield
 
 

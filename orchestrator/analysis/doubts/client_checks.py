@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from orchestrator.analysis import counters, resources, results
+from orchestrator.analysis import counters, machines, results
 from orchestrator.analysis.bottlenecks import CLIENT_PCT
 from orchestrator.analysis.resources import Values
 from orchestrator.analysis.results import RunData
@@ -36,7 +36,7 @@ def _each(run: RunData) -> str:
     clients = [node for node in nodes if node.role == "client"]
     if growth is None or len(clients) < 2:
         return ""
-    limits = resources.cpu_limits(nodes, None)
+    limits = machines.cpu_limits(nodes, None)
     used = {node.name: growth.per_s(node.name, counters.CPU_SECONDS) for node in clients}
     return ", ".join(
         f"{name} {100 * per_s / limits[name]:.0f} %"

@@ -124,7 +124,7 @@ def _shared(run: RunData) -> Reasons:
                 f"{names} share the disk {device[-1]}: the figures of each are the whole disk's",
                 "give each node a disk of its own (`disks`, docs/TIERS.md)",
             )
-    for wal_device, uses in _wal_uses(run).items():
+    for (_, wal_device), uses in _wal_uses(run).items():
         if len(uses) > 1:
             yield (
                 f"{listed(uses)} share the disk {wal_device}: the figures of each are the whole "
@@ -133,15 +133,15 @@ def _shared(run: RunData) -> Reasons:
             )
 
 
-def _wal_uses(run: RunData) -> Mapping[str, list[str]]:
-    """Disks that hold WAL, with all that is on them."""
+def _wal_uses(run: RunData) -> Mapping[tuple[str, str], list[str]]:
+    """Disks that hold WAL (machine, device), with all that is on them."""
     nodes = [node for node in run.record.nodes if node.role == "database"]
-    wal = {node.wal_device for node in nodes if node.wal_device}
-    uses: dict[str, list[str]] = {device: [] for device in sorted(wal)}
+    wal = {(node.machine, node.wal_device) for node in nodes if node.wal_device}
+    uses: dict[tuple[str, str], list[str]] = {disk: [] for disk in sorted(wal)}
     for node in nodes:
         for device, text in ((node.device, "data"), (node.wal_device, "WAL")):
-            if device in uses:
-                uses[device].append(f"{node.name}'s {text}")
+            if device and (node.machine, device) in uses:
+                uses[node.machine, device].append(f"{node.name}'s {text}")
     return uses
 
 

@@ -94,8 +94,11 @@ def _host_saturated(run: RunData, values: Values) -> Reasons:
         theirs = results.of_others(run.record)
         load = "the load generator" if theirs else "database, load generator and disks all"
         fewer = "" if theirs else "fewer NODES "
+        several = sum(node.role == "host" for node in run.record.nodes) > 1
         yield (
-            f"the machine's CPU was {busy:.0f} % busy, with {load} on it",
+            f"the CPU of one of the machines was {busy:.0f} % busy"
+            if several
+            else f"the machine's CPU was {busy:.0f} % busy, with {load} on it",
             f"use a machine with more cores, {fewer}or fewer threads",
         )
 
