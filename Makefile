@@ -24,7 +24,7 @@ PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-agent bench-warm-up bench-compare check fix lock clean compare-results history bench-history bench-blocks bench-until
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-agent bench-warm-up bench-compare check fix lock clean compare-results history bench-history bench-blocks bench-until test-kubernetes
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -102,6 +102,10 @@ test: setup ## the tests, those with real containers included; about 20 minutes
 
 test-slow: setup ## the tests that `make test` leaves out, because each loads real disks for a minute or more
 	@$(VENV)/bin/pytest -q -m slow
+
+test-kubernetes: setup ## the tests on a real Kubernetes of this machine; builds it first, 10 minutes
+	@$(VENV)/bin/python -m tests.cluster setup
+	@$(VENV)/bin/pytest -q -m kubernetes
 
 test-fast: $(VENV)/.ready ## tests without Docker
 	@$(VENV)/bin/pytest -q -m "not docker"
