@@ -15,7 +15,8 @@ from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_
 NoteKind = Literal[
     "published figures", "reading",
     "fallback database", "preferred database", "fewer nodes", "nodes as asked", "other scale",
-    "approximate limits", "burst scaled", "longer windows", "rehearsal", "other",
+    "approximate limits", "burst scaled", "longer windows", "rehearsal", "campaign cost",
+    "other",
 ]
 GateQuantity = Literal[
     "iops_read", "iops_write", "iops_mixed", "iops_at_depth", "depth_at_cap",

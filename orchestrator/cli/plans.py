@@ -17,7 +17,15 @@ from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.load_generators import bind, keys, warmed
 from orchestrator.model import ClusterSpec, Note, Plan, Profile, Workload
 from orchestrator.parts import KeepsIntervals
-from orchestrator.planning import load_points, overrides, plan, project_files, slo, windows
+from orchestrator.planning import (
+    costs,
+    load_points,
+    overrides,
+    plan,
+    project_files,
+    slo,
+    windows,
+)
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.tier import DiskKind
 from orchestrator.tiers import tier_mechanisms
@@ -94,7 +102,9 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
         **({project_files.PRICE_LIST: str(request.price_list)} if request.price_list else {}),
     }
     asked = tuple(request.overrides or ())
-    return replace(made, files=files, generator=request.generator, overrides=asked)
+    costs.check(made, request.max_cost)
+    notes = (*made.notes, *costs.notes(made))
+    return replace(made, files=files, generator=request.generator, overrides=asked, notes=notes)
 
 
 def _looks(request: Request) -> Mapping[int, float]:

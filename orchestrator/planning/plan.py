@@ -295,6 +295,13 @@ class TimeLeft:
         self._seen_s.append(max(0.0, seconds - _window_s(workload)))
 
 
+def most_s(plan: Plan) -> float:
+    """How long it all may take, with the repetitions that may be added to the plan."""
+    runs_s = sum(run_s(plan.workload(run.workload)) for run in plan.runs)
+    more = max(plan.looks) / plan.repetitions - 1 if plan.looks else 0.0
+    return plan.estimate_s + more * runs_s
+
+
 def _estimate_s(
     profiles: Sequence[Profile], workloads: Sequence[Workload], repetitions: int
 ) -> float:
