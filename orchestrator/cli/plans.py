@@ -135,10 +135,7 @@ def _with_databases(
         cluster = profile.cluster
         database = cluster.database if request.database == AUTO else request.database
         choice = choose(database, partial(_proven, cluster, cache), failure)
-        node = cluster.node_of.get(choice.name, cluster.node)
-        settings = _settings(cluster.settings, choice.name)
-        cluster = replace(cluster, database=choice.name, node=node, node_of={}, settings=settings)
-        bound.append(replace(profile, cluster=cluster))
+        bound.append(replace(profile, cluster=on_database(cluster, choice.name)))
         choices += [choice.note] if choice.note else []
     for profile in bound:
         if profile.cluster.database == PREFERRED and not request.dry_run:
@@ -167,6 +164,13 @@ def _windows(
             )
         intervals_s.append(database.checkpoint_interval_s(profile.cluster))
     return windows.of_whole_intervals(workloads, max(intervals_s))
+
+
+def on_database(cluster: ClusterSpec, name: str) -> ClusterSpec:
+    """The cluster of that database, with the size and the settings that the profile has for it."""
+    node = cluster.node_of.get(name, cluster.node)
+    settings = _settings(cluster.settings, name)
+    return replace(cluster, database=name, node=node, node_of={}, settings=settings)
 
 
 def _settings(given: Mapping[str, str], database: str) -> dict[str, str]:
