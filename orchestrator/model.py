@@ -55,13 +55,30 @@ class ClusterSpec:
 
 
 @dataclass(frozen=True)
+class Placing:
+    """Which machines of a Kubernetes cluster run what, in its own terms: labels that the machines
+    of nodes and of clients must have, taints that their pods tolerate, secrets to get images with.
+    `spread_over`: the label whose values (zones, machines) the nodes are spread over."""
+
+    context: str | None = None
+    nodes_on: Mapping[str, str] = field(default_factory=dict)
+    clients_on: Mapping[str, str] = field(default_factory=dict)
+    tolerations: tuple[Mapping[str, str], ...] = ()
+    image_pull_secrets: tuple[str, ...] = ()
+    spread_over: str | None = None
+
+
+@dataclass(frozen=True)
 class Profile:
-    """A disk tier bound to a cluster: one column of a comparison. `question` is what it asks."""
+    """A disk tier bound to a cluster: one column of a comparison. `question` is what it asks.
+    `platform`: where its containers run, if it says so, and `placing`: which machines of it."""
 
     name: str
     question: str
     tier: Tier
     cluster: ClusterSpec
+    platform: str | None = None
+    placing: Placing | None = None
 
 
 @dataclass(frozen=True)
@@ -153,7 +170,8 @@ class Plan:
     second time, to see what equal tiers differ by. `overrides`: keys of workloads that hold over
     their files', as `--set` gave them. `latency_at_pct`: of the slowest tier's capacity, at which
     all follow. `looks`: of a campaign that grows until it is decided, repetitions → the share of
-    the usual chance of error that judging after so many may use; empty if all runs are planned."""
+    the usual chance of error that judging after so many may use; empty if all runs are planned.
+    `platform`: where containers run; "" in older plans."""
 
     name: str
     seed: int
@@ -174,6 +192,7 @@ class Plan:
     looks: Mapping[int, float] = field(default_factory=dict)
     twin: str | None = None
     overrides: tuple[str, ...] = ()
+    platform: str = ""
     schema_version: int = 2
 
     @property

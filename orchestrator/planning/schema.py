@@ -5,7 +5,7 @@ Unknown keys are refused, because a misspelt limit would silently be no limit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from orchestrator import units
-from orchestrator.model import ClusterSpec, NodeSize
+from orchestrator.model import ClusterSpec, NodeSize, Placing
 from orchestrator.planning import addresses
 from orchestrator.planning.node_disks import RealDiskYaml
 from orchestrator.planning.rehearsal import NAME
@@ -261,6 +261,20 @@ class ClusterYaml(_Strict):
         )
 
 
+class PlacingYaml(_Strict):
+    context: str | None = None
+    nodes_on: Mapping[str, Text] = {}
+    clients_on: Mapping[str, Text] = {}
+    tolerations: Sequence[Mapping[str, Text]] = ()
+    image_pull_secrets: Sequence[str] = ()
+    spread_over: str | None = None
+
+    def build(self) -> Placing:
+        given = self.model_dump()
+        lists = {"tolerations": tuple(self.tolerations)}
+        return Placing(**{**given, **lists, "image_pull_secrets": tuple(self.image_pull_secrets)})
+
+
 class NamedTierYaml(_Strict):
     """A profile whose tier names a catalog row; `tier_catalog` reads the row."""
 
@@ -268,6 +282,8 @@ class NamedTierYaml(_Strict):
     title: str = ""  # the row's own
     tier: Any
     cluster: ClusterYaml
+    platform: str | None = None
+    kubernetes: PlacingYaml | None = None
 
 
 class ProfileYaml(NamedTierYaml):
