@@ -46,7 +46,7 @@ def register(app: Typer, root: Path, out: Console) -> None:
         if nodes:
             factor = min(cluster.replication_factor, nodes)
             cluster = replace(cluster, nodes=nodes, replication_factor=factor)
-        content = helm_values.values(cluster, wanted)
+        content = helm_values.values(cluster, wanted, found.placing)
         says = [f"{found.tier.title}, at the scale {scale}.", *helm_values.remarks(cluster, wanted)]
         _print(out, "".join(f"# {line}\n" for line in says) + written(content))
 

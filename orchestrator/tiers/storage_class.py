@@ -28,7 +28,8 @@ from orchestrator.tiers.common import disk_server, truth_gate
 from orchestrator.units import format_bytes, listed
 
 _RENT_S = 600.0  # a cloud makes and attaches a disk within minutes
-_SNAPSHOT_S = 3600.0
+_COPY_S = 3600.0
+_READ_ALL = ("sh", "-c", "find /tier -xdev -type f -exec cat {} + > /dev/null")
 
 
 class StorageClassTier:
@@ -92,7 +93,7 @@ class StorageClassTier:
             yield tuple(volumes)
             for name in () if copies else names:
                 world.progress.step(f"keeping a snapshot of {name}")
-                with platform.snapshot(name, name, _SNAPSHOT_S, stays=True):
+                with platform.snapshot(name, name, _COPY_S, stays=True):
                     pass
         for note, name in zip(snapshots, names, strict=True):
             note.parent.mkdir(parents=True, exist_ok=True)
@@ -201,13 +202,18 @@ def _next_name(note: Path, number: int) -> str:
 
 def _given(tier: Tier, volume: Volume, found: Found, world: World) -> RentedVolume:
     """What a claim was given. A class that waits gives a volume when a container uses it, on the
-    machine where that runs. GateError if it is less, or another, than was asked for."""
+    machine where that runs. GateError if it is less, or another, than was asked for.
+
+    A copy is read once in full: some clouds fetch each block only when it is first read. What that
+    leaves in the page cache goes when the container does, as the volume is then unmounted."""
     platform = _claims(tier, world)
-    if found.waits:
-        name = f"{volume.name}-first"
-        spec = disk_server.fio_container(name, "client", volume, world)
+    if found.waits or volume.restored:
+        spec = disk_server.fio_container(f"{volume.name}-first", "client", volume, world)
         with world.platform.running(spec):
             given = platform.rented(volume.name, _RENT_S)
+            if volume.restored:
+                world.progress.step(f"reading the copy {volume.name} once")
+                world.platform.exec(spec.name, _READ_ALL, timeout_s=_COPY_S)
     else:
         given = platform.rented(volume.name, _RENT_S)
     if wrong := listed(list(_wrong(tier, found, given))):

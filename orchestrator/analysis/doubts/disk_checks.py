@@ -183,6 +183,17 @@ def _shared_blocks(run: RunData) -> Iterator[tuple[str, str]]:
         )
 
 
+def _copied_volume(run: RunData) -> Iterator[tuple[str, str]]:
+    """Documented by AWS (a block is fetched when it is first read) and by Azure (disks are slower
+    until their background copy is complete)."""
+    if (way := _restored(run).get("way")) in ("snapshot", "claim"):
+        yield (
+            f"the volumes were copies of a {way}: all data were read once before, but a cloud may "
+            "go on filling such a disk in the background, and it is slower until that is done",
+            "say `snapshots: none`, so that each run loads, to see if that matters",
+        )
+
+
 def _not_quiet(run: RunData) -> Iterator[tuple[str, str]]:
     if _restored(run).get("quiet") is False:
         yield (
@@ -215,4 +226,5 @@ DISK_CHECKS: dict[DoubtKind, Callable[[RunData], Iterator[tuple[str, str]]]] = {
     "burst credit unknown": _credit_unknown,
     "shared blocks": _shared_blocks,
     "disk not quiet": _not_quiet,
+    "copied volume": _copied_volume,
 }

@@ -15,7 +15,7 @@ from orchestrator.databases.yugabytedb import flags
 from orchestrator.databases.yugabytedb.image import tags
 from orchestrator.databases.yugabytedb.settings import read
 from orchestrator.errors import UsageError
-from orchestrator.model import ClusterSpec
+from orchestrator.model import ClusterSpec, Placing
 from orchestrator.planning.strict_yaml import refused
 from orchestrator.tier import StorageClass
 
@@ -26,7 +26,9 @@ _MASTER_CPU_SHARE, _LEAST_MASTER_CPUS = 0.1, 0.5
 _MASTER_DISK = "10Gi"  # the chart's own: masters hold the catalog, not the data
 
 
-def values(spec: ClusterSpec, wanted: StorageClass) -> dict[str, Any]:
+def values(
+    spec: ClusterSpec, wanted: StorageClass, placing: Placing | None = None
+) -> dict[str, Any]:
     """The values, by the chart's names. UsageError for settings that the chart cannot take."""
     settings, mistakes = read(spec)
     if mistakes:
@@ -60,7 +62,19 @@ def values(spec: ClusterSpec, wanted: StorageClass) -> dict[str, Any]:
         "tls": {"enabled": settings.tls},
         "enableLoadBalancer": False,
         "PodManagementPolicy": "Parallel",
+        **_placed(placing or Placing()),
     }
+
+
+def _placed(placing: Placing) -> dict[str, Any]:
+    """The machines that the profile names for the nodes; without any, the chart's own choice."""
+    found: dict[str, Any] = {}
+    if placing.nodes_on:
+        found["nodeSelector"] = dict(placing.nodes_on)
+    if placing.tolerations:
+        tolerations = [dict(one) for one in placing.tolerations]
+        found |= {"master": {"tolerations": tolerations}, "tserver": {"tolerations": tolerations}}
+    return found
 
 
 def memory(spec: ClusterSpec) -> dict[str, int]:

@@ -13,7 +13,7 @@ import pytest
 from orchestrator.cli import main
 from orchestrator.databases.yugabytedb import flags, helm_values
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
-from orchestrator.model import ClusterSpec, NodeSize
+from orchestrator.model import ClusterSpec, NodeSize, Placing
 from orchestrator.tier import StorageClass
 from tests import golden
 
@@ -87,6 +87,15 @@ def test_a_claim_is_as_large_as_the_limits_need() -> None:
     premium = StorageClass("p15", "disk.csi.azure.com", {}, 256 * GIB)
     tserver = helm_values.values(spec(), premium)["storage"]["tserver"]
     assert tserver == {"count": 1, "size": "256Gi", "storageClass": "p15"}
+
+
+def test_pods_go_where_the_profile_says() -> None:
+    taint = {"key": "only", "operator": "Equal", "value": "db", "effect": "NoSchedule"}
+    placing = Placing(nodes_on={"pool": "db"}, tolerations=(taint,))
+    content = helm_values.values(spec(), FAST, placing)
+    assert content["nodeSelector"] == {"pool": "db"}
+    assert content["master"] == content["tserver"] == {"tolerations": [taint]}
+    assert "nodeSelector" not in helm_values.values(spec(), FAST)
 
 
 def test_what_has_no_place_in_the_chart_is_refused() -> None:

@@ -210,6 +210,8 @@ def test_data_are_kept_as_snapshots_and_each_run_has_copies(
     given = [platform.sources[volume.name] for volume in disks.volumes]
     assert given == [Source("snapshot", name) for name in loaded], "each node its own data"
     assert disks.facts["restored"] == {"way": "snapshot"}
+    readers = [asked[1] for asked in platform.asked if asked[0] == "exec" and "find" in asked[-1]]
+    assert readers == [f"{volume.name}-first" for volume in disks.volumes], "each once in full"
 
 
 def test_without_snapshots_every_run_loads_or_copies_claims_as_asked(
