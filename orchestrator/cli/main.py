@@ -27,6 +27,7 @@ from orchestrator.cli import (
     doctor,
     dry_run,
     export,
+    helm_values,
     init,
     outside,
     over_time,
@@ -252,6 +253,7 @@ app.add_typer(disk_app(ROOT, CACHE, _out, _progress), name="disk")
 app.add_typer(tiers_app(ROOT, CACHE, RESULTS, _out, _progress), name="tiers")
 app.add_typer(prices_app(ROOT, _out, _progress), name="prices")
 over_time.register(app, RESULTS, _out)
+helm_values.register(app, ROOT, _out)
 
 
 @app.command()

@@ -21,7 +21,7 @@ from kubernetes.client.configuration import Configuration
 from kubernetes.client.exceptions import OpenApiException
 from kubernetes.config.config_exception import ConfigException
 from kubernetes.config.incluster_config import load_incluster_config
-from kubernetes.config.kube_config import load_kube_config
+from kubernetes.config.kube_config import list_kube_config_contexts, load_kube_config
 from kubernetes.stream import ws_client
 
 from orchestrator.errors import UnavailableError
@@ -47,6 +47,14 @@ class Api:
         self._configuration.retries = urllib3.Retry(0)
         self._client = ApiClient(self._configuration)
         self._ahead_s = 0.0  # of the server's clock
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the current context."""
+        try:
+            return str(list_kube_config_contexts()[1]["context"].get("namespace") or "default")
+        except (ConfigException, OSError, KeyError):
+            return "default"
 
     @property
     def host(self) -> str:

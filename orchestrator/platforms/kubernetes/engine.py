@@ -6,7 +6,8 @@ Everything made here carries the labels `tierbench=1` and its campaign's. Docs: 
 from __future__ import annotations
 
 import secrets
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from orchestrator.platforms.common.machines import FarMachine
 from orchestrator.platforms.kubernetes import examination
 from orchestrator.platforms.kubernetes.connection import Api, Thing
 from orchestrator.platforms.kubernetes.errors import cluster_errors
-from orchestrator.platforms.kubernetes.guard import Guard, namespace_of
+from orchestrator.platforms.kubernetes.guard import NAMESPACES, Guard, namespace_of
 from orchestrator.platforms.kubernetes.labels import name_of
 from orchestrator.platforms.kubernetes.placing import Settings
 from orchestrator.platforms.kubernetes.pods import Pods
@@ -51,8 +52,19 @@ class KubernetesPlatform(Pods):
     def answers(self) -> bool:
         return self._api.answers()
 
-    def alone(self) -> AbstractContextManager[None]:
-        return self.guard.held()
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        with self.guard.held():
+            self._bring_pull_secrets()
+            yield
+
+    def _bring_pull_secrets(self) -> None:
+        """Copies them from the context's namespace: pods can only use those of their own."""
+        for name in self.settings.pull_secrets:
+            with cluster_errors(f"reading the pull secret {name}"):
+                found = self._api.get(f"{NAMESPACES}/{self._api.namespace}/secrets/{name}")
+                copy = {"type": found["type"], "data": found.get("data") or {}}
+                self._api.make(self._path("secrets"), {**copy, "metadata": {"name": name}})
 
     def other_campaign(self) -> str | None:
         return self.guard.other()

@@ -27,14 +27,15 @@ MAIN, CARRIER, GATE = "main", "carrier", "gate"
 SERVICE = "nodes"  # the headless service of a cluster's network
 CARRIED = "/carried"
 READY = f"{CARRIED}/ready"  # its file says that all carried files are there
+# Commands run as the container's own user, who must be able to write where files are brought back.
+OPEN_GATE = ("sh", "-c", f"chmod a+rwX {CARRIED}/[0-9]* && touch {READY}")
 # A pod's own end: longer than any stop that is asked for, which says its own time.
 LONGEST_STOP_S = 300
 _CARRIER_CPU, _CARRIER_MEMORY = "100m", "64Mi"
 _NAME_WAIT_S = 60
 _WAIT_FOR_FILES = f"until [ -e {READY} ]; do sleep 0.1; done"
 # Its own name, which DNS knows only when the pod has an address. It runs without it all the same.
-_WAIT_FOR_NAME = f"""
-n=0
+_WAIT_FOR_NAME = f"""n=0
 while command -v getent >/dev/null && ! getent hosts "$0" >/dev/null; do
   n=$((n + 1)); [ $n -lt {_NAME_WAIT_S * 5} ] || break; sleep 0.2
 done"""
@@ -91,7 +92,7 @@ def pod(
     volumes, mounts, carrier_mounts = _volumes(spec, places)
     hostname, _, subdomain = (spec.address or "").partition(".")
     on_machine_network = spec.network == HOST_NETWORK
-    secrets = [{"name": object_name(name)} for name in settings.pull_secrets]
+    secrets = [{"name": name} for name in settings.pull_secrets]
     return {
         "apiVersion": "v1",
         "kind": "Pod",

@@ -269,7 +269,7 @@ class Pods(Commands, Images, Volumes):
 
     def _first_files(self, container: str) -> None:
         self._put_files(container)
-        self._through(container, ("touch", manifests.READY), b"", lambda _data: None)
+        self._through(container, manifests.OPEN_GATE, b"", lambda _data: None)
 
     def _put_files(self, container: str) -> None:
         for one in self._files[container].carried if container in self._files else ():

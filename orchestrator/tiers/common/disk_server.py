@@ -296,6 +296,7 @@ def fio_container(name: str, role: str, volume: Volume, world: World) -> Contain
             Mount(str(world.root / "workloads" / "fio"), "/fio", read_only=True),
         ),
         io_caps=volume.caps,
+        placement=volume.placement,
     )
 
 
