@@ -244,6 +244,11 @@ class Volume:
     wal: str = ""
     wal_device: str = ""
 
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder of the node's machine, not a volume of the platform."""
+        return self.name.startswith("/")
+
 
 TlsMode = Literal["verify-full", "verify-ca", "require", "prefer", "off"]
 

@@ -146,6 +146,9 @@ class FakePlatform:
     def machines(self) -> tuple[Machine, ...]:
         return (LocalMachine(),)
 
+    def folder(self, cache: Path) -> Path:
+        return cache
+
     @contextmanager
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
         with self._log.bracket("network"):

@@ -9,7 +9,7 @@ from orchestrator.model import ClusterSpec, Plan
 from orchestrator.parts import Parts
 from orchestrator.planning.plan import as_used
 from orchestrator.powers import World
-from orchestrator.run import datasets
+from orchestrator.run import space
 
 
 def check(plan: Plan, parts: Parts, world: World) -> None:
@@ -36,4 +36,4 @@ def every(plan: Plan, parts: Parts, world: World) -> Iterator[tuple[str, Callabl
             generator = parts.load_generators[workload.generator]
             name = f"{profile.name}: {workload.name} by {generator.name}"
             yield name, partial(generator.check, workload, cluster, world)
-    yield "space", partial(datasets.check_space, plan, parts.tiers, world)
+    yield "space", partial(space.check_space, plan, parts.tiers, world)
