@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -17,10 +18,11 @@ from orchestrator.errors import TierbenchError
 class Output:
     """The two streams of an exec, read by a thread so that the caller is never blocked."""
 
-    def __init__(self, socket: Any) -> None:
-        """`socket` comes from `exec_start(…, socket=True)`; it is closed at the end."""
-        self.out: list[str] = []
-        self.err: list[str] = []
+    def __init__(self, socket: Any, kept: int | None = None) -> None:
+        """`socket` comes from `exec_start(…, socket=True)`; it is closed at the end. `kept`: how
+        many pieces of output are kept at most, where the command goes on for hours."""
+        self.out: deque[str] = deque(maxlen=kept)
+        self.err: deque[str] = deque(maxlen=kept)
         self._pending = ""
         self._queue: queue.Queue[tuple[bytes | None, bytes | None] | Exception | None] = (
             queue.Queue()
