@@ -7,6 +7,7 @@ is asked directly if this computer is the only machine, else in containers on th
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -49,7 +50,11 @@ def places(nodes: int, world: World) -> dict[Path, int]:
 
 def snapshots(nodes: int, name: str, world: World) -> tuple[Path, ...]:
     """The files of a data set, each on the machine of its node, in the order of the nodes: sorted
-    by name, node-10 would be the second."""
+    by name, node-10 would be the second. On other machines the name has theirs, since what is known
+    of a data set is in the one cache here."""
+    if not _is_here(world):
+        machines = " ".join(sorted(machine.name for machine in world.platform.machines()))
+        name = f"{name}-{hashlib.sha256(machines.encode()).hexdigest()[:8]}"
     folder = _folder(world) / _DATASETS / name
     return tuple(folder / f"node-{number}.img" for number in range(1, nodes + 1))
 
