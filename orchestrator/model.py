@@ -57,13 +57,31 @@ class ClusterSpec:
 
 
 @dataclass(frozen=True)
+class Placing:
+    """Which machines of a Kubernetes cluster run what, in its own terms. `context`: of the
+    kubeconfig, None for the current one; `node_selector`, `client_selector`: labels of the machines
+    of database nodes and of clients; `tolerations`: as in a pod; `zones`: none for any;
+    `image_pull_secrets`: names of secrets in the context's namespace."""
+
+    context: str | None = None
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    client_selector: Mapping[str, str] = field(default_factory=dict)
+    tolerations: tuple[Mapping[str, str], ...] = ()
+    zones: tuple[str, ...] = ()
+    image_pull_secrets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Profile:
-    """A disk tier bound to a cluster: one column of a comparison. `question` is what it asks."""
+    """A disk tier bound to a cluster: one column of a comparison. `question` is what it asks.
+    `platform`: where its containers run, if it says so, and `placing`: which machines of it."""
 
     name: str
     question: str
     tier: Tier
     cluster: ClusterSpec
+    platform: str | None = None
+    placing: Placing | None = None
 
 
 @dataclass(frozen=True)
@@ -155,7 +173,8 @@ class Plan:
     second time, to see what equal tiers differ by. `overrides`: keys of workloads that hold over
     their files', as `--set` gave them. `latency_at_pct`: of the slowest tier's capacity, at which
     all follow. `looks`: of a campaign that grows until it is decided, repetitions → the share of
-    the usual chance of error that judging after so many may use; empty if all runs are planned."""
+    the usual chance of error that judging after so many may use; empty if all runs are planned.
+    `platform`: where containers run; "" in older plans."""
 
     name: str
     seed: int
@@ -176,7 +195,13 @@ class Plan:
     looks: Mapping[int, float] = field(default_factory=dict)
     twin: str | None = None
     overrides: tuple[str, ...] = ()
+    platform: str = ""
     schema_version: int = 2
+
+    @property
+    def placing(self) -> Placing | None:
+        """Of all its profiles."""
+        return next((one.placing for one in self.profiles if one.placing), None)
 
     @property
     def tiers(self) -> tuple[Profile, ...]:

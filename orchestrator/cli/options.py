@@ -42,6 +42,9 @@ WorkloadsOption = Annotated[
 DatabaseOption = Annotated[
     str, typer.Option("--db", help="auto, or one of the databases that `list` shows.")
 ]
+PlatformOption = Annotated[
+    str | None, typer.Option(help="docker or kubernetes: where containers run.")
+]
 ScaleOption = Annotated[
     str, typer.Option(help="smoke, laptop, rehearsal, study or study-20: sizes and times.")
 ]
@@ -121,6 +124,7 @@ class Options:
     """What `run` and `compare` can be asked: each field is an option of both."""
 
     database: DatabaseOption = AUTO
+    platform: PlatformOption = None
     scale: ScaleOption = "laptop"
     nodes: NodesOption = None
     clients: ClientsOption = None

@@ -31,13 +31,14 @@ PAYMENTS_S = 3 * 3 / 125
 
 
 def fit_to_machine(
-    profiles: Sequence[Profile], nodes: int | None, cores: int
+    profiles: Sequence[Profile], nodes: int | None, cores: int | None
 ) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
     """The profiles with the number of nodes that will be started, each with its disks, and what
     must be said about it. UsageError if a node has no disk.
 
     `nodes` is what the user asked for; without it, a machine with fewer than two cores per node
-    gets one node. The replication factor follows the nodes down, never up.
+    gets one node. The replication factor follows the nodes down, never up. `cores` None: of
+    machines that are not known yet.
     """
     notes: list[Note] = []
     fitted: list[Profile] = []
@@ -47,7 +48,7 @@ def fit_to_machine(
         if cluster.database == EXISTING:
             fitted.append(profile)  # not this machine's nodes
             continue
-        if nodes is None and cores < CORES_PER_NODE * wanted:
+        if nodes is None and cores is not None and cores < CORES_PER_NODE * wanted:
             wanted = 1
         if wanted != cluster.nodes:
             why = "as asked" if nodes else f"this machine has {cores} cores"
@@ -100,6 +101,7 @@ def make_plan(
     latency_at_pct: float | None = None,
     aa: bool = False,
     looks: Mapping[int, float] | None = None,
+    platform: str = "",
 ) -> Plan:
     """The baseline is the first profile unless named. UsageError for an unknown one.
 
@@ -140,6 +142,7 @@ def make_plan(
         latency_at_pct=latency_at_pct,
         twin=twin.name if twin else None,
         looks=looks or {},
+        platform=platform,
     )
 
 

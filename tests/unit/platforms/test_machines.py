@@ -97,7 +97,7 @@ def test_a_platform_is_one_class_and_one_line_in_the_registry(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "docker" in platforms()
-    monkeypatch.setattr(outside, "platforms", lambda: {"nowhere": Nowhere})
+    monkeypatch.setattr(outside, "platforms", lambda: {"nowhere": lambda clock, _: Nowhere(clock)})
     monkeypatch.setattr(outside, "PLATFORM", "nowhere")
     monkeypatch.setattr(outside, "SystemClock", FakeClock)  # nobody waits for the made-up load
     parts = fake_parts(Log())
