@@ -171,8 +171,8 @@ local function over(self)
    return self.told and now_us >= self.deadline_us
 end
 
--- Waits until --begins-file says when the load begins, and then until it does. All threads wait here
--- with their connections open; the file also says when the run ends, unless --ends-file will.
+-- Waits until --begins-file says when the load begins, and then until it does. All threads wait
+-- here, connected; the file also says when the run ends, unless --ends-file will.
 local function begin_with_others(self)
    local opt, started_us, file = sysbench.opt, clock.now_us(), nil
    while not file do

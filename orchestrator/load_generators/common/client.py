@@ -20,7 +20,7 @@ from orchestrator.model import CLIENT, Cluster, Node, Tls
 from orchestrator.powers import Completed, ContainerSpec, Mount, World
 
 LOAD_TIMEOUT_S = 24 * 3600.0
-TELL_WITHIN_S = 30.0
+PUT_WITHIN_S = 30.0
 LEASE_VARIABLE = "TIERBENCH_LEASE_S"
 LEASE_S = 60  # a busy disk may hold up the heartbeat for many seconds
 _HEARTBEAT = "/tmp/heartbeat"  # in the client
@@ -136,11 +136,11 @@ def jdbc_options(tls: Tls) -> list[str]:
     return [f"sslmode={mode}", *([f"sslrootcert={_ROOT}"] if tls.root else [])]
 
 
-def tell(client: Node, file: str, line: str, world: World) -> None:
+def put(client: Node, file: str, line: str, world: World) -> None:
     """Puts a file into the client, whole or not at all. LoadError if it cannot be written."""
-    put = 'printf "%s\\n" "$2" > "$1.new" && mv "$1.new" "$1"'
-    argv = ("sh", "-c", put, "sh", file, line)
-    done = world.platform.exec(client.container or "", argv, timeout_s=TELL_WITHIN_S)
+    shell = 'printf "%s\\n" "$2" > "$1.new" && mv "$1.new" "$1"'
+    argv = ("sh", "-c", shell, "sh", file, line)
+    done = world.platform.exec(client.container or "", argv, timeout_s=PUT_WITHIN_S)
     if done.exit_code != 0:
         raise LoadError(f"{client.name}: {file} could not be written", evidence=done.tail())
 

@@ -25,8 +25,8 @@ from orchestrator.load_generators.common import consistency
 from orchestrator.load_generators.common.client import (
     LOAD_TIMEOUT_S,
     client_container,
+    put,
     run_in_client,
-    tell,
 )
 from orchestrator.load_generators.common.sysbench_console import STOP_GRACE_S, version
 from orchestrator.load_generators.sysbench import lua_files
@@ -131,7 +131,7 @@ class Sysbench:
 
         def begin() -> float:
             begin_s, lasts_s = share.begin(), longest_s(workload)
-            tell(client, BEGINS_FILE, f"{begin_s:.6f} {begin_s + lasts_s:.6f}", world)
+            put(client, BEGINS_FILE, f"{begin_s:.6f} {begin_s + lasts_s:.6f}", world)
             return begin_s
 
         argv, warming = run_command(workload, cluster, share), WarmUp(workload, out, world, begin)
