@@ -18,10 +18,8 @@ from docker import DockerClient
 from orchestrator.errors import RunError, TierbenchError
 from orchestrator.platforms.common.carried import Carried, Pipe
 from orchestrator.platforms.docker.errors import engine_errors
-from orchestrator.platforms.docker.output import frames
+from orchestrator.platforms.docker.frames import OUT, frames
 from orchestrator.powers import ContainerSpec, Mount
-
-_OUT = 1
 
 
 def is_carried(mount: Mount) -> bool:
@@ -94,7 +92,7 @@ class Carrier:
                 getattr(socket, "_sock", socket).sendall(data)
                 errors = b""
                 for stream, piece in frames(socket):
-                    if stream == _OUT:
+                    if stream == OUT:
                         out(piece)
                     else:
                         errors += piece

@@ -4,31 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import queue
-import struct
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from docker.errors import DockerException
 
 from orchestrator.errors import TierbenchError
-
-_ERR = 2
-_HEADER = struct.Struct(">BxxxL")  # which stream, and how many bytes of it follow
-
-
-def frames(socket: Any) -> Iterator[tuple[int, bytes]]:
-    """The pieces of an exec's streams as they come. `socket` comes from `exec_start(…,
-    socket=True)`.
-
-    docker-py's own reader waits for the network before each piece, and would so wait for what TLS
-    has received already; and it misses what came together with the answer's head."""
-    reader = socket._response.raw._fp.fp
-    getattr(socket, "_sock", socket).settimeout(None)
-    while len(head := reader.read(_HEADER.size)) == _HEADER.size:
-        stream, length = _HEADER.unpack(head)
-        yield stream, reader.read(length)
+from orchestrator.platforms.docker.frames import ERR, frames
 
 
 class Output:
@@ -48,7 +32,7 @@ class Output:
     def _read(self, socket: Any) -> None:
         try:
             for stream, data in frames(socket):
-                self._queue.put((None, data) if stream == _ERR else (data, None))
+                self._queue.put((None, data) if stream == ERR else (data, None))
         except (DockerException, OSError, ValueError) as error:
             self._queue.put(TierbenchError(f"the output stream broke: {error}"))
         # docker-py's own stream would leave the response, and with it the socket, open.
