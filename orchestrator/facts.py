@@ -71,7 +71,7 @@ class LoadPoint:
 
 # ------------------------------------------------------------------ counters of a database
 
-# Names in `DatabaseFacts.since_reset`: each database writes them, `analysis.resources` reads them.
+# Names in `DatabaseFacts.since_reset`: each database writes them, `resources` reads them.
 # Other counters there are the database's own. The write-ahead log: how often it was synced, the
 # time that took, and that of one sync. Sums over all logs of `WAL_NODES` nodes: one log of the
 # primary with PostgreSQL, one for each tablet on every node with YugabyteDB. Time by nodes is a
@@ -85,7 +85,14 @@ LOG = (WAL_SYNCS, WAL_SYNC_S, WAL_SYNC_AVG_S, WAL_NODES)
 # Time that clients' sessions, and nobody else, spent in reading data files, summed over sessions.
 READ_S = "blks_read_s"
 
-# ------------------------------------------------------------------ typed groups of facts
+# ------------------------------------------------------------------ groups of facts
+
+
+def group(recorded: object, *path: str) -> Mapping[str, Any]:
+    """The group of facts that lies at `path` within others; empty where none does."""
+    for name in path:
+        recorded = recorded.get(name) if isinstance(recorded, Mapping) else None
+    return recorded if isinstance(recorded, Mapping) else {}
 
 
 def _bare(hint: Any) -> type:
@@ -115,7 +122,7 @@ class _Group:
     @classmethod
     def read(cls, recorded: object) -> Self:
         """From a group of a record's facts. What is absent or of another type is left out."""
-        more: dict[str, Any] = dict(recorded) if isinstance(recorded, Mapping) else {}
+        more: dict[str, Any] = dict(group(recorded))
         known = {name: _of_type(kind, more.pop(name, None)) for name, kind in cls._types.items()}
         return cls(**{n: value for n, value in known.items() if value is not None}, more=more)
 

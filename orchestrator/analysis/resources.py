@@ -15,15 +15,8 @@ from orchestrator.analysis.disk_demand import against_caps
 from orchestrator.analysis.results import RunData
 from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts, GateQuantity
 from orchestrator.metrics import METRICS, measured
-from orchestrator.model import (
-    Measurement,
-    Node,
-    Record,
-)
-from orchestrator.tier import (
-    Gate,
-    Tier,
-)
+from orchestrator.model import Measurement, Node, Record
+from orchestrator.tier import Gate, Tier
 
 Values = Mapping[str, float]  # by their names in `VALUES`
 
@@ -258,10 +251,8 @@ def _gate_latency_s(gate: Gate | None, quantity: GateQuantity, node: str) -> flo
 
 
 def _sessions(record: Record) -> Iterator[tuple[str, float]]:
-    ceiling = ceiling_nopm(record)
-    nopm = results.value_of(record, "nopm")
-    if ceiling and nopm is not None:
-        yield "nopm_of_ceiling_pct", 100 * nopm / ceiling
+    if (share_pct := of_ceiling_pct(record)) is not None:
+        yield "nopm_of_ceiling_pct", share_pct
     begin, measure = record.phase("warm-up"), record.phase("measure")
     if begin is None or measure is None or measure.end_s <= begin.start_s:
         return
@@ -306,3 +297,9 @@ def ceiling_nopm(record: Record) -> float | None:
         return None
     counted = workload.options.get("rollbacks") == "counted"
     return (BEGUN_NOPM_PER_WAREHOUSE if counted else CEILING_NOPM_PER_WAREHOUSE) * warehouses
+
+
+def of_ceiling_pct(record: Record) -> float | None:
+    """A run's NOPM in % of that ceiling, if it has both."""
+    ceiling, nopm = ceiling_nopm(record), results.value_of(record, "nopm")
+    return 100 * nopm / ceiling if ceiling and nopm is not None else None

@@ -93,7 +93,7 @@ class DryGenerator:
 def _made_up(
     workload: Workload, model: Model, start_s: float, end_s: float, seed: int
 ) -> pd.DataFrame:
-    """Draws each thread's transactions in sequence, as the table of analysis/transactions.py."""
+    """Draws each thread's transactions in sequence, as the table of `transactions.py`."""
     dice = np.random.default_rng(seed)
     ios = _MISSES * (workload.statements_per_transaction or _STATEMENTS)
     mean_s = model.transaction_s(workload.threads, ios) * dice.normal(1.0, _BETWEEN_RUNS)

@@ -16,6 +16,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Note, Plan, Profile, Run, Workload
 from orchestrator.planning import disk_matrix, node_disks
 from orchestrator.tier import Tier
+from orchestrator.units import counted
 
 EXISTING = "existing"  # the database of a cluster that others run
 CORES_PER_NODE = 2
@@ -53,7 +54,7 @@ def fit_to_machine(
         if wanted != cluster.nodes:
             why = "as asked" if nodes else f"this machine has {cores} cores"
             text = (
-                f"{wanted} database node{'s' if wanted > 1 else ''} instead of the profile's "
+                f"{counted(wanted, 'database node')} instead of the profile's "
                 f"{cluster.nodes} ({why}): replication is not what the profile says"
             )
             notes.append(Note("nodes as asked" if nodes else "fewer nodes", text, profile.name))

@@ -18,14 +18,10 @@ from orchestrator.analysis.doubts.load_checks import not_checked, overload
 from orchestrator.analysis.doubts.write_back_checks import few_checkpoints
 from orchestrator.analysis.resources import Values
 from orchestrator.analysis.results import RunData
+from orchestrator.analysis.validity import Reasons
 from orchestrator.facts import DoubtKind
 from orchestrator.model import Doubt, Record
-from orchestrator.units import (
-    format_bytes,
-    format_change,
-    format_number,
-    format_seconds,
-)
+from orchestrator.units import format_bytes, format_change, format_number, format_seconds
 
 SHORT_S = 30.0
 OTHERS_PCT = 25.0  # the kernel's own work for network and loop devices is among it
@@ -34,8 +30,6 @@ RETRIES_PCT = 5.0
 LITTLE_PCT = 5.0
 GATE_AGE_S = 24 * 3600.0
 KEPT_GATE_AGE_S = 7 * GATE_AGE_S  # a gate is kept while nothing that it depends on changes
-
-Reasons = Iterator[tuple[str, str]]  # text, advice
 
 
 def doubts(run: RunData, values: Values) -> Iterator[Doubt]:
@@ -97,7 +91,7 @@ def _cached(run: RunData, _: Values) -> Reasons:
 def _host_saturated(run: RunData, values: Values) -> Reasons:
     busy = values.get("host_cpu_pct", 0.0)
     if busy >= HOST_PCT:
-        theirs = _of_others(run)
+        theirs = results.of_others(run.record)
         load = "the load generator" if theirs else "database, load generator and disks all"
         fewer = "" if theirs else "fewer NODES "
         several = sum(node.role == "host" for node in run.record.nodes) > 1
@@ -220,10 +214,10 @@ def _edges_pct(record: Record) -> float:
 
 
 def _ceiling(run: RunData, _: Values) -> Reasons:
-    ceiling, nopm = resources.ceiling_nopm(run.record), results.value_of(run.record, "nopm")
-    if ceiling and nopm is not None and 100 * nopm >= CEILING_PCT * ceiling:
+    ceiling, share_pct = resources.ceiling_nopm(run.record), resources.of_ceiling_pct(run.record)
+    if ceiling and share_pct is not None and share_pct >= CEILING_PCT:
         yield (
-            f"{100 * nopm / ceiling:.1f} % of the {format_number(ceiling)} New-Orders a minute "
+            f"{share_pct:.1f} % of the {format_number(ceiling)} New-Orders a minute "
             "that think time allows: throughput cannot tell tiers apart",
             "compare latencies, or take `think: none`",
         )
@@ -235,7 +229,7 @@ def _not_durable(run: RunData, _: Values) -> Reasons:
             "the database answers commits before they are on the disk, so tiers look alike in "
             "writing",
             "its owner decides whether it shall: docs/YUGABYTEDB.md says what the settings mean"
-            if _of_others(run)
+            if results.of_others(run.record)
             else "leave the durability settings out of the profile",
         )
 
@@ -257,11 +251,6 @@ def _not_read(run: RunData, _: Values) -> Reasons:
             f"the database's servers did not say all that was asked: {reasons}",
             "`tierbench doctor --db yugabytedb` shows which pages of this release are different",
         )
-
-
-def _of_others(run: RunData) -> bool:
-    """Whether others run the cluster: then its nodes and settings are not ours to change."""
-    return run.record.profile.cluster.database == "existing"
 
 
 RUN_CHECKS: dict[DoubtKind, Callable[[RunData, Values], Reasons]] = {
