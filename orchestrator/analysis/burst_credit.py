@@ -13,12 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.facts import CreditState, GateQuantity
-from orchestrator.tier import (
-    DiskKind,
-    Gate,
-    GateCheck,
-    Tier,
-)
+from orchestrator.tier import DiskKind, Gate, GateCheck, Tier
 
 REAL: tuple[DiskKind, ...] = (
     "mounted",

@@ -51,6 +51,9 @@ ScaleOption = Annotated[
 NodesOption = Annotated[
     int | None, typer.Option(min=1, help="Database nodes, instead of the profile's number.")
 ]
+ClientsOption = Annotated[
+    int | None, typer.Option(min=1, help="Load clients, instead of the profile's number.")
+]
 RepeatsOption = Annotated[int, typer.Option("--repeats", min=1, help="Repetitions of every cell.")]
 UntilOption = Annotated[
     Literal["decided"] | None,
@@ -128,6 +131,7 @@ class Options:
     platform: PlatformOption = None
     scale: ScaleOption = "laptop"
     nodes: NodesOption = None
+    clients: ClientsOption = None
     repetitions: RepeatsOption = 1
     seed: SeedOption = 1
     generator: GeneratorOption = None

@@ -54,6 +54,7 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
             keys,
         )
         workloads = tuple(bind(workload, request.generator) for workload in workloads)
+    found = plan.with_clients(found, request.clients)
     _, of_files = project_files.read(root, (), request.workloads, request.scale)
     larger = overrides.notes(workloads, of_files)
     workloads = slo.applied(workloads, request.slo, SLO)
@@ -140,6 +141,12 @@ def _platform(found: Sequence[Profile], request: Request) -> str:
         raise UsageError(
             f"the profiles name several platforms ({told})",
             advice="one campaign compares tiers on one platform: say which with --platform",
+        )
+    placings = {profile.name: profile.placing for profile in found}
+    if any(one != found[0].placing for one in placings.values()):
+        raise UsageError(
+            f"the profiles {', '.join(placings)} say different things under `kubernetes`",
+            advice="tiers are compared on the same machines: write the same in each",
         )
     name = request.platform or next(iter(named.values()), outside.PLATFORM)
     if name != outside.PLATFORM:

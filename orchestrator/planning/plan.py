@@ -16,6 +16,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Note, Plan, Profile, Run, Workload
 from orchestrator.planning import disk_matrix, node_disks
 from orchestrator.tier import Tier
+from orchestrator.units import counted
 
 EXISTING = "existing"  # the database of a cluster that others run
 CORES_PER_NODE = 2
@@ -54,7 +55,7 @@ def fit_to_machine(
         if wanted != cluster.nodes:
             why = "as asked" if nodes else f"this machine has {cores} cores"
             text = (
-                f"{wanted} database node{'s' if wanted > 1 else ''} instead of the profile's "
+                f"{counted(wanted, 'database node')} instead of the profile's "
                 f"{cluster.nodes} ({why}): replication is not what the profile says"
             )
             notes.append(Note("nodes as asked" if nodes else "fewer nodes", text, profile.name))
@@ -69,12 +70,20 @@ def on_nodes(profile: Profile, nodes: int) -> Profile:
     return replace(profile, tier=node_disks.of_nodes(profile.tier, nodes))
 
 
+def with_clients(profiles: Sequence[Profile], clients: int | None) -> tuple[Profile, ...]:
+    """The profiles with so many load clients; None: each with its own number."""
+    if clients is None:
+        return tuple(profiles)
+    return tuple(replace(one, cluster=replace(one.cluster, clients=clients)) for one in profiles)
+
+
 def as_used(profile: Profile, workload: Workload) -> Profile:
     """The profile as one workload uses it: without a database, where it measures the disk alone,
-    and so on one node, since each node's disk is like any other."""
+    and so on one node by one client, since each node's disk is like any other."""
     if workload.database is None:
         return profile
-    cluster = replace(profile.cluster, database=workload.database, nodes=1, replication_factor=1)
+    alone = replace(profile.cluster, nodes=1, replication_factor=1, clients=1)
+    cluster = replace(alone, database=workload.database)
     return replace(profile, cluster=cluster)
 
 

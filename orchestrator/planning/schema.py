@@ -5,7 +5,7 @@ Unknown keys are refused, because a misspelt limit would silently be no limit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
@@ -211,6 +211,7 @@ class ClusterYaml(_Strict):
     version: Text | None = None
     nodes: Positive | None = None  # others' cluster: as many as it has hosts
     replication_factor: Positive
+    clients: Positive = 1
     port: Annotated[int, Field(gt=0, lt=65536)] | None = None
     vm: str | None = None
     vm_price: PriceYaml | None = None
@@ -240,6 +241,7 @@ class ClusterYaml(_Strict):
             version=self.version,
             nodes=self.nodes or max(1, self.hosts),
             replication_factor=self.replication_factor,
+            clients=self.clients,
             port=self.port,
             vm=self.vm,
             vm_price=self.vm_price.build() if self.vm_price else None,
@@ -263,16 +265,14 @@ class ClusterYaml(_Strict):
 
 class PlacingYaml(_Strict):
     context: str | None = None
-    nodes_on: Mapping[str, Text] = {}
-    clients_on: Mapping[str, Text] = {}
-    tolerations: Sequence[Mapping[str, Text]] = ()
-    image_pull_secrets: Sequence[str] = ()
-    spread_over: str | None = None
+    node_selector: Mapping[str, Text] = {}
+    client_selector: Mapping[str, Text] = {}
+    tolerations: tuple[Mapping[str, Text], ...] = ()
+    zones: tuple[Text, ...] = ()
+    image_pull_secrets: tuple[str, ...] = ()
 
     def build(self) -> Placing:
-        given = self.model_dump()
-        lists = {"tolerations": tuple(self.tolerations)}
-        return Placing(**{**given, **lists, "image_pull_secrets": tuple(self.image_pull_secrets)})
+        return Placing(**self.model_dump())
 
 
 class NamedTierYaml(_Strict):

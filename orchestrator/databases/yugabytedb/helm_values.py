@@ -69,8 +69,8 @@ def values(
 def _placed(placing: Placing) -> dict[str, Any]:
     """The machines that the profile names for the nodes; without any, the chart's own choice."""
     found: dict[str, Any] = {}
-    if placing.nodes_on:
-        found["nodeSelector"] = dict(placing.nodes_on)
+    if placing.node_selector:
+        found["nodeSelector"] = dict(placing.node_selector)
     if placing.tolerations:
         tolerations = [dict(one) for one in placing.tolerations]
         found |= {"master": {"tolerations": tolerations}, "tserver": {"tolerations": tolerations}}

@@ -17,9 +17,10 @@ from orchestrator.platforms.common.output import Chunk
 class Output(output.Output):
     """The two streams of an exec."""
 
-    def __init__(self, socket: Any) -> None:
-        """`socket` comes from `exec_start(…, socket=True)`; it is closed at the end."""
-        super().__init__(_chunks(socket))
+    def __init__(self, socket: Any, kept: int | None = None) -> None:
+        """`socket` comes from `exec_start(…, socket=True)`; it is closed at the end. `kept`: as of
+        the other."""
+        super().__init__(_chunks(socket), kept)
 
 
 def _chunks(socket: Any) -> Iterator[Chunk]:

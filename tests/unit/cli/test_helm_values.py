@@ -91,7 +91,7 @@ def test_a_claim_is_as_large_as_the_limits_need() -> None:
 
 def test_pods_go_where_the_profile_says() -> None:
     taint = {"key": "only", "operator": "Equal", "value": "db", "effect": "NoSchedule"}
-    placing = Placing(nodes_on={"pool": "db"}, tolerations=(taint,))
+    placing = Placing(node_selector={"pool": "db"}, tolerations=(taint,))
     content = helm_values.values(spec(), FAST, placing)
     assert content["nodeSelector"] == {"pool": "db"}
     assert content["master"] == content["tserver"] == {"tolerations": [taint]}
