@@ -48,10 +48,18 @@ class Rented:
 def rented(plan: Plan) -> tuple[Rented, ...]:
     """The real disks of each profile, and machines whose price is declared: those of a cluster
     that others run are its own, all other tiers are measured in turn on the same ones."""
-    real = [one for one in plan.tiers if is_real(one.tier) or one.cluster.database == EXISTING]
+    real = [one for one in plan.tiers if _is_rented(one)]
     hours = most_s(plan) / 3600
     disks = [Rented(f"disk of {one.name}", _disks(one), hours, one.tier.price) for one in real]
     return (*disks, *_machines(real, hours))
+
+
+def _is_rented(profile: Profile) -> bool:
+    """A disk that names neither a provider's row nor a price is its owner's."""
+    tier = profile.tier
+    if not is_real(tier) and profile.cluster.database != EXISTING:
+        return False
+    return bool(tier.price or tier.catalog_type or tier.storage_class)
 
 
 def _disks(profile: Profile) -> int:

@@ -40,6 +40,7 @@ MOUNTED = {
     "price": TEN_CENTS,
     "disks": {f"node-{number}": NodeDisks(f"/mnt/{number}") for number in (1, 2, 3)},
 }
+UNPRICED = {**MOUNTED, "price": None, "catalog_type": "azure/premium"}
 CLASS = {
     "enforcement": "storage-class",
     "price": TEN_CENTS,
@@ -68,6 +69,12 @@ def test_emulated_disks_cost_nothing_and_nothing_is_said() -> None:
     made = plan_of({"price": TEN_CENTS})
     assert costs.rented(made) == () and costs.notes(made) == ()
     costs.check(made, "0 USD")
+
+
+def test_a_disk_of_ones_own_is_not_rented() -> None:
+    own = plan_of({**MOUNTED, "price": None})
+    assert costs.rented(own) == ()
+    assert len(costs.rented(plan_of(UNPRICED))) == 1
 
 
 def test_repetitions_that_may_be_added_count() -> None:
@@ -107,7 +114,7 @@ def test_the_note_says_amount_and_what_is_not_known() -> None:
     (note,) = costs.notes(plan_of(MOUNTED, hours=2.0))
     assert note.kind == "campaign cost"
     assert "for at most about 2 h at list price, 3 × disk of p: 0.60 USD" in note.text
-    (note,) = costs.notes(plan_of({**MOUNTED, "price": None}))
+    (note,) = costs.notes(plan_of(UNPRICED))
     assert "is not known: no price of 3 × disk of p" in note.text
 
 
@@ -123,7 +130,7 @@ def test_a_plan_within_the_limit_passes() -> None:
         ({}, "5 EUR", "prices in USD"),
         ({}, "5", "no amount with its currency"),
         ({}, "USD 5", "no amount with its currency"),
-        ({"price": None}, "5 USD", "cannot be held under 5 USD: no price of 3 × disk of p"),
+        (UNPRICED, "5 USD", "cannot be held under 5 USD: no price of 3 × disk of p"),
     ],
 )
 def test_a_limit_that_does_not_hold_or_cannot_be_told_is_refused(
