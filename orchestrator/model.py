@@ -33,7 +33,8 @@ class NodeSize:
 @dataclass(frozen=True)
 class ClusterSpec:
     """The database cluster of a profile at one scale. `node`: None if others run it and its size
-    was not declared. `node_of`: another size for some databases, until the database is chosen."""
+    was not declared. `node_of`: another size for some databases, until the database is chosen.
+    `clients`: containers that carry its load together."""
 
     database: str
     nodes: int
@@ -45,6 +46,7 @@ class ClusterSpec:
     vm_price: Price | None = None  # of one machine
     settings: Mapping[str, str] = field(default_factory=dict)
     node_of: Mapping[str, NodeSize] = field(default_factory=dict)
+    clients: int = 1
 
     @property
     def size(self) -> NodeSize:
@@ -56,16 +58,17 @@ class ClusterSpec:
 
 @dataclass(frozen=True)
 class Placing:
-    """Which machines of a Kubernetes cluster run what, in its own terms: labels that the machines
-    of nodes and of clients must have, taints that their pods tolerate, secrets to get images with.
-    `spread_over`: the label whose values (zones, machines) the nodes are spread over."""
+    """Which machines of a Kubernetes cluster run what, in its own terms. `context`: of the
+    kubeconfig, None for the current one; `node_selector`, `client_selector`: labels of the machines
+    of database nodes and of clients; `tolerations`: as in a pod; `zones`: none for any;
+    `image_pull_secrets`: names of secrets in the context's namespace."""
 
     context: str | None = None
-    nodes_on: Mapping[str, str] = field(default_factory=dict)
-    clients_on: Mapping[str, str] = field(default_factory=dict)
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    client_selector: Mapping[str, str] = field(default_factory=dict)
     tolerations: tuple[Mapping[str, str], ...] = ()
+    zones: tuple[str, ...] = ()
     image_pull_secrets: tuple[str, ...] = ()
-    spread_over: str | None = None
 
 
 @dataclass(frozen=True)
@@ -196,6 +199,11 @@ class Plan:
     schema_version: int = 2
 
     @property
+    def placing(self) -> Placing | None:
+        """Of all its profiles."""
+        return next((one.placing for one in self.profiles if one.placing), None)
+
+    @property
     def tiers(self) -> tuple[Profile, ...]:
         """The profiles that are compared and decided on: all but the twin."""
         return tuple(profile for profile in self.profiles if profile.name != self.twin)
@@ -209,6 +217,8 @@ class Plan:
 
 # ------------------------------------------------------------------ what runs
 
+CLIENT = "client"  # the name of a run's only client; of several: "client-1", …
+
 # Names in `Node.sources`.
 NODE_EXPORTER, DISK_DEVICE, PRESSURE = "node-exporter", "disk-device", "node-exporter-pressure"
 
@@ -217,7 +227,8 @@ NODE_EXPORTER, DISK_DEVICE, PRESSURE = "node-exporter", "disk-device", "node-exp
 class Node:
     """One container (or machine) that is watched. `device` as in /proc/diskstats, if it has one;
     `wal_device`: the one of its WAL, if that is another. `sources`: what serves counters of it over
-    HTTP → its base URL, and, as DISK_DEVICE, the device that holds its data."""
+    HTTP → its base URL, and, as DISK_DEVICE, the device that holds its data. `machine`: the name of
+    the one that runs its container; "" if it is not known, as of nodes that others run."""
 
     name: str
     role: Literal["database", "client", "disk", "host"]
@@ -229,6 +240,7 @@ class Node:
     sources: Mapping[str, str] = field(default_factory=dict)
     container_id: str | None = None
     wal_device: str | None = None
+    machine: str = ""
 
 
 def sources(nodes: Iterable[Node], name: str) -> dict[str, str]:
@@ -252,7 +264,8 @@ class Volume:
     """One node's disk: volume or host path, block device on the host ("" if none of its own),
     the container that serves it, if any, and the limits that its node's container must carry.
     `kept`: the disk is kept to start from, so its database is stopped cleanly. `wal`, `wal_device`:
-    host path and block device of the node's second disk, for its WAL; "" if it has none."""
+    host path and block device of the node's second disk, for its WAL; "" if it has none.
+    `placement`: that of the containers which use it, where it is not on any machine."""
 
     name: str
     device: str
@@ -262,6 +275,12 @@ class Volume:
     kept: bool = True
     wal: str = ""
     wal_device: str = ""
+    placement: str = ""
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder of the node's machine, not a volume of the platform."""
+        return self.name.startswith("/")
 
 
 TlsMode = Literal["verify-full", "verify-ca", "require", "prefer", "off"]

@@ -146,6 +146,12 @@ class FakePlatform:
     def machines(self) -> tuple[Machine, ...]:
         return (LocalMachine(),)
 
+    def folder(self, cache: Path) -> Path:
+        return cache
+
+    def machine_of(self, container: str) -> Machine:
+        return self.machines()[0]
+
     @contextmanager
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
         with self._log.bracket("network"):

@@ -51,6 +51,9 @@ ScaleOption = Annotated[
 NodesOption = Annotated[
     int | None, typer.Option(min=1, help="Database nodes, instead of the profile's number.")
 ]
+ClientsOption = Annotated[
+    int | None, typer.Option(min=1, help="Load clients, instead of the profile's number.")
+]
 RepeatsOption = Annotated[int, typer.Option("--repeats", min=1, help="Repetitions of every cell.")]
 UntilOption = Annotated[
     Literal["decided"] | None,
@@ -73,6 +76,10 @@ SloOption = Annotated[
 ]
 PricesOption = Annotated[
     Path | None, typer.Option("--prices", help="A price list, instead of the catalog's.")
+]
+MaxCostOption = Annotated[
+    str | None,
+    typer.Option("--max-cost", help='Refuse what would cost more to rent, such as "5 USD".'),
 ]
 GateEveryOption = Annotated[
     int | None, typer.Option(min=1, help="Check real disks again after every so many runs.")
@@ -124,11 +131,13 @@ class Options:
     platform: PlatformOption = None
     scale: ScaleOption = "laptop"
     nodes: NodesOption = None
+    clients: ClientsOption = None
     repetitions: RepeatsOption = 1
     seed: SeedOption = 1
     generator: GeneratorOption = None
     slo: SloOption = None
     price_list: PricesOption = None
+    max_cost: MaxCostOption = None
     latency_at: LatencyAtOption = None
     sweep: SweepOption = None
     gate_every: GateEveryOption = None

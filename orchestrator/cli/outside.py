@@ -9,6 +9,7 @@ from pathlib import Path
 from types import FrameType
 
 from orchestrator.errors import TierbenchError, UsageError
+from orchestrator.model import Placing
 from orchestrator.platforms import platforms
 from orchestrator.powers import Clock, Platform, Progress, World
 from orchestrator.system import host
@@ -22,13 +23,13 @@ PLATFORM = "docker"  # where nothing else is said
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def platform(name: str | None = None) -> Platform:
-    """Where containers run. UsageError for an unknown name, UnavailableError if it does not
-    answer."""
-    return require(name or PLATFORM)(SystemClock())
+def platform(name: str | None = None, placing: Placing | None = None) -> Platform:
+    """Where containers run, and on which of its machines. UsageError for an unknown name,
+    UnavailableError if it does not answer."""
+    return require(name or PLATFORM)(SystemClock(), placing or Placing())
 
 
-def require(name: str) -> Callable[[Clock], Platform]:
+def require(name: str) -> Callable[[Clock, Placing], Platform]:
     """What connects to the platform `name`. UsageError if there is none of that name."""
     known = platforms()
     if name not in known:
@@ -38,11 +39,15 @@ def require(name: str) -> Callable[[Clock], Platform]:
 
 @contextmanager
 def powers(
-    root: Path, cache: Path, progress: Progress, name: str | None = None
+    root: Path,
+    cache: Path,
+    progress: Progress,
+    name: str | None = None,
+    placing: Placing | None = None,
 ) -> Iterator[tuple[World, Platform]]:
     """The powers for one command, on the platform `name`; raises as `platform` does."""
     clock = SystemClock()
-    engine = platform(name)
+    engine = platform(name, placing)
     scope = f"tierbench-{engine.campaign}"
     yield World(clock, SystemShell(), engine, progress, cache, root, scope), engine
 
@@ -57,10 +62,18 @@ def alone(engine: Platform) -> Iterator[None]:
 
 @contextmanager
 def at_work(
-    root: Path, cache: Path, progress: Progress, name: str | None = None
+    root: Path,
+    cache: Path,
+    progress: Progress,
+    name: str | None = None,
+    placing: Placing | None = None,
 ) -> Iterator[tuple[World, Platform]]:
     """The powers, alone on this machine; everything of ours is removed at the end."""
-    with powers(root, cache, progress, name) as (world, engine), alone(engine), sweeping(world):
+    with (
+        powers(root, cache, progress, name, placing) as (world, engine),
+        alone(engine),
+        sweeping(world),
+    ):
         yield world, engine
 
 

@@ -137,9 +137,12 @@ def mistakes(where: str, tier: Tier, nodes: int) -> list[Mistake]:
 
 
 def _mistakes(tier: Tier, nodes: int) -> Iterator[tuple[str, str]]:
+    claimed = tier.kind == "storage-class"
+    if claimed and tier.snapshots and tier.snapshots.way not in ("copy", "none"):
+        yield "snapshots", "of a StorageClass is `copy` (of claims) or `none`, or left out"
     if tier.kind not in REAL:
         for key in ("disks", "file_system", "mount_options", "cloud", "snapshots"):
-            if getattr(tier, key):
+            if getattr(tier, key) and not (claimed and key == "snapshots"):
                 yield key, f"is of real disks; this tier is `enforcement: {tier.enforcement}`"
         return
     if tier.path and tier.disks:
@@ -159,7 +162,7 @@ def _mistakes(tier: Tier, nodes: int) -> Iterator[tuple[str, str]]:
                 what = f"has no {NUMBER}, so all nodes would share it: give `path`, or name each"
                 yield f"disks.{key}", f"{path} {what}"
     if tier.disks and PATTERN not in tier.disks:
-        names = _names(nodes)
+        names = node_names(nodes)
         for name in tier.disks:
             if name not in names:
                 yield f"disks.{name}", f"no such node; the nodes are {', '.join(names)}"
@@ -170,19 +173,21 @@ def _mistakes(tier: Tier, nodes: int) -> Iterator[tuple[str, str]]:
 
 def of_nodes(tier: Tier, nodes: int) -> Tier:
     """The tier with the disks of node-1 to node-`nodes`. UsageError if one has none."""
+    if tier.storage_class:
+        return replace(tier, storage_class=replace(tier.storage_class, nodes=nodes))
     if not tier.disks:
         return tier
     pattern = tier.disks.get(PATTERN)
     if pattern is not None:
         numbered = {f"node-{number}": _numbered(pattern, number) for number in range(1, nodes + 1)}
         return replace(tier, disks=numbered)
-    missing = [name for name in _names(nodes) if name not in tier.disks]
+    missing = [name for name in node_names(nodes) if name not in tier.disks]
     if missing:
         raise UsageError(
             f"{tier.name}: `disks` has no disk for {', '.join(missing)}",
             advice=f"add it to `disks`, or take NODES={len(tier.disks)}",
         )
-    return replace(tier, disks={name: tier.disks[name] for name in _names(nodes)})
+    return replace(tier, disks={name: tier.disks[name] for name in node_names(nodes)})
 
 
 def paths(tier: Tier) -> frozenset[str]:
@@ -191,7 +196,13 @@ def paths(tier: Tier) -> frozenset[str]:
     return frozenset(path for path in named if path)
 
 
-def _names(nodes: int) -> list[str]:
+def count(tier: Tier) -> int:
+    """How many real disks the tier names or rents; 0 if it names one `path`, or makes them here."""
+    return tier.storage_class.nodes if tier.storage_class else len(paths(tier))
+
+
+def node_names(nodes: int) -> list[str]:
+    """Of the nodes of a cluster."""
     return [f"node-{number}" for number in range(1, nodes + 1)]
 
 

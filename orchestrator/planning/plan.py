@@ -16,11 +16,13 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Note, Plan, Profile, Run, Workload
 from orchestrator.planning import disk_matrix, node_disks
 from orchestrator.tier import Tier
+from orchestrator.units import counted
 
 EXISTING = "existing"  # the database of a cluster that others run
 CORES_PER_NODE = 2
 RUN_OVERHEAD_S = 6.0  # attach and restore disks, start and stop database and client
 GATE_S = 15.0
+RENT_S = 60.0  # until a cloud has made and attached the disks of a claim; they differ widely
 LOAD_S = 20.0
 # Checking the consistency of more warehouses than are all checked, roughly: 1.5 s for each of the
 # sample, measured on two cores; and three conditions read the whole table of payments, which has no
@@ -53,7 +55,7 @@ def fit_to_machine(
         if wanted != cluster.nodes:
             why = "as asked" if nodes else f"this machine has {cores} cores"
             text = (
-                f"{wanted} database node{'s' if wanted > 1 else ''} instead of the profile's "
+                f"{counted(wanted, 'database node')} instead of the profile's "
                 f"{cluster.nodes} ({why}): replication is not what the profile says"
             )
             notes.append(Note("nodes as asked" if nodes else "fewer nodes", text, profile.name))
@@ -68,12 +70,20 @@ def on_nodes(profile: Profile, nodes: int) -> Profile:
     return replace(profile, tier=node_disks.of_nodes(profile.tier, nodes))
 
 
+def with_clients(profiles: Sequence[Profile], clients: int | None) -> tuple[Profile, ...]:
+    """The profiles with so many load clients; None: each with its own number."""
+    if clients is None:
+        return tuple(profiles)
+    return tuple(replace(one, cluster=replace(one.cluster, clients=clients)) for one in profiles)
+
+
 def as_used(profile: Profile, workload: Workload) -> Profile:
     """The profile as one workload uses it: without a database, where it measures the disk alone,
-    and so on one node, since each node's disk is like any other."""
+    and so on one node by one client, since each node's disk is like any other."""
     if workload.database is None:
         return profile
-    cluster = replace(profile.cluster, database=workload.database, nodes=1, replication_factor=1)
+    alone = replace(profile.cluster, nodes=1, replication_factor=1, clients=1)
+    cluster = replace(alone, database=workload.database)
     return replace(profile, cluster=cluster)
 
 
@@ -222,7 +232,7 @@ def scale_notes(workloads: Sequence[Workload], scale: str) -> tuple[Note, ...]:
 
 def is_real(tier: Tier) -> bool:
     """Whether the tier is a disk that is not of our making, which may change in a campaign."""
-    return tier.kind == "mounted" or (tier.kind == "cgroup" and tier.path is not None)
+    return tier.is_real or (tier.kind == "cgroup" and tier.path is not None)
 
 
 def check_owners(profiles: Sequence[Profile], workloads: Sequence[Workload], database: str) -> None:
@@ -297,6 +307,13 @@ class TimeLeft:
         self._seen_s.append(max(0.0, seconds - _window_s(workload)))
 
 
+def most_s(plan: Plan) -> float:
+    """How long it all may take, with the repetitions that may be added to the plan."""
+    runs_s = sum(run_s(plan.workload(run.workload)) for run in plan.runs)
+    more = max(plan.looks) / plan.repetitions - 1 if plan.looks else 0.0
+    return plan.estimate_s + more * runs_s
+
+
 def _estimate_s(
     profiles: Sequence[Profile], workloads: Sequence[Workload], repetitions: int
 ) -> float:
@@ -305,7 +322,9 @@ def _estimate_s(
 
 
 def _runs_s(profiles: Sequence[Profile], workloads: Sequence[Workload], repetitions: int) -> float:
-    return sum(run_s(one) for one in workloads) * len(profiles) * repetitions
+    rented = sum(profile.tier.storage_class is not None for profile in profiles)
+    rents_s = RENT_S * rented * len(workloads) * repetitions
+    return sum(run_s(one) for one in workloads) * len(profiles) * repetitions + rents_s
 
 
 def _gates_s(profiles: Sequence[Profile], runs: int, gate_every: int | None, drain: bool) -> float:
@@ -316,6 +335,7 @@ def _gates_s(profiles: Sequence[Profile], runs: int, gate_every: int | None, dra
     for tier in {profile.tier.name: profile.tier for profile in profiles}.values():
         drained_s = tier.burst.duration_s if drain and tier.burst and is_real(tier) else 0.0
         again = between if is_real(tier) else 0
-        one_s = (GATE_S + drained_s) * (1 + again) + (GATE_S if is_real(tier) else 0.0)
-        total_s += one_s * max(1, len(node_disks.paths(tier)))
+        gate_s = GATE_S + (RENT_S if tier.storage_class else 0.0)
+        one_s = (gate_s + drained_s) * (1 + again) + (gate_s if is_real(tier) else 0.0)
+        total_s += one_s * max(1, node_disks.count(tier))
     return total_s

@@ -9,18 +9,13 @@ from orchestrator.planning.latency_quantiles import described
 from orchestrator.report import found_disks, overheads, wording
 from orchestrator.report.blocks import Cell, Items, Paragraph, Part, Section, Table, numbers, texts
 from orchestrator.report.report_index import ReportIndex, sentence
-from orchestrator.tier import (
-    Burst,
-    DiskKind,
-    Gate,
-    GateCheck,
-    Tier,
-)
+from orchestrator.tier import Burst, DiskKind, Gate, GateCheck, Tier
 
 _HELD_BY: dict[DiskKind, str] = {
     "emulated": "emulated block device",
     "cgroup": "control-group limits",
     "mounted": "real disk, not throttled",
+    "storage-class": "volume of a StorageClass, not throttled",
     "existing": "not held to it: another's disk",
     "none": "not limited",
     "dry": "nothing: a rehearsal, there was no disk",

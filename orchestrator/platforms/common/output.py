@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable
 
 from orchestrator.errors import TierbenchError
@@ -17,11 +18,12 @@ class Output:
     """The two streams of a command, read by a thread so that the caller is never blocked.
 
     `chunks` ends with the command; TierbenchError from it ends it too, and is shown as an error.
+    `kept`: how many pieces of output are kept at most, where the command goes on for hours.
     """
 
-    def __init__(self, chunks: Iterable[Chunk]) -> None:
-        self.out: list[str] = []
-        self.err: list[str] = []
+    def __init__(self, chunks: Iterable[Chunk], kept: int | None = None) -> None:
+        self.out: deque[str] = deque(maxlen=kept)
+        self.err: deque[str] = deque(maxlen=kept)
         self._pending = ""
         self._decoders = [codecs.getincrementaldecoder("utf-8")("replace") for _ in range(2)]
         self._queue: queue.Queue[Chunk | Exception | None] = queue.Queue()

@@ -10,9 +10,9 @@ from orchestrator.errors import TierbenchError
 
 
 @contextmanager
-def taken_down(remove: Callable[[], Any]) -> Iterator[None]:
+def taken_down(remove: Callable[[], Any], stays: bool = False) -> Iterator[None]:
     """Calls `remove` at the end of the block. If the block raised, that error is raised, and one
-    of `remove` becomes a note of it."""
+    of `remove` becomes a note of it. `stays`: only if the block raised."""
     try:
         yield
     except BaseException as error:
@@ -21,4 +21,5 @@ def taken_down(remove: Callable[[], Any]) -> Iterator[None]:
         except TierbenchError as trouble:
             error.add_note(trouble.what)
         raise
-    remove()
+    if not stays:
+        remove()

@@ -7,26 +7,26 @@ from collections.abc import Iterator
 from typing import Any
 
 from docker.errors import DockerException
-from docker.utils.socket import demux_adaptor, frames_iter
 
 from orchestrator.errors import TierbenchError
 from orchestrator.platforms.common import output
 from orchestrator.platforms.common.output import Chunk
+from orchestrator.platforms.docker.frames import ERR, frames
 
 
 class Output(output.Output):
     """The two streams of an exec."""
 
-    def __init__(self, socket: Any) -> None:
-        """`socket` comes from `exec_start(…, socket=True)`; it is closed at the end."""
-        super().__init__(_chunks(socket))
+    def __init__(self, socket: Any, kept: int | None = None) -> None:
+        """`socket` comes from `exec_start(…, socket=True)`; it is closed at the end. `kept`: as of
+        the other."""
+        super().__init__(_chunks(socket), kept)
 
 
 def _chunks(socket: Any) -> Iterator[Chunk]:
     try:
-        frames: Any = frames_iter
-        for frame in frames(socket, tty=False):
-            yield demux_adaptor(*frame)
+        for stream, data in frames(socket):
+            yield (None, data) if stream == ERR else (data, None)
     except (DockerException, OSError, ValueError) as error:
         raise TierbenchError(f"the output stream broke: {error}") from error
     finally:

@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from orchestrator.platforms.common.findings import Finding
 from orchestrator.platforms.common.machines import FarMachine
+from orchestrator.platforms.kubernetes import examination
 from orchestrator.platforms.kubernetes.connection import Api, Thing
 from orchestrator.platforms.kubernetes.errors import cluster_errors
 from orchestrator.platforms.kubernetes.guard import NAMESPACES, Guard, namespace_of
@@ -79,6 +81,11 @@ class KubernetesPlatform(Pods):
             "KubeletVersion": info.get("kubeletVersion"),
             "Machines": len(nodes),
         }
+
+    def examine(self) -> tuple[Finding, ...]:
+        """Returns what the cluster offers and lacks; makes nothing."""
+        version = str(self._version.get("gitVersion"))
+        return tuple(examination.examine(self._api, version, self._usable_nodes()))
 
     def machines(self) -> tuple[Machine, ...]:
         return tuple(map(self._machine, self._usable_nodes()))

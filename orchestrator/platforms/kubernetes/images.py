@@ -6,17 +6,15 @@ be there, and an image that cannot be pulled is an error of the first pod.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import NoReturn
 
 from orchestrator.errors import UnavailableError
+from orchestrator.platforms.common import registry
 from orchestrator.platforms.kubernetes.connection import Api, Thing
 from orchestrator.platforms.kubernetes.errors import Refused, cluster_errors
 from orchestrator.platforms.kubernetes.guard import NAMESPACES
 
-REGISTRY = "TIERBENCH_REGISTRY"
-_OURS = "tierbench/"
 _MOST_LISTED = 50  # a kubelet tells no more images than that (nodeStatusMaxImages)
 
 
@@ -42,7 +40,7 @@ class Images:
         if not self.image_present(tag):
             return None
         found = [name for node in self._usable_nodes() for name in _named(node, tag)]
-        return next((name for name in found if "@sha256:" in name), reference(tag))
+        return next((name for name in found if "@sha256:" in name), registry.name_of(tag))
 
     def engine_id(self) -> str | None:
         """Returns the identity of the cluster: that of its oldest namespace."""
@@ -55,8 +53,8 @@ class Images:
     def ways_to_get(self, tag: str) -> str:
         return (
             f"push it to a registry that the cluster can reach (`docker tag {tag} "
-            f"REGISTRY/{tag}`, `docker push REGISTRY/{tag}`) and set {REGISTRY}=REGISTRY, or "
-            "import it on each machine (`ctr -n k8s.io images import`)"
+            f"REGISTRY/{tag}`, `docker push REGISTRY/{tag}`) and set {registry.VARIABLE}=REGISTRY, "
+            "or import it on each machine (`ctr -n k8s.io images import`)"
         )
 
     def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> NoReturn:
@@ -71,15 +69,8 @@ class Images:
         return self.image_present(tag)
 
 
-def reference(tag: str) -> str:
-    """Returns the name by which the cluster gets an image: ours from the registry, if one is set,
-    all others as they are named."""
-    registry = os.environ.get(REGISTRY, "").rstrip("/")
-    return f"{registry}/{tag}" if registry and tag.startswith(_OURS) else tag
-
-
 def _in_registry(tag: str) -> bool:
-    return reference(tag) != tag
+    return registry.name_of(tag) != tag
 
 
 def _images(node: Thing) -> list[Thing]:

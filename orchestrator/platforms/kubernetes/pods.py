@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import NoReturn
 
 from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
+from orchestrator.platforms.common import registry
 from orchestrator.platforms.common.carried import Carried
 from orchestrator.platforms.common.taking_down import taken_down
 from orchestrator.platforms.kubernetes import manifests, trouble
 from orchestrator.platforms.kubernetes.commands import Commands
 from orchestrator.platforms.kubernetes.connection import Thing
 from orchestrator.platforms.kubernetes.errors import Refused, cluster_errors
-from orchestrator.platforms.kubernetes.images import Images, reference
+from orchestrator.platforms.kubernetes.images import Images
 from orchestrator.platforms.kubernetes.labels import (
     KIND,
     MARK,
@@ -147,7 +148,7 @@ class Pods(Commands, Images, Volumes):
         self._remove_object("secret", self._path("secrets", name), spec.name)
         manifest = manifests.pod(
             spec,
-            reference(spec.image),
+            registry.name_of(spec.image),
             self._labels(),
             self._places,
             self.settings,

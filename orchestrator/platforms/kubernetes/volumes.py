@@ -137,7 +137,12 @@ class Volumes(Leftovers):
 
     @contextmanager
     def claim(
-        self, name: str, storage_class: str, size_bytes: int, source: Source | None = None
+        self,
+        name: str,
+        storage_class: str,
+        size_bytes: int,
+        source: Source | None = None,
+        stays: bool = False,
     ) -> Iterator[str]:
         names = [one.name for one in self.storage_classes()]
         if storage_class not in names:
@@ -145,12 +150,17 @@ class Volumes(Leftovers):
                 f"the cluster has no storage class {storage_class}",
                 advice=f"it has: {', '.join(names) or 'none'}",
             )
-        with self._claimed(name, storage_class, str(size_bytes), source):
+        with self._claimed(name, storage_class, str(size_bytes), source, stays):
             yield name
 
     @contextmanager
     def _claimed(
-        self, name: str, storage_class: str, size: str, source: Source | None
+        self,
+        name: str,
+        storage_class: str,
+        size: str,
+        source: Source | None,
+        stays: bool = False,
     ) -> Iterator[None]:
         path = self._path("persistentvolumeclaims", object_name(name))
         self._remove_object("claim", path, name)
@@ -168,7 +178,7 @@ class Volumes(Leftovers):
                 volume_manifests.claim(name, storage_class, size, source, labels),
             )
         self._places[name] = Place(object_name(name))
-        with taken_down(remove):
+        with taken_down(remove, stays):
             yield
             self._places.pop(name, None)
 
@@ -227,7 +237,9 @@ class Volumes(Leftovers):
         return next((name_of(one) for one in found if one.get("driver") in drivers), "")
 
     @contextmanager
-    def snapshot(self, name: str, claim: str, timeout_s: float) -> Iterator[str]:
+    def snapshot(
+        self, name: str, claim: str, timeout_s: float, stays: bool = False
+    ) -> Iterator[str]:
         with cluster_errors(f"keeping {claim} as a snapshot"):
             its = self._api.get(self._path("persistentvolumeclaims", object_name(claim)))
             snapshot_class = self._snapshot_class(str(its["spec"].get("storageClassName")))
@@ -235,7 +247,7 @@ class Volumes(Leftovers):
             self._remove_object("snapshot", path, name)
             manifest = volume_manifests.snapshot(name, claim, snapshot_class, self._labels())
             self._api.make(self._path("volumesnapshots", group=_SNAPSHOT_GROUP), manifest)
-        with taken_down(lambda: self._remove_object("snapshot", path, name)):
+        with taken_down(lambda: self._remove_object("snapshot", path, name), stays):
             self._await_snapshot(name, timeout_s, lambda: self._api.get(path).get("status") or {})
             yield name
 

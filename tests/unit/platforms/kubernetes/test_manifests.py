@@ -14,9 +14,10 @@ import yaml
 
 from orchestrator.errors import UnavailableError
 from orchestrator.model import DeviceCap
+from orchestrator.platforms.common import registry
 from orchestrator.platforms.common.claims import Source
 from orchestrator.platforms.kubernetes import manifests, placing, volume_manifests
-from orchestrator.platforms.kubernetes.images import full_name, reference
+from orchestrator.platforms.kubernetes.images import full_name
 from orchestrator.platforms.kubernetes.labels import object_name, ours
 from orchestrator.platforms.kubernetes.manifests import Place
 from orchestrator.platforms.kubernetes.placing import Settings, Spread
@@ -78,7 +79,7 @@ def written(*manifests: dict[str, Any]) -> str:
 def pod(spec: ContainerSpec, settings: Settings | None = None, **spread: Any) -> dict[str, Any]:
     places = {"tierbench-feed00-1-node-2": Place("tierbench-feed00-1-node-2")}
     return manifests.pod(
-        spec, reference(spec.image), LABELS, places, settings or Settings(), Spread(**spread)
+        spec, registry.name_of(spec.image), LABELS, places, settings or Settings(), Spread(**spread)
     )
 
 
@@ -186,8 +187,8 @@ def test_names_are_those_of_dns_and_stay_apart() -> None:
 
 def test_our_images_come_from_the_registry_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERBENCH_REGISTRY", "registry.example/bench/")
-    assert reference("tierbench/disk:1") == "registry.example/bench/tierbench/disk:1"
-    assert reference("yugabytedb/yugabyte:2025") == "yugabytedb/yugabyte:2025"
+    assert registry.name_of("tierbench/disk:1") == "registry.example/bench/tierbench/disk:1"
+    assert registry.name_of("yugabytedb/yugabyte:2025") == "yugabytedb/yugabyte:2025"
 
 
 @pytest.mark.parametrize(
