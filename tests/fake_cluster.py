@@ -248,8 +248,8 @@ def _exec(request: BaseHTTPRequestHandler, cluster: FakeCluster, query: Thing) -
     request.end_headers()
     inside = str(cluster.folder / "carried")
     argv = [word.replace("/carried", inside) for word in query["command"]]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen(argv, bufsize=0, **pipes)
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(argv, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe)
     assert process.stdin and process.stdout and process.stderr
     sending = threading.Lock()
 
