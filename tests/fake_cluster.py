@@ -137,7 +137,7 @@ def end(pod: Thing, code: int, reason: str = "") -> None:
 
 def _run(pod: Thing) -> None:
     gates = pod["spec"].get("initContainers") or []
-    running = {"running": {}}
+    running: Thing = {"running": {}}
     pod["spec"]["nodeName"] = "vm-0"
     pod["status"] = {
         "phase": "Running",
