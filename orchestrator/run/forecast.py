@@ -1,7 +1,7 @@
 """What a plan would do, take and cost, found out without starting anything.
 
 The times are the plan's own estimate; space is what `checks` holds against this machine; costs are
-of the disks of all nodes, a month at list price.
+of the disks of all nodes, a month at list price, and of what the campaign itself rents.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.model import Dataset, Plan
 from orchestrator.parts import Parts
+from orchestrator.planning.costs import Rented, rented
 from orchestrator.planning.plan import as_used, run_s
 from orchestrator.platforms.unasked import NotAsked
 from orchestrator.powers import World
-from orchestrator.run import checks, datasets
+from orchestrator.run import checks, datasets, space
 from orchestrator.tier import Price
 
 
@@ -64,8 +65,9 @@ class Forecast:
     beside_s: float
     later: tuple[tuple[str, float], ...]
     loads: tuple[Load, ...]
-    needs: tuple[datasets.Need, ...]
+    needs: tuple[space.Need, ...]
     costs: tuple[Cost, ...]
+    rented: tuple[Rented, ...]
     passed: tuple[str, ...]
     problems: tuple[TierbenchError, ...]
     unchecked: tuple[str, ...]
@@ -97,6 +99,7 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
         loads=tuple(_loads(plan, parts, world)),
         needs=tuple(_needs(plan, parts, world)),
         costs=tuple(_costs(plan)),
+        rented=rented(plan),
         passed=tuple(passed),
         problems=tuple(problems.values()),
         unchecked=tuple(unchecked),
@@ -140,10 +143,10 @@ def _loads(plan: Plan, parts: Parts, world: World) -> Iterator[Load]:
         yield Load(dataset, by_run + len(shared) - kept, kept)
 
 
-def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[datasets.Need]:
+def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[space.Need]:
     for profile in plan.profiles:
         with suppress(TierbenchError):
-            yield from datasets.needs(replace(plan, profiles=(profile,)), parts.tiers, world)
+            yield from space.needs(replace(plan, profiles=(profile,)), parts.tiers, world)
 
 
 def _costs(plan: Plan) -> Iterator[Cost]:
