@@ -1,9 +1,7 @@
 # One verb a line; everything else is in `tierbench` (see `tierbench --help`).
 # Variables: PROFILE, PROFILES, WORKLOADS, DB, PLATFORM, SCALE, NODES, CLIENTS, REPEATS, SEED,
-# RESULTS, GENERATOR, SLO, PRICES, LATENCY_AT, SWEEP, GATE_EVERY, DRAIN, WARMUP, WINDOWS, SET; of
-# compare AA, UNTIL, MAX_REPEATS, FAIL_IF_WORSE, STRICT.
-# RESULTS, GENERATOR, SLO, PRICES, LATENCY_AT, SWEEP, GATE_EVERY, DRAIN, WARMUP, WINDOWS, SET; of compare AA,
-# UNTIL, MAX_REPEATS, FAIL_IF_WORSE, STRICT.
+# RESULTS, GENERATOR, SLO, PRICES, MAX_COST, LATENCY_AT, SWEEP, GATE_EVERY, DRAIN, WARMUP, WINDOWS,
+# SET; of compare AA, UNTIL, MAX_REPEATS, FAIL_IF_WORSE, STRICT.
 
 PYTHON   ?= python3
 VENV     := .venv
@@ -20,13 +18,13 @@ PLATFORM ?=
 SEED     ?= 1
 LOCKED_PYTHONS := 3.11 3.12 3.13
 UNLOCKED ?=
-COMMON    = --db $(DB) $(if $(PLATFORM),--platform $(PLATFORM)) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS)) $(if $(SLO),--slo "$(SLO)") $(if $(PRICES),--prices $(PRICES)) $(if $(LATENCY_AT),--latency-at $(LATENCY_AT)) $(if $(SWEEP),--sweep $(SWEEP)) $(if $(GATE_EVERY),--gate-every $(GATE_EVERY)) $(if $(DRAIN),--drain) $(if $(WARMUP),--warmup $(WARMUP)) $(if $(WINDOWS),--windows $(WINDOWS)) $(foreach one,$(SET),--set "$(one)")
+COMMON    = --db $(DB) $(if $(PLATFORM),--platform $(PLATFORM)) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS)) $(if $(SLO),--slo "$(SLO)") $(if $(PRICES),--prices $(PRICES)) $(if $(MAX_COST),--max-cost "$(MAX_COST)") $(if $(LATENCY_AT),--latency-at $(LATENCY_AT)) $(if $(SWEEP),--sweep $(SWEEP)) $(if $(GATE_EVERY),--gate-every $(GATE_EVERY)) $(if $(DRAIN),--drain) $(if $(WARMUP),--warmup $(WARMUP)) $(if $(WINDOWS),--windows $(WINDOWS)) $(foreach one,$(SET),--set "$(one)")
 RUN       = $(TIERBENCH) run --profile $(PROFILE) $(COMMON) $(if $(REPEATS),--repeats $(REPEATS))
 PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-agent bench-warm-up bench-compare check fix lock clean compare-results history bench-history bench-blocks bench-until
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-agent bench-warm-up bench-compare check fix lock clean compare-results history bench-history bench-blocks bench-until test-kubernetes
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -104,6 +102,10 @@ test: setup ## the tests, those with real containers included; about 20 minutes
 
 test-slow: setup ## the tests that `make test` leaves out, because each loads real disks for a minute or more
 	@$(VENV)/bin/pytest -q -m slow
+
+test-kubernetes: setup ## the tests on a real Kubernetes of this machine; builds it first, 10 minutes
+	@$(VENV)/bin/python -m tests.cluster setup
+	@$(VENV)/bin/pytest -q -m kubernetes
 
 test-fast: $(VENV)/.ready ## tests without Docker
 	@$(VENV)/bin/pytest -q -m "not docker"

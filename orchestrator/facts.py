@@ -15,7 +15,8 @@ from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_
 NoteKind = Literal[
     "published figures", "reading",
     "fallback database", "preferred database", "fewer nodes", "nodes as asked", "other scale",
-    "approximate limits", "burst scaled", "longer windows", "rehearsal", "other",
+    "approximate limits", "burst scaled", "longer windows", "rehearsal", "campaign cost",
+    "other",
 ]
 GateQuantity = Literal[
     "iops_read", "iops_write", "iops_mixed", "iops_at_depth", "depth_at_cap",
@@ -45,7 +46,7 @@ DoubtKind = Literal[
     "limit not verified", "bursting disk", "counts differ", "host slower than the tier",
     "shared disk", "shared blocks", "disk not quiet", "host cache", "another disk than declared",
     "gate drift", "gate failed afterwards", "no gate afterwards", "burst credit unknown",
-    "overhead differs",
+    "overhead differs", "copied volume",
     # about its load, its database and its machine
     "warm-up given up", "unsteady throughput", "short window", "few checkpoints",
     "data fits in the cache", "client busy", "host saturated", "machine shared", "telemetry gaps",

@@ -264,7 +264,8 @@ class Volume:
     """One node's disk: volume or host path, block device on the host ("" if none of its own),
     the container that serves it, if any, and the limits that its node's container must carry.
     `kept`: the disk is kept to start from, so its database is stopped cleanly. `wal`, `wal_device`:
-    host path and block device of the node's second disk, for its WAL; "" if it has none."""
+    host path and block device of the node's second disk, for its WAL; "" if it has none.
+    `placement`: that of the containers which use it, where it is not on any machine."""
 
     name: str
     device: str
@@ -274,6 +275,7 @@ class Volume:
     kept: bool = True
     wal: str = ""
     wal_device: str = ""
+    placement: str = ""
 
     @property
     def is_folder(self) -> bool:

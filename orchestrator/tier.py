@@ -12,7 +12,7 @@ from typing import Any, Literal, cast, get_args
 
 from orchestrator.facts import GateQuantity, GateWord
 
-DiskKind = Literal["emulated", "cgroup", "mounted", "existing", "none", "dry"]
+DiskKind = Literal["emulated", "cgroup", "mounted", "storage-class", "existing", "none", "dry"]
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,19 @@ class NodeDisks:
 
 
 @dataclass(frozen=True)
+class StorageClass:
+    """A class of volumes of Kubernetes. Without a `provisioner` it is one that is there; else it is
+    made, with `parameters`. `size_bytes`: what each claim asks for, because some providers' limits
+    follow from it; None: what a node's disk needs. `nodes`: how many have a volume of it."""
+
+    name: str
+    provisioner: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    size_bytes: int | None = None
+    nodes: int = 1
+
+
+@dataclass(frozen=True)
 class Tier:
     """A class of disk: its declared limits (per disk), and the mechanism that enforces them.
 
@@ -94,7 +107,7 @@ class Tier:
     there. `cloud`: whose metadata service is asked. `catalog_type`: that of its row, if it has one.
     `like`: the kind of disk made, None if the mechanism has that kind's name. `latency_model`: what
     latencies are drawn from, its medians given above; None: constant. `snapshots` None: copies, if
-    the real disk has room for them."""
+    the real disk has room for them. `storage_class`: that of its volumes on Kubernetes."""
 
     name: str
     title: str
@@ -122,6 +135,7 @@ class Tier:
     notes: str = ""
     vm_caps: tuple[str, ...] = ()
     like: DiskKind | None = None
+    storage_class: StorageClass | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(DiskKind):
@@ -131,6 +145,11 @@ class Tier:
     def kind(self) -> DiskKind:
         """What figures mean and reports say depends on this, not on the mechanism's name."""
         return self.like or cast(DiskKind, self.enforcement)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether its disks are real ones that nothing here limits: what they do is measured."""
+        return self.kind in ("mounted", "storage-class")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,11 @@ from typing import Any
 from orchestrator.facts import CreditState, GateQuantity
 from orchestrator.tier import DiskKind, Gate, GateCheck, Tier
 
-REAL: tuple[DiskKind, ...] = ("mounted", "existing")  # disks whose credit nobody reports
+REAL: tuple[DiskKind, ...] = (
+    "mounted",
+    "storage-class",
+    "existing",
+)  # disks whose credit nobody reports
 EMPTY_PCT = 5.0  # of a full bucket: the rest lasts seconds
 _OF_BUCKET: Mapping[str, tuple[GateQuantity, ...]] = {
     "iops": ("iops_read", "iops_write", "iops_mixed"),

@@ -126,7 +126,7 @@ def step(tier: Candidate, by: int, contest: Contest) -> Step | None:
 
 def is_real(tier: Candidate) -> bool:
     """Whether what was measured was a disk as one buys it."""
-    return tier.profile.tier.kind in ("mounted", "existing")
+    return tier.profile.tier.is_real or tier.profile.tier.kind == "existing"
 
 
 def request(tier: Candidate, made: Decision, contest: Contest) -> str:

@@ -224,7 +224,7 @@ def idle_latency_s(
 ) -> float | None:
     """Time of an I/O of this mix on the idle disk: declared, else as the gate measured it, on the
     disk of `node` if each has its own. What is only assumed of a real disk comes last."""
-    assumed = tier.latency_assumed if tier.kind == "mounted" else ()
+    assumed = tier.latency_assumed if tier.is_real else ()
     read_s, write_s = (
         declared_s if declared_s and way not in assumed else measured_s or declared_s
         for way, declared_s, measured_s in (

@@ -21,7 +21,9 @@ from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE, Tierben
 from orchestrator.load_generators import load_generators
 from orchestrator.model import Dataset, Plan
 from orchestrator.parts import Parts
+from orchestrator.planning import costs
 from orchestrator.planning import plan as planning
+from orchestrator.planning.costs import MAX_COST
 from orchestrator.platforms.unasked import NotAsked, UnaskedPlatform
 from orchestrator.powers import World
 from orchestrator.run.forecast import Forecast, look_ahead
@@ -51,6 +53,7 @@ def show(
     found = look_ahead(made, Parts(known, load_generators(), tier_mechanisms(), ()), world)
     if as_json:
         content = {"plan": asdict(made), **vars(found), "never_checked": NEVER_CHECKED}
+        content["campaign_cost"] = costs.total(found.rented)  # currency → amount
         plain = json.loads(json.dumps(content, default=_plain))
         out.print_json(json.dumps(hidden_in(plain)))
     else:
@@ -82,6 +85,8 @@ def _parts(made: Plan, found: Forecast) -> Iterator[RenderableType]:
     if found.needs:
         yield _space(found)
     yield _costs(made, found)
+    if found.rented:
+        yield _rented(found)
     yield from _checks(found)
     yield "Nothing was started."
 
@@ -160,7 +165,22 @@ def _costs(made: Plan, found: Forecast) -> Table:
             str(cost.disks),
             escape(text),
         )
-    table.caption = "what buying the disks would cost; tierbench rents nothing"
+    table.caption = "what buying the disks would cost"
+    if not found.rented:
+        table.caption += "; nothing is rented"
+    return table
+
+
+def _rented(found: Forecast) -> Table:
+    table = _table("The campaign itself", "Rented", "For at most", "At list price")
+    for one in found.rented:
+        amount = "not known"
+        if one.price is not None:
+            amount = f"{one.amount:,.2f} {one.price.currency}"
+        hours = units.format_seconds(3600 * one.hours)
+        table.add_row(escape(one.title), hours, amount)
+    sums = [f"{amount:,.2f} {currency}" for currency, amount in costs.total(found.rented).items()]
+    table.caption = f"in all {units.listed(sums) or 'not known'}; {MAX_COST} refuses what is more"
     return table
 
 

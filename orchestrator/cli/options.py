@@ -77,6 +77,10 @@ SloOption = Annotated[
 PricesOption = Annotated[
     Path | None, typer.Option("--prices", help="A price list, instead of the catalog's.")
 ]
+MaxCostOption = Annotated[
+    str | None,
+    typer.Option("--max-cost", help='Refuse what would cost more to rent, such as "5 USD".'),
+]
 GateEveryOption = Annotated[
     int | None, typer.Option(min=1, help="Check real disks again after every so many runs.")
 ]
@@ -133,6 +137,7 @@ class Options:
     generator: GeneratorOption = None
     slo: SloOption = None
     price_list: PricesOption = None
+    max_cost: MaxCostOption = None
     latency_at: LatencyAtOption = None
     sweep: SweepOption = None
     gate_every: GateEveryOption = None

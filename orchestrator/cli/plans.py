@@ -17,7 +17,15 @@ from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.load_generators import bind, keys, warmed
 from orchestrator.model import ClusterSpec, Note, Plan, Profile, Workload
 from orchestrator.parts import KeepsIntervals
-from orchestrator.planning import load_points, overrides, plan, project_files, slo, windows
+from orchestrator.planning import (
+    costs,
+    load_points,
+    overrides,
+    plan,
+    project_files,
+    slo,
+    windows,
+)
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.tier import DiskKind
 from orchestrator.tiers import tier_mechanisms
@@ -93,7 +101,9 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
         **({project_files.PRICE_LIST: str(request.price_list)} if request.price_list else {}),
     }
     asked = tuple(request.overrides or ())
-    return replace(made, files=files, generator=request.generator, overrides=asked)
+    costs.check(made, request.max_cost)
+    notes = (*made.notes, *costs.notes(made))
+    return replace(made, files=files, generator=request.generator, overrides=asked, notes=notes)
 
 
 def _require_names(request: Request) -> None:
@@ -155,10 +165,7 @@ def _with_databases(
         cluster = profile.cluster
         database = cluster.database if request.database == AUTO else request.database
         choice = choose(database, partial(_proven, cluster, platform, cache), failure)
-        node = cluster.node_of.get(choice.name, cluster.node)
-        settings = _settings(cluster.settings, choice.name)
-        cluster = replace(cluster, database=choice.name, node=node, node_of={}, settings=settings)
-        bound.append(replace(profile, cluster=cluster))
+        bound.append(replace(profile, cluster=on_database(cluster, choice.name)))
         choices += [choice.note] if choice.note else []
     for profile in bound:
         if profile.cluster.database == PREFERRED and not request.dry_run:
@@ -187,6 +194,13 @@ def _windows(
             )
         intervals_s.append(database.checkpoint_interval_s(profile.cluster))
     return windows.of_whole_intervals(workloads, max(intervals_s))
+
+
+def on_database(cluster: ClusterSpec, name: str) -> ClusterSpec:
+    """The cluster of that database, with the size and the settings that the profile has for it."""
+    node = cluster.node_of.get(name, cluster.node)
+    settings = _settings(cluster.settings, name)
+    return replace(cluster, database=name, node=node, node_of={}, settings=settings)
 
 
 def _settings(given: Mapping[str, str], database: str) -> dict[str, str]:

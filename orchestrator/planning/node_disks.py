@@ -137,9 +137,12 @@ def mistakes(where: str, tier: Tier, nodes: int) -> list[Mistake]:
 
 
 def _mistakes(tier: Tier, nodes: int) -> Iterator[tuple[str, str]]:
+    claimed = tier.kind == "storage-class"
+    if claimed and tier.snapshots and tier.snapshots.way not in ("copy", "none"):
+        yield "snapshots", "of a StorageClass is `copy` (of claims) or `none`, or left out"
     if tier.kind not in REAL:
         for key in ("disks", "file_system", "mount_options", "cloud", "snapshots"):
-            if getattr(tier, key):
+            if getattr(tier, key) and not (claimed and key == "snapshots"):
                 yield key, f"is of real disks; this tier is `enforcement: {tier.enforcement}`"
         return
     if tier.path and tier.disks:
@@ -170,6 +173,8 @@ def _mistakes(tier: Tier, nodes: int) -> Iterator[tuple[str, str]]:
 
 def of_nodes(tier: Tier, nodes: int) -> Tier:
     """The tier with the disks of node-1 to node-`nodes`. UsageError if one has none."""
+    if tier.storage_class:
+        return replace(tier, storage_class=replace(tier.storage_class, nodes=nodes))
     if not tier.disks:
         return tier
     pattern = tier.disks.get(PATTERN)
@@ -189,6 +194,11 @@ def paths(tier: Tier) -> frozenset[str]:
     """Where the disks of all nodes are mounted, those for WAL too; none if it names one `path`."""
     named = (path for one in tier.disks.values() for path in (one.data, one.wal))
     return frozenset(path for path in named if path)
+
+
+def count(tier: Tier) -> int:
+    """How many real disks the tier names or rents; 0 if it names one `path`, or makes them here."""
+    return tier.storage_class.nodes if tier.storage_class else len(paths(tier))
 
 
 def node_names(nodes: int) -> list[str]:

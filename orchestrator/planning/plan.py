@@ -22,6 +22,7 @@ EXISTING = "existing"  # the database of a cluster that others run
 CORES_PER_NODE = 2
 RUN_OVERHEAD_S = 6.0  # attach and restore disks, start and stop database and client
 GATE_S = 15.0
+RENT_S = 60.0  # until a cloud has made and attached the disks of a claim; they differ widely
 LOAD_S = 20.0
 # Checking the consistency of more warehouses than are all checked, roughly: 1.5 s for each of the
 # sample, measured on two cores; and three conditions read the whole table of payments, which has no
@@ -231,7 +232,7 @@ def scale_notes(workloads: Sequence[Workload], scale: str) -> tuple[Note, ...]:
 
 def is_real(tier: Tier) -> bool:
     """Whether the tier is a disk that is not of our making, which may change in a campaign."""
-    return tier.kind == "mounted" or (tier.kind == "cgroup" and tier.path is not None)
+    return tier.is_real or (tier.kind == "cgroup" and tier.path is not None)
 
 
 def check_owners(profiles: Sequence[Profile], workloads: Sequence[Workload], database: str) -> None:
@@ -306,6 +307,13 @@ class TimeLeft:
         self._seen_s.append(max(0.0, seconds - _window_s(workload)))
 
 
+def most_s(plan: Plan) -> float:
+    """How long it all may take, with the repetitions that may be added to the plan."""
+    runs_s = sum(run_s(plan.workload(run.workload)) for run in plan.runs)
+    more = max(plan.looks) / plan.repetitions - 1 if plan.looks else 0.0
+    return plan.estimate_s + more * runs_s
+
+
 def _estimate_s(
     profiles: Sequence[Profile], workloads: Sequence[Workload], repetitions: int
 ) -> float:
@@ -314,7 +322,9 @@ def _estimate_s(
 
 
 def _runs_s(profiles: Sequence[Profile], workloads: Sequence[Workload], repetitions: int) -> float:
-    return sum(run_s(one) for one in workloads) * len(profiles) * repetitions
+    rented = sum(profile.tier.storage_class is not None for profile in profiles)
+    rents_s = RENT_S * rented * len(workloads) * repetitions
+    return sum(run_s(one) for one in workloads) * len(profiles) * repetitions + rents_s
 
 
 def _gates_s(profiles: Sequence[Profile], runs: int, gate_every: int | None, drain: bool) -> float:
@@ -325,6 +335,7 @@ def _gates_s(profiles: Sequence[Profile], runs: int, gate_every: int | None, dra
     for tier in {profile.tier.name: profile.tier for profile in profiles}.values():
         drained_s = tier.burst.duration_s if drain and tier.burst and is_real(tier) else 0.0
         again = between if is_real(tier) else 0
-        one_s = (GATE_S + drained_s) * (1 + again) + (GATE_S if is_real(tier) else 0.0)
-        total_s += one_s * max(1, len(node_disks.paths(tier)))
+        gate_s = GATE_S + (RENT_S if tier.storage_class else 0.0)
+        one_s = (gate_s + drained_s) * (1 + again) + (gate_s if is_real(tier) else 0.0)
+        total_s += one_s * max(1, node_disks.count(tier))
     return total_s

@@ -96,6 +96,7 @@ def read_profile(
     _check_owner(where, read.cluster, chosen.tier)
     raise_all(node_disks.mistakes(f"{where}: tier", chosen.tier, read.cluster.nodes or 0))
     tier = _scaled(_on_vm(chosen, read.cluster.vm, catalog), where)
+    tier = _claimed(tier, read.cluster, scale)
     placing = read.kubernetes.build() if read.kubernetes else None
     return Profile(name, read.question, tier, read.cluster.build(scale), read.platform, placing)
 
@@ -180,6 +181,16 @@ def _check_space(where: str, cluster: ClusterYaml, scale: str, bought: int | Non
             if bought is not None and scale in sizes and sizes[scale].disk > bought
         ]
     )
+
+
+def _claimed(tier: Tier, cluster: ClusterYaml, scale: str) -> Tier:
+    """What each claim asks for, if the tier is a class that says no size: the most that a node's
+    disk needs, for whichever database."""
+    wanted = tier.storage_class
+    if wanted is None or wanted.size_bytes is not None:
+        return tier
+    sizes = [one[scale].disk for one in (cluster.node, *cluster.node_of.values()) if scale in one]
+    return replace(tier, storage_class=replace(wanted, size_bytes=max(sizes, default=None)))
 
 
 def _on_vm(chosen: tier_catalog.Chosen, vm: str | None, catalog: tier_catalog.Catalog) -> Tier:

@@ -46,12 +46,13 @@ def read(
     price_list: Path | None = None,
     given: Sequence[overrides.Override] = (),
     known: overrides.Known = overrides.nothing_known,
+    tier_changes: Mapping[str, object] | None = None,
 ) -> tuple[tuple[Profile, ...], tuple[Workload, ...]]:
     """Profiles (by name, or by the path of a YAML file) and workloads, at one scale.
 
     `price_list`: prices that hold instead of the catalog's. `given`: keys of workloads that hold
-    over their files', `known`: what their load generators take. UsageError with the mistakes of all
-    files at once.
+    over their files', `known`: what their load generators take. `tier_changes`: keys of the tiers
+    that are to be others than in the files. UsageError with the mistakes of all files at once.
     """
     texts, rows = clusters(root), catalog(root, price_list)
 
@@ -67,6 +68,7 @@ def read(
             where,
             mechanisms,
             beside=lambda name: _text(file.parent / name, root),
+            changes=tier_changes,
         )
 
     def workload(file: Path) -> Workload:

@@ -41,7 +41,8 @@ def rehearsed(plan: Plan) -> Plan:
         for one in plan.profiles
     )
     workloads = tuple(replace(one, generator=NAME) for one in plan.workloads)
-    return replace(plan, profiles=profiles, workloads=workloads, notes=(NOTE, *plan.notes))
+    notes = (note for note in plan.notes if note.kind != "campaign cost")  # nothing is rented
+    return replace(plan, profiles=profiles, workloads=workloads, notes=(NOTE, *notes))
 
 
 def is_rehearsed(profile: Profile, workload: Workload) -> bool:

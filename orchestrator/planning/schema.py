@@ -25,7 +25,7 @@ from orchestrator.planning import addresses
 from orchestrator.planning.node_disks import RealDiskYaml
 from orchestrator.planning.rehearsal import NAME
 from orchestrator.planning.written import AsBytes, AsBytesPerS, AsSeconds, AsText, Words
-from orchestrator.tier import Burst, DiskKind, Price, Tier
+from orchestrator.tier import Burst, DiskKind, Price, StorageClass, Tier
 
 Bytes = Annotated[int, AsBytes, Field(gt=0)]
 BytesPerS = Annotated[int, AsBytesPerS, Field(gt=0)]
@@ -62,6 +62,8 @@ def _percentage(value: object) -> object:
 
 
 Percentage = Annotated[float, Field(ge=0, le=100)]
+# As Kubernetes names a class.
+ClassName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)]
 PercentText = Annotated[str, Field(pattern=r"^[0-9.]+\s*%\s*$")]
 
 KINDS: Mapping[str, DiskKind] = {kind: kind for kind in get_args(DiskKind)}
@@ -139,6 +141,8 @@ class TierYaml(RealDiskYaml):
     burst: BurstYaml | None = None
     burst_time_scale: Annotated[float, Field(ge=1)] = 1.0
     recorded: str | None = None
+    storage_class: ClassName | None = None
+    size: Bytes | None = None
     io_unit: Bytes = 262_144
     price: PriceYaml | None = None
     source: str = ""
@@ -154,6 +158,12 @@ class TierYaml(RealDiskYaml):
             raise ValueError("an emulated tier needs `iops` and `throughput`")
         if kind == "cgroup" and not (self.iops or self.throughput):
             raise ValueError("a tier held by control groups needs `iops` or `throughput`")
+        if kind == "storage-class" and not self.storage_class:
+            raise ValueError(
+                "name the `storage_class`, or a row of the catalog as `type`, whose class is made"
+            )
+        if kind != "storage-class" and (self.storage_class or self.size):
+            raise ValueError("`storage_class` and `size` are of `enforcement: storage-class`")
         burst = self.burst
         if burst and burst.iops and self.iops and burst.iops < self.iops:
             raise ValueError("`burst.iops` is below `iops`: a burst is the higher of the two")
@@ -179,6 +189,11 @@ class TierYaml(RealDiskYaml):
             source=self.source,
             as_of=self.as_of,
             notes=self.notes,
+            storage_class=(
+                StorageClass(self.storage_class, size_bytes=self.size)
+                if self.storage_class
+                else None
+            ),
         )
 
 

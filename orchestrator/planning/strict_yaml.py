@@ -21,6 +21,11 @@ from orchestrator.units import MOST, short
 _Record = TypeVar("_Record", bound=BaseModel)
 
 
+def written(content: Mapping[str, Any]) -> str:
+    """The content as YAML, in its own order."""
+    return yaml.safe_dump(dict(content), sort_keys=False, default_flow_style=False, width=100)
+
+
 class _Loader(yaml.SafeLoader):
     """Refuses what PyYAML takes silently: two equal keys, days and numbers that are none. Each
     becomes a mistake at its place."""

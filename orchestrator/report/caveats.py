@@ -18,6 +18,7 @@ _NOTE_LABELS: dict[NoteKind, str] = {
     "fallback database": "Another database",
     "preferred database": "Another database",
     "longer windows": "Longer windows",
+    "campaign cost": "Cost of the campaign itself",
 }
 _LABELS: dict[DoubtKind, str] = {
     "emulated tier": "Emulated disks",

@@ -15,6 +15,7 @@ _HELD_BY: dict[DiskKind, str] = {
     "emulated": "emulated block device",
     "cgroup": "control-group limits",
     "mounted": "real disk, not throttled",
+    "storage-class": "volume of a StorageClass, not throttled",
     "existing": "not held to it: another's disk",
     "none": "not limited",
     "dry": "nothing: a rehearsal, there was no disk",

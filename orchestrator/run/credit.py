@@ -65,6 +65,8 @@ class BurstCredit:
             return found
         for place, on_it in results.by_disk(nodes).items():
             state = self._disks.get((tier.name, *place)) or self._at_gate(tier, place)
+            if tier.kind == "storage-class":  # another volume for each run, and for the gate
+                state = _Disk(burst_credit.unknown(tier))
             at_start = state.buckets
             for now in _series(on_it[0].name, samples):
                 buckets = state.buckets

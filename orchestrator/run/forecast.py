@@ -1,7 +1,7 @@
 """What a plan would do, take and cost, found out without starting anything.
 
 The times are the plan's own estimate; space is what `checks` holds against this machine; costs are
-of the disks of all nodes, a month at list price.
+of the disks of all nodes, a month at list price, and of what the campaign itself rents.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.model import Dataset, Plan
 from orchestrator.parts import Parts
+from orchestrator.planning.costs import Rented, rented
 from orchestrator.planning.plan import as_used, run_s
 from orchestrator.platforms.unasked import NotAsked
 from orchestrator.powers import World
@@ -66,6 +67,7 @@ class Forecast:
     loads: tuple[Load, ...]
     needs: tuple[space.Need, ...]
     costs: tuple[Cost, ...]
+    rented: tuple[Rented, ...]
     passed: tuple[str, ...]
     problems: tuple[TierbenchError, ...]
     unchecked: tuple[str, ...]
@@ -97,6 +99,7 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
         loads=tuple(_loads(plan, parts, world)),
         needs=tuple(_needs(plan, parts, world)),
         costs=tuple(_costs(plan)),
+        rented=rented(plan),
         passed=tuple(passed),
         problems=tuple(problems.values()),
         unchecked=tuple(unchecked),

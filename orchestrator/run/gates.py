@@ -37,7 +37,7 @@ _RETRIES = 2
 # These fields of a tier change nothing on the device.
 _NAMES = (
     *("name", "title", "like", "price", "source", "as_of", "notes"),
-    *("burst", "burst_time_scale", "latency_assumed", "catalog_type", "snapshots"),
+    *("burst", "burst_time_scale", "latency_assumed", "catalog_type", "snapshots", "storage_class"),
 )
 
 

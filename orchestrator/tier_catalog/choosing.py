@@ -19,15 +19,16 @@ from orchestrator.planning.node_disks import RealDiskYaml
 from orchestrator.planning.schema import (
     EMULATED,
     KINDS,
+    ClassName,
     Enforcement,
     Percentage,
     PercentText,
     PriceYaml,
 )
 from orchestrator.planning.strict_yaml import refused, validate
-from orchestrator.tier import Burst, DiskKind, Price, Tier
+from orchestrator.tier import Burst, DiskKind, Price, StorageClass, Tier
 from orchestrator.tier_catalog import limits as limits_of
-from orchestrator.tier_catalog import prices, rules
+from orchestrator.tier_catalog import prices, rules, storage_classes
 from orchestrator.tier_catalog.limits import BurstLimits, Limits
 from orchestrator.tier_catalog.reading import Catalog, provider_of
 from orchestrator.tier_catalog.rows import (
@@ -91,6 +92,7 @@ class Reference(RealDiskYaml, Row):
     read_latency_s: Seconds | None = Field(None, alias="read_latency")
     write_latency_s: Seconds | None = Field(None, alias="write_latency")
     recorded: str | None = None
+    storage_class: ClassName | None = None
     enforcement: Enforcement = EMULATED
     region: str | None = None
     operations_per_month: Annotated[float, Field(ge=0)] | None = None
@@ -120,7 +122,8 @@ def own(tier: Tier) -> Chosen:
     """A tier with its own numbers, in the form that `effective` takes."""
     given = tier.burst
     burst = BurstLimits(given.iops, given.bytes_per_s, given.duration_s) if given else None
-    return Chosen(tier, Limits(tier.iops, tier.bytes_per_s, burst=burst))
+    size_bytes = tier.storage_class.size_bytes if tier.storage_class else None
+    return Chosen(tier, Limits(tier.iops, tier.bytes_per_s, burst=burst), size_bytes=size_bytes)
 
 
 def choose(
@@ -183,6 +186,11 @@ def _conflicts(asked: Reference, kind: DiskType, size: SizeRow | None) -> Iterat
         yield "enforcement", f"{asked.type} {what}"
     if asked.enforcement.kind == "mounted" and not asked.on_real_disks:
         yield "disks", "is missing (or one `path`): the directories where the disks are mounted"
+    if asked.enforcement.kind == "storage-class":
+        if not (kind.volume_type or asked.storage_class):
+            yield "storage_class", f"is missing: no Kubernetes driver makes volumes of {asked.type}"
+    elif asked.storage_class:
+        yield "storage_class", "is of `enforcement: storage-class`"
 
 
 def _burst_model(asked: Reference, kind: DiskType, size: SizeRow | None) -> str | None:
@@ -222,8 +230,28 @@ def _chosen(
         source=kind.source.text,
         as_of=kind.source.as_of,
         notes=" ".join(_notes(asked, kind, size, limits, no_price)),
+        storage_class=_storage_class(asked, full, kind, name, size_bytes, limits),
     )
     return Chosen(tier, limits, full, kind, size_bytes)
+
+
+def _storage_class(
+    asked: Reference, full: str, kind: DiskType, name: str, size_bytes: int | None, limits: Limits
+) -> StorageClass | None:
+    """The class of the tier's volumes: the one that it names, or one made from the row."""
+    if asked.enforcement.kind != "storage-class":
+        return None
+    if asked.storage_class:
+        return StorageClass(asked.storage_class, size_bytes=size_bytes)
+    return storage_classes.of(
+        name,
+        full,
+        kind,
+        size_bytes or 0,
+        limits,
+        on_demand_burst=asked.burst == "on-demand",
+        performance_plus=asked.performance_plus,
+    )
 
 
 def _assumed(asked: Reference) -> Iterator[str]:

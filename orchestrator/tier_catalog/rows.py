@@ -232,9 +232,11 @@ SizeRule = Annotated[LinearRule | Gp2Rule | HddRule, Field(discriminator="formul
 
 
 class DiskType(Row):
-    """A type of disk: fixed `sizes`, or limits `by_size`, or `provisioned` within rules."""
+    """A type of disk: fixed `sizes`, or limits `by_size`, or `provisioned` within rules.
+    `volume_type`: what its provider's Kubernetes driver calls it; None if that makes none."""
 
     title: Text
+    volume_type: Text | None = None
     media: Literal["ssd", "hdd", "nvme"]
     source: Cited
     latency: Latency | None

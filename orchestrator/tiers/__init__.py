@@ -6,6 +6,7 @@ from orchestrator.tiers.dry import DryTier
 from orchestrator.tiers.emulated import EmulatedTier
 from orchestrator.tiers.existing import ExistingTier
 from orchestrator.tiers.mounted import MountedTier
+from orchestrator.tiers.storage_class import StorageClassTier
 from orchestrator.tiers.unlimited import UnlimitedTier
 
 
@@ -14,6 +15,7 @@ def tier_mechanisms() -> dict[str, TierMechanism]:
         "emulated": EmulatedTier(),
         "cgroup": CgroupTier(),
         "mounted": MountedTier(),
+        "storage-class": StorageClassTier(),
         "existing": ExistingTier(),
         "none": UnlimitedTier(),
         "dry": DryTier(),

@@ -178,6 +178,17 @@ def _shared_blocks(run: RunData) -> Reasons:
         )
 
 
+def _copied_volume(run: RunData) -> Reasons:
+    """Documented by AWS (a block is fetched when it is first read) and by Azure (disks are slower
+    until their background copy is complete)."""
+    if (way := _restored(run).get("way")) in ("snapshot", "claim"):
+        yield (
+            f"the volumes were copies of a {way}: all data were read once before, but a cloud may "
+            "go on filling such a disk in the background, and it is slower until that is done",
+            "say `snapshots: none`, so that each run loads, to see if that matters",
+        )
+
+
 def _not_quiet(run: RunData) -> Reasons:
     if _restored(run).get("quiet") is False:
         yield (
@@ -207,4 +218,5 @@ DISK_CHECKS: dict[DoubtKind, Callable[[RunData], Reasons]] = {
     "burst credit unknown": _credit_unknown,
     "shared blocks": _shared_blocks,
     "disk not quiet": _not_quiet,
+    "copied volume": _copied_volume,
 }

@@ -65,10 +65,16 @@ class Claims(Protocol):
         is replaced; UnavailableError if one that is not ours has it."""
 
     def claim(
-        self, name: str, storage_class: str, size_bytes: int, source: Source | None = None
+        self,
+        name: str,
+        storage_class: str,
+        size_bytes: int,
+        source: Source | None = None,
+        stays: bool = False,
     ) -> AbstractContextManager[str]:
         """Makes a claim, empty or as a copy; removes it at the end, and waits until its volume is
         gone. Yields its name. UnavailableError if the class is missing, or its quota exceeded.
+        `stays`: unless the block raises, it stays until the end of the campaign.
 
         The volume may come only when a container uses it: on what machine is then decided by the
         container's `placement`."""
@@ -82,6 +88,9 @@ class Claims(Protocol):
         """Returns whether volumes of a class can be kept as snapshots: there is a snapshot class of
         the same driver."""
 
-    def snapshot(self, name: str, claim: str, timeout_s: float) -> AbstractContextManager[str]:
+    def snapshot(
+        self, name: str, claim: str, timeout_s: float, stays: bool = False
+    ) -> AbstractContextManager[str]:
         """Keeps the content of a claim that nothing writes to; yields when the snapshot may be a
-        `Source`. RunError, with the driver's words, if it is not ready within the timeout."""
+        `Source`. RunError, with the driver's words, if it is not ready within the timeout.
+        `stays`: as of a claim."""

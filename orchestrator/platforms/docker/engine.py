@@ -23,6 +23,7 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.taking_down import taken_down
 from orchestrator.platforms.docker import carrying, connecting, devices, ulimits
 from orchestrator.platforms.docker.carrying import Carrier
 from orchestrator.platforms.docker.commands import Commands
@@ -30,7 +31,6 @@ from orchestrator.platforms.docker.errors import engine_errors
 from orchestrator.platforms.docker.guard import Guard
 from orchestrator.platforms.docker.images import Images
 from orchestrator.platforms.docker.labels import MARK, ROLE, STANDING
-from orchestrator.platforms.docker.leftovers import taken_down
 from orchestrator.platforms.docker.networks import Networks
 from orchestrator.platforms.docker.patience import patiently
 from orchestrator.powers import (

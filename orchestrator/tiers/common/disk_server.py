@@ -103,7 +103,9 @@ def devices(
             overheads[node.name] = overhead_us(facts.get("limits") or {})
             name, device = f"{world.scope}-{file.path.stem}", facts["device"]
             up.enter_context(world.platform.volume(name, device, "xfs", file.placement))
-            volumes.append(Volume(name, device, restored, server=node, kept=kept))
+            volumes.append(
+                Volume(name, device, restored, server=node, kept=kept, placement=file.placement)
+            )
         yield Disks(tuple(volumes), {**facts, "overhead_us": overheads})
 
 
@@ -263,7 +265,7 @@ def fio_container(name: str, role: str, volume: Volume, world: World) -> Contain
             Mount(str(world.root / "workloads" / "fio"), "/fio", read_only=True),
         ),
         io_caps=volume.caps,
-        placement="node-1",
+        placement=volume.placement,
     )
 
 

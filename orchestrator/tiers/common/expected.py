@@ -24,7 +24,7 @@ _UNHURRIED = 0.5  # of the cap's rate: a lone request then never waits for the c
 
 def latency_s(tier: Tier, way: Way) -> float | None:
     """The latency to judge by; None for a real disk whose provider promises none."""
-    if tier.kind == "mounted" and way in tier.latency_assumed:
+    if tier.is_real and way in tier.latency_assumed:
         return None
     return tier.read_latency_s if way == "read" else tier.write_latency_s
 

@@ -297,7 +297,7 @@ def _rate(
         limit = f"{limit} ({why})"
     declared = None if cap is None else cap * each
     check = _check(limit, unit, declared, measured, RATE_TOLERANCE_PCT, more_is_faster=True)
-    peak = expected.at_peak(tier) if tier.kind == "mounted" else None
+    peak = expected.at_peak(tier) if tier.is_real else None
     most_per_s = expected.cap_per_s(peak, block_bytes) if peak else None
     most = (most_per_s or 0.0) * each * (1 + RATE_TOLERANCE_PCT / 100)
     bursting = check.verdict.startswith("faster") and measured <= most

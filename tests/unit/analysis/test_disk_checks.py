@@ -57,6 +57,8 @@ def test_a_gate_that_passed_without_having_seen_all(verdict: Any, kind: str) -> 
         ({"way": "reflink", "quiet": True}, {"shared blocks"}),
         ({"way": "elsewhere", "quiet": False}, {"disk not quiet"}),
         ({"way": "none"}, set()),
+        ({"way": "snapshot"}, {"copied volume"}),
+        ({"way": "claim"}, {"copied volume"}),
     ],
 )
 def test_how_data_came_to_a_real_disk(restored: dict[str, Any], kinds: set[str]) -> None:

@@ -187,3 +187,26 @@ def test_a_disk_that_is_not_mounted_is_a_problem_beside_all_that_is_known(
     said = " ".join(capsys.readouterr().out.split())
     assert "absent is not a directory" in said
     assert "ultra for the disks of 3 nodes" in said and "Nothing was started." in said
+
+
+P15_VOLUMES = """
+question: Are volumes of this class enough?
+tier: {type: azure/P15, enforcement: storage-class}
+cluster: azure-d8s-v5
+"""
+
+
+def test_what_the_campaign_itself_rents_is_shown_and_limited(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    profile = tmp_path / "p15.yaml"
+    profile.write_text(P15_VOLUMES)
+    words = ("run", "--profile", str(profile), "--workload", "insert", "--nodes", "3")
+    assert dry(*words, "--max-cost", "1 USD") == EXIT_DONE
+    text = " ".join(capsys.readouterr().out.split())
+    assert "6 × disk of p15" in text and "--max-cost refuses what is more" in text
+    assert "p15: tier storage-class: what only a container that is started can tell" in text
+    assert dry(*words, "--json") == EXIT_DONE
+    assert 0 < content(capsys)["campaign_cost"]["USD"] < 1
+    assert dry(*words, "--max-cost", "0.01 USD") == EXIT_USAGE
+    assert dry(*words, "--max-cost", "9 EUR") == EXIT_USAGE

@@ -113,7 +113,8 @@ def test_the_documented_examples_are_planned_with_any_workload_on_a_database(
             profiles=[str(file)], workloads=["point-select", "insert", "tpcc"], scale="smoke"
         )
         plan = plans.make_plan(request, ROOT, NO_CACHE)
-        assert (len(plan.runs), plan.notes) == (3, ())
+        assert len(plan.runs) == 3
+        assert {note.kind for note in plan.notes} <= {"campaign cost"}
 
 
 # ------------------------------------------------------------------ what a profile may leave out

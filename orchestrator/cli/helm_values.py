@@ -1,0 +1,84 @@
+"""`tierbench helm-values` and `storage-class`: a profile's cluster and its disks, as files for
+people who run Kubernetes themselves. Nothing is started, and no cluster is asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from rich.console import Console
+from typer import Argument, Option, Typer
+
+from orchestrator.cli import completion, plans
+from orchestrator.cli.options import NodesOption, ScaleOption
+from orchestrator.databases import PREFERRED
+from orchestrator.databases.yugabytedb import helm_values
+from orchestrator.errors import UsageError
+from orchestrator.model import Profile
+from orchestrator.planning import plan, project_files
+from orchestrator.planning.strict_yaml import written
+from orchestrator.tier import StorageClass
+from orchestrator.tier_catalog import storage_classes
+
+ProfileArgument = Annotated[
+    str, Argument(help="A profile's name, or a YAML file.", autocompletion=completion.profiles)
+]
+ClassOption = Annotated[
+    str | None,
+    Option("--storage-class", help="A class that exists, instead of one made from the row."),
+]
+
+
+def register(app: Typer, root: Path, out: Console) -> None:
+    """Adds both commands."""
+
+    @app.command(name="helm-values")
+    def values(
+        profile: ProfileArgument,
+        scale: ScaleOption = "laptop",
+        nodes: NodesOption = None,
+        storage_class: ClassOption = None,
+    ) -> None:
+        """Prints the values of YugabyteDB's own Helm chart for a profile's cluster."""
+        found, wanted = _read(root, profile, scale, storage_class)
+        cluster = plans.on_database(found.cluster, PREFERRED)
+        if nodes:
+            factor = min(cluster.replication_factor, nodes)
+            cluster = replace(cluster, nodes=nodes, replication_factor=factor)
+        content = helm_values.values(cluster, wanted, found.placing)
+        says = [f"{found.tier.title}, at the scale {scale}.", *helm_values.remarks(cluster, wanted)]
+        _print(out, "".join(f"# {line}\n" for line in says) + written(content))
+
+    @app.command(name="storage-class")
+    def storage_class(profile: ProfileArgument, scale: ScaleOption = "laptop") -> None:
+        """Prints the StorageClass whose volumes are a profile's disks."""
+        found, wanted = _read(root, profile, scale, None)
+        if not wanted.provisioner:
+            raise UsageError(
+                f"{found.name} names the StorageClass {wanted.name!r}, which exists already",
+                advice="name a row of the catalog as `type` and no `storage_class`",
+            )
+        size = (wanted.size_bytes or 0) // 2**30
+        _print(out, f"# Claims must ask for {size}Gi.\n{storage_classes.manifest(wanted)}")
+
+
+def _read(
+    root: Path, name: str, scale: str, storage_class: str | None
+) -> tuple[Profile, StorageClass]:
+    """The profile as if its disks were volumes of a class, whatever its own enforcement is."""
+    changes = {"enforcement": "storage-class"}
+    changes |= {"storage_class": storage_class} if storage_class else {}
+    (found,), _ = project_files.read(
+        root, [name], [], scale, plans.disk_kinds(), tier_changes=changes
+    )
+    if found.cluster.database == plan.EXISTING or found.tier.storage_class is None:
+        raise UsageError(
+            f"{name} is a cluster that others run: there is nothing to make",
+            advice="name a profile whose nodes tierbench starts",
+        )
+    return found, found.tier.storage_class
+
+
+def _print(out: Console, text: str) -> None:
+    out.print(text, end="", markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,150 @@
+"""What a campaign itself costs at list price: what it rents, for the hours that are planned. Pure.
+
+amount = things × monthly price / 730 × hours. It is an estimate, and meant as the most: each disk
+is reckoned from the begin to the end, with all runs that may be added, and twice where loaded data
+are kept beside the volumes of a run. Disks that are emulated cost nothing, and nothing is said of
+them; nor are snapshots, network and a cloud's fee for the control plane part of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from orchestrator import units
+from orchestrator.errors import UsageError
+from orchestrator.model import Note, Plan, Profile
+from orchestrator.planning import node_disks
+from orchestrator.planning.plan import EXISTING, is_real, most_s
+from orchestrator.tier import Price
+
+MONTH_H = 730.0  # of which providers make a month: 8,760 / 12
+MAX_COST = "--max-cost"
+_LIMIT = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]{3})")
+
+
+@dataclass(frozen=True)
+class Rented:
+    """So many equal things for so many hours. `price`: of one, a month; None: not known."""
+
+    what: str
+    count: int
+    hours: float
+    price: Price | None
+
+    @property
+    def amount(self) -> float | None:
+        """In the currency of the price; None if that is not known."""
+        if self.price is None:
+            return None
+        return self.count * self.price.monthly / MONTH_H * self.hours
+
+    @property
+    def title(self) -> str:
+        return f"{self.count} × {self.what}"
+
+
+def rented(plan: Plan) -> tuple[Rented, ...]:
+    """The real disks of each profile, and machines whose price is declared: those of a cluster
+    that others run are its own, all other tiers are measured in turn on the same ones."""
+    real = [one for one in plan.tiers if _is_rented(one)]
+    hours = most_s(plan) / 3600
+    disks = [Rented(f"disk of {one.name}", _disks(one), hours, one.tier.price) for one in real]
+    return (*disks, *_machines(real, hours))
+
+
+def _is_rented(profile: Profile) -> bool:
+    """A disk that names neither a provider's row nor a price is its owner's."""
+    tier = profile.tier
+    if not is_real(tier) and profile.cluster.database != EXISTING:
+        return False
+    return bool(tier.price or tier.catalog_type or tier.storage_class)
+
+
+def _disks(profile: Profile) -> int:
+    tier, nodes = profile.tier, profile.cluster.nodes
+    if profile.cluster.database == EXISTING:
+        return nodes
+    if tier.storage_class is None:
+        return max(1, node_disks.count(tier))
+    keeps = tier.snapshots is None or tier.snapshots.way != "none"
+    return nodes * (2 if keeps else 1)
+
+
+def _machines(profiles: Sequence[Profile], hours: float) -> Iterator[Rented]:
+    shared: dict[tuple[str, Price], int] = {}
+    for profile in profiles:
+        cluster = profile.cluster
+        if cluster.vm_price is None:
+            continue
+        what = cluster.vm or "machine"
+        if cluster.database == EXISTING:
+            yield Rented(f"{what} of {profile.name}", cluster.nodes, hours, cluster.vm_price)
+        else:
+            key = what, cluster.vm_price
+            most = cluster.nodes if profile.tier.storage_class else 1  # disks are mounted on one
+            shared[key] = max(shared.get(key, 0), most)
+    for (what, price), count in shared.items():
+        yield Rented(what, count, hours, price)
+
+
+def total(things: Sequence[Rented]) -> dict[str, float]:
+    """Currency → the sum of what is known."""
+    sums: dict[str, float] = {}
+    for one in things:
+        if one.price is not None and one.amount is not None:
+            sums[one.price.currency] = sums.get(one.price.currency, 0.0) + one.amount
+    return sums
+
+
+def notes(plan: Plan) -> tuple[Note, ...]:
+    """One note, unless nothing is rented."""
+    things = rented(plan)
+    if not things:
+        return ()
+    known = [one for one in things if one.price is not None]
+    unknown = units.listed([one.title for one in things if one.price is None])
+    said = [f"{units.listed([one.title for one in known])}: {_sums(things)}"] if known else []
+    said += [f"the price of {unknown} is not known"] if unknown else []
+    hours = units.format_seconds(most_s(plan))
+    text = f"the campaign itself costs, for at most about {hours} at list price, {'; '.join(said)}"
+    if not known:
+        text = f"what the campaign itself costs is not known: no price of {unknown}"
+    return (Note("campaign cost", text),)
+
+
+def _sums(things: Sequence[Rented]) -> str:
+    return units.listed([f"{amount:,.2f} {name}" for name, amount in total(things).items()])
+
+
+def check(plan: Plan, limit: str | None) -> None:
+    """UsageError if `limit`, such as `5 USD`, cannot be read, if the plan would cost more, or if
+    that cannot be told: without a price, or with one in another currency."""
+    if limit is None:
+        return
+    match = _LIMIT.fullmatch(limit.strip())
+    if match is None:
+        raise UsageError(
+            f"{MAX_COST} {limit!r} is no amount with its currency",
+            advice=f'write it as in {MAX_COST} "5 USD"',
+        )
+    most, currency, things = float(match[1]), match[2].upper(), rented(plan)
+    if unknown := units.listed([one.title for one in things if one.price is None]):
+        raise UsageError(
+            f"what the campaign costs cannot be held under {limit}: no price of {unknown}",
+            advice="give `price` in the profile's tier (docs/OPTIONS.md), or a region",
+        )
+    sums = total(things)
+    if others := [name for name in sums if name.upper() != currency]:
+        raise UsageError(
+            f"{MAX_COST} is in {currency}, and there are prices in {units.listed(others)}",
+            advice="tierbench converts no currencies: give the limit, or the prices, in the same",
+        )
+    amount = sum(sums.values())
+    if amount > most:
+        raise UsageError(
+            f"the campaign would cost {amount:,.2f} {currency}, more than {most:,.2f}",
+            advice="take fewer repetitions, tiers or nodes or a smaller scale; --dry-run shows "
+            "what makes the cost",
+        )

@@ -1,0 +1,132 @@
+"""A disk as bought → the StorageClass whose volumes are such disks, and its manifest. Pure.
+
+Parameters are those of the providers' own drivers, all of them texts: kubernetes-sigs,
+azuredisk-csi-driver (docs/driver-parameters.md), aws-ebs-csi-driver (docs/parameters.md),
+gcp-compute-persistent-disk-csi-driver (README.md, examples/kubernetes), all of August 2026.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.planning.strict_yaml import written
+from orchestrator.tier import StorageClass
+from orchestrator.tier_catalog import limits as limits_of
+from orchestrator.tier_catalog.limits import Limits
+from orchestrator.tier_catalog.reading import provider_of
+from orchestrator.tier_catalog.rows import GIB, UNIT_BYTES, DiskType
+
+FILE_SYSTEM = "xfs"  # as on all disks of ours
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A provider's driver, and how it calls type, IOPS, throughput (a number with `suffix`) and
+    file system. `fixed`: what all its volumes are given."""
+
+    name: str
+    type: str
+    iops: str
+    throughput: str
+    file_system: str
+    suffix: str = ""
+    fixed: tuple[tuple[str, str], ...] = ()
+
+
+DRIVERS = {
+    # The driver's own default is a read cache on the host, which is not the disk.
+    "azure": Driver(
+        "disk.csi.azure.com",
+        "skuName",
+        "DiskIOPSReadWrite",
+        "DiskMBpsReadWrite",
+        "fsType",
+        fixed=(("cachingMode", "None"),),
+    ),
+    "aws": Driver("ebs.csi.aws.com", "type", "iops", "throughput", "csi.storage.k8s.io/fstype"),
+    "gcp": Driver(
+        "pd.csi.storage.gke.io",
+        "type",
+        "provisioned-iops-on-create",
+        "provisioned-throughput-on-create",
+        "csi.storage.k8s.io/fstype",
+        suffix="Mi",
+    ),
+}
+
+
+def of(
+    name: str,
+    full: str,
+    kind: DiskType,
+    size_bytes: int,
+    limits: Limits,
+    *,
+    on_demand_burst: bool = False,
+    performance_plus: bool = False,
+) -> StorageClass:
+    """The class `name` of the catalog's type `full`. ValueError if no driver makes such disks.
+
+    `size_bytes`, the size that is bought, is what a claim must ask for: providers bill whole GiB,
+    and limits of fixed sizes, such as Azure Premium's, follow from the size alone.
+    """
+    driver = DRIVERS.get(provider_of(full))
+    if driver is None or kind.volume_type is None:
+        raise ValueError(f"no Kubernetes driver makes volumes of {full}")
+    parameters = {
+        driver.type: kind.volume_type,
+        **dict(driver.fixed),
+        **dict(_provisioned(driver, kind, limits)),
+        **({"enableBursting": "true"} if on_demand_burst else {}),
+        **({"enablePerformancePlus": "true"} if performance_plus else {}),
+        driver.file_system: FILE_SYSTEM,
+    }
+    return StorageClass(object_name(name), driver.name, parameters, whole_gib_bytes(size_bytes))
+
+
+def _provisioned(driver: Driver, kind: DiskType, limits: Limits) -> Iterator[tuple[str, str]]:
+    """IOPS and throughput, where they are bought and do not follow from something else."""
+    rule = kind.provisioned
+    if rule is None:
+        return
+    iops = limits.iops or 0
+    yield driver.iops, str(iops)
+    if rule.throughput.follows is None:
+        # Providers take whole numbers: the next one above, unless that is beyond the rule.
+        asked = math.ceil((limits.bytes_per_s or 0) / UNIT_BYTES[rule.throughput.unit])
+        most = math.floor(limits_of.max_throughput(rule.throughput, iops))
+        yield driver.throughput, f"{min(asked, most)}{driver.suffix}"
+
+
+def object_name(name: str) -> str:
+    """The name as Kubernetes allows it: small letters, digits, dashes and dots."""
+    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")
+
+
+def whole_gib_bytes(size_bytes: int) -> int:
+    """A size as a claim asks for it, and as providers bill it: the next whole GiB."""
+    return limits_of.whole_gib(size_bytes) * GIB
+
+
+def content(made: StorageClass) -> dict[str, Any]:
+    """The class as Kubernetes takes it."""
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": made.name},
+        "provisioner": made.provisioner,
+        "parameters": dict(made.parameters),
+        # A copy of a disk has the same UUID, which XFS else refuses beside the original.
+        "mountOptions": ["nouuid"],
+        "volumeBindingMode": "WaitForFirstConsumer",
+        "reclaimPolicy": "Delete",
+    }
+
+
+def manifest(made: StorageClass) -> str:
+    """The class as a file for `kubectl apply -f`."""
+    return written(content(made))

@@ -1,0 +1,280 @@
+"""Volumes of a StorageClass, one claim for each node: the cluster provisions the real disks.
+
+Nothing is throttled, everything is verified: what a claim was given is read back from its
+PersistentVolume, and the gate measures a volume of the class on the machine of each node. Volumes
+and a class of ours are rented for a block and given back at its end. Loaded data stay as long as
+the campaign: as snapshots, or as claims that each run's claims are copies of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from orchestrator.errors import GateError, UnavailableError, UsageError
+from orchestrator.model import Volume
+from orchestrator.parts import Disks
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common.claims import Claims, RentedVolume, Source
+from orchestrator.platforms.common.claims import StorageClass as Found
+from orchestrator.powers import World
+from orchestrator.tier import DiskKind, Gate, StorageClass, Tier
+from orchestrator.tier_catalog import storage_classes
+from orchestrator.tiers.common import disk_files, disk_server, truth_gate
+from orchestrator.units import format_bytes, listed
+
+_RENT_S = 600.0  # a cloud makes and attaches a disk within minutes
+_COPY_S = 3600.0
+_READ_ALL = ("sh", "-c", "find /tier -xdev -type f -exec cat {} + > /dev/null")
+
+
+class StorageClassTier:
+    name = "storage-class"
+    kind: DiskKind = "storage-class"
+
+    def check(self, tier: Tier, world: World) -> None:
+        """See `TierMechanism`. A class that is named must exist; one of ours is made when needed,
+        and whether its driver is there shows when the gate claims a volume."""
+        platform, wanted = _claims(tier, world), _wanted(tier)
+        own_images.need(world.root, "disk", world.platform)
+        known = [one.name for one in platform.storage_classes()]
+        if not wanted.provisioner and wanted.name not in known:
+            raise UnavailableError(
+                f"{tier.name}: the cluster has no StorageClass {wanted.name!r}; it has "
+                f"{listed(known) or 'none'}",
+                advice="name one of these as `storage_class`, or leave that out where the tier "
+                "names a row of the catalog: its class is then made",
+            )
+
+    def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
+        """Notes in the cache of what holds the data: as all rented, that ends with the campaign."""
+        wanted = _wanted(tier)
+        rented = f"{wanted} {tier.snapshots} {world.platform.campaign}"
+        mark = hashlib.sha256(rented.encode()).hexdigest()[:8]
+        folder = world.cache / "datasets" / f"{name}-{mark}"
+        return tuple(folder / f"node-{number}.claim" for number in range(1, nodes + 1))
+
+    def restores(
+        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
+    ) -> bool:
+        """By copies of claims if the profile says so; by snapshots where the driver makes them."""
+        if tier.snapshots is not None:
+            return tier.snapshots.way == "copy"
+        with _class(tier, world) as found:
+            return _claims(tier, world).takes_snapshots(found.name)
+
+    @contextmanager
+    def loading(
+        self,
+        tier: Tier,
+        sizes_bytes: Sequence[int],
+        snapshots: Sequence[Path],
+        world: World,
+        resumed: bool = False,
+    ) -> Iterator[tuple[Volume, ...]]:
+        platform, copies = _claims(tier, world), tier.snapshots is not None
+        before = [_source(one) for one in snapshots] if resumed else [None] * len(snapshots)
+        names = [_next_name(one, number) for number, one in enumerate(snapshots, start=1)]
+        with _class(tier, world) as found, ExitStack() as up:
+            volumes = [
+                _volume(up.enter_context(claim), number, restored=resumed, kept=True)
+                for number, claim in enumerate(
+                    (
+                        platform.claim(name, found.name, _size(tier), source, stays=copies)
+                        for name, source in zip(names, before, strict=True)
+                    ),
+                    start=1,
+                )
+            ]
+            yield tuple(volumes)
+            for name in () if copies else names:
+                world.progress.step(f"keeping a snapshot of {name}")
+                with platform.snapshot(name, name, _COPY_S, stays=True):
+                    pass
+        for note, name in zip(snapshots, names, strict=True):
+            note.parent.mkdir(parents=True, exist_ok=True)
+            note.write_text(f"{'claim' if copies else 'snapshot'} {name}\n")
+
+    @contextmanager
+    def attached(
+        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
+    ) -> Iterator[Disks]:
+        platform = _claims(tier, world)
+        sources = [_source(one) for one in snapshots] if snapshots else [None] * len(sizes_bytes)
+        way = sources[0].kind if sources and sources[0] else "none"
+        with _class(tier, world) as found, ExitStack() as up:
+            volumes: list[Volume] = []
+            for number, source in enumerate(sources, start=1):
+                name = f"{world.scope}-node-{number}"
+                claim = platform.claim(name, found.name, _size(tier), source)
+                restored = source is not None
+                volumes.append(_volume(up.enter_context(claim), number, restored, kept=False))
+            given = {volume.placement: _given(tier, volume, found, world) for volume in volumes}
+            restored_by = {"restored": {"way": way}} if snapshots else {}
+            yield Disks(tuple(volumes), {**_facts(tier, found, given), **restored_by})
+
+    def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
+        """Measures one volume on the machine of each node, one after the other."""
+        platform, gates = _claims(tier, world), dict[str, Gate]()
+        with _class(tier, world) as found:
+            for number in range(1, _wanted(tier).nodes + 1):
+                name = f"{world.scope}-gate-{number}"
+                world.progress.note(f"truth gate of {tier.name}: a volume for node-{number}")
+                with platform.claim(name, found.name, _size(tier)) as claim:
+                    volume = _volume(claim, number, restored=False, kept=False)
+                    given = _given(tier, volume, found, world)
+                    disks = Disks((volume,), _about(volume.placement, given))
+                    taken = truth_gate.take(tier, disks, world, thorough=thorough)
+                gates[volume.placement] = taken
+        checks = (
+            replace(check, disk=f"{node} ({found.name})", nodes=(node,))
+            for node, gate in gates.items()
+            for check in gate.checks
+        )
+        disks_of = {node: dict(gate.device) for node, gate in gates.items()}
+        busy_pct = max(float(one.get("host_cpu_pct", 0.0)) for one in disks_of.values())
+        device = {**_mechanism(found), "disks": disks_of, "host_cpu_pct": busy_pct}
+        return Gate(tier.name, world.clock.now(), tuple(checks), device)
+
+
+def _claims(tier: Tier, world: World) -> Claims:
+    """The platform, if it rents volumes. UnavailableError if it does not."""
+    if not hasattr(world.platform, "storage_classes"):
+        raise UnavailableError(
+            f"{tier.name}: volumes of a StorageClass are to be had on Kubernetes only",
+            advice="say PLATFORM=kubernetes, or use `enforcement: emulated`",
+        )
+    return cast(Claims, world.platform)
+
+
+def _wanted(tier: Tier) -> StorageClass:
+    if tier.storage_class is None:
+        raise UsageError(
+            f"{tier.name}: `enforcement: storage-class` needs a `storage_class`",
+            advice="name one, or a row of the catalog as `type`",
+        )
+    return tier.storage_class
+
+
+def _size(tier: Tier) -> int:
+    return _wanted(tier).size_bytes or disk_files.GATE_BYTES
+
+
+@contextmanager
+def _class(tier: Tier, world: World) -> Iterator[Found]:
+    """The class that the tier names, or one that is made for the block: classes are of the whole
+    cluster, so its name has that of the campaign."""
+    platform, wanted = _claims(tier, world), _wanted(tier)
+    if not wanted.provisioner:
+        known = {one.name: one for one in platform.storage_classes()}
+        if wanted.name not in known:
+            raise UnavailableError(f"{tier.name}: the StorageClass {wanted.name!r} is gone")
+        yield known[wanted.name]
+        return
+    name = storage_classes.object_name(f"tierbench-{world.platform.campaign}-{wanted.name}")
+    content = storage_classes.content(replace(wanted, name=name))
+    with platform.storage_class(content) as made:
+        yield made
+
+
+def _volume(claim: str, number: int, restored: bool, kept: bool) -> Volume:
+    return Volume(claim, "", restored=restored, kept=kept, placement=f"node-{number}")
+
+
+def _source(note: Path) -> Source:
+    """What holds the data of one node."""
+    kind, name = note.read_text().split()
+    return Source("claim" if kind == "claim" else "snapshot", name)
+
+
+def _next_name(note: Path, number: int) -> str:
+    """A name for the data of a node: another one if it goes on from data that are kept."""
+    name = f"data-{note.parent.name}-{number}"
+    return f"{name}-again" if note.is_file() and _source(note).name == name else name
+
+
+# ------------------------------------------------------------------ what was given
+
+
+def _given(tier: Tier, volume: Volume, found: Found, world: World) -> RentedVolume:
+    """What a claim was given. A class that waits gives a volume when a container uses it, on the
+    machine where that runs. GateError if it is less, or another, than was asked for.
+
+    A copy is read once in full: some clouds fetch each block only when it is first read. What that
+    leaves in the page cache goes when the container does, as the volume is then unmounted."""
+    platform = _claims(tier, world)
+    if found.waits or volume.restored:
+        spec = disk_server.fio_container(f"{volume.name}-first", "client", volume, world)
+        with world.platform.running(spec):
+            given = platform.rented(volume.name, _RENT_S)
+            if volume.restored:
+                world.progress.step(f"reading the copy {volume.name} once")
+                world.platform.exec(spec.name, _READ_ALL, timeout_s=_COPY_S)
+    else:
+        given = platform.rented(volume.name, _RENT_S)
+    if wrong := listed(list(_wrong(tier, found, given))):
+        raise GateError(
+            f"{tier.name}: the volume of {volume.name} is not what was asked for: {wrong}",
+            advice="figures made on it would say nothing about the tier: see the class and its "
+            "driver (`kubectl describe pv`)",
+        )
+    return given
+
+
+def _wrong(tier: Tier, found: Found, given: RentedVolume) -> Iterator[str]:
+    asked = storage_classes.whole_gib_bytes(_size(tier))
+    size = format_bytes(given.size_bytes)
+    if given.size_bytes < asked:
+        yield f"it has {size}, less than the {format_bytes(asked)} asked for"
+    # A larger disk of a cloud has other limits.
+    if given.size_bytes > asked and _wanted(tier).provisioner:
+        yield f"it has {size}, more than the {format_bytes(asked)} asked for"
+    if given.storage_class != found.name:
+        yield f"it is of the class {given.storage_class!r}, not {found.name!r}"
+    if given.driver and given.driver != found.provisioner:
+        yield f"{given.driver} made it, not {found.provisioner}"
+
+
+def _differences(node: str, found: Found, given: RentedVolume) -> Iterator[str]:
+    """Parameters of the class that the driver noted otherwise; names are alike in any case."""
+    noted = {name.lower(): value for name, value in given.attributes.items()}
+    for name, asked in found.parameters.items():
+        value = noted.get(name.lower(), asked)
+        if value.lower() != asked.lower():
+            yield f"{node}: the driver notes {name} {value} for its volume, the class has {asked}"
+
+
+def _mechanism(found: Found) -> dict[str, Any]:
+    return {
+        "mechanism": "volumes of a StorageClass",
+        "storage_class": found.name,
+        "provisioner": found.provisioner,
+        "parameters": dict(found.parameters),
+    }
+
+
+def _about(node: str, given: RentedVolume) -> dict[str, Any]:
+    """A volume as the report shows a disk that was found."""
+    return {
+        "used_by": [node],
+        "device": given.name,
+        "made_of": given.handle,
+        "size_bytes": given.size_bytes,
+        "file_system": given.fstype,
+        "mount_options": ",".join(given.mount_options),
+        "attributes": dict(given.attributes),
+        "machines": list(given.machines),
+    }
+
+
+def _facts(tier: Tier, found: Found, given: Mapping[str, RentedVolume]) -> dict[str, Any]:
+    differences = [text for node, one in given.items() for text in _differences(node, found, one)]
+    return {
+        **_mechanism(found),
+        "disks": {node: _about(node, one) for node, one in given.items()},
+        **({"cloud": {"differences": differences}} if differences else {}),
+    }

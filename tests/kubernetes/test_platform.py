@@ -1,0 +1,489 @@
+"""The platform `kubernetes` on a real cluster of this machine: what Docker's does, and what only a
+cluster can do wrong.
+
+Method: the protocol of `orchestrator/powers.py`, called as the rest of the program calls it. What
+must be so is read from the cluster itself, with the administrator's rights.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import kubernetes
+import pytest
+import yaml
+
+from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
+from orchestrator.platforms.common.claims import Source
+from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+from orchestrator.powers import ContainerSpec, Mount
+from orchestrator.system.clock import SystemClock, wait_until
+from tests import ROOT
+from tests.cluster import provisioner
+from tests.cluster.cluster import Cluster
+
+pytestmark = pytest.mark.kubernetes
+
+TWENTY_MB = 20_000_000
+FAST = {"metadata": {"name": "tierbench-fast"}, "provisioner": "disk.test"}
+
+
+@pytest.fixture
+def connected(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[KubernetesPlatform]:
+    monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig))
+    yield KubernetesPlatform(SystemClock())
+
+
+@pytest.fixture
+def platform(connected: KubernetesPlatform) -> Iterator[KubernetesPlatform]:
+    """Alone on the cluster; nothing of its campaign stays."""
+    with connected.alone():
+        yield connected
+    assert ours(connected) == []
+
+
+@pytest.fixture
+def core(cluster: Cluster) -> Iterator[Any]:
+    with cluster.api() as api:
+        yield kubernetes.client.CoreV1Api(api)
+
+
+def ours(platform: KubernetesPlatform) -> list[str]:
+    """Everything on the cluster that has our label and is not in a namespace."""
+    api = platform._api
+    return [
+        one["metadata"]["name"]
+        for path in (
+            "/api/v1/namespaces",
+            "/api/v1/persistentvolumes",
+            "/apis/storage.k8s.io/v1/storageclasses",
+        )
+        for one in api.listed(path, "tierbench=1")
+    ]
+
+
+def sleeper(name: str, image: str, **more: Any) -> ContainerSpec:
+    more = {"role": "client", "stop_timeout_s": 1, "command": ("-c", "sleep 1000"), **more}
+    return ContainerSpec(name=name, image=image, entrypoint=("sh",), **more)
+
+
+# ------------------------------------------------------------------ containers and commands
+
+
+def test_a_container_runs_to_its_end(platform: KubernetesPlatform, debian: str) -> None:
+    spec = sleeper("Once_A", debian, command=("-c", "echo to out; echo to err >&2; exit 3"))
+    done = platform.once(spec, timeout_s=60)
+    assert done.exit_code == 3
+    assert set(done.out.splitlines()) == {"to out", "to err"}
+    assert platform.state("Once_A") == "gone"
+    with pytest.raises(RunError, match="did not end within 2 s"):
+        platform.once(sleeper("endless", debian), timeout_s=2)
+
+
+def test_commands(platform: KubernetesPlatform, debian: str) -> None:
+    with platform.running(sleeper("runs", debian)) as container:
+        assert platform.running_as("client") == ("runs",)
+        assert container.id and platform.image_of("runs")
+        script = "echo $SECRET; echo error >&2; exit 7"
+        secret = "a b ' \" $x \\ é"
+        done = platform.exec("runs", ("sh", "-c", script), timeout_s=20, env={"SECRET": secret})
+        assert (done.exit_code, done.out, done.err) == (7, f"{secret}\n", "error\n")
+        lines: list[str] = []
+        script = "for i in 1 2 3; do echo $i; sleep 0.2; done"
+        platform.exec("runs", ("sh", "-c", script), timeout_s=20, on_line=lines.append)
+        assert lines == ["1", "2", "3"]
+        large = platform.exec("runs", ("head", "-c", str(TWENTY_MB), "/dev/zero"), timeout_s=60)
+        assert len(large.out) == TWENTY_MB
+        assert platform.exec("runs", ("no-such-command",), timeout_s=20).exit_code == 127
+
+
+def test_a_command_past_its_time_is_ended_in_the_container(
+    platform: KubernetesPlatform, debian: str
+) -> None:
+    with platform.running(sleeper("runs", debian)):
+        with pytest.raises(RunError, match="did not end within 1 s"):
+            platform.exec("runs", ("sleep", "777"), timeout_s=1)
+        script = "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"
+        assert "sleep 777" not in platform.exec("runs", ("sh", "-c", script), timeout_s=20).out
+
+
+def test_a_command_is_talked_with(platform: KubernetesPlatform, debian: str) -> None:
+    script = "while read -r line; do echo got $line; done"
+    with platform.running(sleeper("runs", debian)):
+        with platform.conversation("runs", ("sh", "-c", script)) as talk:
+            talk.send("one")
+            assert talk.receive(10) == "got one"
+            talk.send("two")
+            assert talk.receive(10) == "got two"
+            with pytest.raises(RunError, match="no answer"):
+                talk.receive(0.5)
+        with platform.conversation("runs", ("true",)) as talk, pytest.raises(RunError):
+            talk.receive(10)
+
+
+def test_files_are_carried_both_ways(
+    platform: KubernetesPlatform, debian: str, tmp_path: Path
+) -> None:
+    given, out, single = tmp_path / "given", tmp_path / "out", tmp_path / "root.crt"
+    given.mkdir()
+    out.mkdir()
+    (given / "workload.lua").write_text("first")
+    single.write_text("certificate")
+    mounts = (
+        Mount(str(given), "/given", read_only=True),
+        Mount(str(out), "/out"),
+        Mount(str(single), "/tls/root.crt", read_only=True),
+    )
+    with platform.running(sleeper("carries", debian, mounts=mounts)):
+        show = ("cat", "/given/workload.lua", "/tls/root.crt")
+        assert platform.exec("carries", show, timeout_s=20).out == "firstcertificate"
+        (given / "workload.lua").write_text("second")
+        assert platform.exec("carries", show, timeout_s=20).out == "secondcertificate"
+        script = (
+            f"mkdir /out/raw; head -c {TWENTY_MB} /dev/urandom > /out/raw/big; md5sum /out/raw/big"
+        )
+        done = platform.exec("carries", ("sh", "-c", script), timeout_s=60)
+        there = done.out.split()[0]
+        here = subprocess.run(
+            ["md5sum", out / "raw" / "big"], capture_output=True, text=True, check=True
+        )
+        assert here.stdout.split()[0] == there
+    spec = sleeper("ends", debian, mounts=mounts, command=("-c", "echo end > /out/end; exit 1"))
+    assert platform.once(spec, timeout_s=60).exit_code == 1
+    assert (out / "end").read_text() == "end\n", "also of a container that has ended"
+
+
+def test_a_stopped_container_keeps_its_log_and_a_killed_one_is_seen(
+    platform: KubernetesPlatform, debian: str, core: Any
+) -> None:
+    polite = "trap 'echo stopped politely; exit 0' TERM; echo up; while :; do sleep 0.1; done"
+    with platform.running(sleeper("polite", debian, command=("-c", polite))):
+        platform.stop("polite", 60)
+        assert platform.state("polite") == "exited (exit 0)"
+        assert platform.logs("polite") == "up\nstopped politely\n"
+        assert platform.logs("polite", tail=1) == "stopped politely\n"
+    deaf = "trap '' TERM; while :; do sleep 0.1; done"
+    with platform.running(sleeper("deaf", debian, command=("-c", deaf))):
+        platform.stop("deaf", 1)
+        assert platform.state("deaf") == "exited (exit 137)"
+    with platform.running(sleeper("killed", debian)), platform.running(sleeper("client", debian)):
+        killing = threading.Timer(
+            2.0,
+            core.delete_namespaced_pod,
+            ("killed", platform._namespace),
+            {"grace_period_seconds": 0},
+        )
+        killing.start()
+        with pytest.raises(NodeError, match="killed died"):
+            platform.exec("client", ("sleep", "30"), timeout_s=60, watch=("killed",))
+        killing.join()
+
+
+def test_out_of_memory(platform: KubernetesPlatform, debian: str) -> None:
+    spec = sleeper(
+        "eats",
+        debian,
+        command=("-c", "sleep 2; head -c 300000000 /dev/zero | tail -c 200000000 > /dev/null"),
+        memory_bytes=40 * 2**20,
+        cpus=0.2,
+    )
+    with platform.running(spec):
+        assert wait_until(
+            lambda: platform.state("eats") != "running", deadline_s=60, clock=SystemClock()
+        )
+        assert platform.state("eats") == "exited (exit 137, out of memory)"
+
+
+# ------------------------------------------------------------------ machines, network, volumes
+
+
+def test_nodes_have_names_and_machines_of_their_own(
+    platform: KubernetesPlatform, debian: str
+) -> None:
+    def node(number: int, placement: str) -> ContainerSpec:
+        return sleeper(
+            f"node-{number}",
+            debian,
+            network="cluster",
+            address=f"node-{number}.nodes",
+            placement=placement,
+        )
+
+    with (
+        platform.network("cluster", 2) as network,
+        platform.running(node(1, "node-1")),
+        platform.running(node(2, "node-2")),
+        platform.running(node(3, "node-1")),
+        platform.running(sleeper("client", debian, network="cluster", placement="client-1")),
+    ):
+        assert network.addresses == ("node-1.nodes", "node-2.nodes")
+        machines = {name: platform.machine_of(name).name for name in ("node-1", "node-2")}
+        assert len(set(machines.values())) == 2
+        assert platform.machine_of("node-3").name == machines["node-1"]
+        assert platform.machine_of("client").name not in machines.values()
+        for name in ("node-1", "node-2", "client"):
+            done = platform.exec(name, ("getent", "hosts", "node-2.nodes"), timeout_s=20)
+            assert done.exit_code == 0
+    assert len(platform.machines()) == 3
+
+
+def test_a_volume_of_a_device_is_mounted_and_removed(
+    platform: KubernetesPlatform, debian: str, core: Any, tmp_path: Path
+) -> None:
+    image = tmp_path / "disk.img"
+    with image.open("wb") as file:
+        file.truncate(400 * 2**20)
+    attach = ["losetup", "--find", "--show", str(image)]
+    device = subprocess.run(attach, capture_output=True, text=True, check=True).stdout.strip()
+    try:
+        with platform.volume("disk", device, "xfs", "node-1") as volume:
+            mounts = (Mount(volume, "/data"),)
+            spec = sleeper("uses", debian, mounts=mounts, placement="node-1")
+            for script in ("echo kept > /data/file", "cat /data/file; grep ' /data ' /proc/mounts"):
+                with platform.running(spec):
+                    out = platform.exec("uses", ("sh", "-c", script), timeout_s=20).out
+            assert out.startswith("kept\n") and "nouuid" in out and "noatime" in out
+            assert len(core.list_persistent_volume(label_selector="tierbench=1").items) == 1
+        assert core.list_persistent_volume(label_selector="tierbench=1").items == []
+    finally:
+        subprocess.run(["losetup", "--detach", device], check=True)
+
+
+def test_claims_of_a_class_and_copies_of_them(
+    platform: KubernetesPlatform, debian: str, core: Any
+) -> None:
+    manifest = {
+        **FAST,
+        "parameters": {"csi.storage.k8s.io/fstype": "xfs"},
+        "volumeBindingMode": "WaitForFirstConsumer",
+    }
+    size = 400 * 2**20
+
+    def with_claim(name: str, script: str) -> str:
+        spec = sleeper("uses", debian, mounts=(Mount(name, "/data"),), placement="node-1")
+        with platform.running(spec):
+            return platform.exec("uses", ("sh", "-c", script), timeout_s=20).out
+
+    with platform.storage_class(manifest) as made:
+        assert made.waits and made.provisioner == "disk.test"
+        assert made.name in [one.name for one in platform.storage_classes()]
+        with platform.claim("first", made.name, size) as claim:
+            assert with_claim(claim, "echo loaded > /data/file; sync") == ""
+            rented = platform.rented(claim, timeout_s=30)
+            assert (rented.size_bytes, rented.driver) == (size, "disk.test")
+            with platform.claim("copy", made.name, size, Source("claim", claim)) as copy:
+                assert with_claim(copy, "cat /data/file") == "loaded\n"
+        assert core.list_persistent_volume().items == []
+
+
+def test_snapshots(platform: KubernetesPlatform, debian: str, cluster: Cluster) -> None:
+    snapshot_class = {
+        "apiVersion": "snapshot.storage.k8s.io/v1",
+        "kind": "VolumeSnapshotClass",
+        "metadata": {"name": "test-snapshots"},
+        "driver": provisioner.NAME,
+        "deletionPolicy": "Delete",
+    }
+    group = ("snapshot.storage.k8s.io", "v1", "volumesnapshotclasses")
+    with cluster.api() as api:
+        custom = kubernetes.client.CustomObjectsApi(api)
+        with platform.storage_class(FAST) as made:
+            assert not platform.takes_snapshots(made.name)
+            custom.create_cluster_custom_object(*group, snapshot_class)
+            try:
+                assert platform.takes_snapshots(made.name)
+            finally:
+                custom.delete_cluster_custom_object(*group, "test-snapshots")
+
+
+# ------------------------------------------------------------------ what goes wrong
+
+
+def test_an_image_that_cannot_be_pulled(platform: KubernetesPlatform) -> None:
+    assert not platform.image_present("no.such/image:1")
+    with pytest.raises(UnavailableError, match="cannot be pulled") as caught:
+        platform.once(ContainerSpec("missing", "no.such/image:1", (), "client"), 60)
+    assert "TIERBENCH_REGISTRY" in caught.value.advice
+    assert platform.state("missing") == "gone"
+
+
+def test_more_than_any_machine_has(platform: KubernetesPlatform, debian: str) -> None:
+    platform.start_s = 3
+    with pytest.raises(UnavailableError, match="Insufficient cpu"):
+        platform.once(sleeper("large", debian, cpus=1000), 60)
+
+
+def test_a_quota_that_is_exceeded(platform: KubernetesPlatform, debian: str, core: Any) -> None:
+    quota = {"metadata": {"name": "small"}, "spec": {"hard": {"requests.cpu": "1"}}}
+    core.create_namespaced_resource_quota(platform._namespace, quota)
+    with pytest.raises(UnavailableError, match="quota of the namespace is exceeded"):
+        platform.once(sleeper("large", debian, cpus=1.5), 60)
+
+
+def test_a_class_that_is_missing_and_one_that_never_gives_a_volume(
+    platform: KubernetesPlatform, debian: str
+) -> None:
+    with (
+        pytest.raises(UnavailableError, match="no storage class premium"),
+        platform.claim("never", "premium", 2**30),
+    ):
+        pass
+    platform.start_s = 4
+    nobody = {"metadata": {"name": "tierbench-nobody"}, "provisioner": "nobody.test"}
+    with (
+        platform.storage_class(nobody) as made,
+        platform.claim("never", made.name, 2**30) as claim,
+    ):
+        with pytest.raises(RunError, match="no volume within 2 s"):
+            platform.rented(claim, timeout_s=2)
+        with pytest.raises(TierbenchError, match="unbound immediate PersistentVolumeClaims"):
+            platform.once(sleeper("waits", debian, mounts=(Mount(claim, "/data"),)), 60)
+
+
+def test_no_right_to_make_namespaces(
+    cluster: Cluster, connected: KubernetesPlatform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api, roles = connected._api, "/apis/rbac.authorization.k8s.io/v1"
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    name = {"metadata": {"name": "reader"}}
+    api.make(accounts, name)
+    rules = [{"apiGroups": [""], "resources": ["nodes", "namespaces"], "verbs": ["list"]}]
+    api.make(f"{roles}/clusterroles", {**name, "rules": rules})
+    binding = {
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole",
+            "name": "reader",
+        },
+        "subjects": [{"kind": "ServiceAccount", "namespace": "default", "name": "reader"}],
+    }
+    api.make(f"{roles}/clusterrolebindings", {**name, **binding})
+    token = api.make(f"{accounts}/reader/token", {"spec": {}})["status"]["token"]
+    config = yaml.safe_load(cluster.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": token}
+    (tmp_path / "config").write_text(yaml.safe_dump(config))
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+    reading = KubernetesPlatform(SystemClock())
+    with pytest.raises(UnavailableError, match="may not make one") as caught, reading.alone():
+        pass
+    assert "docs/KUBERNETES.md" in caught.value.advice
+
+
+def test_no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    with pytest.raises(UnavailableError, match="no Kubernetes cluster is configured"):
+        KubernetesPlatform(SystemClock())
+
+
+# ------------------------------------------------------------------ other campaigns
+
+
+def test_a_second_campaign_is_refused(
+    platform: KubernetesPlatform, connected: KubernetesPlatform
+) -> None:
+    second = KubernetesPlatform(SystemClock())
+    assert second.other_campaign() == platform.campaign
+    assert platform.other_campaign() is None
+    with (
+        pytest.raises(UnavailableError, match="another campaign is running") as caught,
+        second.alone(),
+    ):
+        pass
+    assert str(os.getpid()) in caught.value.what
+    assert second.sweep() == (), "nothing of a live campaign is touched"
+    assert platform._api.found(f"/api/v1/namespaces/{platform._namespace}") is not None
+
+
+_ORCHESTRATOR = """
+import sys, time
+from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+from orchestrator.powers import ContainerSpec, Mount
+from orchestrator.system.clock import SystemClock
+platform = KubernetesPlatform(SystemClock())
+manifest = {"metadata": {"name": "tierbench-left"}, "provisioner": "disk.test"}
+spec = ContainerSpec("left", sys.argv[1], ("infinity",), "client", entrypoint=("sleep",))
+with (
+    platform.alone(),
+    platform.volume("disk", "/dev/loop-that-is-not", "xfs", "node-1"),
+    platform.storage_class(manifest),
+    platform.running(spec),
+):
+    print("up", flush=True)
+    time.sleep(1000)
+"""
+
+
+def test_what_a_killed_campaign_left_is_removed_and_nothing_of_others(
+    connected: KubernetesPlatform, debian: str, core: Any
+) -> None:
+    core.create_namespace({"metadata": {"name": "tierbench-of-others"}})
+    killed = subprocess.Popen(
+        [sys.executable, "-c", _ORCHESTRATOR, debian],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert killed.stdout is not None and killed.stdout.readline() == "up\n"
+    assert connected.sweep() == ()
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    killed.stdout.close()
+    assert len(ours(connected)) == 3
+    removed = connected.sweep()
+    assert ours(connected) == [] and len(removed) == 3, removed
+    core.delete_namespace("tierbench-of-others")
+
+
+def test_an_interrupted_run_leaves_nothing_in_the_namespace(
+    platform: KubernetesPlatform, debian: str
+) -> None:
+    platform._started(sleeper("left", debian, environment={"PGPASSWORD": "x"}))
+    assert platform.sweep() == ("container left", "secret left")
+    assert platform.sweep() == ()
+
+
+# ------------------------------------------------------------------ ports
+
+
+def test_many_connections_to_a_port(platform: KubernetesPlatform, debian: str) -> None:
+    """A server of lines that answers each one; 20 connections at once, and again after it ended."""
+    perl = (
+        "use IO::Socket::INET; $SIG{CHLD}='IGNORE'; "
+        "$s=IO::Socket::INET->new(LocalPort=>7000,Listen=>50,ReuseAddr=>1); "
+        "while($c=$s->accept){if(!fork){while(<$c>){print $c 'got '.$_;$c->flush} exit}}"
+    )
+    spec = ContainerSpec(
+        "serves",
+        debian,
+        ("-e", perl),
+        "client",
+        entrypoint=("perl",),
+        ports={7000: None},
+        stop_timeout_s=1,
+    )
+    with platform.running(spec) as container:
+        assert container.host == "127.0.0.1"
+        address = ("127.0.0.1", container.ports[7000])
+
+        def answers() -> bool:
+            with socket.create_connection(address, timeout=10) as one:
+                one.sendall(b"hello\n")
+                return one.recv(100) == b"got hello\n"
+
+        assert wait_until(answers, deadline_s=20, clock=SystemClock())
+        many = [socket.create_connection(address, timeout=10) for _ in range(20)]
+        for number, one in enumerate(many):
+            one.sendall(b"%d\n" % number)
+        assert [one.recv(100) for one in many] == [b"got %d\n" % n for n in range(20)]
+        for one in many:
+            one.close()
+        assert answers()

@@ -1,0 +1,112 @@
+"""Tiers that are a StorageClass, on a real cluster whose provisioner stands for a cloud's driver.
+
+Goal: each node gets a volume of the class where it runs, each run the data of its own node, and
+nothing rented is left. Method: the mechanism as `run/` calls it; what is on a volume is read and
+written in containers that mount it, as a database does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import UnavailableError
+from orchestrator.model import Volume
+from orchestrator.platforms import own_images
+from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+from orchestrator.powers import World
+from orchestrator.system.clock import SystemClock
+from orchestrator.tier import Snapshots, StorageClass, Tier
+from orchestrator.tiers.common import disk_server
+from orchestrator.tiers.storage_class import StorageClassTier
+from tests import ROOT
+from tests.cluster import provisioner
+from tests.cluster.cluster import Cluster
+from tests.fakes import fake_world
+
+pytestmark = [pytest.mark.kubernetes, pytest.mark.docker]
+
+NODES, SIZE = 3, 2 * 2**30
+SNAPSHOT_CLASSES = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses"
+XFS = {"csi.storage.k8s.io/fstype": "xfs"}
+WANTED = StorageClass("fast", provisioner.NAME, XFS, SIZE, NODES)
+TIER = Tier("fast", "Fast volumes", "storage-class", None, None, storage_class=WANTED)
+COPIES = replace(TIER, snapshots=Snapshots("copy"))
+MECHANISM = StorageClassTier()
+
+
+@pytest.fixture
+def world(
+    cluster: Cluster, debian: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[World]:
+    """Alone on the cluster; afterwards no volume and no class of the campaign is there."""
+    cluster.load(own_images.tag(ROOT, "disk"))
+    monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig))
+    platform: Any = KubernetesPlatform(SystemClock())
+    made = fake_world(None, tmp_path, SystemClock(), platform)  # type: ignore[arg-type]
+    with platform.alone():
+        yield replace(made, root=ROOT, scope="tierbench-1")
+        platform.sweep()
+    left = [one["metadata"]["name"] for one in platform._api.listed("/api/v1/persistentvolumes")]
+    assert not left and not platform.storage_classes()
+
+
+@pytest.fixture
+def snapshots(world: World) -> Iterator[None]:
+    """The driver can make snapshots."""
+    platform: Any = world.platform
+    kind = {"apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshotClass"}
+    content = {**kind, "metadata": {"name": "fast"}, "deletionPolicy": "Delete"}
+    platform._api.make(SNAPSHOT_CLASSES, {**content, "driver": provisioner.NAME})
+    yield
+    platform._remove_object("snapshot class", f"{SNAPSHOT_CLASSES}/fast", "fast")
+
+
+def shell(volume: Volume, script: str, world: World) -> str:
+    """What a script prints that has the volume at /tier."""
+    spec = disk_server.fio_container(f"{volume.name}-user", "client", volume, world)
+    with world.platform.running(spec):
+        done = world.platform.exec(spec.name, ("sh", "-c", script), timeout_s=60)
+    assert done.exit_code == 0, done.err
+    return done.out.strip()
+
+
+def test_each_node_has_a_volume_on_its_own_machine(world: World) -> None:
+    MECHANISM.check(TIER, world)
+    with MECHANISM.attached(TIER, [SIZE] * NODES, None, world) as disks:
+        assert len({one["machines"][0] for one in disks.facts["disks"].values()}) == NODES
+        assert {one["size_bytes"] for one in disks.facts["disks"].values()} == {SIZE}
+        assert shell(disks.volumes[1], "stat -fc %T /tier; ls /tier", world) == "xfs"
+    assert disks.facts["provisioner"] == provisioner.NAME
+
+
+@pytest.mark.parametrize("tier", [TIER, COPIES], ids=["snapshots", "copies"])
+def test_runs_start_from_the_data_of_their_node(world: World, snapshots: None, tier: Tier) -> None:
+    notes = MECHANISM.snapshots(tier, NODES, "f00", world)
+    assert MECHANISM.restores(tier, [SIZE] * NODES, notes, world)
+    with MECHANISM.loading(tier, [SIZE] * NODES, notes, world) as volumes:
+        for volume in volumes:
+            shell(volume, f"echo {volume.placement} > /tier/who; sync", world)
+    for _ in range(2):
+        with MECHANISM.attached(tier, [SIZE] * NODES, notes, world) as disks:
+            for volume in disks.volumes:
+                assert shell(volume, "cat /tier/who", world) == volume.placement
+                shell(volume, "echo spoilt > /tier/who; sync", world)
+
+
+def test_the_gate_measures_a_volume_on_each_machine(world: World) -> None:
+    gate = MECHANISM.gate(replace(TIER, storage_class=replace(WANTED, nodes=2)), world)
+    assert gate.passed
+    rates = [check for check in gate.checks if check.quantity == "iops_read"]
+    assert [check.nodes for check in rates] == [("node-1",), ("node-2",)]
+    assert all(check.measured > 0 for check in rates)
+    assert len({one["machines"][0] for one in gate.device["disks"].values()}) == 2
+
+
+def test_a_class_that_is_not_there(world: World) -> None:
+    with pytest.raises(UnavailableError, match="no StorageClass 'gold'"):
+        MECHANISM.check(replace(TIER, storage_class=StorageClass("gold")), world)

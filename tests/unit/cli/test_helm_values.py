@@ -1,0 +1,105 @@
+"""A profile as values for YugabyteDB's Helm chart, and its disks as a StorageClass to apply.
+
+Goal: who runs the chart gets the cluster that tierbench would start, as far as the chart can.
+Method: golden files of the project's own profiles, and refusals of what has no place in them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cli import main
+from orchestrator.databases.yugabytedb import flags, helm_values
+from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
+from orchestrator.model import ClusterSpec, NodeSize, Placing
+from orchestrator.tier import StorageClass
+from tests import golden
+
+GIB = 2**30
+FAST = StorageClass("fast", size_bytes=100 * GIB)
+
+
+def spec(memory_gib: float = 32, **settings: str) -> ClusterSpec:
+    size = NodeSize(8.0, round(memory_gib * GIB), 100 * GIB)
+    return ClusterSpec("yugabytedb", 3, 3, size, settings=settings)
+
+
+def tierbench(*words: str) -> int:
+    return main._guarded(lambda: main.app(list(words), standalone_mode=False))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("ultra-study", ("ultra", "--scale", "study")),
+        ("premium-laptop", ("premium", "--nodes", "5")),
+        ("named-class", ("premium", "--scale", "study", "--storage-class", "managed-premium")),
+    ],
+)
+def test_the_values_of_a_profile(
+    name: str, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tierbench("helm-values", *words) == EXIT_DONE
+    golden.compare(f"helm-values/{name}.yaml", capsys.readouterr().out)
+
+
+def test_the_class_of_a_profile_is_printed_to_be_applied(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert tierbench("storage-class", "premium") == EXIT_DONE
+    text = capsys.readouterr().out
+    assert text.startswith("# Claims must ask for 256Gi.\n") and "skuName: Premium_LRS" in text
+
+
+def test_a_cluster_of_others_has_no_values(tmp_path: Path) -> None:
+    profile = tmp_path / "theirs.yaml"
+    profile.write_text(
+        "question: Is it enough?\n"
+        "tier: {type: azure/P15, enforcement: existing}\n"
+        "cluster: {database: existing, replication_factor: 3, existing: {hosts: a b c}}\n"
+    )
+    assert tierbench("helm-values", str(profile)) == EXIT_USAGE
+
+
+@pytest.mark.parametrize(("memory_gib", "master", "tserver"), [(32, 3, 29), (16, 2, 14), (2, 1, 2)])
+def test_memory_is_whole_gib_and_holds_what_the_flags_give(
+    memory_gib: float, master: int, tserver: int
+) -> None:
+    """The chart cannot write less, and a server above its pod's memory is killed."""
+    cluster = spec(memory_gib)
+    assert helm_values.memory(cluster) == {"master": master, "tserver": tserver}
+    shares = flags.memory(cluster.size.memory_bytes)
+    assert shares.master_bytes < master * GIB and shares.tserver_bytes < tserver * GIB
+
+
+def test_flags_are_those_of_the_docker_form() -> None:
+    content = helm_values.values(spec(durability="durable", rocksdb_disable_compactions="x"), FAST)
+    tserver = content["gflags"]["tserver"]
+    assert tserver["require_durable_wal_write"] == "true"
+    assert tserver["rocksdb_disable_compactions"] == "x"
+    requests = content["resource"]["tserver"]["requests"]
+    assert requests == content["resource"]["tserver"]["limits"]
+
+
+def test_a_claim_is_as_large_as_the_limits_need() -> None:
+    premium = StorageClass("p15", "disk.csi.azure.com", {}, 256 * GIB)
+    tserver = helm_values.values(spec(), premium)["storage"]["tserver"]
+    assert tserver == {"count": 1, "size": "256Gi", "storageClass": "p15"}
+
+
+def test_pods_go_where_the_profile_says() -> None:
+    taint = {"key": "only", "operator": "Equal", "value": "db", "effect": "NoSchedule"}
+    placing = Placing(node_selector={"pool": "db"}, tolerations=(taint,))
+    content = helm_values.values(spec(), FAST, placing)
+    assert content["nodeSelector"] == {"pool": "db"}
+    assert content["master"] == content["tserver"] == {"tolerations": [taint]}
+    assert "nodeSelector" not in helm_values.values(spec(), FAST)
+
+
+def test_what_has_no_place_in_the_chart_is_refused() -> None:
+    with pytest.raises(UsageError, match="wal_directory"):
+        helm_values.values(spec(wal_directory="own"), FAST)
+    with pytest.raises(UsageError):
+        helm_values.values(spec(fs_data_dirs="/mnt"), FAST)

@@ -1,0 +1,151 @@
+"""What a campaign itself costs, and the limit that it may be held to.
+
+Goal: nobody rents for more than was allowed, and no price is guessed. Method: amounts by hand from
+small plans: a disk of 73 a month costs 0.10 an hour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.errors import UsageError
+from orchestrator.model import Plan, Profile
+from orchestrator.planning import costs, rehearsal
+from orchestrator.planning.costs import MONTH_H
+from orchestrator.tier import NodeDisks, Price, Snapshots, StorageClass, Tier
+from tests.plans import a_plan
+
+TEN_CENTS = Price(73.0, "USD", "eastus", "2026-09", "a list")
+HOUR_S = 3600.0
+
+
+def plan_of(
+    change: dict[str, object], hours: float = 1.0, nodes: int = 3, names: tuple[str, ...] = ("p",)
+) -> Plan:
+    """A plan whose tiers are changed so, of so many hours."""
+
+    def changed(profile: Profile) -> Profile:
+        tier = replace(profile.tier, **change)  # type: ignore[arg-type]
+        return replace(profile, tier=tier, cluster=replace(profile.cluster, nodes=nodes))
+
+    made = a_plan(names)
+    profiles = tuple(changed(one) for one in made.profiles)
+    return replace(made, profiles=profiles, estimate_s=hours * HOUR_S)
+
+
+MOUNTED = {
+    "enforcement": "mounted",
+    "price": TEN_CENTS,
+    "disks": {f"node-{number}": NodeDisks(f"/mnt/{number}") for number in (1, 2, 3)},
+}
+UNPRICED = {**MOUNTED, "price": None, "catalog_type": "azure/premium"}
+CLASS = {
+    "enforcement": "storage-class",
+    "price": TEN_CENTS,
+    "storage_class": StorageClass("fast", nodes=3),
+}
+
+
+def test_disks_times_hours() -> None:
+    (one,) = costs.rented(plan_of(MOUNTED, hours=2.0))
+    assert (one.count, one.hours) == (3, 2.0) and one.amount == pytest.approx(0.60)
+    assert MONTH_H * 12 == 8760
+
+
+def test_one_path_is_one_disk() -> None:
+    at_path = {**MOUNTED, "disks": {}, "path": "/mnt/all"}
+    assert [one.count for one in costs.rented(plan_of(at_path))] == [1]
+
+
+def test_data_that_are_kept_are_volumes_of_their_own() -> None:
+    assert [one.count for one in costs.rented(plan_of(CLASS))] == [6]
+    none = {**CLASS, "snapshots": Snapshots("none")}
+    assert [one.count for one in costs.rented(plan_of(none))] == [3]
+
+
+def test_emulated_disks_cost_nothing_and_nothing_is_said() -> None:
+    made = plan_of({"price": TEN_CENTS})
+    assert costs.rented(made) == () and costs.notes(made) == ()
+    costs.check(made, "0 USD")
+
+
+def test_a_disk_of_ones_own_is_not_rented() -> None:
+    own = plan_of({**MOUNTED, "price": None})
+    assert costs.rented(own) == ()
+    assert len(costs.rented(plan_of(UNPRICED))) == 1
+
+
+def test_repetitions_that_may_be_added_count() -> None:
+    made = replace(plan_of(MOUNTED), repetitions=2, looks={2: 0.1, 4: 0.9})
+    (one,) = costs.rented(made)
+    assert one.hours > 1.0
+
+
+def test_the_baseline_measured_twice_is_rented_once() -> None:
+    made = replace(plan_of(MOUNTED, names=("p", "p-again")), twin="p-again")
+    assert [one.what for one in costs.rented(made)] == ["disk of p"]
+
+
+def test_machines_are_shared_by_tiers_and_counted_where_their_price_is_declared() -> None:
+    made = plan_of(CLASS, names=("a", "b"))
+    priced = [
+        replace(one, cluster=replace(one.cluster, vm="azure/D8", vm_price=TEN_CENTS))
+        for one in made.profiles
+    ]
+    machines = costs.rented(replace(made, profiles=tuple(priced)))[2:]
+    assert [(one.what, one.count) for one in machines] == [("azure/D8", 3)]
+
+
+def test_each_cluster_that_others_run_has_its_own_machines() -> None:
+    made = plan_of({"enforcement": "existing", "price": TEN_CENTS}, names=("a", "b"))
+    profiles = tuple(
+        replace(one, cluster=replace(one.cluster, database="existing", vm_price=TEN_CENTS))
+        for one in made.profiles
+    )
+    found = {one.what: one.count for one in costs.rented(replace(made, profiles=profiles))}
+    assert found == {
+        "disk of a": 3, "disk of b": 3, "machine of a": 3, "machine of b": 3,
+    }  # fmt: skip
+
+
+def test_the_note_says_amount_and_what_is_not_known() -> None:
+    (note,) = costs.notes(plan_of(MOUNTED, hours=2.0))
+    assert note.kind == "campaign cost"
+    assert "for at most about 2 h at list price, 3 × disk of p: 0.60 USD" in note.text
+    (note,) = costs.notes(plan_of(UNPRICED))
+    assert "is not known: no price of 3 × disk of p" in note.text
+
+
+def test_a_plan_within_the_limit_passes() -> None:
+    costs.check(plan_of(MOUNTED, hours=2.0), "0.61 usd")
+    costs.check(plan_of(MOUNTED, hours=200.0), None)
+
+
+@pytest.mark.parametrize(
+    ("change", "limit", "words"),
+    [
+        ({}, "0.59 USD", r"would cost 0\.60 USD, more than 0\.59"),
+        ({}, "5 EUR", "prices in USD"),
+        ({}, "5", "no amount with its currency"),
+        ({}, "USD 5", "no amount with its currency"),
+        (UNPRICED, "5 USD", "cannot be held under 5 USD: no price of 3 × disk of p"),
+    ],
+)
+def test_a_limit_that_does_not_hold_or_cannot_be_told_is_refused(
+    change: dict[str, object], limit: str, words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        costs.check(plan_of({**MOUNTED, **change}, hours=2.0), limit)
+
+
+def test_a_rehearsal_rents_nothing() -> None:
+    made = plan_of(MOUNTED)
+    made = replace(made, notes=costs.notes(made))
+    assert [note.kind for note in rehearsal.rehearsed(made).notes] == ["rehearsal"]
+
+
+def test_a_tier_is_real_where_nothing_here_limits_it() -> None:
+    assert Tier("a", "a", "storage-class", None, None).is_real
+    assert not Tier("a", "a", "emulated", 1, 1).is_real

@@ -1,0 +1,212 @@
+"""What is made on a cluster, to the letter: golden manifests, and the rules for machines.
+
+All kinds of containers of a campaign: a database node, the server of its disk, a client with
+carried files, and one without anything.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from orchestrator.errors import UnavailableError
+from orchestrator.model import DeviceCap
+from orchestrator.platforms.common import registry
+from orchestrator.platforms.common.claims import Source
+from orchestrator.platforms.kubernetes import manifests, placing, volume_manifests
+from orchestrator.platforms.kubernetes.images import full_name
+from orchestrator.platforms.kubernetes.labels import object_name, ours
+from orchestrator.platforms.kubernetes.manifests import Place
+from orchestrator.platforms.kubernetes.placing import Settings, Spread
+from orchestrator.powers import ContainerSpec, Mount
+from tests import golden
+
+LABELS = ours("feed00")
+NODE = ContainerSpec(
+    name="tierbench-feed00-1-node-2",
+    image="tierbench/postgres:0123456789ab",
+    command=("standby", "node-1.nodes", "standby_2", "-c", "shared_buffers=1GB"),
+    role="database",
+    environment={"PGPASSWORD": "secret", "TZ": "UTC"},
+    mounts=(Mount("tierbench-feed00-1-node-2", "/data"), Mount("plain", "/wal")),
+    network="tierbench-feed00-1",
+    address="node-2.nodes",
+    ports={5432: None},
+    cpus=1.5,
+    memory_bytes=2 * 2**30,
+    shared_memory_bytes=512 * 2**20,
+    placement="node-2",
+)
+DISK = ContainerSpec(
+    name="tierbench-feed00-1-disk-node-2",
+    image="tierbench/disk:0123456789ab",
+    command=("serve", "--image", "/images/node-2.img", "--iops", "500"),
+    role="disk",
+    mounts=(Mount("/var/lib/tierbench/disks", "/images", on_machine=True),),
+    host_devices=True,
+    placement="node-2",
+)
+
+
+def client(folder: Path) -> ContainerSpec:
+    (folder / "out").mkdir()
+    (folder / "ca.crt").write_text("certificate")
+    return ContainerSpec(
+        name="tierbench-feed00-1-client",
+        image="tierbench/client:0123456789ab",
+        entrypoint=("sh",),
+        command=("-c", "sleep infinity"),
+        role="client",
+        mounts=(
+            Mount(str(folder / "ca.crt"), "/tls/root.crt", read_only=True),
+            Mount(str(folder / "out"), "/out"),
+        ),
+        network="tierbench-feed00-1",
+        init=True,
+        placement="client-1",
+    )
+
+
+def written(*manifests: dict[str, Any]) -> str:
+    dumper: Any = yaml.SafeDumper
+    dumper.ignore_aliases = lambda *_: True
+    return str(yaml.dump_all(manifests, Dumper=dumper, sort_keys=False, width=100))
+
+
+def pod(spec: ContainerSpec, settings: Settings | None = None, **spread: Any) -> dict[str, Any]:
+    places = {"tierbench-feed00-1-node-2": Place("tierbench-feed00-1-node-2")}
+    return manifests.pod(
+        spec, registry.name_of(spec.image), LABELS, places, settings or Settings(), Spread(**spread)
+    )
+
+
+def test_a_database_node() -> None:
+    golden.compare("kubernetes/node.yaml", written(manifests.secret(NODE, LABELS), pod(NODE)))
+
+
+def test_the_server_of_its_disk() -> None:
+    golden.compare("kubernetes/disk.yaml", written(pod(DISK, machine="vm-b")))
+
+
+def test_a_client_with_carried_files(tmp_path: Path) -> None:
+    golden.compare("kubernetes/client.yaml", written(pod(client(tmp_path))))
+
+
+def test_what_is_not_a_pod() -> None:
+    golden.compare(
+        "kubernetes/others.yaml",
+        written(
+            manifests.namespace("tierbench-feed00", LABELS, {"tierbench.host": "here"}),
+            manifests.service("tierbench-feed00-1", LABELS),
+            volume_manifests.local_volume(
+                "tierbench-feed00-a", "a", "tierbench-feed00", "/dev/loop3", "xfs", "vm-b", LABELS
+            ),
+            volume_manifests.local_claim("a", "tierbench-feed00-a", LABELS),
+            volume_manifests.claim("b", "fast", "1073741824", Source("snapshot", "gold"), LABELS),
+            volume_manifests.snapshot("gold", "a", "snapshots", LABELS),
+        ),
+    )
+
+
+def test_a_pool_with_a_taint_in_two_zones() -> None:
+    settings = Settings(
+        node_selector={"pool": "bench"},
+        tolerations=({"key": "bench", "operator": "Exists", "effect": "NoSchedule"},),
+        zones=("a", "b"),
+        pull_secrets=("registry",),
+    )
+    golden.compare("kubernetes/pool.yaml", written(pod(NODE, settings)["spec"]))
+
+
+def test_a_node_may_share_a_machine_only_where_there_are_too_few() -> None:
+    def rule(**spread: Any) -> list[str]:
+        rules = placing.rules("node-2", Spread(**spread), Settings())["affinity"]
+        return list(rules["podAntiAffinity"])
+
+    assert rule() == ["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert rule(enough=False) == ["preferredDuringSchedulingIgnoredDuringExecution"]
+
+
+def test_all_of_a_placement_run_on_one_machine() -> None:
+    assert placing.rules("node-2", Spread("vm-b"), Settings())["affinity"] == {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [
+                    {
+                        "matchExpressions": [
+                            {"key": placing.MACHINE, "operator": "In", "values": ["vm-b"]}
+                        ]
+                    }
+                ]
+            }
+        }
+    }
+    assert placing.rules("", Spread(), Settings()) == {}
+
+
+@pytest.mark.parametrize(
+    ("node", "usable"),
+    [
+        ({}, True),
+        ({"unschedulable": True}, False),
+        ({"taints": [{"key": "bench", "effect": "NoSchedule"}]}, True),
+        ({"taints": [{"key": "gpu", "effect": "NoSchedule"}]}, False),
+        ({"taints": [{"key": "gpu", "effect": "PreferNoSchedule"}]}, True),
+    ],
+)
+def test_machines_that_may_be_used(node: dict[str, Any], usable: bool) -> None:
+    thing = {
+        "metadata": {"name": "a", "labels": {"pool": "bench"}},
+        "spec": node,
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    }
+    settings = Settings({"pool": "bench"}, ({"key": "bench", "operator": "Exists"},))
+    assert placing.usable(thing, settings) is usable
+    assert not placing.usable(thing, Settings({"pool": "other"}))
+    assert not placing.usable({**thing, "status": {}}, settings)
+
+
+def test_a_pod_cannot_have_limits_of_a_disk() -> None:
+    spec = ContainerSpec(
+        "x", "i", (), "database", io_caps=(DeviceCap("/dev/sda", 1, 1, None, None),)
+    )
+    with pytest.raises(UnavailableError, match="control group"):
+        pod(spec)
+
+
+def test_names_are_those_of_dns_and_stay_apart() -> None:
+    assert object_name("tierbench-feed00-1-client") == "tierbench-feed00-1-client"
+    long = "x" * 80
+    names = {object_name(name) for name in ("Run_A", "run-a", "run a", long, long + "y")}
+    assert len(names) == 5 and all(len(name) <= 63 for name in names)
+    assert all(name.strip("-") == name and name == name.lower() for name in names)
+
+
+def test_our_images_come_from_the_registry_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERBENCH_REGISTRY", "registry.example/bench/")
+    assert registry.name_of("tierbench/disk:1") == "registry.example/bench/tierbench/disk:1"
+    assert registry.name_of("yugabytedb/yugabyte:2025") == "yugabytedb/yugabyte:2025"
+
+
+@pytest.mark.parametrize(
+    ("tag", "full"),
+    [
+        ("debian", "docker.io/library/debian:latest"),
+        ("tierbench/disk:1", "docker.io/tierbench/disk:1"),
+        ("localhost/a", "localhost/a:latest"),
+        ("registry:5000/a:1", "registry:5000/a:1"),
+        ("quay.io/a/b@sha256:00", "quay.io/a/b@sha256:00"),
+    ],
+)
+def test_full_names_of_images(tag: str, full: str) -> None:
+    assert full_name(tag) == full
+
+
+@pytest.mark.parametrize(
+    ("text", "bytes_"), [("8Gi", 8 * 2**30), ("500M", 500_000_000), ("123", 123), ("1.5Ki", 1536)]
+)
+def test_quantities(text: str, bytes_: int) -> None:
+    assert volume_manifests.size_bytes(text) == bytes_

@@ -1,0 +1,302 @@
+"""Claims of a StorageClass: what is rented and given back, what is believed, what is kept.
+
+Goal: no volume outlives its block but the data that are kept, and no volume is used that is less
+than was asked for. Method: the mechanism on a platform that keeps claims, snapshots and classes as
+Kubernetes' API does; `tests/kubernetes` runs the same on a real one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import GateError, UnavailableError
+from orchestrator.parts import Disks
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common.claims import RentedVolume, Source, StorageClass
+from orchestrator.powers import World
+from orchestrator.tier import Gate, GateCheck, Snapshots, Tier
+from orchestrator.tier import StorageClass as Wanted
+from orchestrator.tiers import storage_class
+from orchestrator.tiers.common import truth_gate
+from orchestrator.tiers.storage_class import StorageClassTier
+from tests import ROOT
+from tests.fakes import FakePlatform, fake_world
+
+GIB = 2**30
+FAST = StorageClass("fast", "disk.test", {"iops": "500"}, waits=True)
+MADE = Wanted("p15", "disk.csi.azure.com", {"skuName": "Premium_LRS"}, 256 * GIB, nodes=2)
+TIER = Tier("p15", "P15", "storage-class", 1100, 125_000_000, storage_class=MADE)
+NAMED = replace(TIER, storage_class=Wanted("fast", size_bytes=10 * GIB, nodes=3))
+MECHANISM = StorageClassTier()
+
+
+@dataclass
+class Rents:
+    """What claims would get: changes of what was asked for, and whether snapshots can be made."""
+
+    change: Mapping[str, Any] = field(default_factory=dict)
+    snapshots: bool = True
+
+
+class ClaimsPlatform(FakePlatform):
+    """`there`: what exists now: `claim <name>`, `snapshot <name>`, and classes by name. A class
+    that waits gives a volume only while a container uses the claim."""
+
+    def __init__(self, rents: Rents) -> None:
+        super().__init__(images=[own_images.tag(ROOT, "disk")])
+        self.rents = rents
+        self.there: dict[str, Any] = {"fast": FAST}
+        self.sources: dict[str, Source | None] = {}
+
+    def storage_classes(self) -> tuple[StorageClass, ...]:
+        return tuple(one for one in self.there.values() if isinstance(one, StorageClass))
+
+    @contextmanager
+    def _for_a_block(self, key: str, what: Any, given: Any, stays: bool = False) -> Iterator[Any]:
+        self.there[key] = what
+        try:
+            yield given
+        except BaseException:
+            del self.there[key]
+            raise
+        if not stays:
+            del self.there[key]
+
+    def storage_class(self, manifest: Mapping[str, Any]) -> Any:
+        name, parameters = manifest["metadata"]["name"], manifest["parameters"]
+        made = StorageClass(name, manifest["provisioner"], parameters, waits=True)
+        return self._for_a_block(name, made, made)
+
+    def claim(
+        self,
+        name: str,
+        storage_class: str,
+        size_bytes: int,
+        source: Source | None = None,
+        stays: bool = False,
+    ) -> Any:
+        assert storage_class in self.there
+        assert source is None or f"{source.kind} {source.name}" in self.there
+        self.sources[name] = source
+        return self._for_a_block(f"claim {name}", (storage_class, size_bytes), name, stays)
+
+    def rented(self, claim: str, timeout_s: float) -> RentedVolume:
+        users = [spec for spec in self.specs.values() if spec.mounts[0].source == claim]
+        assert users and self.asked[-1] == ("start", users[-1].name), "nothing uses it: no volume"
+        name, size = self.there[f"claim {claim}"]
+        found = self.there[name]
+        given = RentedVolume(f"pv-of-{claim}", name, found.provisioner, size, fstype="xfs")
+        return replace(given, **self.rents.change)
+
+    def takes_snapshots(self, storage_class: str) -> bool:
+        assert storage_class in self.there
+        return self.rents.snapshots
+
+    def snapshot(self, name: str, claim: str, timeout_s: float, stays: bool = False) -> Any:
+        assert f"claim {claim}" in self.there
+        return self._for_a_block(f"snapshot {name}", claim, name, stays)
+
+
+@pytest.fixture
+def rents() -> Rents:
+    return Rents()
+
+
+@pytest.fixture
+def platform(rents: Rents) -> ClaimsPlatform:
+    return ClaimsPlatform(rents)
+
+
+@pytest.fixture
+def world(platform: ClaimsPlatform, tmp_path: Path) -> World:
+    return replace(fake_world(None, tmp_path), platform=platform, root=ROOT)  # type: ignore[arg-type]
+
+
+def attach(tier: Tier, world: World, snapshots: tuple[Path, ...] | None = None) -> Disks:
+    nodes = tier.storage_class.nodes if tier.storage_class else 0
+    with MECHANISM.attached(tier, [5 * GIB] * nodes, snapshots, world) as disks:
+        return disks
+
+
+def test_each_node_has_a_claim_which_is_given_back(world: World, platform: ClaimsPlatform) -> None:
+    with MECHANISM.attached(TIER, [5 * GIB] * 2, None, world) as disks:
+        names = [volume.name for volume in disks.volumes]
+        assert [volume.placement for volume in disks.volumes] == ["node-1", "node-2"]
+        sizes = [platform.there[f"claim {name}"][1] for name in names]
+        assert sizes == [256 * GIB] * 2, "the size that the limits need, not that of the data"
+    assert platform.there == {"fast": FAST}
+
+
+def test_a_class_of_ours_bears_the_campaigns_name(world: World) -> None:
+    """It is of the whole cluster: two campaigns must not meet."""
+    facts = attach(TIER, world).facts
+    assert facts["storage_class"] == "tierbench-c1-p15"
+    assert facts["parameters"] == {"skuName": "Premium_LRS"}
+
+
+def test_a_volume_comes_where_its_node_will_run(world: World, platform: ClaimsPlatform) -> None:
+    attach(NAMED, world)
+    placed = {spec.mounts[0].source: spec.placement for spec in platform.specs.values()}
+    assert sorted(placed.values()) == ["node-1", "node-2", "node-3"]
+
+
+def test_what_was_given_is_recorded(world: World) -> None:
+    disks = attach(NAMED, world).facts["disks"]
+    assert list(disks) == ["node-1", "node-2", "node-3"]
+    assert disks["node-2"]["size_bytes"] == 10 * GIB and disks["node-2"]["file_system"] == "xfs"
+
+
+@pytest.mark.parametrize(
+    ("tier", "change", "words"),
+    [
+        (NAMED, {"size_bytes": 9 * GIB}, "less than the 10 GiB asked for"),
+        (TIER, {"size_bytes": 512 * GIB}, "more than the 256 GiB asked for"),
+        (NAMED, {"storage_class": "slow"}, "of the class 'slow'"),
+        (NAMED, {"driver": "nfs"}, "nfs made it, not disk.test"),
+    ],
+)
+def test_another_volume_than_asked_for_is_refused(
+    world: World,
+    rents: Rents,
+    platform: ClaimsPlatform,
+    tier: Tier,
+    change: dict[str, object],
+    words: str,
+) -> None:
+    rents.change = change
+    with pytest.raises(GateError, match=words):
+        attach(tier, world)
+    assert platform.there == {"fast": FAST}, "nothing rented is left"
+
+
+def test_a_larger_volume_of_a_named_class_is_taken(world: World, rents: Rents) -> None:
+    """Only a class made from a row has limits that its size decides."""
+    rents.change = {"size_bytes": 12 * GIB}
+    assert attach(NAMED, world).facts["disks"]["node-1"]["size_bytes"] == 12 * GIB
+
+
+def test_what_a_driver_notes_otherwise_is_a_difference(world: World, rents: Rents) -> None:
+    rents.change = {"attributes": {"IOPS": "250"}}
+    differences = attach(NAMED, world).facts["cloud"]["differences"]
+    assert differences[0] == ("node-1: the driver notes iops 250 for its volume, the class has 500")
+    rents.change = {"attributes": {"IOPS": "500", "pool": "b"}}
+    assert "cloud" not in attach(NAMED, world).facts
+
+
+# ------------------------------------------------------------------ data that are kept
+
+
+def kept(tier: Tier, world: World) -> tuple[Path, ...]:
+    return MECHANISM.snapshots(tier, 3, "f00", world)
+
+
+def test_data_are_kept_as_snapshots_and_each_run_has_copies(
+    world: World, platform: ClaimsPlatform
+) -> None:
+    notes = kept(NAMED, world)
+    assert MECHANISM.restores(NAMED, [GIB] * 3, notes, world)
+    with MECHANISM.loading(NAMED, [GIB] * 3, notes, world) as volumes:
+        loaded = [volume.name for volume in volumes]
+        assert all(volume.kept for volume in volumes)
+    assert set(platform.there) == {"fast", *(f"snapshot {name}" for name in loaded)}
+    disks = attach(NAMED, world, notes)
+    assert all(volume.restored and not volume.kept for volume in disks.volumes)
+    given = [platform.sources[volume.name] for volume in disks.volumes]
+    assert given == [Source("snapshot", name) for name in loaded], "each node its own data"
+    assert disks.facts["restored"] == {"way": "snapshot"}
+    readers = [asked[1] for asked in platform.asked if asked[0] == "exec" and "find" in asked[-1]]
+    assert readers == [f"{volume.name}-first" for volume in disks.volumes], "each once in full"
+
+
+def test_without_snapshots_every_run_loads_or_copies_claims_as_asked(
+    world: World, rents: Rents, platform: ClaimsPlatform
+) -> None:
+    rents.snapshots = False
+    assert not MECHANISM.restores(NAMED, [GIB] * 3, (), world)
+    copies = replace(NAMED, snapshots=Snapshots("copy"))
+    notes = kept(copies, world)
+    assert MECHANISM.restores(copies, [GIB] * 3, notes, world)
+    with MECHANISM.loading(copies, [GIB] * 3, notes, world) as volumes:
+        loaded = [volume.name for volume in volumes]
+    assert set(platform.there) == {"fast", *(f"claim {name}" for name in loaded)}
+    given = [platform.sources[volume.name] for volume in attach(copies, world, notes).volumes]
+    assert given == [Source("claim", name) for name in loaded]
+
+
+def test_nothing_is_kept_of_a_load_that_failed(world: World, platform: ClaimsPlatform) -> None:
+    notes = kept(NAMED, world)
+    with pytest.raises(KeyError), MECHANISM.loading(NAMED, [GIB] * 3, notes, world):
+        raise KeyError
+    assert platform.there == {"fast": FAST} and not any(note.exists() for note in notes)
+
+
+def test_a_load_that_goes_on_begins_with_what_was_kept(
+    world: World, platform: ClaimsPlatform
+) -> None:
+    copies = replace(NAMED, snapshots=Snapshots("copy"))
+    notes = kept(copies, world)
+    with MECHANISM.loading(copies, [GIB] * 3, notes, world) as volumes:
+        before = [volume.name for volume in volumes]
+    with MECHANISM.loading(copies, [GIB] * 3, notes, world, resumed=True) as volumes:
+        after = [volume.name for volume in volumes]
+    assert not set(before) & set(after)
+    assert [platform.sources[name] for name in after] == [Source("claim", one) for one in before]
+    given = [platform.sources[volume.name] for volume in attach(copies, world, notes).volumes]
+    assert given == [Source("claim", name) for name in after]
+
+
+def test_data_are_of_one_class_and_one_campaign(world: World, platform: ClaimsPlatform) -> None:
+    other = replace(NAMED, storage_class=Wanted("slow", nodes=3))
+    assert kept(NAMED, world) != kept(other, world)
+    before = kept(NAMED, world)
+    platform.campaign = "c2"
+    assert kept(NAMED, world) != before
+
+
+# ------------------------------------------------------------------ checks and gate
+
+
+def test_it_needs_a_platform_that_rents(tmp_path: Path) -> None:
+    with pytest.raises(UnavailableError) as refusal:
+        MECHANISM.check(NAMED, fake_world(None, tmp_path))
+    assert "PLATFORM=kubernetes" in (refusal.value.advice or "")
+
+
+def test_a_class_that_is_missing_is_named_with_those_that_exist(world: World) -> None:
+    with pytest.raises(UnavailableError, match=r"no StorageClass 'gold'; it has fast"):
+        MECHANISM.check(replace(NAMED, storage_class=Wanted("gold")), world)
+    MECHANISM.check(NAMED, world)
+    MECHANISM.check(TIER, world)
+
+
+def test_the_gate_measures_a_volume_for_each_node(
+    world: World, platform: ClaimsPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[str] = []
+
+    def take(tier: Tier, disks: Disks, world: World, *, thorough: bool) -> Gate:
+        (volume,) = disks.volumes
+        assert f"claim {volume.name}" in platform.there, "while it is rented"
+        measured.append(volume.placement)
+        check = GateCheck("IOPS", "1/s", 1100, 1090.0, 5.0, "ok", "iops_read")
+        return Gate(tier.name, 0.0, (check,), {**disks.facts, "host_cpu_pct": 9.0 * len(measured)})
+
+    monkeypatch.setattr(truth_gate, "take", take)
+    gate = MECHANISM.gate(NAMED, world)
+    assert measured == ["node-1", "node-2", "node-3"]
+    assert [check.nodes for check in gate.checks] == [("node-1",), ("node-2",), ("node-3",)]
+    assert gate.device["host_cpu_pct"] == 27.0 and len(gate.device["disks"]) == 3
+    assert platform.there == {"fast": FAST}
+
+
+def test_a_gate_is_taken_on_the_size_that_runs_get(world: World, rents: Rents) -> None:
+    rents.change = {"size_bytes": GIB}
+    with pytest.raises(GateError, match="less than the 10 GiB"):
+        MECHANISM.gate(NAMED, world)
+    assert storage_class._size(TIER) == 256 * GIB
