@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,7 +36,11 @@ PLAIN = """\
 question: does a plain volume on another machine do?
 title: plain volume
 tier: {enforcement: none}
-cluster: {database: postgresql, nodes: 1, node: {cpus: 1, memory: 192MiB, disk: 2GiB}}
+cluster:
+  database: postgresql
+  nodes: 1
+  replication_factor: 1
+  node: {smoke: {cpus: 1, memory: 192MiB, disk: 2GiB}}
 """
 
 
@@ -154,5 +157,4 @@ def test_a_load_on_another_machine_to_a_report(
     code, text = tierbench("clean", **environment)
     assert code == 0 and (tier == "none" or "/var/lib/tierbench of " in text), text
     assert not list(Path("/var/lib/tierbench").rglob("*.img"))
-    subprocess.run(["rm", "-rf", "/var/lib/tierbench"], check=True)
     assert remote.docker("ps", "--all", "--quiet") == ""
