@@ -277,6 +277,11 @@ class Volume:
     wal_device: str = ""
     placement: str = ""
 
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder of the node's machine, not a volume of the platform."""
+        return self.name.startswith("/")
+
 
 TlsMode = Literal["verify-full", "verify-ca", "require", "prefer", "off"]
 

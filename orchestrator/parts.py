@@ -225,12 +225,15 @@ class Share:
     `first_thread`: how many threads the clients before it have. `begin` is called when all is ready
     for the first transaction: it waits for the other clients, and returns the moment at which all
     begin, a second or so ahead (Unix seconds by the client's own clock). RunError if one of the
-    others has failed."""
+    others has failed. `agree` is called once a second of a warm-up without a fixed time, with
+    whether this client would begin its window: it returns the moment at which all do, if all of
+    them would at once, else None."""
 
     number: int
     of: int
     first_thread: int
     begin: Callable[[], float]
+    agree: Callable[[bool], float | None]
 
 
 @runtime_checkable

@@ -1,4 +1,5 @@
-"""Tests of the package, in its order: `unit/` by folder, `integration/` with real containers."""
+"""Tests of the package, in its order: `unit/` by folder, `integration/` with real containers,
+`kubernetes/` on a real cluster, which is `cluster/`."""
 
 from pathlib import Path
 

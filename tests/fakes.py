@@ -146,6 +146,9 @@ class FakePlatform:
     def machines(self) -> tuple[Machine, ...]:
         return (LocalMachine(),)
 
+    def folder(self, cache: Path) -> Path:
+        return cache
+
     def machine_of(self, container: str) -> Machine:
         return self.machines()[0]
 

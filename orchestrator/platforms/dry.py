@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Machine, Network
@@ -16,6 +17,9 @@ class DryPlatform:
 
     def machines(self) -> tuple[Machine, ...]:
         return (LocalMachine(),)
+
+    def folder(self, cache: Path) -> Path:
+        return cache
 
     @contextmanager
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:

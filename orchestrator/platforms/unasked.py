@@ -6,6 +6,7 @@ as far as it can without.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NoReturn
 
 from orchestrator.errors import TierbenchError
@@ -23,6 +24,9 @@ class UnaskedPlatform:
 
     def machines(self) -> tuple[Machine, ...]:
         return (LocalMachine(),)
+
+    def folder(self, cache: Path) -> Path:
+        return cache
 
     def image_present(self, tag: str) -> bool:
         return True

@@ -50,9 +50,10 @@ def _method(plan: Plan) -> Paragraph:
     return Paragraph(
         f"Every tier ran {_times(plan)}, round by round in an order that turns about, so "
         "that a slow drift of the machine favours none; the warm-up is recorded and not counted. "
-        f"{_clients(plan)}A change is the ratio of contender to baseline within each repetition, "
-        "so what slows a whole repetition down cancels out: its geometric mean, with an interval "
-        f"at {_levels(plan)} from the spread between repetitions (Student's paired test on "
+        f"{_clients(plan)}"
+        "A change is the ratio of contender to baseline within each repetition, so what slows a "
+        "whole repetition down cancels out: its geometric mean, with an interval at "
+        f"{_levels(plan)} from the spread between repetitions (Student's paired test on "
         "logarithms). It is the same if that whole interval lies "
         f"within ±{margin}, better or worse if it lies on one side of no change and the number "
         "of comparisons does not make that likely by chance, and inconclusive otherwise. The long "

@@ -10,7 +10,7 @@ from orchestrator.model import ClusterSpec, Plan
 from orchestrator.parts import Parts
 from orchestrator.planning.plan import as_used
 from orchestrator.powers import World
-from orchestrator.run import datasets
+from orchestrator.run import space
 
 
 def check(plan: Plan, parts: Parts, world: World) -> None:
@@ -40,4 +40,4 @@ def every(plan: Plan, parts: Parts, world: World) -> Iterator[tuple[str, Callabl
             if cluster.clients > 1:
                 name = f"{profile.name}: {workload.name} by {cluster.clients} clients"
                 yield name, partial(several.check, generator, workload, cluster)
-    yield "space", partial(datasets.check_space, plan, parts.tiers, world)
+    yield "space", partial(space.check_space, plan, parts.tiers, world)

@@ -14,24 +14,21 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import UnavailableError, UnfinishedError
-from orchestrator.model import ClusterSpec, NodeSize, Plan, Profile, Workload
-from orchestrator.parts import Parts, Restorable, TakesSpace, TierMechanism
-from orchestrator.planning import disk_matrix
+from orchestrator.model import ClusterSpec, NodeSize, Profile, Workload
+from orchestrator.parts import Parts, Restorable
 from orchestrator.powers import World
 from orchestrator.system import store
-from orchestrator.tiers.common import restoring
+from orchestrator.tiers.common import disk_files, restoring
 from orchestrator.units import format_bytes
 
 _LOADING, _PLACES = "loading.json", "places.json"
 _LOADING_MEMORY_BYTES = 3 * 2**30
-# What an empty XFS takes of a sparse file: 91 MiB of one of 250 GB, most of it its log.
-_FILE_SYSTEM_BYTES = 128 * 2**20
 
 
 def ensure(
@@ -45,7 +42,7 @@ def ensure(
     snapshots = _snapshots(profile, workload, seed, parts, world)
     if snapshots is None or not isinstance(mechanism, Restorable):
         return None
-    if "addresses" not in _kept(snapshots, world):
+    if "addresses" not in _kept(snapshots, world) or not _are_on_nodes(snapshots, world):
         identity = _identity(profile.cluster, workload, seed, parts, world)
         _load(snapshots, identity, profile, workload, mechanism, parts, world)
     return snapshots
@@ -100,9 +97,15 @@ def _kept(snapshots: Sequence[Path], world: World) -> dict[str, Any]:
     return dict(json.loads(file.read_text())) if here else {}
 
 
+def _are_on_nodes(snapshots: Sequence[Path], world: World) -> bool:
+    """Whether each machine has its node's snapshot, if they are elsewhere: this takes seconds."""
+    return not disk_files.are_far(snapshots, world) or disk_files.exist(snapshots, world)
+
+
 def _are_there(snapshots: Sequence[Path], world: World) -> bool:
-    """Those of the cache are here, others on the machine that has the disks."""
-    return all(
+    """Those of the cache are here, others on the machine that has the disks, as far as that can be
+    told at once."""
+    return disk_files.are_far(snapshots, world) or all(
         one.exists() if one.is_relative_to(world.cache) else world.machine.exists(str(one))
         for one in snapshots
     )
@@ -159,10 +162,10 @@ def _load(
             except UnfinishedError as error:
                 failure = error  # not passed on from here: so nodes are stopped cleanly
     except BaseException:
-        before.discard()
+        before.discard(snapshots, world)
         raise
     if failure is not None:
-        raise before.failed(failure, network.addresses)
+        raise before.failed(failure, network.addresses, snapshots, world)
     took_s = world.clock.monotonic() - started_s
     content = {
         **identity,
@@ -188,7 +191,8 @@ class _Unfinished:
     def prepared(cls, folder: Path, snapshots: Sequence[Path], world: World) -> _Unfinished:
         """Reads what is there; an empty folder if a load cannot go on."""
         file = folder / _LOADING
-        if file.is_file() and _are_there(snapshots, world):
+        there = _are_there(snapshots, world) and file.is_file()
+        if there and _are_on_nodes(snapshots, world):
             left = json.loads(file.read_text())
             world.progress.note(f"a load goes on that failed before: {left['failure']}")
             return cls(folder, tuple(left["addresses"]), left["failure"])
@@ -215,15 +219,23 @@ class _Unfinished:
         (self.folder / _LOADING).unlink(missing_ok=True)
         yield
 
-    def discard(self) -> None:
+    def discard(self, snapshots: Sequence[Path], world: World) -> None:
         """Removes what no later load can go on from."""
         if not (self.folder / _LOADING).is_file():
             shutil.rmtree(self.folder, ignore_errors=True)
+            if disk_files.are_far(snapshots, world):
+                disk_files.discard(snapshots, world)
 
-    def failed(self, error: UnfinishedError, addresses: tuple[str, ...]) -> UnfinishedError:
+    def failed(
+        self,
+        error: UnfinishedError,
+        addresses: tuple[str, ...],
+        snapshots: Sequence[Path],
+        world: World,
+    ) -> UnfinishedError:
         """Keeps the disks, unless the load has failed alike before; returns the error to raise."""
         if error.what == self.failure:
-            self.discard()
+            self.discard(snapshots, world)
             advice = "it failed twice alike, so the next run loads anew"
         else:
             content = {"addresses": addresses, "failure": error.what}
@@ -244,85 +256,10 @@ def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:
     return replace(spec, node=node, port=None)
 
 
-@dataclass(frozen=True)
-class Need:
-    """What the runs of a profile take at once, against what is there: `place` is a folder, or None
-    for this machine's memory. A disk's nominal size is an upper bound: a data set uses roughly what
-    its disk is sized for."""
-
-    profile: str
-    what: str
-    place: str | None
-    needed_bytes: int
-    free_bytes: int
-
-    @property
-    def is_met(self) -> bool:
-        return self.needed_bytes <= self.free_bytes
-
-    def __str__(self) -> str:
-        has = "this machine has" if self.place is None else f"{self.place} has"
-        free = "" if self.place is None else " free"
-        return (
-            f"{self.profile} needs {format_bytes(self.needed_bytes)} {self.what}; "
-            f"{has} {format_bytes(self.free_bytes)}{free}"
-        )
-
-
-def check_space(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) -> None:
-    """UnavailableError if the disks of one run could not even hold the data they are sized for, or
-    this machine has less memory than its nodes are given. Others' clusters need neither here."""
-    for need in needs(plan, tiers, world):
-        if not need.is_met:
-            elsewhere = ", or put the cache elsewhere (TIERBENCH_CACHE)" if need.place else ""
-            advice = f"take a smaller SCALE or fewer NODES{elsewhere}"
-            raise UnavailableError(str(need), advice=advice)
-
-
-def needs(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) -> Iterator[Need]:
-    """Space and memory of each profile, as far as they can be seen from here."""
-    for profile in plan.profiles:
-        mechanism = tiers[profile.tier.enforcement]
-        if not isinstance(mechanism, TakesSpace):
-            continue
-        of_databases = [workload for workload in plan.workloads if workload.database is None]
-        for workload in of_databases[:1]:  # all of them alike: what counts is the disks' size
-            yield from _disks(profile, workload, mechanism, world)
-            yield from _memory(profile, world)
-        for workload in plan.workloads:
-            if workload.database is not None:
-                yield from _disks(profile, workload, mechanism, world)
-
-
-def _disks(
-    profile: Profile, workload: Workload, mechanism: TakesSpace, world: World
-) -> Iterator[Need]:
-    nodes, each_bytes = profile.cluster.nodes, profile.cluster.size.disk_bytes
-    what = f"for the disks of {_counted(nodes)}"
-    if workload.database is not None:  # one disk with one file, however large the disk
-        nodes, each_bytes = 1, disk_matrix.file_bytes(workload) + _FILE_SYSTEM_BYTES
-        what = f"for the file of {workload.name}"
-    for place, copies in mechanism.places(profile.tier, nodes, world).items():
-        with suppress(OSError):  # it cannot be seen from here
-            free_bytes = world.machine.free_bytes(str(place))
-            yield Need(profile.name, what, str(place), copies * each_bytes, free_bytes)
-
-
-def _memory(profile: Profile, world: World) -> Iterator[Need]:
-    cluster, installed = profile.cluster, world.machine.facts().memory_bytes
-    if installed > 0:
-        needed_bytes = cluster.nodes * cluster.size.memory_bytes
-        what = f"of memory for {_counted(cluster.nodes)}"
-        yield Need(profile.name, what, None, needed_bytes, installed)
-
-
-def _counted(nodes: int) -> str:
-    return "1 node" if nodes == 1 else f"{nodes} nodes"
-
-
 def forget(world: World) -> tuple[str, ...]:
     """Removes all kept data sets and what a killed run left of its disks; one line each."""
-    cache, removed = world.cache, list(restoring.forget(_places(world.cache), world))
+    cache, removed = world.cache, list(restoring.forget(_places(world), world))
+    removed += disk_files.forget(world)
     for folder in (cache / "datasets", cache / "disks", cache / "gates"):
         if folder.is_dir():
             files = (file for file in folder.rglob("*") if file.is_file())
@@ -332,8 +269,9 @@ def forget(world: World) -> tuple[str, ...]:
     return tuple(removed)
 
 
-def _places(cache: Path) -> set[Path]:
-    """Folders outside of the cache that hold, or may hold, snapshots."""
-    files = (cache / "datasets").glob(f"*/{_PLACES}")
+def _places(world: World) -> set[Path]:
+    """Folders on real disks that hold, or may hold, snapshots."""
+    files = (world.cache / "datasets").glob(f"*/{_PLACES}")
     folders = {Path(place).parent for file in files for place in json.loads(file.read_text())}
-    return {folder for folder in folders if folder != cache / "datasets"}
+    ours = (world.cache, world.platform.folder(world.cache))
+    return {folder for folder in folders if folder not in [one / "datasets" for one in ours]}

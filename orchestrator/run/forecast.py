@@ -18,7 +18,7 @@ from orchestrator.planning.costs import Rented, rented
 from orchestrator.planning.plan import as_used, run_s
 from orchestrator.platforms.unasked import NotAsked
 from orchestrator.powers import World
-from orchestrator.run import checks, datasets
+from orchestrator.run import checks, datasets, space
 from orchestrator.tier import Price
 
 
@@ -65,7 +65,7 @@ class Forecast:
     beside_s: float
     later: tuple[tuple[str, float], ...]
     loads: tuple[Load, ...]
-    needs: tuple[datasets.Need, ...]
+    needs: tuple[space.Need, ...]
     costs: tuple[Cost, ...]
     rented: tuple[Rented, ...]
     passed: tuple[str, ...]
@@ -143,10 +143,10 @@ def _loads(plan: Plan, parts: Parts, world: World) -> Iterator[Load]:
         yield Load(dataset, by_run + len(shared) - kept, kept)
 
 
-def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[datasets.Need]:
+def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[space.Need]:
     for profile in plan.profiles:
         with suppress(TierbenchError):
-            yield from datasets.needs(replace(plan, profiles=(profile,)), parts.tiers, world)
+            yield from space.needs(replace(plan, profiles=(profile,)), parts.tiers, world)
 
 
 def _costs(plan: Plan) -> Iterator[Cost]:

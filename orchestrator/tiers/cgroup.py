@@ -30,6 +30,7 @@ from orchestrator.tier import (
 )
 from orchestrator.tiers.common import (
     block_devices,
+    disk_files,
     disk_gates,
     disk_server,
     mounts,
@@ -68,13 +69,13 @@ class CgroupTier:
             disks = real_disk.found(tier, lambda _: 0, world.machine)
             snapshots.check(tier, list(disks.values()), world)
         else:
-            disk_server.need_kernel((("/dev/loop-control", "loop"),), world.machine)
+            disk_server.need_kernel((("/dev/loop-control", "loop"),), world.platform.machines())
         version(world.machine)
 
     def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
         if _is_real(tier):
             return restoring.snapshots_of(tier, nodes, name, world)
-        return disk_server.snapshots(nodes, name, world)
+        return disk_files.snapshots(nodes, name, world)
 
     def restores(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
@@ -96,7 +97,7 @@ class CgroupTier:
     def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
         if _is_real(tier):
             return restoring.places(tier, nodes, world.machine)
-        return disk_server.places(nodes, world)
+        return disk_files.places(nodes, world)
 
     def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
         if _is_real(tier):
@@ -109,7 +110,7 @@ class CgroupTier:
     ) -> AbstractContextManager[Disks]:
         if _is_real(tier):
             return _on_real_disks(tier, sizes_bytes, snapshots, world)
-        files = disk_server.copied(sizes_bytes, snapshots, world)
+        files = disk_files.of_run(sizes_bytes, snapshots, world)
         return _on_files(tier, files, world, restored=snapshots is not None)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
@@ -127,7 +128,7 @@ class CgroupTier:
 
         if _is_real(tier):
             return disk_gates.take_each(tier, world, thorough, on_disk)
-        with _on_files(tier, disk_server.gate_file(world), world) as disks:
+        with _on_files(tier, disk_files.of_gate(world), world) as disks:
             return take(tier, disks)
 
 
@@ -143,14 +144,11 @@ def _rates(tier: Tier) -> Tier:
 @contextmanager
 def _on_files(
     tier: Tier,
-    files: AbstractContextManager[Sequence[Path]],
+    files: Sequence[disk_files.DiskFile],
     world: World,
     restored: bool = False,
 ) -> Iterator[Disks]:
-    with (
-        files as opened,
-        disk_server.devices("raw", opened, {}, world, restored=restored) as disks,
-    ):
+    with disk_server.devices("raw", files, {}, world, restored=restored) as disks:
         for volume in disks.volumes:
             _bypass_cache(volume, world)
         facts = {
@@ -224,7 +222,8 @@ def _bypass_cache(volume: Volume, world: World) -> None:
     switched = world.platform.exec(
         container, ("losetup", "--direct-io=on", volume.device), timeout_s=_LOSETUP_S
     )
-    state, machine = f"/sys/block/{Path(volume.device).name}/loop/dio", world.machine
+    state = f"/sys/block/{Path(volume.device).name}/loop/dio"
+    machine = world.platform.machine_of(container)
     if switched.exit_code != 0 or (machine.exists(state) and machine.read(state).strip() != "1"):
         raise RunError(
             f"{volume.device} does not bypass the host's page cache: {switched.err.strip()}",

@@ -15,7 +15,7 @@ from orchestrator.tier import (
     Gate,
     Tier,
 )
-from orchestrator.tiers.common import disk_server
+from orchestrator.tiers.common import disk_files
 
 
 class DryTier:
@@ -28,7 +28,7 @@ class DryTier:
         """Nothing can be missing."""
 
     def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
-        return disk_server.snapshots(nodes, name, world)
+        return disk_files.snapshots(nodes, name, world)
 
     def restores(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World

@@ -26,7 +26,7 @@ from orchestrator.tier import (
     Gate,
     Tier,
 )
-from orchestrator.tiers.common import disk_server, truth_gate
+from orchestrator.tiers.common import disk_files, disk_server, truth_gate
 
 _MICRO = 1e6
 # Limits that can be changed while the device runs, by the server's own names (docs/TIERS.md).
@@ -51,11 +51,11 @@ class EmulatedTier:
     def check(self, tier: Tier, world: World) -> None:
         own_images.need(world.root, "disk", world.platform)
         needed = (("/dev/fuse", "fuse"), ("/dev/loop-control", "loop"))
-        disk_server.need_kernel(needed, world.machine)
+        disk_server.need_kernel(needed, world.platform.machines())
         _check_limits(tier)
 
     def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
-        return disk_server.snapshots(nodes, name, world)
+        return disk_files.snapshots(nodes, name, world)
 
     def restores(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
@@ -73,7 +73,7 @@ class EmulatedTier:
         return disk_server.loading(sizes_bytes, snapshots, world, resumed)
 
     def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
-        return disk_server.places(nodes, world)
+        return disk_files.places(nodes, world)
 
     def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
         return {"mechanism": self.name, "image": own_images.tag(world.root, "disk")}
@@ -83,12 +83,10 @@ class EmulatedTier:
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
     ) -> Iterator[Disks]:
         restored, limits = snapshots is not None, limits_of(tier)
-        with (
-            disk_server.copied(sizes_bytes, snapshots, world) as copies,
-            disk_server.devices(
-                "serve", copies, limits, world, restored=restored, latency=tier.latency_model
-            ) as disks,
-        ):
+        files = disk_files.of_run(sizes_bytes, snapshots, world)
+        with disk_server.devices(
+            "serve", files, limits, world, restored=restored, latency=tier.latency_model
+        ) as disks:
             yield replace(disks, facts={**disks.facts, **_latency_facts(tier, world)})
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
@@ -96,10 +94,8 @@ class EmulatedTier:
         model = tier.latency_model
         model = replace(model, slow_epochs=None) if model else None
         limits = limits_of(replace(tier, burst=None, latency_model=model))
-        with (
-            disk_server.gate_file(world) as file,
-            disk_server.devices("serve", file, limits, world, latency=model) as disks,
-        ):
+        file = disk_files.of_gate(world)
+        with disk_server.devices("serve", file, limits, world, latency=model) as disks:
             disks = replace(disks, facts={**disks.facts, **_latency_facts(tier, world)})
             return truth_gate.take(tier, disks, world, thorough=thorough)
 

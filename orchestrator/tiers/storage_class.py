@@ -24,7 +24,7 @@ from orchestrator.platforms.common.claims import StorageClass as Found
 from orchestrator.powers import World
 from orchestrator.tier import DiskKind, Gate, StorageClass, Tier
 from orchestrator.tier_catalog import storage_classes
-from orchestrator.tiers.common import disk_server, truth_gate
+from orchestrator.tiers.common import disk_files, disk_server, truth_gate
 from orchestrator.units import format_bytes, listed
 
 _RENT_S = 600.0  # a cloud makes and attaches a disk within minutes
@@ -161,7 +161,7 @@ def _wanted(tier: Tier) -> StorageClass:
 
 
 def _size(tier: Tier) -> int:
-    return _wanted(tier).size_bytes or disk_server.GATE_BYTES
+    return _wanted(tier).size_bytes or disk_files.GATE_BYTES
 
 
 @contextmanager

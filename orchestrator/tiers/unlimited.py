@@ -35,11 +35,12 @@ class UnlimitedTier:
     def attached(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
     ) -> Iterator[Disks]:
-        names = [f"{world.scope}-node-{number}" for number in range(1, len(sizes_bytes) + 1)]
+        nodes = [f"node-{number}" for number in range(1, len(sizes_bytes) + 1)]
+        names = [f"{world.scope}-{node}" for node in nodes]
         volumes = tuple(Volume(name, "", restored=False, kept=False) for name in names)
         with ExitStack() as up:
-            for name in names:
-                up.enter_context(world.platform.volume(name, "", ""))
+            for name, node in zip(names, nodes, strict=True):
+                up.enter_context(world.platform.volume(name, "", "", node))
             yield Disks(
                 volumes, {"mechanism": "none: this machine's own disk, with its page cache"}
             )

@@ -38,23 +38,17 @@ class NotReady(Exception):
 
 @dataclass(frozen=True)
 class Cluster:
-    """A running cluster. `held` is the lock by which others know that it is in use."""
+    """A running cluster.
+
+    `kubeconfig` and `api` have the administrator's rights. `held` is the lock by which others know
+    that the cluster is in use.
+    """
 
     nodes: list[Node]
     binaries: Path
+    kubeconfig: Path
+    api: kubernetes.client.ApiClient
     held: IO[str]
-
-    @property
-    def kubeconfig(self) -> Path:
-        """Of the administrator."""
-        return FOLDER / "pki" / "admin.kubeconfig"
-
-    def api(self) -> kubernetes.client.ApiClient:
-        """A client with the administrator's rights."""
-        api: kubernetes.client.ApiClient = kubernetes.config.new_client_from_config(
-            str(self.kubeconfig)
-        )
-        return api
 
     def load(self, *names: str) -> None:
         """Brings images of this machine's Docker engine to every node."""
@@ -75,9 +69,8 @@ class Cluster:
 
     def ready(self) -> list[str]:
         """The names of the nodes that Kubernetes calls Ready."""
-        with self.api() as api:
-            core: Any = kubernetes.client.CoreV1Api(api)
-            listed = core.list_node().items
+        core: Any = kubernetes.client.CoreV1Api(self.api)
+        listed = core.list_node().items
         return [
             str(node.metadata.name)
             for node in listed
@@ -86,6 +79,7 @@ class Cluster:
 
     def down(self) -> None:
         """Ends everything, and leaves nothing."""
+        self.api.close()
         leftovers.remove()
         self.held.close()
 
@@ -100,8 +94,7 @@ class Cluster:
         pause = FOLDER / "pause.tar"
         images.of_program(self.binaries / "pause", settings.PAUSE, pause)
         self._import(pause)
-        with self.api() as api:
-            _define_snapshots(api, self.binaries / "definitions")
+        _define_snapshots(self.api, self.binaries / "definitions")
         self._start_provisioner(by_hand)
         _until(self._has_account, "the default service account is not made")
 
@@ -161,13 +154,11 @@ class Cluster:
                 raise NotReady(f"an image could not be imported: {error}")
 
     def _answers(self) -> bool:
-        with self.api() as api:
-            return bool(kubernetes.client.VersionApi(api).get_code().git_version)
+        return bool(kubernetes.client.VersionApi(self.api).get_code().git_version)
 
     def _has_account(self) -> bool:
-        with self.api() as api:
-            core = kubernetes.client.CoreV1Api(api)
-            return bool(core.read_namespaced_service_account("default", "default"))
+        core = kubernetes.client.CoreV1Api(self.api)
+        return bool(core.read_namespaced_service_account("default", "default"))
 
 
 def up(count: int, by_hand: bool = False) -> Cluster:
@@ -186,11 +177,13 @@ def up(count: int, by_hand: bool = False) -> Cluster:
             "a cluster is in use on this machine: `python -m tests.cluster down` ends it"
         ) from None
     leftovers.remove()
-    cluster = Cluster([Node(index) for index in range(count)], programs.folder(), held)
+    for place in leftovers.MOUNT_POINTS:
+        place.mkdir(parents=True, exist_ok=True)
+    nodes = [Node(index) for index in range(count)]
+    kubeconfig = settings.write_control(nodes)
+    api = kubernetes.config.new_client_from_config(str(kubeconfig))
+    cluster = Cluster(nodes, programs.folder(), kubeconfig, api, held)
     try:
-        for place in leftovers.MOUNT_POINTS:
-            place.mkdir(parents=True, exist_ok=True)
-        settings.write_control(cluster.nodes)
         cluster._start(by_hand)
     except BaseException:
         cluster.down()

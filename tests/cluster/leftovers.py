@@ -21,14 +21,13 @@ from tests.cluster.settings import CGROUP, FOLDER
 MARK = "TIERBENCH_TEST_CLUSTER"
 INTERFACE = "tb-cluster"
 CGROUPS = Path("/sys/fs/cgroup")
-# Empty folders on which a node mounts its own.
+# Folders on which a node mounts its own. They are made, and stay: others may look for them.
 MOUNT_POINTS = (
     Path("/var/lib/kubelet"),
     Path("/var/lib/cni"),
     Path("/var/lib/tierbench"),
     Path("/var/log/pods"),
     Path("/run/containerd"),
-    Path("/run/tierbench"),
 )
 _END_S = 60.0
 
@@ -76,9 +75,6 @@ def remove() -> None:
     _until(lambda: not _remove_cgroups(), "there are processes in the cluster's cgroups")
     _until(lambda: not _detach_loops(), "a loop device stays on a file of the cluster")
     shutil.rmtree(FOLDER, ignore_errors=True)
-    for place in MOUNT_POINTS:
-        with contextlib.suppress(OSError):  # not there, or in use by others
-            place.rmdir()
 
 
 def found() -> list[str]:

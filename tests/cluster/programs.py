@@ -6,9 +6,11 @@ file. What is named there by version and checksum is what runs.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +22,6 @@ from tests import ROOT
 
 HERE = Path(__file__).resolve().parent
 CACHE = Path(os.environ.get("TIERBENCH_CACHE") or ROOT / ".cache") / "kubernetes"
-KUBERNETES = "1.31.4"
 MODULES = ("kubernetes", "coredns", "pause")
 PARTS = (
     "kube-apiserver",
@@ -53,11 +54,18 @@ class Unavailable(Exception):
     """What is missing on this machine, and what to do about it."""
 
 
+def version() -> str:
+    """Of Kubernetes, as its go.mod pins it: "v1.31.4"."""
+    found = re.search(r"k8s.io/kubernetes (v\S+)", (HERE / "kubernetes/go.mod").read_text())
+    assert found
+    return found[1]
+
+
 def folder() -> Path:
     """Where the programs are, or will be: named after the content of the Go modules."""
     digest = hashlib.sha256()
     for module in MODULES:
-        for file in sorted((HERE / module).iterdir()):
+        for file in sorted((HERE / module).glob("*.*")):
             digest.update(f"{module}/{file.name}\0".encode() + file.read_bytes() + b"\0")
     return CACHE / digest.hexdigest()[:12]
 
@@ -82,37 +90,42 @@ def provide() -> Path:
     if lacking:
         _say(f"installing {' '.join(sorted(lacking))}")
         _apt("install", "-y", "--no-install-recommends", *sorted(lacking))
-    if not folder().is_dir():
-        if shutil.which("go") is None:
-            raise Unavailable("Go 1.23 or newer is needed to build Kubernetes for tests")
-        CACHE.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=CACHE, prefix="part-") as part:
-            _make(Path(part))
-            Path(part).chmod(0o755)
-            Path(part).rename(folder())
+    _build_all(folder())
     if why := missing():
         raise Unavailable(why)
     return folder()
 
 
-def _make(bin_folder: Path) -> None:
-    _debian(bin_folder)
-    _definitions(bin_folder / "definitions")
-    for module in MODULES:
-        began = time.monotonic()
-        _say(f"building {module}")
-        _build(HERE / module, bin_folder / module)
-        _say(f"built {module} in {time.monotonic() - began:.0f} s")
-    for part in PARTS:
-        (bin_folder / part).symlink_to("kubernetes")
+def _build_all(target: Path) -> None:
+    """One build at a time; `target` is there when it is whole."""
+    if shutil.which("go") is None:
+        raise Unavailable("Go 1.23 or newer is needed to build Kubernetes for tests")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if target.is_dir():
+            return
+        part = CACHE / "part"
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        _debian(part)
+        _definitions(part / "definitions")
+        for module in MODULES:
+            began = time.monotonic()
+            _say(f"building {module}")
+            _build(HERE / module, part / module)
+            _say(f"built {module} in {time.monotonic() - began:.0f} s")
+        for name in PARTS:
+            (part / name).symlink_to("kubernetes")
+        part.rename(target)
 
 
 def _build(module: Path, binary: Path) -> None:
     """`nice`, since it takes minutes of all cores. What go.sum does not know is refused."""
     flags = ["-s", "-w"]
     for package in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version"):
-        major, minor, _ = KUBERNETES.split(".")
-        values = {"gitVersion": f"v{KUBERNETES}", "gitMajor": major, "gitMinor": minor}
+        major, minor, _ = version().removeprefix("v").split(".")
+        values = {"gitVersion": version(), "gitMajor": major, "gitMinor": minor}
         flags += [f"-X {package}.{name}={value}" for name, value in values.items()]
     command = ["nice", "go", "build", "-mod=readonly", "-buildvcs=false", "-trimpath"]
     command += ["-ldflags", " ".join(flags), "-o", str(binary), "."]

@@ -47,8 +47,11 @@ def routes(nodes: list[Node]) -> str:
     return " ".join(f"{node.subnet}={node.address}" for node in nodes)
 
 
-def write_control(nodes: list[Node]) -> None:
-    """Writes what the control plane reads: certificates and kubeconfigs of all, the Corefile."""
+def write_control(nodes: list[Node]) -> Path:
+    """Writes what the control plane reads: certificates and kubeconfigs of all, the Corefile.
+
+    Returns the administrator's kubeconfig.
+    """
     pki = FOLDER / "pki"
     for folder in (pki, FOLDER / "log", FOLDER / "etcd"):
         folder.mkdir(parents=True)
@@ -76,6 +79,7 @@ def write_control(nodes: list[Node]) -> None:
 }}
 """
     )
+    return pki / "admin.kubeconfig"
 
 
 def write_node(node: Node, binaries: Path) -> None:

@@ -42,7 +42,6 @@ def debian(cluster: Cluster) -> str:
 def space(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Space]:
     """A namespace of the test's own; fails where volumes outlive it."""
     name = request.node.name.replace("_", "-")[:60].rstrip("-")
-    with cluster.api() as api:
-        own = Space.make(api, name)
-        yield own
-        own.remove()
+    own = Space.make(cluster.api, name)
+    yield own
+    own.remove()

@@ -44,6 +44,7 @@ def endpoint(container: Container, port: int, password: str, tls: Tls = TLS_IF_O
     return Endpoint(
         host=container.address or container.name,
         port=port,
+        local_host=container.host,
         local_port=container.ports[port],
         user=USER,
         password=password,

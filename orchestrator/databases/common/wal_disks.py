@@ -23,7 +23,8 @@ def devices(nodes: Sequence[Node], directory: str, world: World) -> dict[str, st
         real = container_nodes.run(node, ("readlink", "-f", directory), _READ_S, world, (node,))
         listed = container_nodes.run(node, ("cat", "/proc/self/mountinfo"), _READ_S, world, (node,))
         mount = mounts.deepest(real.out.strip(), mounts.parsed(listed.out))
-        device = mount and mounts.device_name(mount, world.machine)
+        machine = world.platform.machine_of(container_nodes.container_name(node))
+        device = mount and mounts.device_name(mount, machine)
         if device != node.wal_device:
             raise NodeError(
                 f"the WAL of {node.name} is at {real.out.strip()} on {device or 'no disk'}, and "

@@ -44,8 +44,8 @@ def container_specs(
             role="database",
             environment={"PGPASSWORD": standby_password} if number > 1 else {},
             mounts=(
-                Mount(volume.name, "/data"),
-                *([Mount(volume.wal, WAL_DISK)] if volume.wal else []),
+                Mount(volume.name, "/data", on_machine=volume.is_folder),
+                *([Mount(volume.wal, WAL_DISK, on_machine=True)] if volume.wal else []),
             ),
             network=network.name,
             address=network.addresses[number - 1],
@@ -55,6 +55,7 @@ def container_specs(
             # Parallel workers of a query meet here; it counts against the memory limit.
             shared_memory_bytes=max(64 * 2**20, spec.size.memory_bytes // 4),
             io_caps=volume.caps,
+            placement=f"node-{number}",
         )
         for number, volume in enumerate(volumes, start=1)
     )

@@ -41,9 +41,9 @@ def container_spec(
     certificates: Path | None,
 ) -> ContainerSpec:
     """The container of node `number`, counted from 1. Only node 1 has the profile's port."""
-    mounts = [Mount(volume.name, flags.BASE_DIR)]
+    mounts = [Mount(volume.name, flags.BASE_DIR, on_machine=volume.is_folder)]
     if volume.wal:
-        mounts.append(Mount(volume.wal, flags.WAL_DISK_DIR))
+        mounts.append(Mount(volume.wal, flags.WAL_DISK_DIR, on_machine=True))
     if certificates is not None:
         mounts.append(Mount(str(certificates.resolve()), flags.CERTS_SOURCE, read_only=True))
     return ContainerSpec(
@@ -69,13 +69,14 @@ def container_spec(
         ulimits={"nofile": OPEN_FILES, "nproc": _PROCESSES * spec.nodes},
         stop_timeout_s=30,
         io_caps=volume.caps,
+        placement=f"node-{number}",
     )
 
 
 def sources(container: Container) -> dict[str, str]:
     """The base URLs of the node's servers, from this machine."""
     return {
-        server: f"http://127.0.0.1:{container.ports[port]}"
+        server: f"http://{container.host}:{container.ports[port]}"
         for server, port in (
             (pages.MASTER, flags.MASTER_WEB),
             (pages.TSERVER, flags.TSERVER_WEB),

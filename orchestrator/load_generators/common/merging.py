@@ -49,7 +49,8 @@ def one_table(tables: Sequence[pd.DataFrame], shifts_s: Sequence[float]) -> pd.D
 def one_of(
     facts: Mapping[str, GeneratorFacts], notes: Mapping[str, Mapping[str, Any]]
 ) -> GeneratorFacts:
-    """Counts and rates are summed; what all say alike is kept; the rest is said by client."""
+    """Counts and rates are summed; the warm-up, which all had at once, and what all say alike are
+    kept; the rest is said by client."""
     named = list(facts)
     began_s = {
         name: float(notes[name]["began_s"])
@@ -81,6 +82,8 @@ def _together(key: str, values: list[Any], named: Sequence[str]) -> Any:
         return _errors([one for one in values if one])
     if any(value is None for value in values):
         return None
+    if key == "warmup_s":
+        return max(values)
     if all(isinstance(value, bool) for value in values):
         return all(values)
     if all(_is_number(value) for value in values):

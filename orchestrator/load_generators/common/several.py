@@ -29,6 +29,7 @@ from orchestrator.powers import Progress, World
 
 RATE = "arrival_rate"
 LEAD_S = 2.0  # from the moment at which all are ready, to tell each when to begin
+AGREED_AHEAD_S = 1.5  # each hears of the window at its next report, a second later at most
 READY_WITHIN_S = 100.0  # the first waits for the last; the scripts wait a little longer
 _NOTES = "clients.json"
 
@@ -45,8 +46,6 @@ def check(generator: LoadGenerator, workload: Workload, spec: ClusterSpec) -> No
         )
     elif workload.threads < spec.clients:
         what = f"it has {workload.threads} threads: each client needs one of its own"
-    elif workload.warmup_most_s is not None:
-        what = "a warm-up that goes on until throughput is steady is judged by one client"
     if what:
         raise UsageError(
             f"{workload.name} cannot be carried by {spec.clients} clients: {what}",
@@ -165,6 +164,8 @@ class _Together:
         self._failure: tuple[Node, BaseException] | None = None
         self._windows_s: list[float] = []
         self._begins_s = 0.0
+        self._would_begin = [False] * len(clients)
+        self._agreed_s: float | None = None
         self._ready = threading.Barrier(len(clients), self._agree, READY_WITHIN_S)
 
     def run(self) -> tuple[Phase, Phase]:
@@ -204,7 +205,12 @@ class _Together:
             window_begins=lambda time_s: self._window_begins(time_s - shift_s),
         )
         first = [0, *accumulate(one.threads for one in self._workloads)][at]
-        share = Share(at + 1, len(self._clients), first, lambda: self._begin() + shift_s)
+
+        def agree(would: bool) -> float | None:
+            agreed_s = self._agree_on_window(at, would)
+            return None if agreed_s is None else agreed_s + shift_s
+
+        share = Share(at + 1, len(self._clients), first, lambda: self._begin() + shift_s, agree)
         warmup, measure = self._generator.run_share(
             workload, share, self._cluster, client, self._out / client.name, own
         )
@@ -225,6 +231,13 @@ class _Together:
                 f"not all clients were ready to begin within {READY_WITHIN_S:g} s"
             ) from None
         return self._begins_s
+
+    def _agree_on_window(self, at: int, would: bool) -> float | None:
+        with self._lock:
+            self._would_begin[at] = would
+            if self._agreed_s is None and all(self._would_begin):
+                self._agreed_s = self._world.clock.now() + AGREED_AHEAD_S
+            return self._agreed_s
 
     def _window_begins(self, time_s: float) -> None:
         """The window of all begins when that of the last does."""

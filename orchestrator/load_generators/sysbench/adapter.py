@@ -127,14 +127,17 @@ class Sysbench:
         out: Path,
         world: World,
     ) -> tuple[Phase, Phase]:
-        """Its threads wait, connected, for a file that says when all begin, and when they end."""
+        """Its threads wait, connected, for a file that says when all begin, and when they end if
+        their warm-up has a fixed time."""
 
         def begin() -> float:
-            begin_s, lasts_s = share.begin(), longest_s(workload)
-            put(client, BEGINS_FILE, f"{begin_s:.6f} {begin_s + lasts_s:.6f}", world)
+            begin_s = share.begin()
+            end = "" if workload.warmup_most_s else f" {begin_s + longest_s(workload):.6f}"
+            put(client, BEGINS_FILE, f"{begin_s:.6f}{end}", world)
             return begin_s
 
-        argv, warming = run_command(workload, cluster, share), WarmUp(workload, out, world, begin)
+        argv = run_command(workload, cluster, share)
+        warming = WarmUp(workload, out, world, begin, share.agree)
         most_s = longest_s(workload) + TOGETHER_S
         return self._run(argv, warming, most_s, cluster, client, out, world)
 

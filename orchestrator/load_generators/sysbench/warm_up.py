@@ -52,6 +52,8 @@ class SteadyRule:
 class WarmUp:
     """One run: `line` gets each line that sysbench prints, and the window is begun in time. `begin`
     is called when its threads are ready, and returns when they begin; without it they begin then.
+    `agree` is told each second whether the window could begin, and returns when it does, if it
+    does; without it it begins as soon as it could.
     """
 
     def __init__(
@@ -60,9 +62,11 @@ class WarmUp:
         out: Path,
         world: World,
         begin: Callable[[], float] | None = None,
+        agree: Callable[[bool], float | None] | None = None,
     ) -> None:
         self._workload, self._out, self._world = workload, out, world
         self._begin_load = begin or world.clock.now
+        self._agree = agree
         self._rule = SteadyRule()
         self._start_s: float | None = None
         self._middle_s: float | None = None
@@ -80,15 +84,21 @@ class WarmUp:
             self._show(int(second[1]), rate)
 
     def _judge(self, rate: float, start_s: float, now_s: float) -> None:
-        """Begins the window now, if throughput is steady or the longest warm-up is over."""
-        load, steady, elapsed_s = self._workload, self._rule.add(rate), now_s - start_s
-        long_enough = elapsed_s >= load.warmup_s and steady
+        """Begins the window, if throughput is steady or the longest warm-up is over."""
+        load, elapsed_s = self._workload, now_s - start_s
+        if elapsed_s < 0.5:
+            return  # of a second in which the threads waited for those of other clients
+        steady = self._rule.add(rate)
         # A report may come a moment before its second is over.
-        if not long_enough and elapsed_s < (load.warmup_most_s or 0.0) - 0.5:
+        could = (elapsed_s >= load.warmup_s and steady) or (
+            elapsed_s >= (load.warmup_most_s or 0.0) - 0.5
+        )
+        middle_s = self._agree(could) if self._agree else now_s if could else None
+        if middle_s is None:
             return
-        ends_s = self._begin(now_s)
+        ends_s = self._begin(middle_s)
         seen = {} if self._rule.drift is None else vars(self._rule.drift)
-        facts = {"warmup_s": elapsed_s, **seen, "steady": steady}
+        facts = {"warmup_s": middle_s - start_s, **seen, "steady": steady}
         (self._out / _FACTS_FILE).write_text(json.dumps(facts) + "\n")
         hidden = self._out / f".{ENDS_FILE}"
         hidden.write_text(f"{ends_s:.6f}\n")

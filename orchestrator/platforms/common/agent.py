@@ -86,6 +86,7 @@ class AgentMachine:
         self._converse, self._clock, self._known = converse, clock, known
         self._facts: MachineFacts | None = None
         self._asking = threading.Lock()
+        self._asker: int | None = None  # the thread that holds it
         self._up = ExitStack()
         self._talking: Conversation | None = None
         self._failed: tuple[float, str] | None = None
@@ -187,8 +188,11 @@ class AgentMachine:
     def _ask(self, *words: str) -> tuple[dict[str, Any], float]:
         """The answer, and when it was made by this computer's clock. OSError if there is none."""
         self._raise_if_silent()
+        if self._asker == threading.get_ident():  # the platform asks while it starts the agent
+            raise OSError(f"the agent of {self.name} is not up yet")
         if not self._asking.acquire(timeout=QUEUE_S):
             raise self._silent("another question is not answered yet")
+        self._asker = threading.get_ident()
         try:
             self._raise_if_silent()
             answer, time_s = self._asked(words)
@@ -196,6 +200,7 @@ class AgentMachine:
             self._hang_up()
             raise self._silent(str(error)) from error
         finally:
+            self._asker = None
             self._asking.release()
         if "error" in answer:
             raise OSError(*answer["error"], *words[1:2])

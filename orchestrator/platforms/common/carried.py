@@ -48,6 +48,14 @@ class Carried:
         self._there: dict[str, _Stamp] = {}
         self._busy = threading.Lock()
 
+    def put_first(self, unpack: Callable[[str, bytes], object]) -> None:
+        """Sends all there is to a container that does not run yet: `unpack` is given a folder of
+        the container and a tar. The first `take` then brings all of it back."""
+        with self._busy:
+            here = self._listed_here()
+            unpack(self._folder, self._packed(list(here)))
+            self._here = here
+
     def put(self) -> None:
         """Sends what is new or changed here, and removes there what was removed here."""
         with self._busy:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from docker import DockerClient
 from orchestrator.errors import NodeError, RunError
+from orchestrator.platforms.docker.carrying import Carrier
 from orchestrator.platforms.docker.conversations import DockerConversation
 from orchestrator.platforms.docker.errors import engine_errors
 from orchestrator.platforms.docker.output import Output
@@ -19,6 +20,7 @@ class Commands:
 
     _client: DockerClient
     _clock: Clock
+    _carrier: Carrier
 
     def state(self, container: str) -> str:
         raise NotImplementedError
@@ -36,6 +38,19 @@ class Commands:
         on_line: Callable[[str], None] | None = None,
         watch: Sequence[str] = (),
         user: str = "",
+    ) -> Completed:
+        with self._carrier.in_step(container):
+            return self._exec(container, argv, timeout_s, env, on_line, watch, user)
+
+    def _exec(
+        self,
+        container: str,
+        argv: Sequence[str],
+        timeout_s: float,
+        env: Mapping[str, str] | None,
+        on_line: Callable[[str], None] | None,
+        watch: Sequence[str],
+        user: str,
     ) -> Completed:
         doing = f"running {argv[0]} in {container}"
         started = self._clock.monotonic()

@@ -7,6 +7,7 @@ Idempotent calls are repeated if the engine does not answer (`patience`).
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import secrets
 from collections.abc import Iterator
@@ -17,11 +18,14 @@ from typing import Any
 
 from docker.errors import APIError, DockerException, NotFound
 
-import docker
 from orchestrator.errors import NodeError, RunError, TierbenchError
-from orchestrator.platforms.common.machines import FarMachine, LocalMachine
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common import agent
+from orchestrator.platforms.common.agent import AgentMachine
+from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.common.taking_down import taken_down
-from orchestrator.platforms.docker import devices, ulimits
+from orchestrator.platforms.docker import carrying, connecting, devices, ulimits
+from orchestrator.platforms.docker.carrying import Carrier
 from orchestrator.platforms.docker.commands import Commands
 from orchestrator.platforms.docker.errors import engine_errors
 from orchestrator.platforms.docker.guard import Guard
@@ -35,9 +39,14 @@ from orchestrator.powers import (
     Completed,
     Container,
     ContainerSpec,
+    Conversation,
     Machine,
     MachineFacts,
 )
+
+_ROOT = Path(__file__).resolve().parents[3]  # the project folder, with the images'
+_FOLDER = Path("/var/lib/tierbench")  # of machines that are not this computer
+_AGENT = "tierbench-agent"
 
 
 class DockerPlatform(Commands, Images, Networks):
@@ -53,9 +62,9 @@ class DockerPlatform(Commands, Images, Networks):
         self._machine: Machine | None = None
         self.campaign = secrets.token_hex(3)
         self._rights = devices.Rights()
-        with engine_errors("connecting"):
-            self._client = docker.from_env(timeout=120)
-            self._client.ping()
+        self._client = connecting.client()
+        self._reach = connecting.reach(self._client.api.base_url)
+        self._carrier = Carrier(self._client)
         self.guard = Guard(self._client, clock, self.campaign)
 
     def answers(self) -> bool:
@@ -80,8 +89,9 @@ class DockerPlatform(Commands, Images, Networks):
             return dict(patiently(self._client.info, self._clock))
 
     def machines(self) -> tuple[Machine, ...]:
-        """Returns this computer if the engine reports its kernel and its memory, to the byte.
-        Readers of a container also check that its process is here, in case of a machine alike."""
+        """Returns this computer if the engine is reached here, and reports this kernel and memory,
+        to the byte; else a machine that is read by the agent on it. Readers of a container also
+        check that its process is here, in case of a machine alike."""
         if self._machine is None:
             here, info = LocalMachine(), self._info()
             facts = MachineFacts(
@@ -94,25 +104,49 @@ class DockerPlatform(Commands, Images, Networks):
             )
             own = here.facts()
             same = (own.kernel, own.memory_bytes) == (facts.kernel, facts.memory_bytes)
-            self._machine = here if same else FarMachine(facts)
+            self._machine = here if same and self._reach.is_local else self._read_by_agent(facts)
         return (self._machine,)
+
+    def _read_by_agent(self, facts: MachineFacts) -> AgentMachine:
+        def talking() -> AbstractContextManager[Conversation]:
+            image = own_images.need(_ROOT, agent.IMAGE, self)
+            return agent.conversation(self, agent.container(f"{_AGENT}-{self.campaign}", image))
+
+        machine = AgentMachine(facts.hostname, talking, self._clock, facts)
+        atexit.register(machine.close)  # a command that is no campaign does not sweep
+        return machine
 
     def machine_of(self, container: str) -> Machine:
         return self.machines()[0]
 
+    def _is_here(self) -> bool:
+        return isinstance(self.machines()[0], LocalMachine)
+
     def folder(self, cache: Path) -> Path:
-        return cache
+        return cache if self._is_here() else _FOLDER
+
+    def sweep(self) -> tuple[str, ...]:
+        if isinstance(self._machine, AgentMachine):
+            self._machine.close()
+        return super().sweep()
 
     # -------------------------------------------------------------- containers
 
     @contextmanager
     def running(self, spec: ContainerSpec) -> Iterator[Container]:
         container = self._made(spec)
-        with taken_down(lambda: self.remove(spec.name, spec.stop_timeout_s)):
+        with taken_down(lambda: self._brought_down(spec)):
             with engine_errors(f"starting {spec.name}"):
                 container = self._started(spec, container)
                 patiently(container.reload, self._clock)
             yield self._describe(spec, container)
+
+    def _brought_down(self, spec: ContainerSpec) -> None:
+        if any(carrying.is_carried(mount) for mount in spec.mounts) and not self._is_here():
+            with contextlib.suppress(TierbenchError, OSError):  # it may be dead
+                self._carrier.take(spec.name)
+        self._carrier.forget(spec.name)
+        self.remove(spec.name, spec.stop_timeout_s)
 
     def stand(self, spec: ContainerSpec) -> Container:
         container = self._made(spec)
@@ -180,12 +214,15 @@ class DockerPlatform(Commands, Images, Networks):
         return exit_code
 
     def _create(self, spec: ContainerSpec) -> Any:
+        carries = any(map(carrying.is_carried, spec.mounts)) and not self._is_here()
+        at = self._reach.address
         host: dict[str, Any] = {
             "binds": [
-                f"{mount.source}:{mount.target}:{'ro' if mount.read_only else 'rw'}"
+                carrying.bind(mount)
                 for mount in spec.mounts
+                if not (carries and carrying.is_carried(mount))
             ],
-            "port_bindings": {port: ("127.0.0.1", local) for port, local in spec.ports.items()},
+            "port_bindings": {port: (at, local) for port, local in spec.ports.items()},
             "init": spec.init,
             "cpu_period": 100_000 if spec.cpus else None,
             "cpu_quota": round(spec.cpus * 100_000) if spec.cpus else None,
@@ -219,9 +256,16 @@ class DockerPlatform(Commands, Images, Networks):
                 **({STANDING: spec.note} if spec.note else {}),
             },
             ports=list(spec.ports),
+            volumes=self._carrier.volumes(spec) if carries else None,
             host_config=api.create_host_config(**host),
             networking_config=networking,
         )
+        if carries:
+            try:
+                self._carrier.put_first(spec, created["Id"])
+            except BaseException:
+                self._remove(spec.name, created["Id"])
+                raise
         return patiently(lambda: self._client.containers.get(created["Id"]), self._clock)
 
     def _describe(self, spec: ContainerSpec, container: Any) -> Container:
@@ -242,7 +286,8 @@ class DockerPlatform(Commands, Images, Networks):
         }
         process = int(state["Pid"])
         limits = ulimits.in_force(spec.ulimits, process, self.machine_of(spec.name))
-        return Container(spec.name, container.id, process, spec.address, ports, limits)
+        at = self._reach.address
+        return Container(spec.name, container.id, process, spec.address, ports, limits, at)
 
     def stop(self, container: str, timeout_s: float) -> None:
         def stop() -> None:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from docker.errors import DockerException
-from docker.utils.socket import demux_adaptor, frames_iter
 
 from orchestrator.errors import TierbenchError
 from orchestrator.platforms.common import output
 from orchestrator.platforms.common.output import Chunk
+from orchestrator.platforms.docker.frames import ERR, frames
 
 
 class Output(output.Output):
@@ -25,9 +25,8 @@ class Output(output.Output):
 
 def _chunks(socket: Any) -> Iterator[Chunk]:
     try:
-        frames: Any = frames_iter
-        for frame in frames(socket, tty=False):
-            yield demux_adaptor(*frame)
+        for stream, data in frames(socket):
+            yield (None, data) if stream == ERR else (data, None)
     except (DockerException, OSError, ValueError) as error:
         raise TierbenchError(f"the output stream broke: {error}") from error
     finally:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -52,7 +53,9 @@ class Api:
     def namespace(self) -> str:
         """The namespace of the current context."""
         try:
-            return str(list_kube_config_contexts()[1]["context"].get("namespace") or "default")
+            return str(
+                list_kube_config_contexts(_files())[1]["context"].get("namespace") or "default"
+            )
         except (ConfigException, OSError, KeyError):
             return "default"
 
@@ -187,7 +190,7 @@ def _found() -> Configuration:
     UnavailableError if there is none."""
     configuration = Configuration()
     try:
-        load_kube_config(client_configuration=configuration)
+        load_kube_config(_files(), client_configuration=configuration)
         return configuration
     except (ConfigException, OSError) as error:
         reason = error
@@ -201,6 +204,11 @@ def _found() -> Configuration:
             "get-credentials`, `aws eks update-kubeconfig`, `gcloud container clusters "
             "get-credentials`), and choose the context with `kubectl config use-context`",
         ) from reason
+
+
+def _files() -> str | None:
+    """The client library reads the variable only when it is imported."""
+    return os.environ.get("KUBECONFIG") or None
 
 
 def _reason(error: Exception) -> str:

@@ -7,10 +7,11 @@ mounts nothing itself. docs/TIERS.md says what happens inside.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,14 +23,15 @@ from orchestrator.platforms import own_images
 from orchestrator.powers import Container, ContainerSpec, Machine, Mount, World
 from orchestrator.system.clock import wait_until
 from orchestrator.tier import LatencyModel
-from orchestrator.tiers.common import latency_tables
+from orchestrator.tiers.common import disk_files, latency_tables
+from orchestrator.tiers.common.disk_files import INSIDE, DiskFile
 
 Limits = Mapping[str, int | float]  # by the names that the server gives them, dashes as there
 
 STANDING_ROLE = "standing-disk"  # apart from the disks of a run
-GATE_BYTES = 2 * 2**30
 _READY_S = 30.0
 _COPY_S = 3600.0
+_IMAGE_IS_THERE = "device: the image is there"  # as the container logs it
 _ASK_S = 20.0
 _DEEPEST_SLEEP_US = 2000.0  # as in the server: beyond it no processor sleeps deeper
 _BAD_ARGUMENTS = 64  # an exit code of `device`
@@ -39,89 +41,33 @@ _CPU_SHARES = 16_384
 _NODE_DISK = re.compile(r"-disk-node-(\d+)$")
 
 
-def need_kernel(devices: Sequence[tuple[str, str]], machine: Machine) -> None:
-    """UnavailableError if one of `devices` is missing; each is given with its kernel module."""
-    for device, module in devices:
+def need_kernel(devices: Sequence[tuple[str, str]], machines: Sequence[Machine]) -> None:
+    """UnavailableError if a machine lacks one of `devices`; each is given with its kernel
+    module."""
+    for machine, (device, module) in itertools.product(machines, devices):
         try:
             is_there = machine.exists(device)
         except OSError as error:
             raise UnavailableError(
-                f"this tier needs {device}, which cannot be looked for: {error}",
+                f"this tier needs {device}, which cannot be looked for on {machine.name}: {error}",
                 advice="start this program on the machine that runs the containers, or use a "
                 "profile with `enforcement: none`",
             ) from error
         if not is_there:
             raise UnavailableError(
-                f"this tier needs {device}, which this kernel does not offer",
-                advice=f"`modprobe {module}`, or use a profile with `enforcement: none`",
+                f"this tier needs {device}, which the kernel of {machine.name} does not offer",
+                advice=f"`modprobe {module}` there, or use a profile with `enforcement: none`",
             )
 
 
-def places(nodes: int, world: World) -> dict[Path, int]:
-    """Folder → how often it holds the data of one node: as the kept copy and as the running one.
-    Files are sparse, so a disk takes the space of its data."""
-    return {world.cache: 2 * nodes}
-
-
-@contextmanager
-def copied(
-    sizes_bytes: Sequence[int],
-    snapshots: Sequence[Path] | None,
-    world: World,
-    name: str = "node-{}",
-) -> Iterator[tuple[Path, ...]]:
-    """One file per node, empty or a copy of its snapshot; removed afterwards, and before (a killed
-    run may have left it)."""
-    folder = world.cache / "disks"
-    folder.mkdir(parents=True, exist_ok=True)
-    numbers = range(1, len(sizes_bytes) + 1)
-    copies = tuple(folder / f"{name.format(number)}.img" for number in numbers)
-    try:
-        if snapshots is None:
-            create(copies, sizes_bytes, world)
-        else:
-            for snapshot, copy in zip(snapshots, copies, strict=True):
-                copy.unlink(missing_ok=True)
-                _copy(snapshot, copy, world)
-        yield copies
-    finally:
-        for copy in copies:
-            copy.unlink(missing_ok=True)
-
-
-def gate_file(world: World) -> AbstractContextManager[tuple[Path, ...]]:
-    """One empty file, under a name that is no node's."""
-    return copied([GATE_BYTES], None, world, "gate")
-
-
-def create(files: Sequence[Path], sizes_bytes: Sequence[int], world: World) -> None:
-    """Makes an empty file system in each file. RunError if it cannot be made."""
-    for file, size in zip(files, sizes_bytes, strict=True):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.unlink(missing_ok=True)
-        command = ("create", "--image", f"/images/{file.name}", "--bytes", str(size))
-        name = f"{world.scope}-create-{file.stem}"
-        done = world.platform.once(_spec(name, command, file.parent, world), timeout_s=60)
-        if done.exit_code != 0:
-            raise RunError(f"no file system could be made in {file}: {done.out.strip()}")
-
-
-def _copy(snapshot: Path, copy: Path, world: World) -> None:
-    """Copies, and waits until the host's disk has it: later write-back would disturb the run."""
-    for argv in (
-        ("cp", "--sparse=auto", "--reflink=auto", str(snapshot), str(copy)),
-        ("sync", str(copy)),
-    ):
-        command = world.shell.run(argv, timeout_s=_COPY_S)
-        if command.exit_code != 0:
-            raise RunError(f"the data set could not be copied to {copy}: {command.err.strip()}")
-
-
-def snapshots(nodes: int, name: str, world: World) -> tuple[Path, ...]:
-    """The files of a data set, in the order of the nodes: sorted by name, node-10 would be the
-    second."""
-    folder = world.cache / "datasets" / name
-    return tuple(folder / f"node-{number}.img" for number in range(1, nodes + 1))
+def create(file: Path, size_bytes: int, world: World) -> None:
+    """Makes a file on this computer with an empty file system. RunError if it cannot be made."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    command = ("create", "--image", f"{INSIDE}/{file.name}", "--bytes", str(size_bytes))
+    spec = _spec(f"{world.scope}-create-{file.stem}", command, _parent(file), world)
+    done = world.platform.once(spec, timeout_s=60)
+    if done.exit_code != 0:
+        raise RunError(f"no file system could be made in {file}: {done.out.strip()}")
 
 
 @contextmanager
@@ -129,16 +75,15 @@ def loading(
     sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World, resumed: bool = False
 ) -> Iterator[tuple[Volume, ...]]:
     """What `Restorable.loading` promises: the devices are those of the snapshots themselves."""
-    if not resumed:
-        create(snapshots, sizes_bytes, world)
-    with devices("raw", snapshots, {}, world, restored=resumed, kept=True) as disks:
+    files = disk_files.of_load(sizes_bytes, snapshots, resumed)
+    with devices("raw", files, {}, world, restored=resumed, kept=True) as disks:
         yield disks.volumes
 
 
 @contextmanager
 def devices(
     verb: str,
-    files: Sequence[Path],
+    files: Sequence[DiskFile],
     limits: Limits,
     world: World,
     *,
@@ -156,9 +101,11 @@ def devices(
         for file in files:
             node, facts = up.enter_context(_serving(verb, file, limits, latency, world))
             overheads[node.name] = overhead_us(facts.get("limits") or {})
-            name = f"{world.scope}-{file.stem}"
-            up.enter_context(world.platform.volume(name, facts["device"], "xfs"))
-            volumes.append(Volume(name, facts["device"], restored, server=node, kept=kept))
+            name, device = f"{world.scope}-{file.path.stem}", facts["device"]
+            up.enter_context(world.platform.volume(name, device, "xfs", file.placement))
+            volumes.append(
+                Volume(name, device, restored, server=node, kept=kept, placement=file.placement)
+            )
         yield Disks(tuple(volumes), {**facts, "overhead_us": overheads})
 
 
@@ -176,13 +123,28 @@ def overhead_us(limits: Mapping[str, Any]) -> dict[str, float]:
 
 @contextmanager
 def _serving(
-    verb: str, file: Path, limits: Limits, latency: LatencyModel | None, world: World
+    verb: str, file: DiskFile, limits: Limits, latency: LatencyModel | None, world: World
 ) -> Iterator[tuple[Node, dict[str, Any]]]:
-    """The container that serves `file`, and what it reported when its device was ready."""
-    name = f"{world.scope}-disk-{file.stem}"
-    limits, spec = _server(verb, name, file, limits, latency, world)
+    """The container that makes and serves `file`, and what it reported when its device was
+    ready."""
+    name, disk = f"{world.scope}-disk-{file.path.stem}", file.path.stem
+    command = (verb, "--image", disk_files.inside(file.path, world), *_made(file, world))
+    spec = _spec(name, command, disk_files.mounted(world), world)
+    limits, spec = _limited(replace(spec, placement=file.placement), disk, limits, latency, world)
     with world.platform.running(spec) as container:
-        yield _ready(container, f"disk-{file.stem}", file, limits, latency, world)
+        if file.copy_of is not None:
+            _await_image(name, world)
+        yield _ready(container, f"disk-{disk}", limits, latency, world)
+
+
+def _made(file: DiskFile, world: World) -> Iterator[str]:
+    """Options of how the file comes and goes."""
+    if file.copy_of is not None:
+        yield from ("--copy-of", disk_files.inside(file.copy_of, world))
+    if file.size_bytes is not None:
+        yield from ("--bytes", str(file.size_bytes))
+    if file.temporary:
+        yield from ("--temporary", "1")
 
 
 def stand(
@@ -193,41 +155,49 @@ def stand(
     note: str,
     world: World,
 ) -> tuple[Node, dict[str, Any]]:
-    """Serves `file` by a container `name` that stays when this program ends, with the tier's
-    limits; returns the same as a disk of a run has. Nothing stays of one that does not come up."""
-    limits, spec = _server("serve", name, file, limits, latency, world)
-    spec = replace(spec, role=STANDING_ROLE, note=note)
+    """Serves `file` of this computer by a container `name` that stays when this program ends, with
+    the tier's limits; returns the same as a disk of a run has. Nothing stays of one that does not
+    come up."""
+    command = ("serve", "--image", f"{INSIDE}/{file.name}")
+    spec = replace(_spec(name, command, _parent(file), world), role=STANDING_ROLE, note=note)
+    limits, spec = _limited(spec, file.stem, limits, latency, world)
     container = world.platform.stand(spec)
     try:
-        return _ready(container, name, file, limits, latency, world)
+        return _ready(container, name, limits, latency, world)
     except BaseException:
         with suppress(TierbenchError):
             world.platform.remove(name, spec.stop_timeout_s)
         raise
 
 
-def _server(
-    verb: str,
-    name: str,
-    file: Path,
-    limits: Limits,
-    latency: LatencyModel | None,
-    world: World,
+def _limited(
+    spec: ContainerSpec, disk: str, limits: Limits, latency: LatencyModel | None, world: World
 ) -> tuple[Limits, ContainerSpec]:
-    """The container that serves `file`, and all limits that it must then say it enforces."""
+    """The container with its limits, and all limits that it must then say it enforces."""
     if latency is not None:
-        limits = {**limits, "latency-seed": latency_tables.seed_of(file.stem, world)}
+        limits = {**limits, "latency-seed": latency_tables.seed_of(disk, world)}
     options = [part for key, value in limits.items() for part in (f"--{key}", plain(value))]
-    for way, table in latency_tables.written(file, latency).items():
-        options += [f"--{way}-quantiles", f"/images/{table.name}"]
-    command = (verb, "--image", f"/images/{file.name}", *options)
-    return limits, _spec(name, command, file.parent, world)
+    mounts = list(spec.mounts)
+    if latency is not None:
+        options += latency_tables.OPTIONS
+        mounts.append(latency_tables.written(spec.name, latency, world))
+    return limits, replace(spec, command=(*spec.command, *options), mounts=tuple(mounts))
+
+
+def _await_image(container: str, world: World) -> None:
+    """Waits while the container copies its image."""
+
+    def is_there() -> bool:
+        _raise_if_ended(container, world)
+        return _IMAGE_IS_THERE in world.platform.logs(container)
+
+    if not wait_until(is_there, deadline_s=_COPY_S, clock=world.clock, every_s=0.1):
+        raise RunError(f"the data set could not be copied for {container} within {_COPY_S:g} s")
 
 
 def _ready(
     container: Container,
     node: str,
-    file: Path,
     limits: Limits,
     latency: LatencyModel | None,
     world: World,
@@ -236,8 +206,7 @@ def _ready(
     try:
         ready = _wait_ready(container.name, world)
     finally:
-        for table in latency_tables.files(file).values():
-            table.unlink(missing_ok=True)
+        latency_tables.remove(container.name, world)
     read_back(limits, ready.get("limits") or {})
     latency_tables.check(latency, ready)
     server = Node(
@@ -292,7 +261,7 @@ def fio_container(name: str, role: str, volume: Volume, world: World) -> Contain
         init=True,
         stop_timeout_s=1,
         mounts=(
-            Mount(volume.name, "/tier"),
+            Mount(volume.name, "/tier", on_machine=volume.is_folder),
             Mount(str(world.root / "workloads" / "fio"), "/fio", read_only=True),
         ),
         io_caps=volume.caps,
@@ -300,14 +269,18 @@ def fio_container(name: str, role: str, volume: Volume, world: World) -> Contain
     )
 
 
-def _spec(name: str, command: tuple[str, ...], folder: Path, world: World) -> ContainerSpec:
+def _parent(file: Path) -> Mount:
+    return Mount(str(file.parent.resolve()), str(INSIDE), on_machine=True)
+
+
+def _spec(name: str, command: tuple[str, ...], images: Mount, world: World) -> ContainerSpec:
     return ContainerSpec(
         name=name,
         image=own_images.need(world.root, "disk", world.platform),
         command=command,
         role="disk",
         environment={"TIERBENCH_DISK": name},
-        mounts=(Mount(str(folder.resolve()), "/images"),),
+        mounts=(images,),
         host_devices=True,
         cpu_shares=_CPU_SHARES,
         stop_timeout_s=20,
@@ -328,17 +301,21 @@ def _wait_ready(container: str, world: World) -> dict[str, Any]:
             if line.startswith("{"):
                 report.update(json.loads(line))
                 return True
-        if world.platform.state(container) != "running":
-            raise RunError(
-                f"the disk {container} could not start",
-                evidence=world.platform.logs(container, tail=20),
-                advice="`tierbench doctor` says what the kernel lacks",
-            )
+        _raise_if_ended(container, world)
         return False
 
     if not wait_until(ready, deadline_s=_READY_S, clock=world.clock, every_s=0.05):
         raise RunError(f"the disk {container} was not ready within {_READY_S:g} s")
     return report
+
+
+def _raise_if_ended(container: str, world: World) -> None:
+    if world.platform.state(container) != "running":
+        raise RunError(
+            f"the disk {container} could not start",
+            evidence=world.platform.logs(container, tail=20),
+            advice="`tierbench doctor` says what the kernel lacks",
+        )
 
 
 def read_back(limits: Limits, running: Mapping[str, Any]) -> None:

@@ -1,33 +1,43 @@
 """The tables that a disk's server draws latencies from: how they reach it, and that it has them.
 
-The server reads them when it starts, from files beside the disk's own.
+The server reads them when it starts, from files that are mounted for it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import GateError
-from orchestrator.powers import World
+from orchestrator.powers import Mount, World
 from orchestrator.tier import LatencyModel, Quantiles
 
-
-def written(file: Path, latency: LatencyModel | None) -> dict[str, Path]:
-    """Writes what the server of `file` draws from beside it, as lines "probability latency_us"."""
-    if latency is None:
-        return {}
-    tables = files(file)
-    tables["read"].write_text(text(latency.read))
-    tables["write"].write_text(text(latency.write))
-    return tables
+_INSIDE = "/latencies"
+OPTIONS = tuple(
+    part for way in ("read", "write") for part in (f"--{way}-quantiles", f"{_INSIDE}/{way}")
+)
 
 
-def files(file: Path) -> dict[str, Path]:
-    """Where the tables of the disk `file` are while its server starts: "read" and "write"."""
-    return {way: file.with_name(f"{file.stem}.{way}-quantiles") for way in ("read", "write")}
+def written(disk: str, latency: LatencyModel, world: World) -> Mount:
+    """Writes what the container `disk` draws from, as lines "probability latency_us"; returns them
+    as its mount."""
+    folder = _folder(disk, world)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "read").write_text(text(latency.read))
+    (folder / "write").write_text(text(latency.write))
+    return Mount(str(folder.resolve()), _INSIDE, read_only=True)
+
+
+def remove(disk: str, world: World) -> None:
+    """Removes what `written` has left, if anything. The server reads it once."""
+    shutil.rmtree(_folder(disk, world), ignore_errors=True)
+
+
+def _folder(disk: str, world: World) -> Path:
+    return world.cache / "latencies" / disk
 
 
 def text(table: Quantiles) -> str:

@@ -87,6 +87,7 @@ def _counted(devices: Sequence[str], machine: Machine) -> _Counts | None:
     """From /proc/diskstats: reads and writes, sectors of both, and requests in flight
     (Documentation/admin-guide/iostats.rst). None if a device is not there."""
     try:
+        machine.refresh()  # what was read before shows no movement
         rows = [line.split() for line in machine.read("/proc/diskstats").splitlines()]
     except OSError:
         return None

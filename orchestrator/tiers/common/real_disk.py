@@ -334,7 +334,7 @@ def _in_container(path: Path, script: str, world: World) -> None:
         entrypoint=("bash", "-c"),
         command=(script,),
         role="client",
-        mounts=(Mount(world.machine.real_path(str(path)), "/disk"),),
+        mounts=(Mount(world.machine.real_path(str(path)), "/disk", on_machine=True),),
     )
     done = world.platform.once(spec, timeout_s=_REMOVAL_S)
     if done.exit_code != 0:

@@ -258,7 +258,7 @@ def _run(
         environment={"MARK": MARK},
         role="client",
         mounts=tuple(
-            Mount(world.machine.real_path(str(root)), f"{HOST}{root}")
+            Mount(world.machine.real_path(str(root)), f"{HOST}{root}", on_machine=True)
             for root in dict.fromkeys(roots)
         ),
     )

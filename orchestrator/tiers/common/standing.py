@@ -229,7 +229,7 @@ def put_up(
     with ExitStack() as undo:
         if not image.exists():
             undo.callback(image.unlink, missing_ok=True)
-            disk_server.create([image], [disk.size_bytes], world)
+            disk_server.create(image, disk.size_bytes, world)
         note = json.dumps(asdict(disk))
         server, ready = disk_server.stand(disk.container, image, limits, latency, note, world)
         undo.callback(_removed, disk.container, world)

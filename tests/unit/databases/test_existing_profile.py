@@ -38,7 +38,7 @@ from orchestrator.planning.plan import make_plan
 from orchestrator.powers import Network
 from orchestrator.report import existing_clusters
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.run import datasets
+from orchestrator.run import space
 from orchestrator.system import sql, store
 from orchestrator.tier import (
     Gate,
@@ -209,7 +209,7 @@ def test_a_remote_cluster_needs_no_memory_or_disk_here(
     this_machine_has(monkeypatch, 0, 1)
     world = fake_world(Log(), tmp_path)
     for text in (SMALL, SIZED):
-        datasets.check_space(plan_of(read(text, tmp_path)), tier_mechanisms(), world)
+        space.check_space(plan_of(read(text, tmp_path)), tier_mechanisms(), world)
 
 
 class _Session:

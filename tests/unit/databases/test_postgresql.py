@@ -204,7 +204,9 @@ def test_three_nodes_as_containers() -> None:
         cpus=1.0,
         memory_bytes=192 * MIB,
         shared_memory_bytes=64 * MIB,
+        placement="node-1",
     )
+    assert [plan.placement for plan in plans] == ["node-1", "node-2", "node-3"]
     assert [plan.command[:3] for plan in plans[1:]] == [
         ("standby", "10.1.2.11", "node_2"),
         ("standby", "10.1.2.11", "node_3"),

@@ -10,6 +10,7 @@ import json
 import re
 import shlex
 import struct
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -197,7 +198,6 @@ def test_a_load_that_several_clients_cannot_carry_is_refused() -> None:
     for generator, workload, what in (
         (SysbenchStock(), enough, "keeps no record of each transaction"),
         (SYSBENCH, a_workload(), "it has 2 threads"),
-        (SYSBENCH, replace(enough, warmup_most_s=120.0), "until throughput is steady"),
     ):
         with pytest.raises(UsageError, match=what):
             several.check(generator, workload, spec)
@@ -327,14 +327,45 @@ def test_all_begin_at_one_moment_and_only_what_all_measured_counts(tmp_path: Pat
 
     warmup, measure = carried(Load(carry), world, tmp_path)
     assert firsts == {1: 0, 2: 2, 3: 4}
-    assert begun_s[1] == begun_s[3] == pytest.approx(begun_s[2] - 100.0)  # by its own clock
+    assert begun_s[1] == begun_s[3] == pytest.approx(begun_s[2] - 100.0, abs=0.06)  # by its own
     assert warmup.start_s == pytest.approx(begun_s[1])
     assert measure.start_s == warmup.end_s == pytest.approx(begun_s[1] + 1.3)
     assert measure.end_s == pytest.approx(begun_s[1] + 5.0)
     assert windows == [pytest.approx(measure.start_s)]
     notes = json.loads((tmp_path / "clients.json").read_text())
-    assert [one["shifted_s"] for one in notes.values()] == [0.0, pytest.approx(100.0), 0.0]
+    assert [one["shifted_s"] for one in notes.values()] == [
+        0.0,
+        pytest.approx(100.0, abs=0.06),
+        0.0,
+    ]
     assert {one["threads"] for one in notes.values()} == {2}
+
+
+def test_the_window_of_a_steady_warm_up_begins_when_all_are_steady_at_once(tmp_path: Path) -> None:
+    platform = Elsewhere(ahead_s={"t-client-2": 100.0})
+    world = fake_world(platform=platform, clock=platform.clock)
+    in_turn = [threading.Event() for _ in range(4)]
+    said: list[tuple[int, float | None]] = []
+
+    def carry(share: Share, workload: Workload, own: World) -> tuple[Phase, Phase]:
+        start_s = share.begin()
+        # The first is steady before the second is, and no more when the third becomes so.
+        for turn, number, steady in ((0, 1, True), (1, 2, True), (2, 1, False), (3, 3, True)):
+            if share.number == number:
+                if turn:
+                    in_turn[turn - 1].wait(30)
+                said.append((number, share.agree(steady)))
+                in_turn[turn].set()
+        in_turn[3].wait(30)
+        while (all_steady_s := share.agree(True)) is None:
+            pass
+        return Phase("warm-up", start_s, all_steady_s), Phase("measure", all_steady_s, start_s + 50)
+
+    warmup, measure = carried(Load(carry), world, tmp_path)
+    assert said == [(1, None), (2, None), (1, None), (3, None)]
+    assert measure.start_s - warmup.start_s < 50
+    notes = json.loads((tmp_path / "clients.json").read_text())
+    assert len({round(one["measured_from_s"], 6) for one in notes.values()}) == 1
 
 
 def test_the_first_failure_ends_all_clients_and_names_its_own(tmp_path: Path) -> None:
@@ -372,7 +403,7 @@ def test_clients_that_never_measured_together_measured_nothing(tmp_path: Path) -
 def test_sysbench_tells_its_threads_when_all_begin_and_end(tmp_path: Path) -> None:
     platform = FakePlatform(answer=lambda _, argv: "Threads started!\n" if "run" in argv else "")
     world = fake_world(platform=platform)
-    share = Share(2, 3, first_thread=4, begin=lambda: 2_000.0)
+    share = Share(2, 3, first_thread=4, begin=lambda: 2_000.0, agree=lambda _: None)
     phases = SYSBENCH.run_share(a_workload(), share, CLUSTER, CLIENTS[1], tmp_path, world)
     assert [(one.start_s, one.end_s) for one in phases] == [(2000, 2001), (2001, 2005)]
     command = shlex.split((tmp_path / "command.txt").read_text())

@@ -20,6 +20,7 @@ from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.machines import LocalMachine, Located
 from orchestrator.powers import MachineFacts
+from orchestrator.system.clock import SystemClock
 from tests.agents import Agents, Piped
 from tests.fakes import FakeClock
 
@@ -115,10 +116,8 @@ def test_times_are_those_of_the_reading_and_by_this_clock() -> None:
 
 
 def test_a_clock_that_is_ahead_is_measured(tmp_path: Path) -> None:
-    class Ahead(FakeClock):
-        """This computer's clock is at second 1,000; a way takes nothing."""
-
-    far = Agents(tree(tmp_path, {"proc/stat": "1"})).machine(clock=Ahead())
+    """This computer's clock is at second 1,000, and a way takes nothing."""
+    far = Agents(tree(tmp_path, {"proc/stat": "1"})).machine(clock=FakeClock())
     far.read("/proc/stat")
     offset = far.clock_offset()
     assert offset is not None and offset.offset_s == pytest.approx(time.time() - 1_000, abs=60)
@@ -235,6 +234,22 @@ def test_an_agent_that_cannot_be_started_is_an_error_and_facts_are_those_that_ar
         far.read("/proc/stat")
     with pytest.raises(OSError, match="the image is not here"):
         AgentMachine("far", none, FakeClock()).facts()
+
+
+def test_what_is_asked_while_the_agent_starts_is_an_error_and_stops_nothing() -> None:
+    """A platform looks at what it starts, and the agent's container is on that machine."""
+    agents = Agents()
+
+    @contextmanager
+    def looking() -> Iterator[Piped]:
+        with pytest.raises(OSError, match="not up yet"):
+            far.read("/proc/stat")
+        with agents.conversation() as talking:
+            yield talking
+
+    far = AgentMachine("far", looking, SystemClock())
+    assert far.read("/proc/stat").startswith("cpu") and far.exists("/proc")
+    far.close()
 
 
 def test_a_question_does_not_wait_for_another_without_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,6 +114,8 @@ class Family:
 
 
 class Api:
+    base_url = "http+docker://localhost"  # docker-py's, for a socket
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 

@@ -70,8 +70,8 @@ def test_a_machine_out_of_reach_gives_no_values_or_an_error(tmp_path: Path) -> N
     platform.machines = lambda: (FAR,)
     world = replace(fake_world(Log(), tmp_path), platform=platform)
     assert host_load.read(Volume("v", "", False), world) == host_load.Reading(0.0, 0.0)
-    with pytest.raises(UnavailableError, match=r"/dev/fuse.*not reachable"):
-        disk_server.need_kernel((("/dev/fuse", "fuse"),), FAR)
+    with pytest.raises(UnavailableError, match=r"/dev/fuse.* on far: .*not reachable"):
+        disk_server.need_kernel((("/dev/fuse", "fuse"),), [FAR])
     with pytest.raises(UnavailableError, match="not reachable"):
         mounts.find(tmp_path, FAR)
 

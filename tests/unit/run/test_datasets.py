@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.errors import LoadError, NodeError, UnavailableError, UnfinishedError
 from orchestrator.powers import World
-from orchestrator.run import datasets
+from orchestrator.run import datasets, space
 from orchestrator.tier import Tier
 from orchestrator.tiers.common import mounts
 from tests.fakes import FakeTier, Log, fake_world
@@ -50,9 +50,9 @@ def test_disks_without_room_are_refused_before_anything_starts(tmp_path: Path) -
     """Nor is any asked where the mechanism keeps nothing here."""
     log = Log()
     world = fake_world(log, tmp_path)
-    datasets.check_space(a_plan(), {"emulated": Large(log, 0)}, world)
+    space.check_space(a_plan(), {"emulated": Large(log, 0)}, world)
     with pytest.raises(UnavailableError, match="for the disks of 1 node;"):
-        datasets.check_space(a_plan(), {"emulated": Large(log, 2**40)}, world)
+        space.check_space(a_plan(), {"emulated": Large(log, 2**40)}, world)
 
 
 def test_a_data_set_starts_where_it_was_loaded_and_an_older_one_is_loaded_anew(make: Make) -> None:

@@ -26,6 +26,7 @@ from orchestrator.tiers.common import (
     real_disk,
     recording,
 )
+from orchestrator.tiers.common.disk_files import DiskFile
 from orchestrator.tiers.common.mounts import MountPoint, RealDisk
 from orchestrator.tiers.common.recording import Effort, burst_in
 from orchestrator.tiers.emulated import limits_of
@@ -61,26 +62,29 @@ def test_the_server_gets_both_tables_and_a_seed(
     seen: list[str] = []
 
     def logs(name: str, tail: int | None = None) -> str:
-        seen.extend(sorted(file.name for file in tmp_path.glob("*-quantiles")))
+        (mount,) = [one for one in platform.specs[name].mounts if one.read_only]
+        seen.extend(sorted(str(file) for file in Path(mount.source).iterdir()))
+        assert (mount.target, mount.on_machine) == ("/latencies", False)
         return json.dumps({"device": "/dev/loop0", "latency_table_points": points})
 
     monkeypatch.setattr(platform, "logs", logs)
-    world = replace(fake_world(platform=platform), seed=5)
+    world = replace(fake_world(platform=platform), seed=5, cache=tmp_path)
     points = [len(READS), len(WRITES)]
     with serving(tmp_path, world):
-        assert seen == ["node-1.read-quantiles", "node-1.write-quantiles"]
+        assert [Path(file).name for file in seen] == ["read", "write"]
         (command,) = [spec.command for spec in platform.specs.values()]
         options = dict(zip(command[1::2], command[2::2], strict=True))
-        assert options["--read-quantiles"] == "/images/node-1.read-quantiles"
+        assert options["--read-quantiles"] == "/latencies/read"
         assert options["--latency-seed"] == str(latency_tables.seed_of("node-1", world))
-    assert list(tmp_path.glob("*-quantiles")) == []
+    assert not any(Path(file).exists() for file in seen)
     points = [0, 0]
     with pytest.raises(GateError, match=r"tables of \[0, 0\] points"), serving(tmp_path, world):
         pass
 
 
 def serving(folder: Path, world: World) -> Any:
-    return disk_server.devices("serve", [folder / "node-1.img"], {}, world, latency=MODEL)
+    file = DiskFile(folder / "disks/node-1.img", "node-1")
+    return disk_server.devices("serve", [file], {}, world, latency=MODEL)
 
 
 # ------------------------------------------------------------------ the gate's p99

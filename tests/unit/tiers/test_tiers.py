@@ -104,7 +104,7 @@ def test_a_kernel_without_fuse(tmp_path: Path) -> None:
     (tmp_path / "dev/loop-control").touch()
     wanted = (("/dev/loop-control", "loop"), ("/dev/fuse", "fuse"))
     with pytest.raises(UnavailableError, match="needs /dev/fuse") as refused:
-        disk_server.need_kernel(wanted, LocalMachine(tmp_path))
+        disk_server.need_kernel(wanted, [LocalMachine(tmp_path)])
     assert "modprobe fuse" in refused.value.advice
 
 

@@ -1,0 +1,174 @@
+"""Files of disks, on the machines whose containers serve them as devices.
+
+They lie in one folder of each machine (`Platform.folder`). A disk's own container makes, copies and
+removes the file that it serves, so that this costs no other container. What else is asked of files
+is asked directly if this computer is the only machine, else in containers on the node's machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.errors import RunError, TierbenchError
+from orchestrator.platforms import own_images
+from orchestrator.powers import ContainerSpec, Mount, World
+from orchestrator.units import format_bytes
+
+GATE_BYTES = 2 * 2**30
+INSIDE = Path("/images")  # the machine's folder, in a container
+_DATASETS, _DISKS = "datasets", "disks"
+_ASK_S = 120.0
+_REMOVE_S = 600.0
+_EXIST = 'for file; do [ -f "$file" ] || exit 1; done'
+_REMOVE = 'mkdir -p -- "$@" && du -s -c -B 1 -- "$@" | tail -n 1 && rm -rf -- "$@"'
+
+
+@dataclass(frozen=True)
+class DiskFile:
+    """The file of one disk, below the folder of the machine that runs `placement`.
+
+    Before it is served it is made a copy of `copy_of`, or anew with `size_bytes` and an empty file
+    system; with neither it is there. If `temporary`, it goes when its server ends."""
+
+    path: Path
+    placement: str
+    copy_of: Path | None = None
+    size_bytes: int | None = None
+    temporary: bool = False
+
+
+def places(nodes: int, world: World) -> dict[Path, int]:
+    """Folder → how often it holds the data of one node: as the kept copy and as the running one.
+    Files are sparse, so a disk takes the space of its data."""
+    return {_folder(world): 2 * nodes}
+
+
+def snapshots(nodes: int, name: str, world: World) -> tuple[Path, ...]:
+    """The files of a data set, each on the machine of its node, in the order of the nodes: sorted
+    by name, node-10 would be the second. On other machines the name has theirs, since what is known
+    of a data set is in the one cache here."""
+    if not _is_here(world):
+        machines = " ".join(sorted(machine.name for machine in world.platform.machines()))
+        name = f"{name}-{hashlib.sha256(machines.encode()).hexdigest()[:8]}"
+    folder = _folder(world) / _DATASETS / name
+    return tuple(folder / f"node-{number}.img" for number in range(1, nodes + 1))
+
+
+def of_run(
+    sizes_bytes: Sequence[int], copies_of: Sequence[Path] | None, world: World
+) -> tuple[DiskFile, ...]:
+    """One file per node, empty or a copy of its snapshot, in place of what a killed run left."""
+    sources: Sequence[Path | None] = copies_of or [None] * len(sizes_bytes)
+    folder = _folder(world) / _DISKS
+    return tuple(
+        DiskFile(
+            folder / f"node-{number}.img",
+            f"node-{number}",
+            copy_of=source,
+            size_bytes=None if source else size_bytes,
+            temporary=True,
+        )
+        for number, (size_bytes, source) in enumerate(zip(sizes_bytes, sources, strict=True), 1)
+    )
+
+
+def of_gate(world: World) -> tuple[DiskFile, ...]:
+    """One empty file, under a name that is no node's, where the first node runs."""
+    path = _folder(world) / _DISKS / "gate.img"
+    return (DiskFile(path, "node-1", size_bytes=GATE_BYTES, temporary=True),)
+
+
+def of_load(
+    sizes_bytes: Sequence[int], paths: Sequence[Path], resumed: bool
+) -> tuple[DiskFile, ...]:
+    """The snapshots themselves, empty unless an earlier load has left them."""
+    return tuple(
+        DiskFile(path, f"node-{number}", size_bytes=None if resumed else size_bytes)
+        for number, (path, size_bytes) in enumerate(zip(paths, sizes_bytes, strict=True), 1)
+    )
+
+
+def mounted(world: World) -> Mount:
+    """The folder of the machines, as their containers see it at INSIDE."""
+    folder = _folder(world)
+    if _is_here(world):  # made by us, so that it does not belong to the engine's user
+        (folder / _DISKS).mkdir(parents=True, exist_ok=True)
+        folder = folder.resolve()
+    return Mount(str(folder), str(INSIDE), on_machine=True)
+
+
+def inside(path: Path, world: World) -> str:
+    """The path of a file of the machines' folder in a container."""
+    return str(INSIDE / path.relative_to(_folder(world)))
+
+
+def are_far(paths: Sequence[Path], world: World) -> bool:
+    """Whether these are files of ours on other machines than this computer."""
+    return not _is_here(world) and paths[0].is_relative_to(_folder(world))
+
+
+def exist(paths: Sequence[Path], world: World) -> bool:
+    """Whether each node's snapshot is on the machine that runs the node now. Only for those that
+    `are_far`."""
+
+    def exists(number: int) -> bool:
+        return _there(number, "exist", _EXIST, [paths[number - 1]], _ASK_S, world) is not None
+
+    numbers = range(1, len(paths) + 1)
+    with ThreadPoolExecutor(max_workers=len(paths)) as pool:
+        return all(pool.map(exists, numbers))
+
+
+def discard(paths: Sequence[Path], world: World) -> None:
+    """Removes snapshots that `are_far`, as far as it can: what stays is overwritten by the next
+    load, or removed by `forget`."""
+    for number, path in enumerate(paths, start=1):
+        with suppress(TierbenchError):
+            _there(number, "discard", _REMOVE, [path.parent], _REMOVE_S, world)
+
+
+def forget(world: World) -> tuple[str, ...]:
+    """Removes all files of disks from machines other than this computer; one line each."""
+    if _is_here(world):
+        return ()
+    knows_some = (world.cache / _DATASETS).is_dir()
+    if not knows_some and not world.platform.image_present(own_images.tag(world.root, "disk")):
+        return ()  # nothing can have been put there
+    removed, folder = [], _folder(world)
+    for number, machine in enumerate(world.platform.machines(), start=1):
+        paths = [folder / name for name in (_DATASETS, _DISKS)]
+        said = _there(number, "forget", _REMOVE, paths, _REMOVE_S, world)
+        if said is None:
+            raise RunError(f"the files of disks in {folder} of {machine.name} could not be removed")
+        removed.append(f"{folder} of {machine.name} ({format_bytes(int(said.split()[0]))})")
+    return tuple(removed)
+
+
+def _there(
+    number: int, name: str, script: str, paths: Sequence[Path], timeout_s: float, world: World
+) -> str | None:
+    """The output of a script on the machine that runs node `number`; None if it failed."""
+    spec = ContainerSpec(
+        name=f"{world.scope}-{name}-node-{number}",
+        image=own_images.need(world.root, "disk", world.platform),
+        entrypoint=("sh",),
+        command=("-c", script, name, *(inside(path, world) for path in paths)),
+        role="disk-files",
+        mounts=(mounted(world),),
+        placement=f"node-{number}",
+    )
+    done = world.platform.once(spec, timeout_s)
+    return done.out if done.exit_code == 0 else None
+
+
+def _folder(world: World) -> Path:
+    return world.platform.folder(world.cache)
+
+
+def _is_here(world: World) -> bool:
+    return _folder(world) == world.cache

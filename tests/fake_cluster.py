@@ -1,0 +1,304 @@
+"""A Kubernetes API server in memory: objects by their addresses, and commands of pods by WebSocket.
+
+It answers over HTTP, so that the real client library is between it and what is tested. Pods run as
+soon as they are made; their commands run on this computer, with `/carried` in a folder of the
+test's. Statuses, refusals and frames are those that Kubernetes 1.31 gave; of scheduling, kubelets
+and volumes nothing is played: `tests/kubernetes` has a real cluster for that.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import hashlib
+import json
+import struct
+import subprocess
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import parse_qs, urlparse
+
+Thing = dict[str, Any]
+_WEBSOCKET = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455
+_TEXT, _BINARY, _CLOSE = 1, 2, 8
+
+
+class FakeCluster:
+    """`things`: address → object. `refusals`: (method, end of the address) → status and message.
+    `started`: is called with each new pod, and may change it. `calls`: all that was asked."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.things: dict[str, Thing] = {}
+        self.refusals: dict[tuple[str, str], tuple[int, str]] = {}
+        self.calls: list[tuple[str, str]] = []
+        self.started: Callable[[Thing], None] = lambda _pod: None
+        self.lock = threading.RLock()
+        for number in range(2):
+            self.add_machine(f"vm-{number}")
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _answering(self))
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def add_machine(self, name: str) -> None:
+        self.things[f"/api/v1/nodes/{name}"] = {
+            "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+            "spec": {},
+            "status": {
+                "conditions": [{"type": "Ready", "status": "True"}],
+                "capacity": {"cpu": "4", "memory": "16Gi"},
+                "nodeInfo": {"kernelVersion": "6.1", "containerRuntimeVersion": "containerd://2"},
+                "images": [{"names": ["docker.io/library/debian:trixie-slim"], "sizeBytes": 1}],
+            },
+        }
+
+    def kubeconfig(self) -> Path:
+        port = self._server.server_address[1]
+        file = self.folder / "kubeconfig"
+        server = f"http://127.0.0.1:{port}"
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "test",
+            "clusters": [{"name": "test", "cluster": {"server": server}}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+            "users": [{"name": "test", "user": {"token": "secret"}}],
+        }
+        file.write_text(json.dumps(config))
+        return file
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def names(self, kind: str) -> list[str]:
+        """The names of all objects of a kind, in whatever namespace."""
+        with self.lock:
+            paths = [path.split("/") for path in self.things]
+        return sorted(path[-1] for path in paths if path[-2] == kind)
+
+    def open_gates(self) -> None:
+        """The kubelet starts the other containers of a pod when those before them have ended."""
+        with self.lock:
+            for path, thing in self.things.items():
+                for status in thing["status"]["containerStatuses"] if "/pods/" in path else ():
+                    status["state"] = status["state"] or {"running": {}}
+
+    # -------------------------------------------------------------- what is asked
+
+    def made(self, folder: str, thing: Thing) -> tuple[int, Thing]:
+        path = f"{folder}/{thing['metadata']['name']}"
+        if path in self.things:
+            return 409, _status(409, "AlreadyExists", f"{path} already exists")
+        thing = copy.deepcopy(thing)
+        thing["metadata"].setdefault("creationTimestamp", "2026-01-01T00:00:00Z")
+        self.things[path] = thing
+        if folder.endswith("/pods"):
+            _run(thing)
+            self.started(thing)
+        if folder.endswith("/namespaces"):
+            account = f"{path}/serviceaccounts/default"
+            self.things[account] = {"metadata": {"name": "default"}}
+        return 201, thing
+
+    def changed(self, path: str, change: Thing) -> tuple[int, Thing]:
+        if path not in self.things:
+            return 404, _status(404, "NotFound", f"{path} not found")
+        _merge(self.things[path], change)
+        if "activeDeadlineSeconds" in change.get("spec", {}):
+            end(self.things[path], 0)
+        return 200, self.things[path]
+
+    def removed(self, path: str) -> tuple[int, Thing]:
+        if path not in self.things:
+            return 404, _status(404, "NotFound", f"{path} not found")
+        for below in [one for one in self.things if one == path or one.startswith(f"{path}/")]:
+            del self.things[below]
+        return 200, {"status": "Success"}
+
+    def listed(self, folder: str, selector: str) -> tuple[int, Thing]:
+        demands = [one.partition("=") for one in selector.split(",") if one]
+        found = [
+            thing
+            for path, thing in self.things.items()
+            if path.rpartition("/")[0] == folder and _has(thing, demands)
+        ]
+        return 200, {"items": found}
+
+
+def end(pod: Thing, code: int, reason: str = "") -> None:
+    """Ends the container `main` of a pod."""
+    for status in pod["status"]["containerStatuses"]:
+        status["state"] = {"terminated": {"exitCode": code, "reason": reason}}
+
+
+def _run(pod: Thing) -> None:
+    gates = pod["spec"].get("initContainers") or []
+    running = {"running": {}}
+    pod["spec"]["nodeName"] = "vm-0"
+    pod["status"] = {
+        "phase": "Running",
+        "initContainerStatuses": [{"name": one["name"], "state": running} for one in gates],
+        "containerStatuses": [
+            {"name": one["name"], "state": {} if gates else running, "imageID": "sha256:0",
+             "containerID": "containerd://0123"}
+            for one in pod["spec"]["containers"]
+        ],
+    }  # fmt: skip
+
+
+def _has(thing: Thing, demands: list[tuple[str, str, str]]) -> bool:
+    labels = thing["metadata"].get("labels") or {}
+    return all(
+        labels.get(key) == value if equals else key.lstrip("!") not in labels
+        for key, equals, value in demands
+    )
+
+
+def _merge(into: Thing, change: Thing) -> None:
+    for key, value in change.items():
+        if isinstance(value, dict):
+            _merge(into.setdefault(key, {}), value)
+        else:
+            into[key] = value
+
+
+def _status(code: int, reason: str, message: str) -> Thing:
+    return {"kind": "Status", "code": code, "reason": reason, "message": message}
+
+
+def _answering(cluster: FakeCluster) -> type[BaseHTTPRequestHandler]:
+    class Answering(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _answer(self) -> None:
+            url = urlparse(self.path)
+            query = parse_qs(url.query)
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            given = json.loads(body) if body else {}
+            cluster.calls.append((self.command, self.path))
+            if url.path.endswith("/exec"):
+                _exec(self, cluster, query)
+                return
+            with cluster.lock:
+                code, answer = self._decided(url.path, query, given)
+            text = json.dumps(answer).encode() if not isinstance(answer, str) else answer.encode()
+            self.send_response(code)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def _decided(self, path: str, query: dict[str, list[str]], given: Thing) -> tuple[int, Any]:
+            for (method, ending), (code, message) in cluster.refusals.items():
+                if self.command == method and path.endswith(ending):
+                    return code, _status(code, "Forbidden", message)
+            if path == "/version":
+                return 200, {"gitVersion": "v1.31.4"}
+            if path.endswith("/log"):
+                return 200, "a log\n"
+            if self.command == "POST":
+                return cluster.made(path, given)
+            if self.command == "PATCH":
+                return cluster.changed(path, given)
+            if self.command == "DELETE":
+                return cluster.removed(path)
+            if path in cluster.things:
+                return 200, cluster.things[path]
+            last = path.rpartition("/")[2]
+            if last.endswith("s") and "-" not in last:
+                return cluster.listed(path, query.get("labelSelector", [""])[0])
+            return 404, _status(404, "NotFound", f"{path} not found")
+
+        do_GET = do_POST = do_PATCH = do_DELETE = _answer
+
+        def log_message(self, *_: Any) -> None:
+            """Silent."""
+
+    return Answering
+
+
+# ------------------------------------------------------------------ commands
+
+
+def _exec(request: BaseHTTPRequestHandler, cluster: FakeCluster, query: Thing) -> None:
+    """Runs the command here; its last output comes just before the status and the closing frame."""
+    key = str(request.headers["Sec-WebSocket-Key"]) + _WEBSOCKET
+    accept = base64.b64encode(hashlib.sha1(key.encode()).digest()).decode()
+    request.send_response(101)
+    for name, value in (
+        ("Upgrade", "websocket"),
+        ("Connection", "Upgrade"),
+        ("Sec-WebSocket-Accept", accept),
+        ("Sec-WebSocket-Protocol", "v5.channel.k8s.io"),
+    ):
+        request.send_header(name, value)
+    request.end_headers()
+    inside = str(cluster.folder / "carried")
+    argv = [word.replace("/carried", inside) for word in query["command"]]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(argv, bufsize=0, **pipes)
+    assert process.stdin and process.stdout and process.stderr
+    sending = threading.Lock()
+
+    def forward(channel: int, stream: IO[bytes]) -> None:
+        while data := stream.read(65536):
+            with sending:
+                _send(request, bytes([channel]) + data)
+
+    threading.Thread(target=_feed, args=(request, process.stdin), daemon=True).start()
+    threads = [
+        threading.Thread(target=forward, args=pair)
+        for pair in ((1, process.stdout), (2, process.stderr))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    code = process.wait()
+    if any(word.endswith("/ready") for word in " ".join(argv).split()):
+        cluster.open_gates()
+    causes = [{"reason": "ExitCode", "message": str(code)}]
+    failed = {"status": "Failure", "reason": "NonZeroExitCode", "details": {"causes": causes}}
+    with sending:
+        _send(
+            request, b"\x03" + json.dumps({"status": "Success"} if code == 0 else failed).encode()
+        )
+        _send(request, struct.pack("!H", 1000), _CLOSE)
+    request.close_connection = True
+
+
+def _send(request: BaseHTTPRequestHandler, data: bytes, code: int = _BINARY) -> None:
+    size = len(data)
+    head = bytes([0x80 | code])
+    if size < 126:
+        head += bytes([size])
+    else:
+        head += (
+            b"\x7e" + struct.pack("!H", size) if size < 65536 else b"\x7f" + struct.pack("!Q", size)
+        )
+    request.wfile.write(head + data)
+    request.wfile.flush()
+
+
+def _feed(request: BaseHTTPRequestHandler, target: IO[bytes]) -> None:
+    """Frames of the client (masked) to the command's standard input."""
+    while (head := request.rfile.read(2)) and len(head) == 2:
+        size = head[1] & 0x7F
+        if size >= 126:
+            wide = request.rfile.read(2 if size == 126 else 8)
+            size = int.from_bytes(wide, "big")
+        mask = request.rfile.read(4)
+        data = bytes(byte ^ mask[n % 4] for n, byte in enumerate(request.rfile.read(size)))
+        if head[0] & 0x0F == _CLOSE or data[:1] == b"\xff":
+            break
+        try:
+            if data[:1] == b"\x00":
+                target.write(data[1:])
+                target.flush()
+        except (BrokenPipeError, ValueError):
+            break
+    target.close()

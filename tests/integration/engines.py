@@ -1,0 +1,154 @@
+"""More Docker engines on this computer, each as if it were another's: in a network name space of
+its own, with folders of its own, reached by TCP with client certificates.
+
+Nothing of one meets the engine that is here: no rule of iptables, no bridge, no socket is shared.
+Loop devices are the kernel's, so whoever makes them detaches them.
+"""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+PORT = 2376
+_DAY = datetime.timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class RemoteEngine:
+    """An engine at `address`. `certificates`: a folder as DOCKER_CERT_PATH wants it."""
+
+    address: str
+    certificates: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """By which programs find it."""
+        return {
+            "DOCKER_HOST": f"tcp://{self.address}:{PORT}",
+            "DOCKER_TLS_VERIFY": "1",
+            "DOCKER_CERT_PATH": str(self.certificates),
+        }
+
+    def docker(self, *arguments: str) -> str:
+        return _run(["docker", *arguments], {**os.environ, **self.environment})
+
+    def bring(self, images: Sequence[str], archive: Path) -> None:
+        """Brings images of the engine here."""
+        _run(["docker", "save", "--output", str(archive), *images])
+        self.docker("load", "--input", str(archive))
+
+
+@contextmanager
+def remote_engine(folder: Path, number: int = 1) -> Iterator[RemoteEngine]:
+    """Starts one; ends it by its process, and removes all of it, at the end of the block."""
+    name, here, there = f"tb-test-{number}", f"10.197.{number}.1", f"10.197.{number}.2"
+    certificates, space = folder / "certificates", Path("/run/netns") / name
+    _certificates(certificates, there)
+    with ExitStack() as down:
+        _run(["ip", "netns", "add", name])
+        down.callback(_run, ["ip", "netns", "delete", name])
+        _run(["ip", "link", "add", f"tbv{number}", "type", "veth", "peer", "eth0", "netns", name])
+        _run(["ip", "address", "add", f"{here}/24", "dev", f"tbv{number}"])
+        _run(["ip", "link", "set", f"tbv{number}", "up"])
+        inside = ["nsenter", f"--net={space}"]  # `ip netns exec` would hide the control groups
+        _run([*inside, "ip", "address", "add", f"{there}/24", "dev", "eth0"])
+        for device in ("lo", "eth0"):
+            _run([*inside, "ip", "link", "set", device, "up"])
+        options = [
+            *("--data-root", str(folder / "data"), "--exec-root", str(folder / "exec")),
+            *("--pidfile", str(folder / "pid"), "--host", f"tcp://{there}:{PORT}"),
+            *("--iptables=false", "--ip6tables=false", "--ip-masq=false", "--tlsverify"),
+            *("--tlscacert", str(certificates / "ca.pem")),
+            *("--tlscert", str(certificates / "server.pem")),
+            *("--tlskey", str(certificates / "server-key.pem")),
+        ]
+        down.callback(shutil.rmtree, folder, ignore_errors=True)
+        log = down.enter_context((folder / "log").open("w"))
+        process = subprocess.Popen([*inside, "dockerd", *options], stdout=log, stderr=log)
+        down.callback(_end, process)
+        engine = RemoteEngine(there, certificates)
+        _await(engine, process, folder / "log")
+        yield engine
+
+
+def _await(engine: RemoteEngine, process: subprocess.Popen[bytes], log: Path) -> None:
+    for _ in range(300):
+        assert process.poll() is None, log.read_text()[-3000:]
+        try:
+            engine.docker("version")
+            return
+        except AssertionError:
+            time.sleep(0.2)
+    raise AssertionError(f"the engine does not answer: {log.read_text()[-3000:]}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(timeout=10)
+
+
+def _run(argv: Sequence[str], environment: dict[str, str] | None = None) -> str:
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, f"{' '.join(argv)}: {done.stderr}"
+    return done.stdout
+
+
+def _certificates(folder: Path, address: str) -> None:
+    """ca.pem, cert.pem and key.pem of the client; server.pem and server-key.pem."""
+    folder.mkdir(parents=True)
+    authority = ec.generate_private_key(ec.SECP256R1())
+    issuer = _name("test authority")
+    now = datetime.datetime.now(datetime.UTC)
+
+    def signed(name: str, key: ec.EllipticCurvePrivateKey, of_authority: bool = False) -> bytes:
+        names = [x509.IPAddress(ipaddress.ip_address(address))]
+        certificate = (
+            x509.CertificateBuilder()
+            .subject_name(_name(name))
+            .issuer_name(issuer)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - _DAY)
+            .not_valid_after(now + _DAY)
+            .add_extension(x509.BasicConstraints(of_authority, None), critical=True)
+            .add_extension(x509.SubjectAlternativeName(names), critical=False)
+            .sign(authority, hashes.SHA256())
+        )
+        return certificate.public_bytes(serialization.Encoding.PEM)
+
+    (folder / "ca.pem").write_bytes(signed("test authority", authority, of_authority=True))
+    for name, certificate, key_file in (
+        ("client", "cert.pem", "key.pem"),
+        ("server", "server.pem", "server-key.pem"),
+    ):
+        key = ec.generate_private_key(ec.SECP256R1())
+        (folder / certificate).write_bytes(signed(name, key))
+        (folder / key_file).write_bytes(
+            key.private_bytes(
+                serialization.Encoding.PEM,
+                serialization.PrivateFormat.PKCS8,
+                serialization.NoEncryption(),
+            )
+        )
+
+
+def _name(text: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])

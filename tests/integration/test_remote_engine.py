@@ -1,0 +1,158 @@
+"""An engine on another machine, reached by TCP with client certificates: from load to report.
+
+Goal: nothing is done on this computer that belongs on the engine's machine. Method: a second
+engine in a network name space, as a person names it in the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common.agent import AgentMachine
+from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.powers import ContainerSpec, Mount
+from orchestrator.system import store
+from orchestrator.system.clock import SystemClock
+from tests import ROOT
+from tests.integration.conftest import tierbench
+from tests.integration.engines import RemoteEngine, remote_engine
+
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.usefixtures("nothing_left"),
+    pytest.mark.skipif(
+        os.geteuid() != 0 or not shutil.which("nsenter") or not shutil.which("dockerd"),
+        reason="needs root, `dockerd` and `nsenter`: network name spaces are made here",
+    ),
+]
+
+PLAIN = """\
+question: does a plain volume on another machine do?
+title: plain volume
+tier: {enforcement: none}
+cluster: {database: postgresql, nodes: 1, node: {cpus: 1, memory: 192MiB, disk: 2GiB}}
+"""
+
+
+@pytest.fixture(scope="module")
+def remote(
+    engine: DockerPlatform, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RemoteEngine]:
+    folder = tmp_path_factory.mktemp("engine")
+    with remote_engine(folder) as started:
+        images = [own_images.tag(ROOT, name) for name in own_images.OURS]
+        started.bring(images, folder / "images.tar")
+        yield started
+
+
+@pytest.fixture
+def platform(remote: RemoteEngine, monkeypatch: pytest.MonkeyPatch) -> Iterator[DockerPlatform]:
+    for name, value in remote.environment.items():
+        monkeypatch.setenv(name, value)
+    connected = DockerPlatform(SystemClock())
+    yield connected
+    assert connected.sweep() == (), "what was started was removed"
+
+
+def idle(*mounts: Mount) -> ContainerSpec:
+    return ContainerSpec(
+        name="tierbench-carrying",
+        image=own_images.tag(ROOT, "disk"),
+        entrypoint=("sleep",),
+        command=("infinity",),
+        role="client",
+        init=True,
+        stop_timeout_s=1,
+        mounts=mounts,
+        ports={80: None},
+    )
+
+
+def test_files_are_carried_both_ways_and_ports_are_at_the_engine(
+    platform: DockerPlatform, remote: RemoteEngine, tmp_path: Path
+) -> None:
+    certificate, out = tmp_path / "root.crt", tmp_path / "out"
+    certificate.write_text("authority")
+    out.mkdir()
+    (out / "settings").write_text("first")
+    carried = (
+        Mount(str(out), "/out"),
+        Mount(str(certificate), "/tls/own/root.crt", read_only=True),
+    )
+    with platform.running(idle(*carried)) as container:
+        assert container.host == remote.address and container.ports[80] > 0
+        said = platform.exec(
+            container.name, ("cat", "/out/settings", "/tls/own/root.crt"), timeout_s=20
+        )
+        assert (said.out, said.exit_code) == ("firstauthority", 0)
+        (out / "settings").write_text("second")
+        script = "cat /out/settings; echo rows > /out/raw; rm /out/settings; echo done >&2; exit 3"
+        said = platform.exec(container.name, ("sh", "-c", script), timeout_s=20)
+        assert (said.out, said.err, said.exit_code) == ("second", "done\n", 3)
+        assert (out / "raw").read_text() == "rows\n" and not (out / "settings").exists()
+        with platform.conversation(container.name, ("cat",)) as talk:
+            for line in ("one", "two"):
+                talk.send(line)
+                assert talk.receive(5.0) == line
+
+
+def test_a_container_without_a_file_system_to_write_to_gets_its_files(
+    platform: DockerPlatform, tmp_path: Path
+) -> None:
+    (tmp_path / "read").write_text("0 100\n")
+    done = platform.once(
+        ContainerSpec(
+            name="tierbench-carrying",
+            image=own_images.tag(ROOT, "disk"),
+            entrypoint=("cat",),
+            command=("/latencies/read",),
+            role="disk",
+            mounts=(Mount(str(tmp_path), "/latencies", read_only=True),),
+            host_devices=True,
+        ),
+        timeout_s=30,
+    )
+    assert (done.out, done.exit_code) == ("0 100\n", 0)
+
+
+def test_the_machine_is_read_where_it_is(platform: DockerPlatform, tmp_path: Path) -> None:
+    (machine,) = platform.machines()
+    assert isinstance(machine, AgentMachine)
+    assert machine.facts().memory_bytes > 0 and machine.exists("/proc/stat")
+    assert platform.folder(tmp_path) == Path("/var/lib/tierbench")
+    platform.sweep()  # the agent goes, and is there again when it is needed
+    assert machine.read("/proc/uptime")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tier", ["none", "ultra"])
+def test_a_load_on_another_machine_to_a_report(
+    tier: str, remote: RemoteEngine, tmp_path: Path
+) -> None:
+    profile = tmp_path / "none.yaml"
+    profile.write_text(PLAIN)
+    environment = {**remote.environment, "TIERBENCH_CACHE": str(tmp_path / "cache")}
+    code, text = tierbench(
+        *["run", "--profile", str(profile) if tier == "none" else tier],
+        *["--workload", "point-select", "--scale", "smoke", "--nodes", "1", "--db", "postgresql"],
+        *["--results", str(tmp_path / "results")],
+        **environment,
+    )
+    assert code == 0, text
+    (run,) = store.load(tmp_path / "results/latest").runs
+    assert run.record.outcome == "done", run.record.failure
+    assert (tmp_path / "results/latest/report.html").is_file()
+    assert {"host", "node-1"} <= set(run.samples["node"])
+    assert not list((tmp_path / "cache").rglob("*.img")), "disks are on the other machine"
+    code, text = tierbench("clean", **environment)
+    assert code == 0 and (tier == "none" or "/var/lib/tierbench of " in text), text
+    assert not list(Path("/var/lib/tierbench").rglob("*.img"))
+    subprocess.run(["rm", "-rf", "/var/lib/tierbench"], check=True)
+    assert remote.docker("ps", "--all", "--quiet") == ""

@@ -1,0 +1,329 @@
+"""The Kubernetes platform without Kubernetes: what it asks of the API server, and what it makes of
+answers. The client library and the connections are real; behind them is `tests/fake_cluster.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import NodeError, RunError, UnavailableError
+from orchestrator.platforms.common.claims import Claims
+from orchestrator.platforms.kubernetes import guard
+from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+from orchestrator.platforms.kubernetes.labels import BEAT, PROCESS, ours
+from orchestrator.platforms.kubernetes.placing import Settings
+from orchestrator.powers import ContainerSpec, Mount
+from orchestrator.system.clock import SystemClock
+from tests.fake_cluster import FakeCluster, end
+
+IMAGE = "debian:trixie-slim"
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCluster]:
+    fake = FakeCluster(tmp_path)
+    monkeypatch.setenv("KUBECONFIG", str(fake.kubeconfig()))
+    yield fake
+    fake.close()
+
+
+@pytest.fixture
+def platform(cluster: FakeCluster) -> Iterator[KubernetesPlatform]:
+    connected = KubernetesPlatform(SystemClock())
+    with connected.alone():
+        yield connected
+    assert cluster.names("namespaces") == [] and cluster.names("pods") == []
+
+
+def spec(name: str = "runs", **more: Any) -> ContainerSpec:
+    return ContainerSpec(name, IMAGE, ("infinity",), "client", entrypoint=("sleep",), **more)
+
+
+# ------------------------------------------------------------------ commands
+
+
+def test_a_command_gets_its_environment_and_gives_its_output(platform: KubernetesPlatform) -> None:
+    with platform.running(spec()):
+        script = "echo $SECRET; echo error >&2; cat; exit 7"
+        secret = "a b ' \" $x \\ é"
+        done = platform.exec("runs", ("sh", "-c", script), timeout_s=20, env={"SECRET": secret})
+    assert (done.exit_code, done.out, done.err) == (7, f"{secret}\n", "error\n")
+
+
+def test_a_password_is_in_no_address(platform: KubernetesPlatform, cluster: FakeCluster) -> None:
+    with platform.running(spec(environment={"PGPASSWORD": "of-the-pod"})):
+        platform.exec("runs", ("true",), timeout_s=20, env={"PGPASSWORD": "of-the-command"})
+        assert cluster.names("secrets") == ["runs"]
+        pods = [thing for path, thing in cluster.things.items() if path.endswith("/pods/runs")]
+    assert "of-the" not in str(pods) and "of-the" not in str(cluster.calls)
+    assert cluster.names("secrets") == []
+
+
+def test_lines_come_as_they_are_written_and_large_output_whole(
+    platform: KubernetesPlatform,
+) -> None:
+    lines: list[str] = []
+    with platform.running(spec()):
+        platform.exec("runs", ("printf", "one\\ntwo\\n"), timeout_s=20, on_line=lines.append)
+        large = platform.exec("runs", ("head", "-c", "3000000", "/dev/zero"), timeout_s=60)
+    assert lines == ["one", "two"] and len(large.out) == 3_000_000
+
+
+def test_a_command_past_its_time(platform: KubernetesPlatform) -> None:
+    with platform.running(spec()), pytest.raises(RunError, match="did not end within 1 s"):
+        platform.exec("runs", ("sleep", "60"), timeout_s=1)
+
+
+def test_a_death_while_a_command_runs(platform: KubernetesPlatform, cluster: FakeCluster) -> None:
+    with platform.running(spec()), platform.running(spec("node")):
+        path = next(path for path in cluster.things if path.endswith("/pods/node"))
+        end(cluster.things[path], 137, "OOMKilled")
+        with pytest.raises(NodeError, match=r"node died .*exit 137, out of memory"):
+            platform.exec("runs", ("sleep", "20"), timeout_s=30, watch=("node",))
+
+
+def test_a_command_is_talked_with(platform: KubernetesPlatform) -> None:
+    script = "while read -r line; do echo got $line; done"
+    with platform.running(spec()), platform.conversation("runs", ("sh", "-c", script)) as talk:
+        for word in ("one", "two"):
+            talk.send(word)
+            assert talk.receive(20) == f"got {word}"
+    with (
+        platform.running(spec()),
+        platform.conversation("runs", ("true",)) as talk,
+        pytest.raises(RunError, match="it has ended"),
+    ):
+        talk.receive(20)
+
+
+def test_files_are_carried_in_before_it_begins_and_out_after_each_command(
+    platform: KubernetesPlatform, cluster: FakeCluster, tmp_path: Path
+) -> None:
+    given, out = tmp_path / "given", tmp_path / "out"
+    given.mkdir()
+    out.mkdir()
+    (given / "load.lua").write_text("first")
+    mounts = (Mount(str(given), "/given", read_only=True), Mount(str(out), "/out"))
+    with platform.running(spec(mounts=mounts)):
+        assert (cluster.folder / "carried" / "0" / "load.lua").read_text() == "first"
+        (given / "load.lua").write_text("second")
+        script = (
+            "cat /carried/0/load.lua; head -c 600000 /dev/urandom | tee /carried/1/raw | md5sum"
+        )
+        done = platform.exec("runs", ("sh", "-c", script), timeout_s=30)
+        assert done.out.startswith("second")
+        assert hashlib.md5((out / "raw").read_bytes()).hexdigest() in done.out
+        (cluster.folder / "carried" / "1" / "late").write_text("written by main")
+    assert (out / "late").read_text() == "written by main"
+
+
+# ------------------------------------------------------------------ up and down
+
+
+def test_a_container_runs_to_its_end(platform: KubernetesPlatform, cluster: FakeCluster) -> None:
+    cluster.started = lambda pod: end(pod, 3)
+    done = platform.once(spec(), timeout_s=20)
+    assert (done.exit_code, done.out) == (3, "a log\n")
+
+
+def test_a_container_that_stops_at_once(platform: KubernetesPlatform, cluster: FakeCluster) -> None:
+    cluster.started = lambda pod: end(pod, 1)
+    with (
+        pytest.raises(NodeError, match=r"stopped as soon as it was started: exited \(exit 1\)"),
+        platform.running(spec()),
+    ):
+        pass
+
+
+def test_a_stopped_container_stays(platform: KubernetesPlatform) -> None:
+    with platform.running(spec()):
+        platform.stop("runs", 10)
+        assert platform.state("runs") == "exited (exit 0)"
+        assert platform.logs("runs") == "a log\n"
+    assert platform.state("runs") == "gone"
+
+
+def test_nodes_are_told_apart_from_clients(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    with platform.network("net", 2) as network, platform.running(spec(network="net")):
+        assert network.addresses == ("node-1.nodes", "node-2.nodes")
+        assert cluster.names("services") == ["nodes"]
+        assert platform.running_as("client") == ("runs",)
+        assert platform.machine_of("runs").name == "vm-0"
+    assert [machine.name for machine in platform.machines()] == ["vm-0", "vm-1"]
+
+
+def test_a_volume_of_a_device_is_on_the_machine_of_its_placement(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    with platform.running(spec("disk", placement="node-1")):
+        with platform.volume("data", "/dev/loop9", "xfs", "node-1"):
+            (volume,) = (
+                thing for path, thing in cluster.things.items() if "/persistentvolumes/" in path
+            )
+            assert volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"] == [
+                {
+                    "matchExpressions": [
+                        {"key": "kubernetes.io/hostname", "operator": "In", "values": ["vm-0"]}
+                    ]
+                }
+            ]
+            assert cluster.names("persistentvolumeclaims") == ["data"]
+        assert cluster.names("persistentvolumes") == []
+        with (
+            pytest.raises(UnavailableError, match="not known on which"),
+            platform.volume("data", "/dev/loop9", "xfs"),
+        ):
+            pass
+
+
+def test_without_a_device_the_default_class_is_asked_if_there_is_one(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    with platform.volume("plain", "", ""):
+        assert cluster.names("persistentvolumeclaims") == []
+    default = {"storageclass.kubernetes.io/is-default-class": "true"}
+    cluster.things["/apis/storage.k8s.io/v1/storageclasses/standard"] = {
+        "metadata": {"name": "standard", "annotations": default},
+        "provisioner": "disk.csi.example",
+    }
+    with platform.volume("plain", "", ""):
+        assert cluster.names("persistentvolumeclaims") == ["plain"]
+    assert cluster.names("persistentvolumeclaims") == []
+
+
+def test_it_has_the_power_of_claims(platform: KubernetesPlatform) -> None:
+    assert isinstance(platform, Claims)
+    with (
+        pytest.raises(UnavailableError, match="no storage class premium"),
+        platform.claim("a", "premium", 2**30),
+    ):
+        pass
+
+
+def test_a_class_of_others_is_left_alone(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    path = "/apis/storage.k8s.io/v1/storageclasses/fast"
+    cluster.things[path] = {"metadata": {"name": "fast"}, "provisioner": "theirs"}
+    manifest = {"metadata": {"name": "fast"}, "provisioner": "ours"}
+    with pytest.raises(UnavailableError, match="did not make"), platform.storage_class(manifest):
+        pass
+    assert cluster.things.pop(path)["provisioner"] == "theirs"
+    with platform.storage_class(manifest) as made:
+        assert (made.name, made.provisioner) == ("fast", "ours")
+    assert cluster.names("storageclasses") == []
+
+
+# ------------------------------------------------------------------ refusals
+
+
+def test_a_quota_that_is_exceeded_leaves_nothing(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    said = 'pods "runs" is forbidden: exceeded quota: small, requested: requests.cpu=2'
+    cluster.refusals[("POST", "/pods")] = (403, said)
+    with pytest.raises(UnavailableError, match="quota of the namespace is exceeded"):
+        platform.once(spec(environment={"PASSWORD": "x"}), timeout_s=20)
+    assert cluster.names("secrets") == []
+
+
+def test_an_image_that_is_missing(platform: KubernetesPlatform, cluster: FakeCluster) -> None:
+    def waits(pod: dict[str, Any]) -> None:
+        for status in pod["status"]["containerStatuses"]:
+            status["state"] = {"waiting": {"reason": "ErrImageNeverPull", "message": "not here"}}
+
+    cluster.started = waits
+    with pytest.raises(UnavailableError, match=r"cannot be pulled .*not here"):
+        platform.once(spec(), timeout_s=20)
+    assert platform.image_present(IMAGE) and not platform.image_present("no.such/image:1")
+    with pytest.raises(UnavailableError, match="builds no images"):
+        platform.build("docker/client", "tierbench/client:1", print)
+
+
+def test_no_right_to_make_namespaces(cluster: FakeCluster) -> None:
+    cluster.refusals[("POST", "/namespaces")] = (403, "namespaces is forbidden")
+    connected = KubernetesPlatform(SystemClock())
+    with pytest.raises(UnavailableError, match="may not make one"), connected.alone():
+        pass
+
+
+def test_no_cluster_is_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    with pytest.raises(UnavailableError, match="no Kubernetes cluster is configured"):
+        KubernetesPlatform(SystemClock())
+
+
+def test_a_pull_secret_is_copied_from_the_contexts_namespace(cluster: FakeCluster) -> None:
+    folder = "/api/v1/namespaces/default/secrets"
+    cluster.things[f"{folder}/registry"] = {
+        "metadata": {"name": "registry"},
+        "type": "kubernetes.io/dockerconfigjson",
+        "data": {".dockerconfigjson": "e30="},
+    }
+    connected = KubernetesPlatform(SystemClock(), Settings(pull_secrets=("registry",)))
+    with connected.alone():
+        assert cluster.names("secrets") == ["registry", "registry"]
+    assert cluster.names("secrets") == ["registry"]
+
+
+# ------------------------------------------------------------------ other campaigns
+
+
+def namespace(campaign: str, **notes: str) -> dict[str, Any]:
+    return {
+        "metadata": {
+            "name": f"tierbench-{campaign}",
+            "labels": ours(campaign),
+            "annotations": notes,
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+        }
+    }
+
+
+def put(cluster: FakeCluster, campaign: str, beat_s: float) -> None:
+    """A campaign of another machine, with a volume."""
+    notes = {BEAT: str(round(beat_s)), PROCESS: "boot space 77 1"}
+    cluster.things[f"/api/v1/namespaces/tierbench-{campaign}"] = namespace(campaign, **notes)
+    cluster.things[f"/api/v1/persistentvolumes/of-{campaign}"] = {
+        "metadata": {"name": f"of-{campaign}", "labels": ours(campaign)},
+        "spec": {},
+    }
+
+
+def test_a_campaign_that_lives_is_left_alone_and_keeps_others_out(cluster: FakeCluster) -> None:
+    put(cluster, "lives0", SystemClock().now() - 20)
+    connected = KubernetesPlatform(SystemClock())
+    assert connected.other_campaign() == "lives0"
+    with (
+        pytest.raises(UnavailableError, match=r"another campaign is running .*process 77"),
+        connected.alone(),
+    ):
+        pass
+    assert connected.sweep() == ()
+    assert cluster.names("persistentvolumes") == ["of-lives0"]
+
+
+def test_a_dead_campaign_is_removed_with_its_volumes(cluster: FakeCluster) -> None:
+    put(cluster, "dead00", SystemClock().now() - guard.DEAD_S - 20)
+    other = {"metadata": {"name": "theirs"}, "spec": {}}
+    cluster.things["/api/v1/persistentvolumes/theirs"] = other
+    connected = KubernetesPlatform(SystemClock())
+    assert connected.other_campaign() is None
+    assert set(connected.sweep()) == {"namespace tierbench-dead00", "volume of-dead00"}
+    assert cluster.names("persistentvolumes") == ["theirs"]
+
+
+def test_what_a_run_left_is_removed_from_the_campaigns_own_namespace(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    platform._started(spec("Left_Over", environment={"PASSWORD": "x"}))
+    removed = platform.sweep()
+    assert len(removed) == 2 and removed[0] == "container Left_Over"
+    assert platform.sweep() == () and cluster.names("namespaces") != []

@@ -1,0 +1,233 @@
+"""Files of disks on machines that are not this computer: what is asked for, and where.
+
+The platform runs scripts in a folder of its own for each placement, so that they do what they say.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import RunError, UnavailableError
+from orchestrator.model import Volume
+from orchestrator.planning.rehearsal import Model
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import FarMachine
+from orchestrator.powers import Completed, ContainerSpec, Machine, MachineFacts, World
+from orchestrator.run import datasets, space
+from orchestrator.tier import Tier
+from orchestrator.tiers.common import disk_files
+from orchestrator.tiers.emulated import EmulatedTier
+from orchestrator.tiers.unlimited import UnlimitedTier
+from tests import ROOT
+from tests.fakes import FakePlatform, FakeTier, Log, fake_parts, fake_world
+from tests.plans import a_plan, a_profile, a_workload
+
+FOLDER = Path("/var/lib/tierbench")
+TIER = Tier("premium", "Premium", "emulated", 1100, 125_000_000, 0.003, 0.002)
+READY = json.dumps(
+    {
+        "device": "/dev/loop3",
+        "limits": {"iops": 1100, "read_latency_us": 3000, "write_latency_us": 2000},
+    }
+)
+
+
+class Vm(FarMachine):
+    """A machine of 16 GiB with devices and 10 GiB free."""
+
+    def __init__(self, name: str, devices: Sequence[str]) -> None:
+        super().__init__(MachineFacts(name, "6.1", "Debian", 4, "", 2**34))
+        self._devices = devices
+
+    def exists(self, path: str) -> bool:  # type: ignore[override]
+        return path in self._devices
+
+    def free_bytes(self, path: str) -> int:  # type: ignore[override]
+        return 10 * 2**30
+
+
+class Far(FakePlatform):
+    """Machines vm1 and vm2; node-1 and node-3 run on vm1, node-2 on vm2."""
+
+    def __init__(self, root: Path, devices: Sequence[str] = ("/dev/fuse", "/dev/loop-control")):
+        super().__init__(images=[own_images.tag(ROOT, "disk")])
+        self.root, self.lacks = root, devices
+        self.said.default_factory = lambda: f"device: the image is there\n{READY}"
+        self.volumes: list[tuple[str, str, str]] = []
+
+    def machines(self) -> tuple[Machine, ...]:
+        return (Vm("vm1", ("/dev/fuse", "/dev/loop-control")), Vm("vm2", self.lacks))
+
+    def folder(self, cache: Path) -> Path:
+        return FOLDER
+
+    def folder_of(self, placement: str) -> Path:
+        """What stands for the machines' folder where `placement` runs."""
+        return self.root / {"node-1": "vm1", "node-2": "vm2", "node-3": "vm1"}[placement]
+
+    def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
+        (mount,) = spec.mounts
+        assert mount.on_machine and (mount.source, mount.target) == (str(FOLDER), "/images")
+        place = self.folder_of(spec.placement)
+        place.mkdir(parents=True, exist_ok=True)
+        argv = [*(spec.entrypoint or ()), *spec.command]
+        argv = [word.replace("/images", str(place)) for word in argv]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False, env=os.environ)
+        return Completed(tuple(argv), done.returncode, done.stdout, done.stderr, 0.0)
+
+    @contextmanager
+    def volume(self, name: str, device: str, fstype: str, placement: str = "") -> Iterator[str]:
+        self.volumes.append((name, device, placement))
+        yield name
+
+
+@pytest.fixture
+def far(tmp_path: Path) -> Far:
+    return Far(tmp_path / "machines")
+
+
+@pytest.fixture
+def world(far: Far, tmp_path: Path) -> World:
+    return replace(fake_world(platform=far), cache=tmp_path / "cache")
+
+
+def written(far: Far, snapshots: Sequence[Path]) -> list[Path]:
+    """Puts a file for each snapshot on the machine of its node."""
+    files = []
+    for number, snapshot in enumerate(snapshots, start=1):
+        file = far.folder_of(f"node-{number}") / snapshot.relative_to(FOLDER)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("rows")
+        files.append(file)
+    return files
+
+
+def test_disk_volume_and_file_of_a_node_are_on_its_machine(far: Far, world: World) -> None:
+    snapshots = EmulatedTier().snapshots(TIER, 2, "key", world)
+    folder = snapshots[1].parent
+    assert snapshots[1].name == "node-2.img" and folder.parent == FOLDER / "datasets"
+    assert folder.name.startswith("key-"), "not the name of a data set of this computer"
+    with EmulatedTier().attached(TIER, [2**30] * 2, snapshots, world) as disks:
+        spec = far.specs["tierbench-disk-node-2"]
+    assert spec.placement == "node-2" and spec.mounts[0].on_machine
+    assert spec.mounts[0].source == str(FOLDER)
+    options = dict(zip(spec.command[1::2], spec.command[2::2], strict=True))
+    assert options["--image"] == "/images/disks/node-2.img"
+    assert options["--copy-of"] == f"/images/datasets/{folder.name}/node-2.img"
+    assert options["--temporary"] == "1" and "--bytes" not in options
+    assert [placement for *_, placement in far.volumes] == ["node-1", "node-2"]
+    assert all(not volume.is_folder for volume in disks.volumes)
+    assert not world.cache.exists(), "nothing of it is on this computer"
+
+
+def test_empty_disks_are_made_where_they_are_served(far: Far, world: World) -> None:
+    with EmulatedTier().attached(TIER, [2**30], None, world):
+        command = far.specs["tierbench-disk-node-1"].command
+    options = dict(zip(command[1::2], command[2::2], strict=True))
+    assert options["--bytes"] == str(2**30) and "--copy-of" not in options
+    with UnlimitedTier().attached(replace(TIER, enforcement="none"), [1, 1], None, world):
+        pass
+    assert [one[2] for one in far.volumes[-2:]] == ["node-1", "node-2"]
+
+
+def test_what_is_loaded_stays_and_a_resumed_load_makes_nothing_anew(far: Far, world: World) -> None:
+    snapshots = EmulatedTier().snapshots(TIER, 1, "key", world)
+    for resumed in (False, True):
+        with EmulatedTier().loading(TIER, [2**30], snapshots, world, resumed):
+            command = far.specs["tierbench-disk-node-1"].command
+        assert command[0] == "raw" and "--temporary" not in command
+        assert ("--bytes" in command) != resumed
+
+
+def test_a_copy_that_fails_is_an_error_with_the_containers_words(far: Far, world: World) -> None:
+    far.said["tierbench-disk-node-1"] = "cp: error writing: No space left on device"
+    far.states["tierbench-disk-node-1"] = "exited (70)"
+    snapshots = EmulatedTier().snapshots(TIER, 1, "key", world)
+    with (
+        pytest.raises(RunError, match="could not start") as raised,
+        EmulatedTier().attached(TIER, [2**30], snapshots, world),
+    ):
+        pass
+    assert "No space left" in (raised.value.evidence or "")
+
+
+def test_snapshots_are_looked_for_where_their_nodes_run(far: Far, world: World) -> None:
+    snapshots = disk_files.snapshots(3, "key", world)
+    assert disk_files.are_far(snapshots, world) and not disk_files.exist(snapshots, world)
+    files = written(far, snapshots)
+    assert disk_files.exist(snapshots, world)
+    files[1].rename(files[0].with_name("node-2.img"))
+    assert not disk_files.exist(snapshots, world), "on another machine than its node's"
+
+
+def test_all_machines_forget(far: Far, world: World) -> None:
+    assert disk_files.forget(fake_world(cache=world.cache)) == (), "this computer has none"
+    files = written(far, disk_files.snapshots(2, "key", world))
+    other = far.folder_of("node-1") / "of-others"
+    other.write_text("kept")
+    removed = disk_files.forget(world)
+    assert [line.partition(" (")[0] for line in removed] == [
+        "/var/lib/tierbench of vm1",
+        "/var/lib/tierbench of vm2",
+    ]
+    assert not any(file.exists() for file in files) and other.read_text() == "kept"
+
+
+class Loading(FakeTier):
+    """Its snapshots are on the machines."""
+
+    def __init__(self, log: Log, far: Far) -> None:
+        super().__init__(log, True)
+        self._far = far
+
+    @contextmanager
+    def loading(
+        self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], *_: Any
+    ) -> Iterator[tuple[Volume, ...]]:
+        written(self._far, snapshots)
+        yield tuple(Volume(str(Model(1e6, 1e-6)), "", restored=False) for _ in snapshots)
+
+
+def test_a_data_set_whose_machine_lost_its_snapshot_is_loaded_anew(far: Far, world: World) -> None:
+    log = Log()
+    parts = fake_parts(log)
+    parts = replace(parts, tiers={"emulated": Loading(log, far)})
+
+    def ensure() -> Sequence[Path] | None:
+        return datasets.ensure(a_profile(nodes=2), a_workload(), 1, parts, world)
+
+    snapshots = ensure()
+    assert snapshots and ensure() == snapshots
+    assert log.words.count("load") == 1
+    assert datasets.addresses_of(snapshots, world) == ("10.0.0.11", "10.0.0.12")
+    for file in far.folder_of("node-2").rglob("*.img"):
+        file.unlink()
+    ensure()
+    assert log.words.count("load") == 2
+
+
+def test_each_machine_must_have_what_its_nodes_need(tmp_path: Path) -> None:
+    far = Far(tmp_path, devices=("/dev/loop-control",))
+    world = replace(fake_world(platform=far), root=ROOT)
+    with pytest.raises(UnavailableError, match="/dev/fuse, which the kernel of vm2") as raised:
+        EmulatedTier().check(TIER, world)
+    assert "modprobe fuse" in raised.value.advice
+    plan = a_plan()
+    needs = list(space.needs(plan, {"emulated": EmulatedTier()}, world))
+    assert [(one.machine, one.place) for one in needs] == [
+        ("vm1", str(FOLDER)),
+        ("vm2", str(FOLDER)),
+        ("vm1", None),
+        ("vm2", None),
+    ]
+    assert str(needs[1]).endswith("/var/lib/tierbench of vm2 has 10 GiB free")
+    assert "; vm2 has 16 GiB" in str(needs[3])
