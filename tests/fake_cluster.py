@@ -137,7 +137,7 @@ def end(pod: Thing, code: int, reason: str = "") -> None:
 
 def _run(pod: Thing) -> None:
     gates = pod["spec"].get("initContainers") or []
-    running = {"running": {}}
+    running: Thing = {"running": {}}
     pod["spec"]["nodeName"] = "vm-0"
     pod["status"] = {
         "phase": "Running",
@@ -239,8 +239,9 @@ def _exec(request: BaseHTTPRequestHandler, cluster: FakeCluster, query: Thing) -
     request.end_headers()
     inside = str(cluster.folder / "carried")
     argv = [word.replace("/carried", inside) for word in query["command"]]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen(argv, bufsize=0, **pipes)
+    process = subprocess.Popen(
+        argv, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     assert process.stdin and process.stdout and process.stderr
     sending = threading.Lock()
 
