@@ -225,10 +225,9 @@ NODE_EXPORTER, DISK_DEVICE, PRESSURE = "node-exporter", "disk-device", "node-exp
 
 @dataclass(frozen=True)
 class Node:
-    """One container (or machine) that is watched. `device` as in /proc/diskstats, if it has one;
-    `wal_device`: the one of its WAL, if that is another. `sources`: what serves counters of it over
-    HTTP → its base URL, and, as DISK_DEVICE, the device that holds its data. `machine`: the name of
-    the one that runs its container; "" if it is not known, as of nodes that others run."""
+    """One container (or machine) that is watched, on `machine` ("": not known). `device` as in
+    /proc/diskstats, if it has one; `wal_device`: the one of its WAL, if that is another. `sources`:
+    what serves counters over HTTP → its base URL, and, as DISK_DEVICE, the device of its data."""
 
     name: str
     role: Literal["database", "client", "disk", "host"]
