@@ -150,6 +150,16 @@ def _run(pod: Thing) -> None:
     }  # fmt: skip
 
 
+def _is_folder(path: str) -> bool:
+    """Whether an address is that of all objects of a kind: /api/v1/pods,
+    /apis/<group>/v1/namespaces/<name>/claims."""
+    _, root, *parts = path.split("/")
+    parts = parts[1 if root == "api" else 2 :]
+    if parts[0] == "namespaces" and len(parts) > 2:
+        parts = parts[2:]
+    return len(parts) == 1
+
+
 def _has(thing: Thing, demands: list[tuple[str, str, str]]) -> bool:
     labels = thing["metadata"].get("labels") or {}
     return all(
@@ -208,8 +218,7 @@ def _answering(cluster: FakeCluster) -> type[BaseHTTPRequestHandler]:
                 return cluster.removed(path)
             if path in cluster.things:
                 return 200, cluster.things[path]
-            last = path.rpartition("/")[2]
-            if last.endswith("s") and "-" not in last:
+            if _is_folder(path):
                 return cluster.listed(path, query.get("labelSelector", [""])[0])
             return 404, _status(404, "NotFound", f"{path} not found")
 
@@ -239,9 +248,8 @@ def _exec(request: BaseHTTPRequestHandler, cluster: FakeCluster, query: Thing) -
     request.end_headers()
     inside = str(cluster.folder / "carried")
     argv = [word.replace("/carried", inside) for word in query["command"]]
-    process = subprocess.Popen(
-        argv, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(argv, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe)
     assert process.stdin and process.stdout and process.stderr
     sending = threading.Lock()
 
@@ -260,6 +268,8 @@ def _exec(request: BaseHTTPRequestHandler, cluster: FakeCluster, query: Thing) -
     for thread in threads:
         thread.join()
     code = process.wait()
+    process.stdout.close()
+    process.stderr.close()
     if any(word.endswith("/ready") for word in " ".join(argv).split()):
         cluster.open_gates()
     causes = [{"reason": "ExitCode", "message": str(code)}]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pandas as pd
 import pytest
@@ -37,6 +37,7 @@ from orchestrator.powers import (
     Container,
     ContainerSpec,
     Machine,
+    MachineFacts,
     Network,
     Standing,
     World,
@@ -49,6 +50,25 @@ from orchestrator.tier import (
 )
 from orchestrator.tiers.dry import DryTier
 from tests import ROOT
+
+
+class FarMachine:
+    """A machine of which only `facts` are known: reading anything else is an OSError."""
+
+    def __init__(self, facts: MachineFacts) -> None:
+        self._facts = facts
+        self.name = facts.hostname
+
+    def facts(self) -> MachineFacts:
+        return self._facts
+
+    def read(self, path: str) -> NoReturn:
+        raise OSError(f"the machine {self.name} is not reachable from here")
+
+    exists = is_folder = listing = real_path = free_bytes = read
+
+    def refresh(self) -> None:
+        """Nothing: there is nothing to read."""
 
 
 @dataclass

@@ -29,7 +29,7 @@ from orchestrator.planning import (
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.tier import DiskKind
 from orchestrator.tiers import tier_mechanisms
-from orchestrator.units import shortened
+from orchestrator.units import listed, shortened
 
 SLO = "--slo"
 
@@ -151,6 +151,12 @@ def _platform(found: Sequence[Profile], request: Request) -> str:
     name = request.platform or next(iter(named.values()), outside.PLATFORM)
     if name != outside.PLATFORM:
         outside.require(name)
+    elif claimed := listed([one.name for one in found if one.tier.kind == "storage-class"]):
+        raise UsageError(
+            f"the disks of {claimed} are volumes of a StorageClass, which {name} does not have",
+            advice="say --platform kubernetes (PLATFORM=kubernetes), or `platform: kubernetes` in "
+            "the profile",
+        )
     return name
 
 

@@ -107,13 +107,14 @@ def sampling(
     pool = ThreadPoolExecutor(max(1, len(machines)), thread_name_prefix="machine")
 
     def loop() -> None:
-        due = clock.monotonic()
-        while not stop.wait(max(0.0, due - clock.monotonic())):
+        due, ended = clock.monotonic(), False
+        while not ended:  # at least once, however short the block is
             started = clock.monotonic()
             _refresh(machines, pool, readings)
             read_once(nodes, collectors, readings, clock)
             readings.cost_s += clock.monotonic() - started
             due = max(due + every_s, clock.monotonic())
+            ended = stop.wait(max(0.0, due - clock.monotonic()))
 
     thread = threading.Thread(target=loop, name="sampler", daemon=True)
     thread.start()

@@ -8,9 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from orchestrator.analysis import resources
+from orchestrator.cli import outside
+from orchestrator.cli.main import app
 from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.collectors.machine import MachineCollector
 from orchestrator.collectors.network import NetworkCollector
@@ -20,7 +25,8 @@ from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker.engine import DockerPlatform
-from orchestrator.powers import Container, ContainerSpec
+from orchestrator.powers import Container, ContainerSpec, Machine
+from orchestrator.system import store
 from orchestrator.system.clock import SystemClock
 from tests import ROOT
 from tests.integration.conftest import leftovers
@@ -28,6 +34,22 @@ from tests.integration.conftest import leftovers
 pytestmark = pytest.mark.docker
 
 NAME = "tierbench-test-agent"
+
+
+class Far(DockerPlatform):
+    """This computer's engine, as if it were another's: its machine is read by the agent alone."""
+
+    def machines(self) -> tuple[Machine, ...]:
+        if not isinstance(self._machine, AgentMachine):
+            spec = agent.container(f"{NAME}-{self.campaign}", own_images.tag(ROOT, agent.IMAGE))
+            talking = partial(agent.conversation, self, spec)
+            self._machine = AgentMachine("far", talking, self._clock)
+        return (self._machine,)
+
+    def sweep(self) -> tuple[str, ...]:
+        if isinstance(self._machine, AgentMachine):
+            self._machine.close()
+        return super().sweep()
 
 
 @pytest.fixture
@@ -114,3 +136,33 @@ def test_it_ends_with_its_conversation_and_is_started_anew_when_killed(
     far.close()
     assert engine.state(NAME) == "gone"
     assert [left for left in leftovers() if NAME in left] == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("nothing_left")
+def test_a_campaign_reads_nothing_of_this_computer_where_its_machine_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An emulated disk, its gate, a database and a load: telemetry is whole. What a plan says ahead
+    of this computer's cores and memory is all that is read of it."""
+    read_here: set[str] = set()
+
+    def remembered(here: LocalMachine, path: str) -> str:
+        read_here.add(path)
+        return Path(path).read_text()
+
+    monkeypatch.setattr(LocalMachine, "read", remembered)
+    monkeypatch.setattr(outside, "platforms", lambda: {"docker": lambda clock, _: Far(clock)})
+    words = ["run", "--profile", "premium", "--workload", "point-select", "--scale", "smoke"]
+    more = ["--nodes", "1", "--db", "postgresql", "--results", str(tmp_path)]
+    done = CliRunner().invoke(app, [*words, *more], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert read_here <= {"/proc/meminfo", "/proc/cpuinfo", "/etc/os-release"}
+    (run,) = store.load(tmp_path / "latest").runs
+    telemetry = run.record.facts["telemetry"]
+    assert telemetry["misses"] == {} and telemetry["clocks"].keys() == {"far"}
+    assert {node.machine for node in run.record.nodes} == {"far"}
+    figures = {measurement.metric for measurement in resources.telemetry_of(run)}
+    assert figures >= {"cpu_pct", "disk_iops", "host_cpu_pct", "client_cpu_pct"}
+    (disk,) = run.record.facts["disks"].values()
+    assert disk["read"]["apart_pct"] < 1, "the kernel's counts are those of this very moment"

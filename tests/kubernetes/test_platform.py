@@ -51,9 +51,8 @@ def platform(connected: KubernetesPlatform) -> Iterator[KubernetesPlatform]:
 
 
 @pytest.fixture
-def core(cluster: Cluster) -> Iterator[Any]:
-    with cluster.api() as api:
-        yield kubernetes.client.CoreV1Api(api)
+def core(cluster: Cluster) -> Any:
+    return kubernetes.client.CoreV1Api(cluster.api)
 
 
 def ours(platform: KubernetesPlatform) -> list[str]:
@@ -293,15 +292,14 @@ def test_snapshots(platform: KubernetesPlatform, debian: str, cluster: Cluster) 
         "deletionPolicy": "Delete",
     }
     group = ("snapshot.storage.k8s.io", "v1", "volumesnapshotclasses")
-    with cluster.api() as api:
-        custom = kubernetes.client.CustomObjectsApi(api)
-        with platform.storage_class(FAST) as made:
-            assert not platform.takes_snapshots(made.name)
-            custom.create_cluster_custom_object(*group, snapshot_class)
-            try:
-                assert platform.takes_snapshots(made.name)
-            finally:
-                custom.delete_cluster_custom_object(*group, "test-snapshots")
+    custom = kubernetes.client.CustomObjectsApi(cluster.api)
+    with platform.storage_class(FAST) as made:
+        assert not platform.takes_snapshots(made.name)
+        custom.create_cluster_custom_object(*group, snapshot_class)
+        try:
+            assert platform.takes_snapshots(made.name)
+        finally:
+            custom.delete_cluster_custom_object(*group, "test-snapshots")
 
 
 # ------------------------------------------------------------------ what goes wrong

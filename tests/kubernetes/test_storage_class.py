@@ -17,6 +17,7 @@ import pytest
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Volume
 from orchestrator.platforms import own_images
+from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import World
 from orchestrator.system.clock import SystemClock
@@ -39,12 +40,21 @@ COPIES = replace(TIER, snapshots=Snapshots("copy"))
 MECHANISM = StorageClassTier()
 
 
+@pytest.fixture(scope="session")
+def fio(cluster: Cluster, debian: str) -> str:
+    """Our image with fio, on every node."""
+    tag, engine = own_images.tag(ROOT, "disk"), DockerPlatform(SystemClock())
+    if not engine.image_present(tag):
+        engine.build(str(own_images.folder(ROOT, "disk")), tag, lambda _line: None)
+    cluster.load(tag)
+    return tag
+
+
 @pytest.fixture
 def world(
-    cluster: Cluster, debian: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, fio: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[World]:
     """Alone on the cluster; afterwards no volume and no class of the campaign is there."""
-    cluster.load(own_images.tag(ROOT, "disk"))
     monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig))
     platform: Any = KubernetesPlatform(SystemClock())
     made = fake_world(None, tmp_path, SystemClock(), platform)  # type: ignore[arg-type]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import NoReturn
 
-from orchestrator.errors import Mistake, NodeError, RunError, UsageError
+from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError, UsageError
 from orchestrator.model import TLS_IF_OFFERED, Endpoint, Node, Tls, Volume
 from orchestrator.powers import Completed, Container, ContainerSpec, World
 from orchestrator.system.clock import wait_until
 
 USER = DATABASE = "bench"
+_LOOK_S = 20.0
 
 Log = Callable[[str, World], str]
 
@@ -56,6 +58,7 @@ def described(
     plan: ContainerSpec,
     volume: Volume,
     container: Container,
+    world: World,
     sources: Mapping[str, str] | None = None,
 ) -> Node:
     """Node `number`, counted from 1, as collectors and the record need it."""
@@ -65,12 +68,28 @@ def described(
         container=container.name,
         container_id=container.id,
         process_id=container.process_id,
-        device=volume.device.removeprefix("/dev/") or None,
+        device=_device(plan, volume, world),
         wal_device=volume.wal_device.removeprefix("/dev/") or None,
         cpus=plan.cpus,
         memory_bytes=plan.memory_bytes,
         sources=sources or {},
     )
+
+
+def _device(plan: ContainerSpec, volume: Volume, world: World) -> str | None:
+    """The block device of a node's data. That of a claim is known only where it is mounted; without
+    it there is no telemetry of the disk."""
+    if volume.device or not volume.placement:
+        return volume.device.removeprefix("/dev/") or None
+    targets = [mount.target for mount in plan.mounts if mount.source == volume.name]
+    with suppress(TierbenchError):
+        argv = ("cat", "/proc/self/mountinfo")
+        for line in world.platform.exec(plan.name, argv, timeout_s=_LOOK_S).out.splitlines():
+            place, _, behind = line.partition(" - ")  # … mount point … - type, source, options
+            if place.split()[4:5] == targets and (source := behind.split()[1:2]):
+                name = source[0].removeprefix("/dev/")
+                return name if name != source[0] and "/" not in name else None
+    return None
 
 
 def last_lines(name: str, world: World) -> str:

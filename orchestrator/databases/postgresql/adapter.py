@@ -82,7 +82,10 @@ class PostgreSQL:
                 started += [up.enter_context(world.platform.running(plan)) for plan in plans[1:]]
                 version = self._await_ready(endpoint, names, world)
                 numbers = range(1, spec.nodes + 1)
-                described = tuple(map(container_nodes.described, numbers, plans, volumes, started))
+                described = tuple(
+                    container_nodes.described(*each, world)
+                    for each in zip(numbers, plans, volumes, started, strict=True)
+                )
                 wal_disks.devices(described, nodes.PG_WAL, world)
                 yield Cluster(self.name, version, described, (endpoint,), network.name)
             except BaseException:

@@ -132,7 +132,7 @@ class YugabyteDB:
             container = up.enter_context(world.platform.running(plan))
             self._keep_limits(handle, number, plan, container, world)
             urls = nodes.sources(container)
-            node = container_nodes.described(number, plan, volume, container, urls)
+            node = container_nodes.described(number, plan, volume, container, world, urls)
             place = certificates[number - 1]
             secured = (
                 Tls("verify-full", str(place.resolve() / "ca.crt")) if place else TLS_IF_OFFERED

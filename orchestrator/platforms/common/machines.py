@@ -1,4 +1,4 @@
-"""Machines that run containers: this computer, and one that cannot be read from here.
+"""The computer that this program runs on, as a machine that runs containers.
 
 One elsewhere on which containers of ours may read is an `AgentMachine` (agent.py).
 """
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from orchestrator.powers import MachineFacts
 
@@ -123,22 +123,3 @@ class LocalMachine:
     def _at(self, path: str) -> Path:
         inside = path.lstrip("/")
         return self._root / inside if inside.split("/")[0] in _FOLDERS_BELOW_ROOT else Path(path)
-
-
-class FarMachine:
-    """A machine of which only `facts` are known: reading anything else is an OSError."""
-
-    def __init__(self, facts: MachineFacts) -> None:
-        self._facts = facts
-        self.name = facts.hostname
-
-    def facts(self) -> MachineFacts:
-        return self._facts
-
-    def read(self, path: str) -> NoReturn:
-        raise OSError(f"the machine {self.name} is not reachable from here")
-
-    exists = is_folder = listing = real_path = free_bytes = read
-
-    def refresh(self) -> None:
-        """Nothing: there is nothing to read."""

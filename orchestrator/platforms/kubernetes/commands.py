@@ -12,13 +12,12 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from urllib.parse import quote
 
 from orchestrator.errors import NodeError, RunError
 from orchestrator.platforms.common.output import Output
+from orchestrator.platforms.kubernetes.channels import Frames
 from orchestrator.platforms.kubernetes.connection import Api
 from orchestrator.platforms.kubernetes.errors import Refused, cluster_errors
-from orchestrator.platforms.kubernetes.frames import Frames
 from orchestrator.platforms.kubernetes.labels import object_name
 from orchestrator.platforms.kubernetes.manifests import MAIN
 from orchestrator.powers import Clock, Completed
@@ -134,7 +133,7 @@ class Commands:
             )
 
     def _begin(self, doing: str, container: str, inside: str, argv: Sequence[str]) -> Frames:
-        name = quote(object_name(container))
+        name = object_name(container)
         query = [("container", inside), *(("command", word) for word in argv)]
         query += [(stream, "true") for stream in ("stdin", "stdout", "stderr")]
         with cluster_errors(doing):

@@ -13,7 +13,6 @@ import os
 from collections.abc import Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import urlencode
 
 import urllib3
 import websocket
@@ -121,7 +120,7 @@ class Api:
         """Opens a WebSocket of the client library, for commands and ports of a pod."""
         headers: dict[str, str] = {}
         self._client.update_params_for_auth(headers, [], ["BearerToken"], path, "GET", None)
-        url = ws_client.get_websocket_url(f"{self.host}{path}?{urlencode(query)}")
+        url = ws_client.get_websocket_url(f"{self.host}{path}", query)
         try:
             return ws_client.create_websocket(self._configuration, url, headers)
         except websocket.WebSocketBadStatusException as error:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common import agent
+from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.findings import Finding
-from orchestrator.platforms.common.machines import FarMachine
 from orchestrator.platforms.kubernetes import examination
 from orchestrator.platforms.kubernetes.connection import Api, Thing
 from orchestrator.platforms.kubernetes.errors import cluster_errors
@@ -21,9 +23,10 @@ from orchestrator.platforms.kubernetes.labels import name_of
 from orchestrator.platforms.kubernetes.placing import Settings
 from orchestrator.platforms.kubernetes.pods import Pods
 from orchestrator.platforms.kubernetes.volume_manifests import size_bytes
-from orchestrator.powers import Clock, Machine, MachineFacts
+from orchestrator.powers import Clock, Conversation, Machine, MachineFacts
 
 _FOLDER = Path("/var/lib/tierbench")
+_ROOT = Path(__file__).resolve().parents[3]
 
 
 class KubernetesPlatform(Pods):
@@ -42,7 +45,7 @@ class KubernetesPlatform(Pods):
         self._namespace = namespace_of(self.campaign)
         self._files, self._ports = {}, {}
         self._places, self._machine_names = {}, {}
-        self._machines: dict[str, Machine] = {}
+        self._machines: dict[str, AgentMachine] = {}
         self._api = Api(clock)
         with cluster_errors(f"connecting to {self._api.host}"):
             self._version = self._api.get("/version")
@@ -56,7 +59,19 @@ class KubernetesPlatform(Pods):
     def alone(self) -> Iterator[None]:
         with self.guard.held():
             self._bring_pull_secrets()
-            yield
+            try:
+                yield
+            finally:
+                self._close_agents()
+
+    def sweep(self) -> tuple[str, ...]:
+        self._close_agents()
+        return super().sweep()
+
+    def _close_agents(self) -> None:
+        """A later question to a machine starts its agent again."""
+        for machine in self._machines.values():
+            machine.close()
 
     def _bring_pull_secrets(self) -> None:
         """Copies them from the context's namespace: pods can only use those of their own."""
@@ -99,7 +114,18 @@ class KubernetesPlatform(Pods):
         return found[0] if found else self.machines()[0]
 
     def _machine(self, node: Thing) -> Machine:
-        return self._machines.setdefault(name_of(node), FarMachine(_facts(node)))
+        name = name_of(node)
+        if name not in self._machines:
+            placement = f"agent-{name}"
+            self._machine_names[placement] = name
+
+            def talking() -> AbstractContextManager[Conversation]:
+                image = own_images.need(_ROOT, agent.IMAGE, self)
+                container = f"{self._namespace}-agent-{name}"
+                return agent.conversation(self, agent.container(container, image, placement))
+
+            self._machines[name] = AgentMachine(name, talking, self._clock, _facts(node))
+        return self._machines[name]
 
     def folder(self, cache: Path) -> Path:
         return _FOLDER

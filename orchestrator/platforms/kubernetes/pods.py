@@ -229,14 +229,15 @@ class Pods(Commands, Images, Volumes):
     def machine_for(self, placement: str) -> str:
         """Returns the machine of a placement; chooses one if nothing of it has run yet."""
         if placement not in self._machine_names:
-            free = self._free_machines() or [name_of(one) for one in self._usable_nodes()]
-            if not free or (len(free) > 1 and not placement):
+            names = [name_of(one) for one in self._usable_nodes()]
+            if not names or (len(names) > 1 and not placement):
                 raise UnavailableError(
                     "a device is on one machine, and it is not known on which"
-                    if free
+                    if names
                     else "no machine of the cluster can run pods of ours",
                     advice="look with `kubectl get nodes`; taints need tolerations",
                 )
+            free = self._free_machines() or names
             self._machine_names[placement] = free[0]
         return self._machine_names[placement]
 

@@ -416,7 +416,7 @@ def test_its_machine_is_this_one_only_if_kernel_and_memory_are(
         assert machine.exists("/proc/self/stat")
         return
     assert (machine.facts().hostname, machine.facts().cpus) == ("vm", 3)
-    with pytest.raises(OSError, match="the machine vm does not answer: the image .* is not here"):
+    with pytest.raises(OSError, match=r"the machine vm does not answer: the image .* is not here"):
         machine.read("/proc/stat")
 
 

@@ -20,13 +20,21 @@ from orchestrator.collectors.machine import MachineCollector
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Node, Volume
 from orchestrator.platforms import platforms
-from orchestrator.platforms.common.machines import FarMachine, LocalMachine
+from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Clock, Machine, MachineFacts, Network
 from orchestrator.run import experiment
 from orchestrator.run.telemetry import Readings, read_once
 from orchestrator.system import store
 from orchestrator.tiers.common import disk_server, host_load, mounts
-from tests.fakes import FakeClock, FakePlatform, Log, QuietProgress, fake_parts, fake_world
+from tests.fakes import (
+    FakeClock,
+    FakePlatform,
+    FarMachine,
+    Log,
+    QuietProgress,
+    fake_parts,
+    fake_world,
+)
 from tests.plans import a_plan
 
 FAR = FarMachine(MachineFacts("far", "6.1", "Debian", 4, "", 2**34))

@@ -20,7 +20,6 @@ from orchestrator.errors import RunError, UnavailableError
 from orchestrator.model import Volume
 from orchestrator.planning.rehearsal import Model
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import FarMachine
 from orchestrator.powers import Completed, ContainerSpec, Machine, MachineFacts, World
 from orchestrator.run import datasets, space
 from orchestrator.tier import Tier
@@ -28,7 +27,7 @@ from orchestrator.tiers.common import disk_files
 from orchestrator.tiers.emulated import EmulatedTier
 from orchestrator.tiers.unlimited import UnlimitedTier
 from tests import ROOT
-from tests.fakes import FakePlatform, FakeTier, Log, fake_parts, fake_world
+from tests.fakes import FakePlatform, FakeTier, FarMachine, Log, fake_parts, fake_world
 from tests.plans import a_plan, a_profile, a_workload
 
 FOLDER = Path("/var/lib/tierbench")

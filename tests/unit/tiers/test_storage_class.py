@@ -20,13 +20,15 @@ from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import RentedVolume, Source, StorageClass
 from orchestrator.powers import World
+from orchestrator.run import datasets
 from orchestrator.tier import Gate, GateCheck, Snapshots, Tier
 from orchestrator.tier import StorageClass as Wanted
 from orchestrator.tiers import storage_class
 from orchestrator.tiers.common import truth_gate
 from orchestrator.tiers.storage_class import StorageClassTier
 from tests import ROOT
-from tests.fakes import FakePlatform, fake_world
+from tests.fakes import FakePlatform, Log, fake_parts, fake_world
+from tests.plans import a_profile, a_workload
 
 GIB = 2**30
 FAST = StorageClass("fast", "disk.test", {"iops": "500"}, waits=True)
@@ -249,6 +251,18 @@ def test_a_load_that_goes_on_begins_with_what_was_kept(
     assert [platform.sources[name] for name in after] == [Source("claim", one) for one in before]
     given = [platform.sources[volume.name] for volume in attach(copies, world, notes).volumes]
     assert given == [Source("claim", name) for name in after]
+
+
+def test_a_data_set_is_loaded_once_in_a_campaign(world: World, platform: ClaimsPlatform) -> None:
+    log, profile = Log(), a_profile(nodes=3)
+    profile = replace(profile, tier=NAMED)
+    parts = replace(fake_parts(log), tiers={MECHANISM.name: MECHANISM})
+    first, again = (datasets.ensure(profile, a_workload(), 1, parts, world) for _ in range(2))
+    assert log.words.count("load") == 1 and first == again
+    assert all(volume.restored for volume in attach(NAMED, world, first).volumes)
+    platform.campaign = "c2"
+    datasets.ensure(profile, a_workload(), 1, parts, world)
+    assert log.words.count("load") == 2, "what the other had rented is gone with it"
 
 
 def test_data_are_of_one_class_and_one_campaign(world: World, platform: ClaimsPlatform) -> None:

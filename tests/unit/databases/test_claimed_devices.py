@@ -1,0 +1,56 @@
+"""Which block device holds a node's data where its volume was claimed: read where it is mounted.
+
+Goal: the disk of a rented volume is sampled, and never another one. Method: lines of mountinfo
+in the kernel's form (proc(5)), among them such as must not be taken.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.databases.common import container_nodes
+from orchestrator.model import Volume
+from orchestrator.powers import Container, ContainerSpec, Mount
+from tests.fakes import FakePlatform, fake_world
+
+OTHERS = """\
+1180 1046 0:391 / / rw,relatime - overlay overlay rw,lowerdir=/var/lib/containerd/1/fs
+1190 1180 254:1 /var/lib/kubelet/pods/8/etc-hosts /etc/hosts rw,relatime - ext4 /dev/vda1 rw
+"""
+DATA = "1191 1180 {number} / /data rw,noatime - xfs {source} rw,nouuid,attr2,noquota\n"
+SPEC = ContainerSpec("node-1", "postgres", (), "database", mounts=(Mount("claim-1", "/data"),))
+CLAIMED = Volume("claim-1", "", restored=False, placement="node-1")
+
+
+def device(mountinfo: str, tmp_path: Path, volume: Volume = CLAIMED) -> str | None:
+    platform = FakePlatform(answer=lambda _container, _argv: mountinfo)
+    world = fake_world(None, tmp_path, platform=platform)
+    started = Container("node-1", "id", None, None, {})
+    return container_nodes.described(1, SPEC, volume, started, world).device
+
+
+@pytest.mark.parametrize(
+    ("number", "source", "found"),
+    [
+        ("7:3", "/dev/loop3", "loop3"),
+        ("259:4", "/dev/nvme1n1", "nvme1n1"),
+        ("253:0", "/dev/mapper/vg-data", None),  # /proc/diskstats has it as dm-0
+        ("0:52", "server:/export", None),
+    ],
+)
+def test_the_device_that_is_mounted_where_the_data_are(
+    number: str, source: str, found: str | None, tmp_path: Path
+) -> None:
+    assert device(OTHERS + DATA.format(number=number, source=source), tmp_path) == found
+
+
+def test_no_other_mount_is_taken(tmp_path: Path) -> None:
+    assert device(OTHERS, tmp_path) is None
+
+
+def test_a_device_that_is_known_is_not_looked_for(tmp_path: Path) -> None:
+    known = Volume("claim-1", "/dev/loop7", restored=False)
+    assert device("", tmp_path, known) == "loop7"
+    assert device(OTHERS, tmp_path, Volume("claim-1", "", restored=False)) is None
