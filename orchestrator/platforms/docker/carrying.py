@@ -18,7 +18,7 @@ from docker import DockerClient
 from orchestrator.errors import RunError, TierbenchError
 from orchestrator.platforms.common.carried import Carried, Pipe
 from orchestrator.platforms.docker.errors import engine_errors
-from orchestrator.platforms.docker.frames import OUT, frames
+from orchestrator.platforms.docker.streams import OUT, pieces
 from orchestrator.powers import ContainerSpec, Mount
 
 
@@ -91,7 +91,7 @@ class Carrier:
                 socket: Any = api.exec_start(execution, socket=True)
                 getattr(socket, "_sock", socket).sendall(data)
                 errors = b""
-                for stream, piece in frames(socket):
+                for stream, piece in pieces(socket):
                     if stream == OUT:
                         out(piece)
                     else:

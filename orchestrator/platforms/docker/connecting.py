@@ -9,7 +9,6 @@ import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from docker.context import ContextAPI
 
@@ -39,7 +38,7 @@ def client() -> DockerClient:
     _check_kind(os.environ.get("DOCKER_HOST") or _host_of_context())
     with engine_errors("connecting"), _without(_OTHER_AUTHORITIES):
         connected = docker.from_env(timeout=_TIMEOUT_S)
-        if urlsplit(connected.api.base_url).scheme == "https":
+        if connected.api.base_url.startswith("https://"):
             connected.api.trust_env = False
         connected.ping()
     return connected
@@ -78,10 +77,10 @@ def _check_kind(host: str) -> None:
 
 def reach(url: str) -> Reach:
     """How docker-py's `base_url` is reached. UnavailableError for a name that is not known."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https"):
+    scheme, _, place = url.partition("://")
+    if scheme not in ("http", "https"):
         return Reach(_LOOPBACK, is_local=True)
-    host = parts.hostname or _LOOPBACK
+    host = place.split("/")[0].rpartition(":")[0].strip("[]")
     try:
         address = socket.gethostbyname(host)
     except OSError as error:

@@ -11,7 +11,7 @@ from docker.errors import DockerException
 from orchestrator.errors import TierbenchError
 from orchestrator.platforms.common import output
 from orchestrator.platforms.common.output import Chunk
-from orchestrator.platforms.docker.frames import ERR, frames
+from orchestrator.platforms.docker.streams import ERR, pieces
 
 
 class Output(output.Output):
@@ -25,7 +25,7 @@ class Output(output.Output):
 
 def _chunks(socket: Any) -> Iterator[Chunk]:
     try:
-        for stream, data in frames(socket):
+        for stream, data in pieces(socket):
             yield (None, data) if stream == ERR else (data, None)
     except (DockerException, OSError, ValueError) as error:
         raise TierbenchError(f"the output stream broke: {error}") from error

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import requests
-from docker.errors import APIError, NotFound
+from docker.errors import APIError, ImageNotFound, NotFound
 
 import docker
 from orchestrator.errors import NodeError, RunError, UnavailableError
@@ -113,6 +113,11 @@ class Family:
         return self._engine.add(self._kind, name, attrs)
 
 
+class NoImages:
+    def get(self, tag: str) -> Any:
+        raise ImageNotFound(f"No such image: {tag}")
+
+
 class Api:
     base_url = "http+docker://localhost"  # docker-py's, for a socket
 
@@ -149,6 +154,7 @@ class Engine:
     def __post_init__(self) -> None:
         self.containers, self.volumes = Family(self, "container"), Family(self, "volume")
         self.networks, self.api = Family(self, "network"), Api(self)
+        self.images = NoImages()
 
     def called(self, call: str) -> None:
         self.calls.append(call)
@@ -410,7 +416,7 @@ def test_its_machine_is_this_one_only_if_kernel_and_memory_are(
         assert machine.exists("/proc/self/stat")
         return
     assert (machine.facts().hostname, machine.facts().cpus) == ("vm", 3)
-    with pytest.raises(OSError, match="the machine vm is not reachable from here"):
+    with pytest.raises(OSError, match=r"the machine vm does not answer: the image .* is not here"):
         machine.read("/proc/stat")
 
 

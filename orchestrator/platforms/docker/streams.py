@@ -1,4 +1,4 @@
-"""The framed streams of a command, as an engine sends them on a connection for itself."""
+"""The two streams of a command, as an engine sends them on a connection for itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ OUT, ERR = 1, 2
 _HEAD = struct.Struct(">BxxxL")  # which stream, and how many bytes of it follow
 
 
-def frames(socket: Any) -> Iterator[tuple[int, bytes]]:
+def pieces(socket: Any) -> Iterator[tuple[int, bytes]]:
     """Yields (OUT or ERR, bytes) as they come. `socket` comes from `exec_start(…, socket=True)`.
 
     docker-py's own reader waits for the network before each piece, and so for what TLS has received

@@ -1,0 +1,39 @@
+"""How an engine is reached, and what is refused, as the environment names it."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.platforms.docker import connecting
+from orchestrator.platforms.docker.connecting import Reach
+
+
+@pytest.mark.parametrize(
+    ("url", "reach"),
+    [
+        ("http+docker://localhost", Reach("127.0.0.1", is_local=True)),
+        ("http://127.0.0.1:2375", Reach("127.0.0.1", is_local=True)),
+        ("https://192.0.2.7:2376", Reach("192.0.2.7", is_local=False)),
+    ],
+)
+def test_ports_are_published_where_the_engine_is(url: str, reach: Reach) -> None:
+    assert connecting.reach(url) == reach
+
+
+def test_an_engine_through_ssh_is_refused_with_a_way_to_reach_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "ssh://vm1")
+    with pytest.raises(UnavailableError, match="ssh://vm1") as refused:
+        connecting.client()
+    assert "DOCKER_HOST=tcp://" in refused.value.advice
+
+
+def test_a_context_that_does_not_exist_is_not_this_computers_engine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    monkeypatch.setenv("DOCKER_CONTEXT", "no-such-context")
+    with pytest.raises(UsageError, match="no Docker context named no-such-context"):
+        connecting.client()
