@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from orchestrator.databases.common import container_nodes
 from orchestrator.errors import UsageError
 from orchestrator.facts import DatabaseFacts
-from orchestrator.model import Cluster, ClusterSpec, Node, Volume
+from orchestrator.model import Cluster, ClusterSpec, Volume
 from orchestrator.platforms import own_images
 from orchestrator.powers import Network, World
 from orchestrator.tiers.common import disk_server
@@ -41,14 +42,7 @@ class NoDatabase:
         (volume,) = volumes
         plan = disk_server.fio_container(f"{network.name}-node-1", "database", volume, world)
         with world.platform.running(plan) as container:
-            node = Node(
-                name="node-1",
-                role="database",
-                container=container.name,
-                container_id=container.id,
-                process_id=container.process_id,
-                device=volume.device.removeprefix("/dev/") or None,
-            )
+            node = container_nodes.described(1, plan, volume, container, world)
             yield Cluster(self.name, "", (node,), (), network.name)
 
     def settle(self, cluster: Cluster, world: World) -> None:

@@ -20,7 +20,7 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import World
-from orchestrator.system.clock import SystemClock
+from orchestrator.system.clock import SystemClock, wait_until
 from orchestrator.tier import Snapshots, StorageClass, Tier
 from orchestrator.tiers.common import disk_server
 from orchestrator.tiers.storage_class import StorageClassTier
@@ -57,6 +57,9 @@ def world(
     """Alone on the cluster; afterwards no volume and no class of the campaign is there."""
     monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig))
     platform: Any = KubernetesPlatform(SystemClock())
+    # Machines report their images only now and then.
+    clock = SystemClock()
+    assert wait_until(lambda: platform.image_present(fio), deadline_s=60, clock=clock, every_s=1)
     made = fake_world(None, tmp_path, SystemClock(), platform)  # type: ignore[arg-type]
     with platform.alone():
         yield replace(made, root=ROOT, scope="tierbench-1")

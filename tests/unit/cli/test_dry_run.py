@@ -201,9 +201,9 @@ def test_what_the_campaign_itself_rents_is_shown_and_limited(
 ) -> None:
     profile = tmp_path / "p15.yaml"
     profile.write_text(P15_VOLUMES)
-    words = ("run", "--profile", str(profile), "--workload", "insert", "--nodes", "3")
+    words: tuple[str, ...] = ("run", "--profile", str(profile), "--workload", "insert")
     assert dry(*words) == EXIT_USAGE, "Docker has no StorageClass"
-    words = (*words, "--platform", "kubernetes")
+    words = (*words, "--nodes", "3", "--platform", "kubernetes")
     assert dry(*words, "--max-cost", "1 USD") == EXIT_DONE
     text = " ".join(capsys.readouterr().out.split())
     assert "6 × disk of p15" in text and "--max-cost refuses what is more" in text
