@@ -167,12 +167,13 @@ class Result:
     """The figures of one window from a load generator's raw files. Tables are pandas frames.
 
     intervals: time_s (Unix), phase, throughput_per_s, latency_avg_s, latency_p50_s, latency_p95_s,
-    latency_p99_s, errors. latencies: start_s, latency_s, queue_s, type, outcome, retries, sqlstate.
+    latency_p99_s, errors. latencies: start_s, latency_s, queue_s, type, outcome, retries, sqlstate:
+    tables in order of start, read anew at each iteration.
     """
 
     measurements: tuple[Measurement, ...]
     intervals: Any
-    latencies: Any | None
+    latencies: Iterable[Any] | None
     facts: GeneratorFacts
 
 

@@ -31,6 +31,7 @@ from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import World
 from orchestrator.run import checks, datasets, identity, recording, window
 from orchestrator.run.context import Draft, RunContext
+from orchestrator.run.credit import COUNTERS
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.schedule import Following, Schedule, nothing
 from orchestrator.run.setbacks import ClockWatch, Setbacks
@@ -136,7 +137,7 @@ def _client(here: RunContext, cluster: Cluster) -> AbstractContextManager[Node]:
 def _sampled(here: RunContext, disks: Disks, cluster: Cluster, client: Node) -> Iterator[None]:
     here.draft.nodes = watched(cluster, disks, client, here.world.machine)
     clock, collectors = here.world.clock, here.parts.collectors
-    with sampling(here.draft.nodes, collectors, clock) as here.draft.readings:
+    with sampling(here.draft.nodes, collectors, clock, folder=here.folder) as here.draft.readings:
         yield
 
 
@@ -181,6 +182,6 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, client: Node) -> 
 def _credit(here: RunContext, start_s: float) -> dict[str, Any]:
     """The fact `burst_credit` of a real disk that bursts."""
     draft = here.draft
-    samples = tuple(draft.readings.samples) if draft.readings is not None else ()
+    samples = draft.readings.samples(COUNTERS) if draft.readings is not None else ()
     found = here.gates.credit.of_run(here.profile.tier, draft.nodes, samples, start_s)
     return {"burst_credit": found} if found else {}

@@ -109,7 +109,7 @@ def _writing(here: RunContext) -> Iterator[None]:
 
 def _save(here: RunContext) -> None:
     result, readings = here.draft.result, here.draft.readings
-    samples = readings.table(here.draft.phases) if readings is not None else None
+    samples = readings.tables(here.draft.phases) if readings is not None else None
     intervals, latencies = (result.intervals, result.latencies) if result else (None, None)
     store.save_run(here.folder, _record(here), intervals, latencies, samples)
 

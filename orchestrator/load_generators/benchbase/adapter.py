@@ -224,7 +224,7 @@ class BenchBase:
         return Result(
             measurements=figures,
             intervals=transactions.intervals(table, {"measure": (start_s, end_s)}),
-            latencies=table,
+            latencies=(table,),
             facts=GeneratorFacts.read({**facts, **_facts(workload, figures)}),
         )
 
