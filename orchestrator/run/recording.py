@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from orchestrator.errors import InterruptedByUser, TierbenchError, UnavailableError, VoidError
-from orchestrator.model import Cluster, Doubt, Record
+from orchestrator.model import Cluster, Doubt, Node, Record
 from orchestrator.run.context import RunContext
-from orchestrator.system import store
+from orchestrator.system import at_once, store
 
 
 @contextmanager
@@ -53,13 +53,16 @@ def done(here: RunContext) -> None:
 def logs_kept(cluster: Cluster, here: RunContext) -> Iterator[None]:
     """Keeps the nodes' logs when the block ends, also by failure or interrupt: their containers
     still exist then."""
+
+    def keep(node: Node) -> None:
+        with contextlib.suppress(TierbenchError):
+            log = here.world.platform.logs(node.container or node.name)
+            (here.raw / f"{node.name}.log").write_text(log)
+
     try:
         yield
     finally:
-        for node in cluster.nodes:
-            with contextlib.suppress(TierbenchError):
-                log = here.world.platform.logs(node.container or node.name)
-                (here.raw / f"{node.name}.log").write_text(log)
+        at_once.each(keep, cluster.nodes)
 
 
 def _fail(here: RunContext, error: Exception) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
+import weakref
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -59,8 +60,8 @@ class Readings:
 
     def _spill(self) -> None:
         if self._file is None:
-            # Open until the run is recorded.
             self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115
+            weakref.finalize(self, self._file.close)
         self._file.write(self._in_memory().tobytes())
         self._file.flush()
         self._parts_in_file += 1

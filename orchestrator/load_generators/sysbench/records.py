@@ -22,7 +22,7 @@ import pandas as pd
 from orchestrator.analysis.transactions import FAILED
 from orchestrator.errors import LoadError
 
-_RECORD = np.dtype(
+RECORD = np.dtype(
     [
         ("start_ns", "<i8"),
         ("latency_us", "<u4"),
@@ -56,7 +56,7 @@ class _File:
         start_ns, end_ns = start_ns + self.shift_ns, end_ns + self.shift_ns
         blocks = np.flatnonzero((self.first_ns < end_ns) & (self.last_ns >= start_ns))
         if not len(blocks):
-            return np.empty(0, _RECORD)
+            return np.empty(0, RECORD)
         first, last = int(blocks[0]) * _BLOCK, min(int(blocks[-1] + 1) * _BLOCK, self.count)
         rows = _read(self.path, first, last - first)
         started_ns = rows["start_ns"]
@@ -106,7 +106,7 @@ class Records:
 
     def _known(self, path: Path) -> _File:
         """Reads a file once, for what all parts need to know of it."""
-        count = path.stat().st_size // _RECORD.itemsize
+        count = path.stat().st_size // RECORD.itemsize
         firsts, lasts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for offset in range(0, count, _READ):
             rows = _read(path, offset, min(_READ, count - offset))
@@ -159,7 +159,7 @@ class Records:
 
 
 def _read(path: Path, offset: int, count: int) -> Any:
-    return np.fromfile(path, _RECORD, count, offset=offset * _RECORD.itemsize)
+    return np.fromfile(path, RECORD, count, offset=offset * RECORD.itemsize)
 
 
 def _sqlstate(code: int) -> str:

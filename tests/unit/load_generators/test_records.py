@@ -49,7 +49,7 @@ def at_once(files: list[Any]) -> pd.DataFrame:
 def drawn(seed: int, count: int, seconds: int) -> Any:
     """Records almost in order of start, as a thread with several connections leaves them."""
     dice = np.random.default_rng(seed)
-    rows = np.zeros(count, records._RECORD)
+    rows = np.zeros(count, records.RECORD)
     rows["start_ns"] = 1_000_000 * 10**9 + np.sort(dice.integers(0, seconds * 10**9, count))
     rows["latency_us"] = dice.choice([7, 900, 1500, 250_000, 2_000_000], count)
     rows["queue_us"] = dice.integers(0, 7, count)
