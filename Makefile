@@ -1,9 +1,7 @@
 # One verb a line; everything else is in `tierbench` (see `tierbench --help`).
-# Variables: PROFILE, PROFILES, WORKLOADS, DB, SCALE, NODES, REPEATS, SEED, RESULTS, GENERATOR,
-# SLO, PRICES, LATENCY_AT, SWEEP, GATE_EVERY, DRAIN, WARMUP, WINDOWS, SET; of compare AA,
-# FAIL_IF_WORSE, STRICT.
-# SLO, PRICES, GATE_EVERY, DRAIN, WARMUP, WINDOWS; of compare AA, UNTIL, MAX_REPEATS, FAIL_IF_WORSE,
-# STRICT.
+# Variables: PROFILE, PROFILES, WORKLOADS, DB, PLATFORM, SCALE, NODES, CLIENTS, REPEATS, SEED,
+# RESULTS, GENERATOR, SLO, PRICES, LATENCY_AT, SWEEP, GATE_EVERY, DRAIN, WARMUP, WINDOWS, SET; of
+# compare AA, UNTIL, MAX_REPEATS, FAIL_IF_WORSE, STRICT.
 
 PYTHON   ?= python3
 VENV     := .venv
@@ -15,20 +13,22 @@ DB       ?= auto
 SCALE    ?= laptop
 REPEATS  ?=
 NODES    ?=
+CLIENTS  ?=
+PLATFORM ?=
 SEED     ?= 1
 LOCKED_PYTHONS := 3.11 3.12 3.13
 UNLOCKED ?=
-COMMON    = --db $(DB) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS)) $(if $(SLO),--slo "$(SLO)") $(if $(PRICES),--prices $(PRICES)) $(if $(LATENCY_AT),--latency-at $(LATENCY_AT)) $(if $(SWEEP),--sweep $(SWEEP)) $(if $(GATE_EVERY),--gate-every $(GATE_EVERY)) $(if $(DRAIN),--drain) $(if $(WARMUP),--warmup $(WARMUP)) $(if $(WINDOWS),--windows $(WINDOWS)) $(foreach one,$(SET),--set "$(one)")
+COMMON    = --db $(DB) $(if $(PLATFORM),--platform $(PLATFORM)) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS)) $(if $(SLO),--slo "$(SLO)") $(if $(PRICES),--prices $(PRICES)) $(if $(LATENCY_AT),--latency-at $(LATENCY_AT)) $(if $(SWEEP),--sweep $(SWEEP)) $(if $(GATE_EVERY),--gate-every $(GATE_EVERY)) $(if $(DRAIN),--drain) $(if $(WARMUP),--warmup $(WARMUP)) $(if $(WINDOWS),--windows $(WINDOWS)) $(foreach one,$(SET),--set "$(one)")
 RUN       = $(TIERBENCH) run --profile $(PROFILE) $(COMMON) $(if $(REPEATS),--repeats $(REPEATS))
 PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse)
 
 .DEFAULT_GOAL := help
-.PHONY: help bench-scale bench-client setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-warm-up bench-compare check fix lock clean compare-results history bench-history bench-blocks bench-until
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-agent bench-scale bench-client bench-warm-up bench-compare check fix lock clean compare-results history bench-history bench-blocks bench-until test-kubernetes
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
-	@echo "  Variables: PROFILE=$(PROFILE) DB=$(DB) SCALE=$(SCALE) REPEATS= NODES= SEED=$(SEED)"
+	@echo "  Variables: PROFILE=$(PROFILE) DB=$(DB) SCALE=$(SCALE) REPEATS= NODES= CLIENTS= SEED=$(SEED)"
 
 $(VENV)/.ready: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: PYTHON=/path/to/python3 make $(MAKECMDGOALS)"; exit 69; }
@@ -103,6 +103,10 @@ test: setup ## the tests, those with real containers included; about 20 minutes
 test-slow: setup ## the tests that `make test` leaves out, because each loads real disks for a minute or more
 	@$(VENV)/bin/pytest -q -m slow
 
+test-kubernetes: setup ## the tests on a real Kubernetes of this machine; builds it first, 10 minutes
+	@$(VENV)/bin/python -m tests.cluster setup
+	@$(VENV)/bin/pytest -q -m kubernetes
+
 test-fast: $(VENV)/.ready ## tests without Docker
 	@$(VENV)/bin/pytest -q -m "not docker"
 
@@ -128,6 +132,9 @@ bench-blocks: setup ## what comparing within repetitions costs and gains, simula
 
 bench-until: setup ## how often a campaign that ends when it is decided is wrong, simulated; REPEATS=
 	@$(VENV)/bin/python -m tests.bench.bench_until $(if $(REPEATS),--repeats $(REPEATS))
+
+bench-agent: setup ## what the agent that reads a machine costs it, with 1, 3 and 20 containers
+	@$(VENV)/bin/python -m tests.bench.bench_agent
 
 bench-warm-up: $(VENV)/.ready ## how well `--warmup steady` finds the end of a warm-up, simulated
 	@$(VENV)/bin/python -m tests.bench.bench_warm_up

@@ -50,8 +50,8 @@ DoubtKind = Literal[
     "warm-up given up", "unsteady throughput", "short window", "few checkpoints",
     "data fits in the cache", "client busy", "host saturated", "machine shared", "telemetry gaps",
     "failures", "retries", "few transactions", "overload", "Little's law", "think time's ceiling",
-    "totals differ", "commits not durable", "another build", "consistency not checked",
-    "facts not read",
+    "clients apart", "totals differ", "commits not durable", "another build",
+    "consistency not checked", "facts not read",
 ]
 # fmt: on
 
@@ -71,7 +71,7 @@ class LoadPoint:
 
 # ------------------------------------------------------------------ counters of a database
 
-# Names in `DatabaseFacts.since_reset`: each database writes them, `analysis.resources` reads them.
+# Names in `DatabaseFacts.since_reset`: each database writes them, `resources` reads them.
 # Other counters there are the database's own. The write-ahead log: how often it was synced, the
 # time that took, and that of one sync. Sums over all logs of `WAL_NODES` nodes: one log of the
 # primary with PostgreSQL, one for each tablet on every node with YugabyteDB. Time by nodes is a
@@ -85,7 +85,14 @@ LOG = (WAL_SYNCS, WAL_SYNC_S, WAL_SYNC_AVG_S, WAL_NODES)
 # Time that clients' sessions, and nobody else, spent in reading data files, summed over sessions.
 READ_S = "blks_read_s"
 
-# ------------------------------------------------------------------ typed groups of facts
+# ------------------------------------------------------------------ groups of facts
+
+
+def group(recorded: object, *path: str) -> Mapping[str, Any]:
+    """The group of facts that lies at `path` within others; empty where none does."""
+    for name in path:
+        recorded = recorded.get(name) if isinstance(recorded, Mapping) else None
+    return recorded if isinstance(recorded, Mapping) else {}
 
 
 def _bare(hint: Any) -> type:
@@ -115,7 +122,7 @@ class _Group:
     @classmethod
     def read(cls, recorded: object) -> Self:
         """From a group of a record's facts. What is absent or of another type is left out."""
-        more: dict[str, Any] = dict(recorded) if isinstance(recorded, Mapping) else {}
+        more: dict[str, Any] = dict(group(recorded))
         known = {name: _of_type(kind, more.pop(name, None)) for name, kind in cls._types.items()}
         return cls(**{n: value for n, value in known.items() if value is not None}, more=more)
 
@@ -165,7 +172,10 @@ class GeneratorFacts(_Group):
     transactions that were due and had not begun at the end. `served_of_asked`: the share of
     `arrival_rate_per_s` that was served. `statements_batched`: whether statements travelled
     together; None if the generator does not say. `warmup_s`, `warmup_steady`: of a warm-up without
-    a fixed time, how long it was and whether throughput had become steady.
+    a fixed time, how long it was and whether throughput had become steady. `began_s`: when the last
+    of its threads began, by the client's clock, where several clients begin together; `clients`:
+    those, by name, with what `load_generators/common/several.py` notes of each, and
+    `start_skew_s`: how long after the first the last of them began.
     """
 
     version: str | None = None
@@ -178,6 +188,9 @@ class GeneratorFacts(_Group):
     statements_batched: bool | None = None
     warmup_s: float | None = None
     warmup_steady: bool | None = None
+    began_s: float | None = None
+    start_skew_s: float | None = None
+    clients: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

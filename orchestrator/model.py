@@ -33,7 +33,8 @@ class NodeSize:
 @dataclass(frozen=True)
 class ClusterSpec:
     """The database cluster of a profile at one scale. `node`: None if others run it and its size
-    was not declared. `node_of`: another size for some databases, until the database is chosen."""
+    was not declared. `node_of`: another size for some databases, until the database is chosen.
+    `clients`: containers that carry its load together."""
 
     database: str
     nodes: int
@@ -45,6 +46,7 @@ class ClusterSpec:
     vm_price: Price | None = None  # of one machine
     settings: Mapping[str, str] = field(default_factory=dict)
     node_of: Mapping[str, NodeSize] = field(default_factory=dict)
+    clients: int = 1
 
     @property
     def size(self) -> NodeSize:
@@ -55,13 +57,31 @@ class ClusterSpec:
 
 
 @dataclass(frozen=True)
+class Placing:
+    """Which machines of a Kubernetes cluster run what, in its own terms. `context`: of the
+    kubeconfig, None for the current one; `node_selector`, `client_selector`: labels of the machines
+    of database nodes and of clients; `tolerations`: as in a pod; `zones`: none for any;
+    `image_pull_secrets`: names of secrets in the context's namespace."""
+
+    context: str | None = None
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    client_selector: Mapping[str, str] = field(default_factory=dict)
+    tolerations: tuple[Mapping[str, str], ...] = ()
+    zones: tuple[str, ...] = ()
+    image_pull_secrets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Profile:
-    """A disk tier bound to a cluster: one column of a comparison. `question` is what it asks."""
+    """A disk tier bound to a cluster: one column of a comparison. `question` is what it asks.
+    `platform`: where its containers run, if it says so, and `placing`: which machines of it."""
 
     name: str
     question: str
     tier: Tier
     cluster: ClusterSpec
+    platform: str | None = None
+    placing: Placing | None = None
 
 
 @dataclass(frozen=True)
@@ -153,7 +173,8 @@ class Plan:
     second time, to see what equal tiers differ by. `overrides`: keys of workloads that hold over
     their files', as `--set` gave them. `latency_at_pct`: of the slowest tier's capacity, at which
     all follow. `looks`: of a campaign that grows until it is decided, repetitions → the share of
-    the usual chance of error that judging after so many may use; empty if all runs are planned."""
+    the usual chance of error that judging after so many may use; empty if all runs are planned.
+    `platform`: where containers run; "" in older plans."""
 
     name: str
     seed: int
@@ -174,7 +195,13 @@ class Plan:
     looks: Mapping[int, float] = field(default_factory=dict)
     twin: str | None = None
     overrides: tuple[str, ...] = ()
+    platform: str = ""
     schema_version: int = 2
+
+    @property
+    def placing(self) -> Placing | None:
+        """Of all its profiles."""
+        return next((one.placing for one in self.profiles if one.placing), None)
 
     @property
     def tiers(self) -> tuple[Profile, ...]:
@@ -190,6 +217,8 @@ class Plan:
 
 # ------------------------------------------------------------------ what runs
 
+CLIENT = "client"  # the name of a run's only client; of several: "client-1", …
+
 # Names in `Node.sources`.
 NODE_EXPORTER, DISK_DEVICE, PRESSURE = "node-exporter", "disk-device", "node-exporter-pressure"
 
@@ -198,7 +227,8 @@ NODE_EXPORTER, DISK_DEVICE, PRESSURE = "node-exporter", "disk-device", "node-exp
 class Node:
     """One container (or machine) that is watched. `device` as in /proc/diskstats, if it has one;
     `wal_device`: the one of its WAL, if that is another. `sources`: what serves counters of it over
-    HTTP → its base URL, and, as DISK_DEVICE, the device that holds its data."""
+    HTTP → its base URL, and, as DISK_DEVICE, the device that holds its data. `machine`: the name of
+    the one that runs its container; "" if it is not known, as of nodes that others run."""
 
     name: str
     role: Literal["database", "client", "disk", "host"]
@@ -210,6 +240,7 @@ class Node:
     sources: Mapping[str, str] = field(default_factory=dict)
     container_id: str | None = None
     wal_device: str | None = None
+    machine: str = ""
 
 
 def sources(nodes: Iterable[Node], name: str) -> dict[str, str]:

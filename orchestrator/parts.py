@@ -3,12 +3,12 @@
 Members need not inherit from them, and touch the outside only through `World`. A tier mechanism
 and a database keep nothing between calls: what `attached` or `running` learns is in the `Disks` or
 the `Cluster` that it yields. What only some members can do is a protocol of its own (`Restorable`,
-`KeepsGate`, `DrainsBurst`, `TakesSpace`, `KeepsIntervals`), tested with `isinstance`.
+`KeepsGate`, `DrainsBurst`, `TakesSpace`, `KeepsIntervals`, `Splits`), tested with `isinstance`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from orchestrator.facts import DatabaseFacts, GeneratorFacts
 from orchestrator.model import (
+    CLIENT,
     TLS_IF_OFFERED,
     Cluster,
     ClusterSpec,
@@ -189,7 +190,12 @@ class LoadGenerator(Protocol):
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None: ...
 
     def client(
-        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED
+        self,
+        network: str,
+        out: Path,
+        world: World,
+        tls: Tls = TLS_IF_OFFERED,
+        name: str = CLIENT,
     ) -> AbstractContextManager[Node]:
         """Starts the client container, with `out` mounted for raw output, and the files of `tls`.
         It ends by itself when this program is gone."""
@@ -212,6 +218,50 @@ class LoadGenerator(Protocol):
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
         """Reads raw files into figures of the window [start_s, end_s]. Pure: starts nothing."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one of several clients carries of a workload's load. `number`: of this client, from 1.
+    `first_thread`: how many threads the clients before it have. `begin` is called when all is ready
+    for the first transaction: it waits for the other clients, and returns the moment at which all
+    begin, a second or so ahead (Unix seconds by the client's own clock). RunError if one of the
+    others has failed."""
+
+    number: int
+    of: int
+    first_thread: int
+    begin: Callable[[], float]
+
+
+@runtime_checkable
+class Splits(Protocol):
+    """A load generator whose load several clients can carry, each its share."""
+
+    def run_share(
+        self,
+        workload: Workload,
+        share: Share,
+        cluster: Cluster,
+        client: Node,
+        out: Path,
+        world: World,
+    ) -> tuple[Phase, Phase]:
+        """As `run`, of one client. `workload` has the threads and the arrival rate of its share;
+        the clock of `world` is the client's own, as are the times returned."""
+
+    def records(self, out: Path) -> tuple[Any, GeneratorFacts]:
+        """Returns the transactions that one client left (`Result.latencies`) and its facts."""
+
+    def merged(self, several: Sequence[Any], shifts_s: Sequence[float]) -> Any:
+        """Returns the transactions of several clients, as of one. `shifts_s`: what to take off the
+        times of each."""
+
+    def result(
+        self, workload: Workload, records: Any, facts: GeneratorFacts, start_s: float, end_s: float
+    ) -> Result:
+        """Returns the figures of the window from what `records` returned, of one client or of
+        several together."""
 
 
 class Collector(Protocol):

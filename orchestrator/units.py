@@ -159,6 +159,11 @@ def shortened(name: str, most_bytes: int) -> str:
     return name.encode()[:most_bytes].decode(errors="ignore")
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 run`, `2 runs`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def format_change(change_pct: float) -> str:
     """A signed change: `+187 %`, `−12.3 %`, `+0.05 %`, `0 %`; above a million `> +1,000,000 %`."""
     size = abs(change_pct)

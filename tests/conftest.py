@@ -1,4 +1,7 @@
-"""What all tests share: Docker tests fail without an engine in CI, and are skipped elsewhere."""
+"""What all tests share: those that need what this machine has not are skipped, with the reason.
+
+In CI, where a Docker engine must be, the lack of one is a failure.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import pytest
 from orchestrator.errors import UnavailableError
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.system.clock import SystemClock
+from tests.cluster import programs
 
 
 def _engine() -> str:
@@ -24,6 +28,14 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    _skip_without_an_engine(items)
+    if lacking := programs.missing():
+        for item in items:
+            if item.get_closest_marker("kubernetes"):
+                item.add_marker(pytest.mark.skip(reason=lacking))
+
+
+def _skip_without_an_engine(items: list[pytest.Item]) -> None:
     marked = [item for item in items if item.get_closest_marker("docker")]
     if not marked or not (state := _engine()).startswith("no "):
         return

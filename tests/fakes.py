@@ -146,6 +146,9 @@ class FakePlatform:
     def machines(self) -> tuple[Machine, ...]:
         return (LocalMachine(),)
 
+    def machine_of(self, container: str) -> Machine:
+        return self.machines()[0]
+
     @contextmanager
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
         with self._log.bracket("network"):

@@ -40,6 +40,14 @@ def machine_text(values: Values) -> str:
         ("emulated disks", "disk_server_cpu_pct"),
         ("not ours", "other_cpu_pct"),
     )
+    apart = values.get("client_machine_cpu_pct")
+    if apart is not None:
+        client = f"{values.get('client_cpu_pct', 0.0):.0f} % by itself"
+        of_node = {name: value for name, value in values.items() if not name.startswith("client_")}
+        return (
+            f"{machine_text(of_node)} where the node is, and {apart:.0f} % where the load "
+            f"generator is ({client})"
+        )
     used = [f"{name} {values[key]:.0f} %" for name, key in parts if key in values]
     whole = values.get("host_cpu_pct")
     if whole is None:

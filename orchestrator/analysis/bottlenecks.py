@@ -127,7 +127,12 @@ def _carried(rules: Rules, values: Values, node: str) -> Iterator[Cause]:
 def _rival(values: Values) -> Cause | None:
     """A disk at its cap beside a CPU as busy: which of them was the limit cannot be told."""
     cap = min(nearest_cap(values), 100.0)
-    limits = {"host_cpu_pct": HOST_PCT, "client_cpu_pct": CLIENT_PCT, "cpu_pct": CPU_PCT}
+    limits = {
+        "host_cpu_pct": HOST_PCT,
+        "client_machine_cpu_pct": HOST_PCT,
+        "client_cpu_pct": CLIENT_PCT,
+        "cpu_pct": CPU_PCT,
+    }
     busy = max(values.get(name, 0.0) for name in limits)
     if cap - busy > APART_PCT or all(values.get(name, 0.0) < limits[name] for name in limits):
         return None
@@ -216,7 +221,8 @@ _ELSEWHERE = "Run the load and the database on separate or larger machines to te
 
 
 def _client_bound(values: Values, _: str) -> str:
-    if values.get("client_cpu_pct", 0.0) < CLIENT_PCT:
+    of_machine = values.get("client_machine_cpu_pct", 0.0)
+    if values.get("client_cpu_pct", 0.0) < CLIENT_PCT and of_machine < HOST_PCT:
         return ""
     return (
         f"The load generator was the limit: {machine_text(values)}. A faster disk would not "
@@ -224,11 +230,12 @@ def _client_bound(values: Values, _: str) -> str:
     )
 
 
-def _machine_bound(values: Values, _: str) -> str:
+def _machine_bound(values: Values, node: str) -> str:
     if values.get("host_cpu_pct", 0.0) < HOST_PCT:
         return ""
+    machine = f"The machine of {node}" if "client_machine_cpu_pct" in values else "This machine"
     return (
-        f"This machine was the limit: {machine_text(values)}. A faster disk would not help "
+        f"{machine} was the limit: {machine_text(values)}. A faster disk would not help "
         f"here, and elsewhere it might. {_ELSEWHERE}"
     )
 

@@ -13,12 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.facts import CreditState, GateQuantity
-from orchestrator.tier import (
-    DiskKind,
-    Gate,
-    GateCheck,
-    Tier,
-)
+from orchestrator.tier import DiskKind, Gate, GateCheck, Tier
 
 REAL: tuple[DiskKind, ...] = ("mounted", "existing")  # disks whose credit nobody reports
 EMPTY_PCT = 5.0  # of a full bucket: the rest lasts seconds

@@ -13,6 +13,7 @@ from typing import Any
 
 from orchestrator.analysis import comparability, results
 from orchestrator.analysis.results import Results, RunData
+from orchestrator.facts import group
 from orchestrator.tier import Tier
 from orchestrator.units import format_bytes, listed
 
@@ -47,8 +48,7 @@ def obstacle(
 
 
 def _host(campaign: Results) -> Mapping[str, Any]:
-    host = campaign.fingerprint.get("host")
-    return host if isinstance(host, Mapping) else {}
+    return group(campaign.fingerprint, "host")
 
 
 def _machines(before: Results, after: Results, across: bool) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData
+from orchestrator.facts import group
 from orchestrator.model import NodeSize, Record, Workload
 from orchestrator.planning import rehearsal
 from orchestrator.units import format_bytes
@@ -60,6 +61,7 @@ def _cluster(left: Record, right: Record) -> Iterator[str]:
     yield from _unlike("asked-for version", one.version, two.version)
     yield from _unlike("number of nodes", one.nodes, two.nodes)
     yield from _unlike("replication factor", one.replication_factor, two.replication_factor)
+    yield from _unlike("number of load clients", one.clients, two.clients)
     yield from _nodes(one.node, two.node)
     cpus = [_cpus_seen(record) for record in (left, right)]
     if one.node is None and two.node is None and all(cpus):
@@ -144,9 +146,8 @@ def _credit(left: Record, right: Record) -> Iterator[str]:
 
 def _credit_states(record: Record) -> dict[str, set[str]]:
     """ "iops", "bytes" → what is known of its nodes' disks; empty if one of them is not known."""
-    nodes = record.facts.get("burst_credit")
     found: dict[str, set[str]] = {}
-    for buckets in nodes.values() if isinstance(nodes, Mapping) else ():
+    for buckets in group(record.facts, "burst_credit").values():
         for name, bucket in buckets.items():
             found.setdefault(name, set()).add(str(bucket["state"]))
     return {name: set() if "unknown" in states else states for name, states in found.items()}

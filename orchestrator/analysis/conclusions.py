@@ -64,7 +64,7 @@ class Delta:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """What limited a cell, on its busiest node; `evidence`: `analysis.resources.VALUES` by name."""
+    """What limited a cell, on its busiest node; `evidence`: `resources.VALUES` by name."""
 
     profile: str
     workload: str

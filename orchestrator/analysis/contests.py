@@ -256,8 +256,7 @@ def _ratio(one: Candidate, other: Candidate, aspect: Aspect, contest: Contest) -
     """`one` over `other`, block by block; of all means, without an interval, if none is whole."""
     ours, theirs = _in_common(one, other, aspect)
     if not ours:
-        means = (stats.summarise(tier.values[aspect]).mean for tier in (one, other))
-        return Ratio(next(means) / next(means), None, None, None)
+        return stats.ratio_of_all(other.values[aspect], one.values[aspect])
     return stats.ratio_of_means(theirs, ours, looks.confidence(SHOWN, contest.share))
 
 

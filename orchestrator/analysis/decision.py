@@ -104,8 +104,7 @@ def _key(objective: Objective) -> tuple[str, str]:
 
 def _at_ceiling(run: RunData) -> bool:
     """Whether think time held the rate at its ceiling."""
-    ceiling, nopm = resources.ceiling_nopm(run.record), results.value_of(run.record, "nopm")
-    return bool(ceiling and nopm is not None and 100 * nopm >= CEILING_PCT * ceiling)
+    return (resources.of_ceiling_pct(run.record) or 0.0) >= CEILING_PCT
 
 
 # ------------------------------------------------------------------ the rule

@@ -5,7 +5,7 @@ Shares of a cap are medians over seconds, so that a pause does not hide a cap.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ import pandas as pd
 from orchestrator.analysis import counters
 from orchestrator.analysis.burst_credit import REAL
 from orchestrator.analysis.results import RunData
+from orchestrator.facts import group
 from orchestrator.model import Node, Record
 from orchestrator.tier import Tier
 
@@ -63,10 +64,8 @@ class Credit:
 
 def served_credit(record: Record, node: str, side: Literal["begin", "end"]) -> Credit | None:
     """At the begin or the end of the window, if the server was read then."""
-    disks = record.facts.get("disks")
-    own = disks.get(f"disk-{node}") if isinstance(disks, Mapping) else None
-    at = own.get(side) if isinstance(own, Mapping) else None
-    if not isinstance(at, Mapping):
+    at = group(record.facts, "disks", f"disk-{node}", side)
+    if not at:
         return None
     return Credit(at["time_s"], at.get("iops_credit_pct"), at.get("bytes_credit_pct"))
 

@@ -58,6 +58,12 @@ class Loads:
         families = 1 if self.latencies == self.slo else 2
         return contests.ONE_SIDED / len(self.campaign.plan.tiers) / families
 
+    @cached_property
+    def usable(self) -> Mapping[str, tuple[int | None, str]]:
+        """Tier → the place of the highest load at which it is proven to meet the SLO's latencies,
+        and why not a higher one."""
+        return {profile.name: _usable(self, profile.name) for profile in self.campaign.plan.tiers}
+
     def runs(self, tier: str, place: int) -> tuple[RunData, ...]:
         return results.finished(self.campaign, tier, self.points[place][1].name)
 
@@ -102,7 +108,7 @@ def sweeps(campaign: Results) -> tuple[Sweep, ...]:
 
 def _of_tier(loads: Loads, tier: str) -> TierSweep:
     rates = loads.measured(tier)
-    proven, stopped = usable(loads, tier)
+    proven, stopped = loads.usable[tier]
     return TierSweep(
         tier=tier,
         peak_per_s=max(rates.values(), default=None),
@@ -126,8 +132,8 @@ def knee(rates: Mapping[int, float]) -> int | None:
     return None if first == max(rates) else first
 
 
-def usable(loads: Loads, tier: str) -> tuple[int | None, str]:
-    """The place of the highest load proven to meet the SLO's latencies, and why not a higher one.
+def _usable(loads: Loads, tier: str) -> tuple[int | None, str]:
+    """Load by load from the least, up to the first that is not proven.
 
     A load of which a run has no such figure (too few transactions for it) is no step of the proof:
     the next one is tested.

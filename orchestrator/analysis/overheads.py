@@ -7,11 +7,10 @@ the mean that the disk's server needed for them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from orchestrator.analysis.results import RunData
+from orchestrator.facts import group
 
 
 @dataclass(frozen=True)
@@ -27,11 +26,11 @@ class Overhead:
 
 def overheads(run: RunData, disk: str) -> dict[str, Overhead]:
     """Of "read" and "write", as far as a disk of ours counted them."""
-    counted = _group(_group(_group(run.record.facts, "disks"), disk), "overhead")
-    at_start = _group(_group(_group(run.record.facts, "tier"), "overhead_us"), disk)
+    counted = group(run.record.facts, "disks", disk, "overhead")
+    at_start = group(run.record.facts, "tier", "overhead_us", disk)
     found = {}
     for way in ("read", "write"):
-        if not (one := _group(counted, way)):
+        if not (one := group(counted, way)):
             continue
         overhead_us, taken_off_us, off_pct = float(one["overhead_us"]), at_start.get(way), None
         if taken_off_us is not None:
@@ -43,10 +42,5 @@ def overheads(run: RunData, disk: str) -> dict[str, Overhead]:
 
 def queue_depth(run: RunData, disk: str) -> float:
     """The mean number of its requests in flight; 0 if it was not counted."""
-    counted = _group(_group(_group(run.record.facts, "disks"), disk), "overhead")
+    counted = group(run.record.facts, "disks", disk, "overhead")
     return float(counted.get("queue_depth", 0.0))
-
-
-def _group(facts: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    group = facts.get(name)
-    return group if isinstance(group, Mapping) else {}

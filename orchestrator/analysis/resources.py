@@ -9,22 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from orchestrator.analysis import counters, results, storage_engine, wal_disks
+from orchestrator.analysis import counters, machines, results, storage_engine, wal_disks
 from orchestrator.analysis.counters import Growth
 from orchestrator.analysis.disk_demand import against_caps
 from orchestrator.analysis.results import RunData
 from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts, GateQuantity
 from orchestrator.metrics import METRICS, measured
-from orchestrator.model import (
-    NODE_EXPORTER,
-    Measurement,
-    Node,
-    Record,
-)
-from orchestrator.tier import (
-    Gate,
-    Tier,
-)
+from orchestrator.model import Measurement, Node, Record
+from orchestrator.tier import Gate, Tier
 
 Values = Mapping[str, float]  # by their names in `VALUES`
 
@@ -46,7 +38,8 @@ VALUES = {
     "disk_busy_pct": ("%", "share of time with an I/O in flight"),
     "cpu_pct": ("%", "CPU of the node, of its limit"),
     "memory_pressure_pct": ("%", "share of time in which tasks of the machine waited for memory"),
-    "client_cpu_pct": ("%", "CPU of the load generator, of the machine"),
+    "client_cpu_pct": ("%", "CPU of the load generator, of what it may use"),
+    "client_machine_cpu_pct": ("%", "CPU of the load generator's machine, if that is another"),
     "disk_server_cpu_pct": ("%", "CPU of the programs that serve emulated disks, of the machine"),
     "host_cpu_pct": ("%", "CPU of the whole machine"),
     "other_cpu_pct": ("%", "CPU of the machine that none of the above used"),
@@ -69,7 +62,7 @@ OPEN_LOOP = ("arrival_rate", "arrival-rate", "rate")  # options that set the loa
 
 
 def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
-    """Database node → its values and those of the whole machine, by their names in `VALUES`.
+    """Database node → its values and those of its machine, by their names in `VALUES`.
 
     Without samples those that the record itself states, if any. `cpus`: cores of the machine, for
     nodes that do not say theirs.
@@ -77,13 +70,14 @@ def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
     window, growth, nodes = results.measured_window(run.record), run.growth, run.record.nodes
     if window is None or growth is None:
         return _stated(run.record)
-    machine_cpus = _machine_cpus(nodes, cpus)
-    shared = {**dict(_machine(nodes, growth, machine_cpus)), **dict(_sessions(run.record))}
+    shared = dict(_sessions(run.record))
+    on_machines = machines.Machines(nodes, growth, cpus)
     gathered = {
         node.name: {
             **dict(against_caps(run, node, window)),
-            **dict(_node(node, growth, machine_cpus)),
+            **dict(_node(node, growth, on_machines.cpus(node))),
             **dict(_idle_latency(run.record, node, growth)),
+            **on_machines.around(node),
             **shared,
         }
         for node in nodes
@@ -163,10 +157,10 @@ def telemetry(
     queue depth, the mean of their CPU, and the wait of all I/Os over the number of all I/Os.
     `cpus`: cores of the machine, for nodes that do not say theirs.
     """
-    machine_cpus = _machine_cpus(nodes, cpus)
+    on_machines = machines.Machines(nodes, growth, cpus)
     database = [node for node in nodes if node.role == "database"]
-    values = {node.name: dict(_node(node, growth, machine_cpus)) for node in database}
-    machine = dict(_machine(nodes, growth, machine_cpus))
+    values = {node.name: dict(_node(node, growth, on_machines.cpus(node))) for node in database}
+    busiest = on_machines.busiest()
     # Each node has the counters of its whole disk; a sum counts each disk once.
     firsts = [on_it[0].name for on_it in results.by_disk(database).values()]
     return (
@@ -179,7 +173,7 @@ def telemetry(
         *(measured(name, value) for name, value in _totals(values, firsts, growth)),
         *wal_disks.telemetry(nodes, growth),
         *storage_engine.telemetry(nodes, growth),
-        *(measured(name, value) for name, value in machine.items() if name in METRICS),
+        *(measured(name, value) for name, value in busiest.items() if name in METRICS),
     )
 
 
@@ -207,14 +201,14 @@ def telemetry_of(run: RunData, cpus: float | None = None) -> tuple[Measurement, 
 
 
 def total(run: RunData, cpus: float | None) -> dict[str, float]:
-    """The values of all database nodes together and of the machine, over the measured window.
+    """The values of all database nodes together and of the busiest machine, over the window.
     Without samples those that the record itself states."""
     nodes, growth = run.record.nodes, run.growth
     if growth is None:
         every = (m for m in run.record.measurements if m.scope == "all")
         return {m.metric: m.value for m in every if m.metric in VALUES}
     together = {m.metric: m.value for m in telemetry_of(run, cpus) if m.scope == "all"}
-    return {**together, **dict(_machine(nodes, growth, _machine_cpus(nodes, cpus)))}
+    return {**together, **machines.Machines(nodes, growth, cpus).busiest()}
 
 
 def _idle_latency(record: Record, node: Node, growth: Growth) -> Iterator[tuple[str, float]]:
@@ -253,51 +247,12 @@ def _gate_latency_s(gate: Gate | None, quantity: GateQuantity, node: str) -> flo
     return next((check.measured for check in own or checks), None)
 
 
-def _machine_cpus(nodes: Sequence[Node], cpus: float | None) -> float | None:
-    """Cores of the machine that all share, as it says itself, else `cpus`."""
-    return next((node.cpus for node in nodes if node.role == "host"), None) or cpus
-
-
-def cpu_limits(nodes: Sequence[Node], cpus: float | None) -> dict[str, float]:
-    """Node → the cores that it may use: its own limit, else the whole machine's, where known."""
-    machine_cpus = _machine_cpus(nodes, cpus)
-    limits = {node.name: node.cpus or machine_cpus for node in nodes}
-    return {name: limit for name, limit in limits.items() if limit}
-
-
-def _machine(
-    nodes: Sequence[Node], growth: Growth, machine: float | None
-) -> Iterator[tuple[str, float]]:
-    """CPU use by role, in % of a machine with `machine` cores."""
-    host = next((node for node in nodes if node.role == "host"), None)
-    pressure = growth.per_s(host.name, counters.MEMORY_PRESSURE_SECONDS) if host else None
-    if pressure is not None:
-        yield "memory_pressure_pct", 100 * pressure
-    if not machine:
-        return
-    used: dict[str, float] = {}
-    for node in nodes:
-        seconds = growth.per_s(node.name, counters.CPU_SECONDS)
-        if seconds is not None and NODE_EXPORTER not in node.sources:  # else of another machine
-            used[node.role] = used.get(node.role, 0.0) + 100 * seconds / machine
-    for name, role in (("client_cpu_pct", "client"), ("disk_server_cpu_pct", "disk")):
-        if role in used:
-            yield name, used[role]
-    busy = growth.per_s(host.name, counters.HOST_CPU_SECONDS) if host else None
-    if busy is not None:
-        yield "host_cpu_pct", 100 * busy / machine
-        if "database" in used:
-            yield "other_cpu_pct", max(0.0, 100 * busy / machine - sum(used.values()))
-
-
 # ------------------------------------------------------------------ what sessions waited for
 
 
 def _sessions(record: Record) -> Iterator[tuple[str, float]]:
-    ceiling = ceiling_nopm(record)
-    nopm = results.value_of(record, "nopm")
-    if ceiling and nopm is not None:
-        yield "nopm_of_ceiling_pct", 100 * nopm / ceiling
+    if (share_pct := of_ceiling_pct(record)) is not None:
+        yield "nopm_of_ceiling_pct", share_pct
     begin, measure = record.phase("warm-up"), record.phase("measure")
     if begin is None or measure is None or measure.end_s <= begin.start_s:
         return
@@ -342,3 +297,9 @@ def ceiling_nopm(record: Record) -> float | None:
         return None
     counted = workload.options.get("rollbacks") == "counted"
     return (BEGUN_NOPM_PER_WAREHOUSE if counted else CEILING_NOPM_PER_WAREHOUSE) * warehouses
+
+
+def of_ceiling_pct(record: Record) -> float | None:
+    """A run's NOPM in % of that ceiling, if it has both."""
+    ceiling, nopm = ceiling_nopm(record), results.value_of(record, "nopm")
+    return 100 * nopm / ceiling if ceiling and nopm is not None else None

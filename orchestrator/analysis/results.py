@@ -12,7 +12,7 @@ import pandas as pd
 
 from orchestrator.analysis import stats, validity
 from orchestrator.analysis.counters import Growth
-from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts
+from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts, group
 from orchestrator.metrics import PERCENTILES
 from orchestrator.model import (
     DISK_DEVICE,
@@ -26,9 +26,8 @@ from orchestrator.model import (
     Run,
     Workload,
 )
-from orchestrator.tier import (
-    Gate,
-)
+from orchestrator.planning.plan import EXISTING
+from orchestrator.tier import Gate
 
 Key = tuple[str, str]  # metric, scope
 Measured = Mapping[Key, Measurement]
@@ -47,9 +46,8 @@ class RunData:
         latency_p95_s, latency_p99_s, errors: one row per second.
     samples: time_s (Unix), node, metric, unit, value, phase: counters as read, no rates.
     Both are empty frames with these columns if a run left none.
-    transactions: reads all transactions (see `analysis/transactions.py`), of which there may be
-        more than memory holds, as tables in order of start, anew at each call; none if the run
-        kept none.
+    transactions: reads all transactions (see `transactions.py`), of which there may be more than
+        memory holds, as tables in order of start, anew at each call; none if the run kept none.
     """
 
     record: Record
@@ -138,10 +136,23 @@ def cells(campaign: Results) -> Iterator[Cell]:
             yield Cell(profile, workload, planned, finished(campaign, *names), excluded)
 
 
+def span_s(campaign: Results) -> tuple[float, float] | None:
+    """When its first run began and its last one ended, in Unix seconds; None if no run began."""
+    phases = [phase for run in campaign.runs for phase in run.record.phases]
+    if not phases:
+        return None
+    return min(phase.start_s for phase in phases), max(phase.end_s for phase in phases)
+
+
+def began_s(campaign: Results) -> float | None:
+    """When its first run began, in Unix seconds; None if no run did."""
+    span = span_s(campaign)
+    return span[0] if span else None
+
+
 def machine_cpus(campaign: Results) -> float | None:
     """Cores of the machine that ran the campaign, from its fingerprint."""
-    host = campaign.fingerprint.get("host")
-    cpus = host.get("cpus") if isinstance(host, Mapping) else None
+    cpus = group(campaign.fingerprint, "host").get("cpus")
     return float(cpus) if isinstance(cpus, (int, float)) and cpus > 0 else None
 
 
@@ -156,10 +167,8 @@ def measuring_pct(campaign: Results) -> float | None:
     against all from the first run's begin to the last one's end. None if no run came that far."""
     phases = [phase for run in campaign.runs for phase in run.record.phases]
     useful_s = sum(phase.duration_s for phase in phases if phase.name in ("warm-up", "measure"))
-    if not useful_s:
-        return None
-    began_s, ended_s = (min(p.start_s for p in phases), max(p.end_s for p in phases))
-    return 100 * useful_s / (ended_s - began_s) if ended_s > began_s else None
+    begin_s, end_s = span_s(campaign) or (0.0, 0.0)
+    return 100 * useful_s / (end_s - begin_s) if useful_s and end_s > begin_s else None
 
 
 def measured_intervals(run: RunData) -> pd.DataFrame:
@@ -191,6 +200,11 @@ def identity(record: Record) -> IdentityFacts:
 def published(record: Record) -> bool:
     """Whether others published its figures: then nothing of it was run or sampled here."""
     return "published" in record.facts
+
+
+def of_others(record: Record) -> bool:
+    """Whether others run the cluster: then its nodes and settings are not ours to change."""
+    return record.profile.cluster.database == EXISTING
 
 
 def was_published(plan: Plan) -> bool:
@@ -233,7 +247,7 @@ def by_disk(nodes: Iterable[Node]) -> dict[tuple[str, ...], list[Node]]:
     nodes_of: dict[tuple[str, ...], list[Node]] = {}
     for node in (node for node in nodes if node.role == "database"):
         device = node.device or node.sources.get(DISK_DEVICE)
-        machine = node.sources.get(NODE_EXPORTER, "")
+        machine = node.sources.get(NODE_EXPORTER) or node.machine
         disk = (machine, device) if device else ("", "node", node.name)
         nodes_of.setdefault(disk, []).append(node)
     return nodes_of

@@ -42,7 +42,7 @@ def summarise(values: Sequence[float], confidence: float = CONFIDENCE) -> Summar
     if data.size < 2:
         return Summary(1, mean, median, None, None)
     spread = float(data.std(ddof=1)) / math.sqrt(data.size)
-    half = _t(0.5 + confidence / 2, data.size - 1) * spread
+    half = t_quantile(0.5 + confidence / 2, data.size - 1) * spread
     return Summary(int(data.size), mean, median, mean - half, mean + half)
 
 
@@ -119,10 +119,21 @@ def ratio_of_means(
     change = float(changes.mean())
     if changes.size < 2:
         return Ratio(math.exp(change), None, None, None)
-    error, freedom = _spread_of_changes(changes) / math.sqrt(changes.size), changes.size - 1
-    half = _t(0.5 + confidence / 2, freedom) * error
+    error = _spread_of_changes(changes) / math.sqrt(changes.size)
+    return ratio_by_t(change, error, changes.size - 1, confidence)
+
+
+def ratio_by_t(change: float, error: float, freedom: float, confidence: float) -> Ratio:
+    """With its interval by Student's t. `change`: of logarithms; `error`: its standard error."""
+    half = t_quantile(0.5 + confidence / 2, freedom) * error
     p_value = 2 * float(special.stdtr(freedom, -abs(change) / error))
     return Ratio(math.exp(change), math.exp(change - half), _exp(change + half), p_value)
+
+
+def ratio_of_all(baseline: Sequence[float], contender: Sequence[float]) -> Ratio:
+    """The ratio of contender to baseline, of the means of all values, without an interval: for
+    values that stand in no blocks, or of which one is zero. ValueError as `summarise`."""
+    return Ratio(summarise(contender).mean / summarise(baseline).mean, None, None, None)
 
 
 def chance_beyond(baseline: Sequence[float], contender: Sequence[float], bound: float) -> float:
@@ -137,12 +148,18 @@ def chance_beyond(baseline: Sequence[float], contender: Sequence[float], bound: 
 
 def _changes(baseline: Sequence[float], contender: Sequence[float]) -> np.ndarray:
     """Logarithms of contender ÷ baseline, block by block."""
-    if not all(math.isfinite(v) and v > 0 for v in (*baseline, *contender)):
-        raise ValueError("a ratio needs values above zero")
     if not baseline or len(baseline) != len(contender):
         raise ValueError("a ratio needs a value on each side of every block")
-    changes: np.ndarray = np.log(np.asarray(contender)) - np.log(np.asarray(baseline))
+    changes: np.ndarray = logs_for_ratio(contender) - logs_for_ratio(baseline)
     return changes
+
+
+def logs_for_ratio(values: Sequence[float]) -> np.ndarray:
+    """Their natural logarithms. ValueError if a value is not positive and finite."""
+    if not all(math.isfinite(value) and value > 0 for value in values):
+        raise ValueError("a ratio needs values above zero")
+    logs: np.ndarray = np.log(np.asarray(values))
+    return logs
 
 
 def _spread_of_changes(changes: np.ndarray) -> float:
@@ -157,7 +174,7 @@ def chance_above(values: Sequence[float], limit: float) -> float:
     zero.
     """
     logs = np.log(np.asarray(values))
-    error = _spread(logs) / math.sqrt(logs.size)
+    error = spread_of_logs(logs) / math.sqrt(logs.size)
     return float(special.stdtr(logs.size - 1, (float(logs.mean()) - math.log(limit)) / error))
 
 
@@ -166,12 +183,16 @@ def bounds(values: Sequence[float], confidence: float) -> tuple[float, float] | 
     if len(values) < 2:
         return None
     logs = np.log(np.asarray(values))
-    half = _t(0.5 + confidence / 2, logs.size - 1) * _spread(logs) / math.sqrt(logs.size)
+    half = (
+        t_quantile(0.5 + confidence / 2, logs.size - 1)
+        * spread_of_logs(logs)
+        / math.sqrt(logs.size)
+    )
     mean = float(logs.mean())
     return math.exp(mean - half), _exp(mean + half)
 
 
-def _spread(logs: np.ndarray) -> float:
+def spread_of_logs(logs: np.ndarray) -> float:
     """The standard deviation, but never below the floor: a few values agree by luck."""
     return max(float(logs.std(ddof=1)), NOISE_FLOOR)
 
@@ -181,7 +202,7 @@ def _exp(power: float) -> float:
     return math.exp(min(power, 700.0))
 
 
-def _t(quantile: float, freedom: float) -> float:
+def t_quantile(quantile: float, freedom: float) -> float:
     """Student's t quantile."""
     return float(special.stdtrit(freedom, quantile))
 
@@ -241,7 +262,7 @@ def repetitions_to_reach(
         return None
     spread = _spread_of_changes(_changes(baseline, contender))
     for n in range(2, MAX_REPETITIONS + 1):
-        if _t(0.5 + confidence / 2, n - 1) * spread / math.sqrt(n) <= half_width:
+        if t_quantile(0.5 + confidence / 2, n - 1) * spread / math.sqrt(n) <= half_width:
             return n
     return None
 
@@ -260,12 +281,16 @@ class Steadiness:
     drift_pct: float
     halves_pct: float
     noise_pct: float
-    steady: bool
 
     @property
     def within_limits(self) -> bool:
         """Whether it hardly moved, chance or not."""
         return abs(self.drift_pct) <= MAX_DRIFT_PCT and abs(self.halves_pct) <= MAX_HALVES_PCT
+
+    @property
+    def steady(self) -> bool:
+        """Whether it hardly moved, or no more than by chance."""
+        return self.within_limits or abs(self.drift_pct) <= self.noise_pct
 
 
 def steadiness(times_s: Sequence[float], values: Sequence[float]) -> Steadiness | None:
@@ -289,7 +314,6 @@ def steadiness(times_s: Sequence[float], values: Sequence[float]) -> Steadiness 
     residuals = batches - 1 - slope * order
     error = math.sqrt(float((residuals**2).sum()) / (BATCHES - 2) / float((order**2).sum()))
     drift_pct = 100 * slope * BATCHES
-    noise_pct = 100 * _t(0.5 + CONFIDENCE / 2, BATCHES - 2) * error * BATCHES
+    noise_pct = 100 * t_quantile(0.5 + CONFIDENCE / 2, BATCHES - 2) * error * BATCHES
     halves_pct = 100 * float(value[-half:].mean() - value[:half].mean()) / mean
-    moved = abs(drift_pct) > MAX_DRIFT_PCT or abs(halves_pct) > MAX_HALVES_PCT
-    return Steadiness(drift_pct, halves_pct, noise_pct, not (moved and abs(drift_pct) > noise_pct))
+    return Steadiness(drift_pct, halves_pct, noise_pct)

@@ -45,7 +45,7 @@ def decide(loads: Loads, contest: Contest) -> Decision:
 
 
 def _enough(loads: Loads, tier: str) -> bool:
-    place, _ = load_sweeps.usable(loads, tier)
+    place, _ = loads.usable[tier]
     needed = [one for one in loads.slo if one not in loads.latencies]
     if not loads.latencies:
         place = len(loads.values) - 1
@@ -63,7 +63,7 @@ def _none(loads: Loads, contest: Contest) -> str:
         return f"no tier is proven to meet {_words(loads)}{_where(loads)}"
     if loads.latencies != loads.slo:
         return "no tier is proven to meet the whole SLO at one load; its latencies are met"
-    if any(load_sweeps.usable(loads, tier.name)[0] is not None for tier in contest.candidates):
+    if any(loads.usable[tier.name][0] is not None for tier in contest.candidates):
         return "which tier is enough depends on the load"
     return "no tier is proven to meet the SLO at any load of the sweep"
 
@@ -80,7 +80,7 @@ def _words(loads: Loads) -> str:
 
 
 def _taken(loads: Loads, tier: Candidate) -> str:
-    place, stopped = load_sweeps.usable(loads, tier.name)
+    place, stopped = loads.usable[tier.name]
     why = f" ({stopped})" if stopped else ""
     if place is None:
         return f"{tier.name} at none{why}"

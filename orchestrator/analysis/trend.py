@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy import special
 
 from orchestrator.analysis import campaign_comparability, change_points, results, stats
 from orchestrator.analysis.conclusions import VerdictWord
-from orchestrator.analysis.over_time import began_s
-from orchestrator.analysis.results import Results
+from orchestrator.analysis.results import Results, began_s
 from orchestrator.metrics import METRICS
 from orchestrator.model import Direction
 
@@ -136,10 +134,7 @@ def trend(
 
 def _values(campaign: Results, profile: str, workload: str, metric: str) -> tuple[float, ...]:
     """One value above zero for each finished run; empty if a run has none."""
-    runs = results.finished(campaign, profile, workload)
-    found = [results.value_of(run.record, metric) for run in runs]
-    values = tuple(value for value in found if value is not None and value > 0)
-    return values if len(values) == len(runs) else ()
+    return results.whole(results.finished(campaign, profile, workload), (metric, "all"))
 
 
 def _log_mean(values: Sequence[float]) -> float:
@@ -183,8 +178,8 @@ def open_question(level: Sequence[float]) -> str:
     others = np.asarray(level[:-1])
     if others.size < FEWEST_NEXT:
         return ""
-    spread = max(float(others.std(ddof=1)), stats.NOISE_FLOOR) * math.sqrt(1 + 1 / others.size)
-    half = float(special.stdtrit(others.size - 1, 0.5 + CONFIDENCE_NEXT / 2)) * spread
+    error = stats.spread_of_logs(others) * math.sqrt(1 + 1 / others.size)
+    half = stats.t_quantile(0.5 + CONFIDENCE_NEXT / 2, others.size - 1) * error
     off = level[-1] - float(others.mean())
     if abs(off) <= half:
         return ""

@@ -9,10 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-from scipy import special
-
-from orchestrator.analysis.stats import CONFIDENCE, NOISE_FLOOR, Ratio
+from orchestrator.analysis import stats
+from orchestrator.analysis.stats import CONFIDENCE, Ratio
 
 
 def ratio(before: Sequence[float], after: Sequence[float], confidence: float = CONFIDENCE) -> Ratio:
@@ -21,24 +19,15 @@ def ratio(before: Sequence[float], after: Sequence[float], confidence: float = C
     Assumes independent values. No interval if a side has one value. ValueError if a side is empty,
     or a value is not positive and finite.
     """
-    if not all(math.isfinite(value) and value > 0 for value in (*before, *after)):
-        raise ValueError("a ratio needs values above zero")
     if not before or not after:
         raise ValueError("a ratio needs a value on each side")
-    left, right = np.log(np.asarray(before)), np.log(np.asarray(after))
+    left, right = stats.logs_for_ratio(before), stats.logs_for_ratio(after)
     change = float(right.mean() - left.mean())
     if min(left.size, right.size) < 2:
         return Ratio(math.exp(change), None, None, None)
-    errors = [_spread(side) / math.sqrt(side.size) for side in (left, right)]
-    error, freedom = math.hypot(*errors), _freedom(errors, [left.size, right.size])
-    half = float(special.stdtrit(freedom, 0.5 + confidence / 2)) * error
-    p_value = 2 * float(special.stdtr(freedom, -abs(change) / error))
-    return Ratio(math.exp(change), math.exp(change - half), math.exp(change + half), p_value)
-
-
-def _spread(logs: np.ndarray) -> float:
-    """The standard deviation, but never below the floor: a few values agree by luck."""
-    return max(float(logs.std(ddof=1)), NOISE_FLOOR)
+    errors = [stats.spread_of_logs(side) / math.sqrt(side.size) for side in (left, right)]
+    freedom = _freedom(errors, [left.size, right.size])
+    return stats.ratio_by_t(change, math.hypot(*errors), freedom, confidence)
 
 
 def _freedom(errors: Sequence[float], counts: Sequence[int]) -> float:

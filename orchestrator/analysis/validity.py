@@ -10,13 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from orchestrator.facts import DoubtKind, GeneratorFacts
-from orchestrator.model import (
-    Doubt,
-    Record,
-)
-from orchestrator.tier import (
-    GateCheck,
-)
+from orchestrator.model import Doubt, Record
+from orchestrator.tier import GateCheck
 from orchestrator.units import format_number
 
 TOTALS_PCT = 0.5

@@ -1,18 +1,17 @@
 """Plan and records → cells, deltas and the whole Verdict. Pure: made again at any time.
 
-A wrong verdict is the worst fault this program can have, so when in doubt the word is
-`inconclusive`. Method, references and simulated error rates: docs/METHOD.md.
+The word for each comparison is that of `comparisons`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from orchestrator.analysis import (
     bottlenecks,
     comparability,
+    comparisons,
     decision,
     load_sweeps,
     looks,
@@ -21,33 +20,14 @@ from orchestrator.analysis import (
     results,
     stats,
 )
-from orchestrator.analysis.conclusions import (
-    CellSummary,
-    Delta,
-    ExcludedRun,
-    Verdict,
-    VerdictWord,
-)
+from orchestrator.analysis.comparisons import COMPARED, Pair
+from orchestrator.analysis.conclusions import CellSummary, Delta, ExcludedRun, Verdict
 from orchestrator.analysis.doubts import campaign_checks, noise_checks
-from orchestrator.analysis.overload import Outcome
 from orchestrator.analysis.results import Key, Measured, Results, RunData
-from orchestrator.analysis.stats import Ratio
-from orchestrator.metrics import METRICS, Metric
+from orchestrator.metrics import METRICS
 from orchestrator.model import Run
-from orchestrator.units import format_change, format_quantity
 
 SCHEMA_VERSION = 2  # decisions have criteria, SLO and prices
-
-# What is compared between tiers. Of TPC-C's transaction types only New-Order, the one that the
-# specification reports first: each further comparison is one more chance of a false alarm.
-COMPARED = (
-    ("throughput_per_s", "all"),
-    ("nopm", "all"),
-    ("latency_avg_s", "all"),
-    ("latency_p99_s", "all"),
-    ("latency_avg_s", "new_order"),
-    ("latency_p99_s", "new_order"),
-)
 
 
 def judge(campaign: Results) -> Verdict:
@@ -141,37 +121,6 @@ def _fate(campaign: Results, run: Run) -> str:
 # ------------------------------------------------------------------ deltas
 
 
-@dataclass(frozen=True)
-class Pair:
-    """One comparison before its verdict: the values of the repetitions that both sides finished.
-
-    `obstacle`: why it must not be drawn, or empty. `share`: of the usual levels, those of its look.
-    `overload`: that of a side, which decides instead of the figures.
-    """
-
-    contender: str
-    workload: str
-    metric: Metric
-    scope: str
-    left: tuple[float, ...]
-    right: tuple[float, ...]
-    ratio: Ratio
-    obstacle: str
-    share: float = 1.0
-    overload: Outcome | None = None
-
-    @property
-    def chance(self) -> float | None:
-        """Its p-value, to be held against the usual levels, if it can come to a verdict at all."""
-        if self.obstacle or self.overload or self.ratio.p_value is None:
-            return None
-        return looks.at_look([self.ratio.p_value], self.share)[0]
-
-    @property
-    def confidence(self) -> float:
-        return looks.confidence(stats.CONFIDENCE, self.share)
-
-
 def deltas(campaign: Results) -> tuple[Delta, ...]:
     """Each contender against the baseline. Cells without figures have no delta, never a zero."""
     return _compared(campaign, [profile.name for profile in campaign.plan.tiers])
@@ -185,14 +134,7 @@ def noise_floor(campaign: Results) -> tuple[Delta, ...]:
 
 def _compared(campaign: Results, names: Sequence[str]) -> tuple[Delta, ...]:
     pairs = list(_pairs(campaign, names))
-    # One family of comparisons, because they are read together.
-    chances = {i: p for i, pair in enumerate(pairs) if (p := pair.chance) is not None}
-    adjusted = dict(zip(chances, stats.adjust_for_many(list(chances.values())), strict=True))
-    plan = campaign.plan
-    return tuple(
-        _delta(plan.baseline, pair, plan.margin_pct, adjusted.get(i, 1.0), len(chances))
-        for i, pair in enumerate(pairs)
-    )
+    return comparisons.deltas(campaign.plan.baseline, pairs, campaign.plan.margin_pct)
 
 
 def _pairs(campaign: Results, names: Sequence[str]) -> Iterator[Pair]:
@@ -230,109 +172,20 @@ def _pair(
     share: float,
 ) -> Pair | None:
     """None if a side has no such value, or the baseline's is zero: there is no change then."""
-    every = [run for side in (left, right) for run in side.values()]
+    runs = len(left) + len(right)
     one, two = (
         {number: run[key].value for number, run in side.items() if key in run}
         for side in (left, right)
     )
-    if not one or not two or sum(one.values()) <= 0:
+    every = list(one.values()), list(two.values())
+    if not comparisons.can_change(*every):
         return None
-    absent = len(every) - len(one) - len(two)
-    if absent and not obstacle:
-        # Dropping such runs would choose among them: the slow ones lack percentiles first.
-        obstacle = f"{absent} of {len(every)} runs have no such figure"
-    if min(*one.values(), *two.values()) <= 0:
-        obstacle = obstacle or "a run's figure is zero, and a ratio to it has no meaning"
+    obstacle = obstacle or comparisons.obstacle(*every, runs)
     common = [number for number in one if number in two]
     sides = tuple(one[number] for number in common), tuple(two[number] for number in common)
-    pair = Pair(
-        contender, workload, METRICS[key[0]], key[1], *sides, _of_all(one, two), obstacle, share
-    )
+    ratio = stats.ratio_of_all(*every)
+    pair = Pair(contender, workload, METRICS[key[0]], key[1], *sides, ratio, obstacle, share)
     try:
         return replace(pair, ratio=stats.ratio_of_means(*sides, pair.confidence))
     except ValueError:  # a figure of zero, or no repetition that both finished
         return pair
-
-
-def _of_all(one: Mapping[int, float], two: Mapping[int, float]) -> Ratio:
-    """The ratio of all values' means, which has no interval."""
-    means = [stats.summarise(list(side.values())).mean for side in (one, two)]
-    return Ratio(means[1] / means[0], None, None, None)
-
-
-def _delta(baseline: str, pair: Pair, margin_pct: float, chance: float, family: int) -> Delta:
-    word, reason = verdict(pair, margin_pct, chance, family)
-    interval = None if pair.overload else pair.ratio.interval_pct
-    return Delta(
-        baseline=baseline,
-        contender=pair.contender,
-        workload=pair.workload,
-        metric=pair.metric.name,
-        scope=pair.scope,
-        unit=pair.metric.unit,
-        direction=pair.metric.direction,
-        n_baseline=len(pair.left),
-        n_contender=len(pair.right),
-        change_pct=pair.ratio.change_pct,
-        ci_low_pct=interval[0] if interval else None,
-        ci_high_pct=interval[1] if interval else None,
-        verdict=word,
-        reason=reason,
-        overloaded=pair.overload.sides if pair.overload else (),
-        confidence_pct=round(100 * pair.confidence, 4),
-    )
-
-
-# ------------------------------------------------------------------ the word
-
-
-def verdict(pair: Pair, margin_pct: float, chance: float, family: int) -> tuple[VerdictWord, str]:
-    """The word for one comparison, and why.
-
-    `chance`: its p-value after adjusting for the `family` of comparisons it was made in.
-    """
-    interval = pair.ratio.interval_pct
-    if pair.obstacle:
-        return "inconclusive", pair.obstacle
-    if pair.overload:
-        return pair.overload.word, pair.overload.reason
-    if interval is None:
-        return "inconclusive", _too_few(pair)
-    low, high = interval
-    span, margin = _span(low, high), format_quantity(margin_pct, "%")
-    if -margin_pct <= low and high <= margin_pct:
-        return "same", f"the interval {span} lies within ±{margin}"
-    if low <= 0 <= high:
-        both = f"the interval {span} includes no change and also more than ±{margin}"
-        return "inconclusive", f"{both}: {_more(pair, margin_pct)}"
-    if chance > 1 - stats.CONFIDENCE:
-        alone = f"the interval {span} excludes no change, but among {family} comparisons one such"
-        return "inconclusive", f"{alone} is likely by chance: more repetitions are needed"
-    better = (low > 0) == (pair.metric.direction == "higher")
-    side = "above" if low > 0 else "below"
-    return "better" if better else "worse", f"the whole interval {span} lies {side} no change"
-
-
-def _span(low: float, high: float) -> str:
-    return f"{format_change(low)} to {format_change(high)}"
-
-
-def _too_few(pair: Pair) -> str:
-    count = "one" if pair.left else "no"
-    few = f"{count} repetition that both sides finished gives no interval"
-    return f"{few}: at least 2 are needed, 5 are better"
-
-
-def _more(pair: Pair, margin_pct: float) -> str:
-    """Says how many repetitions would settle it at the noise seen so far.
-
-    A change within the margin is settled when the interval fits into the margin; any change is
-    settled when the interval no longer reaches no change.
-    """
-    change = abs(math.log(pair.ratio.ratio))
-    room = max(change, math.log1p(margin_pct / 100) - change)
-    wanted = stats.repetitions_to_reach(pair.left, pair.right, room, pair.confidence)
-    if wanted is None:
-        return f"more than {stats.MAX_REPETITIONS} repetitions would be needed at this noise"
-    more = max(1, wanted - len(pair.left))
-    return f"needs about {more} more repetition{'s' if more > 1 else ''}"

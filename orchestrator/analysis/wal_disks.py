@@ -31,11 +31,13 @@ def telemetry(nodes: Sequence[Node], growth: Growth) -> Iterator[Measurement]:
     for name, values in grown.items():
         for metric, value in _figures(values).items():
             yield measured(metric, value, name)
-    data = {node.device for node in nodes if node.role == "database"}
-    once: dict[str, Mapping[str, float]] = {}
+    data = {(node.machine, node.device) for node in nodes if node.role == "database"}
+    once: dict[tuple[str, str], Mapping[str, float]] = {}
     for node in nodes:
-        if node.name in grown and node.wal_device and node.wal_device not in data:
-            once.setdefault(node.wal_device, grown[node.name])
+        if node.name in grown and node.wal_device:
+            disk = (node.machine, node.wal_device)
+            if disk not in data:
+                once.setdefault(disk, grown[node.name])
     if not once or not all(grown.values()):
         return
     keys = set.intersection(*(set(values) for values in once.values()))

@@ -46,10 +46,10 @@ def carry_out(
     made: Plan, request: Request, root: Path, cache: Path, results: Path, progress: Progress
 ) -> Path:
     """Runs the plan on this machine; returns its folder. Nothing of ours is left running."""
-    with outside.at_work(root, cache, progress) as (world, _):
+    with outside.at_work(root, cache, progress, made.platform, made.placing) as (world, _):
         host = {**asdict(world.machine.facts()), "python": python_version()}
         facts = fingerprint(host, world.platform.facts(), world)
-        parts = Parts(databases(), load_generators(), tier_mechanisms(), collectors(world.machine))
+        parts = Parts(databases(), load_generators(), tier_mechanisms(), collectors(world.platform))
         made = _that_starts(made, request, parts, world)
         made = replace(made, notes=(*made.notes, *_other_load(world)))
         return experiment.execute(
@@ -138,7 +138,8 @@ def calibrate(
             f"{profile_name}: the disks of a cluster that others run cannot be measured from here",
             advice="run fio on its nodes while nothing else uses them",
         )
-    with outside.at_work(root, cache, progress) as (world, _):
+    where = found[0].platform, found[0].placing
+    with outside.at_work(root, cache, progress, *where) as (world, _):
         mechanisms = tier_mechanisms()
         mechanisms[tier.enforcement].check(tier, world)
         return Gates(mechanisms, world).measure(tier, thorough, drain)

@@ -72,7 +72,7 @@ def _plain(value: Any) -> Any:
 
 def _parts(made: Plan, found: Forecast) -> Iterator[RenderableType]:
     about = units.format_seconds(made.estimate_s)
-    runs = "1 run" if len(made.runs) == 1 else f"{len(made.runs)} runs"
+    runs = units.counted(len(made.runs), "run")
     yield f"[bold]{escape(made.name)}[/bold]: {runs}, about {about}"
     yield from _order(made)
     yield _times(made, found)

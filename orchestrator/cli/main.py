@@ -48,6 +48,7 @@ from orchestrator.cli.options import (
     FolderArgument,
     JsonOption,
     Options,
+    PlatformOption,
     ProfileOption,
     ProfilesOption,
     QuickOption,
@@ -164,23 +165,37 @@ def calibrate(
 
 
 @app.command()
-def setup() -> None:
-    """Provides what a first campaign needs: Docker engine, base image, our images."""
-    provision.provide(ROOT, CACHE, SystemClock(), SystemShell(), _progress)
+def setup(platform: PlatformOption = None) -> None:
+    """Provides what a first campaign needs: Docker engine, base image, our images; and brings
+    those to the registry of a platform elsewhere."""
+    engine = provision.provide(ROOT, CACHE, SystemClock(), SystemShell(), _progress)
+    if platform not in (None, outside.PLATFORM):
+        provision.bring_images(engine, outside.platform(platform), ROOT, _progress)
     _progress.done()
 
 
 @app.command(name="doctor")
-def show_doctor(db: FirstRunOption = None, version: VersionOption = None) -> None:
-    """Says what this machine offers and lacks; with --db yugabytedb, what its image does."""
+def show_doctor(
+    db: FirstRunOption = None, version: VersionOption = None, platform: PlatformOption = None
+) -> None:
+    """Says what this machine, or a platform elsewhere, offers and lacks; with --db yugabytedb, what
+    its image does."""
     if db is not None:
         _first_run(db, version)
         return
-    checks = doctor.examine(ROOT, CACHE, SystemClock())
-    for check in checks:
-        mark = "[green]ok     [/green]" if check.ok else "[red]missing[/red]"
-        _out.print(f"{mark} {escape(check.subject)}: {escape(check.text)}", highlight=False)
-    if not all(check.ok for check in checks):
+    if platform in (None, outside.PLATFORM):
+        found = doctor.examine(ROOT, CACHE, SystemClock())
+    else:
+        found = doctor.examine_platform(outside.platform(platform), ROOT)
+    marks = {
+        True: "[green]ok     [/green]",
+        False: "[red]missing[/red]",
+        None: "[yellow]open   [/]",
+    }
+    for one in found:
+        text = f"{marks[one.ok]} {escape(one.subject)}: {escape(one.text)}"
+        _out.print(text, highlight=False)
+    if any(one.ok is False for one in found):
         raise typer.Exit(EXIT_UNAVAILABLE)
 
 
@@ -240,10 +255,13 @@ over_time.register(app, RESULTS, _out)
 
 
 @app.command()
-def clean() -> None:
-    """Removes leftovers in Docker and existing clusters, and kept data sets. Results stay, and so
-    do disks that are up."""
-    with outside.powers(ROOT, CACHE, _progress) as (world, engine), outside.alone(engine):
+def clean(platform: PlatformOption = None) -> None:
+    """Removes leftovers on the platform and existing clusters, and kept data sets. Results stay,
+    and so do disks that are up."""
+    with (
+        outside.powers(ROOT, CACHE, _progress, platform) as (world, engine),
+        outside.alone(engine),
+    ):
         removed = (*engine.sweep(), *cleaning.clean(world), *datasets.forget(world))
     for line in (*(removed or ("nothing to remove",)), *standing.reminders(engine)):
         _out.print(line, highlight=False)

@@ -42,11 +42,17 @@ WorkloadsOption = Annotated[
 DatabaseOption = Annotated[
     str, typer.Option("--db", help="auto, or one of the databases that `list` shows.")
 ]
+PlatformOption = Annotated[
+    str | None, typer.Option(help="docker or kubernetes: where containers run.")
+]
 ScaleOption = Annotated[
     str, typer.Option(help="smoke, laptop, rehearsal, study or study-20: sizes and times.")
 ]
 NodesOption = Annotated[
     int | None, typer.Option(min=1, help="Database nodes, instead of the profile's number.")
+]
+ClientsOption = Annotated[
+    int | None, typer.Option(min=1, help="Load clients, instead of the profile's number.")
 ]
 RepeatsOption = Annotated[int, typer.Option("--repeats", min=1, help="Repetitions of every cell.")]
 UntilOption = Annotated[
@@ -118,8 +124,10 @@ class Options:
     """What `run` and `compare` can be asked: each field is an option of both."""
 
     database: DatabaseOption = AUTO
+    platform: PlatformOption = None
     scale: ScaleOption = "laptop"
     nodes: NodesOption = None
+    clients: ClientsOption = None
     repetitions: RepeatsOption = 1
     seed: SeedOption = 1
     generator: GeneratorOption = None

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from orchestrator.errors import TierbenchError
+from orchestrator.errors import TierbenchError, UsageError
+from orchestrator.model import Placing
 from orchestrator.platforms import platforms
-from orchestrator.powers import Platform, Progress, World
+from orchestrator.powers import Clock, Platform, Progress, World
 from orchestrator.system import host
 from orchestrator.system.clock import SystemClock
 from orchestrator.system.shell import SystemShell
@@ -18,20 +19,35 @@ from orchestrator.system.shell import SystemShell
 # Not in the cache, which may be private to a checkout: two campaigns on one machine disturb each
 # other from wherever they are started.
 LOCK = host.lock_folder() / "tierbench.lock"
-PLATFORM = "docker"
+PLATFORM = "docker"  # where nothing else is said
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def platform() -> Platform:
-    """Where containers run here. UnavailableError if it does not answer."""
-    return platforms()[PLATFORM](SystemClock())
+def platform(name: str | None = None, placing: Placing | None = None) -> Platform:
+    """Where containers run, and on which of its machines. UsageError for an unknown name,
+    UnavailableError if it does not answer."""
+    return require(name or PLATFORM)(SystemClock(), placing or Placing())
+
+
+def require(name: str) -> Callable[[Clock, Placing], Platform]:
+    """What connects to the platform `name`. UsageError if there is none of that name."""
+    known = platforms()
+    if name not in known:
+        raise UsageError(f"no platform {name!r}", advice=f"there are {' and '.join(known)}")
+    return known[name]
 
 
 @contextmanager
-def powers(root: Path, cache: Path, progress: Progress) -> Iterator[tuple[World, Platform]]:
-    """The powers for one command. UnavailableError if the platform does not answer."""
+def powers(
+    root: Path,
+    cache: Path,
+    progress: Progress,
+    name: str | None = None,
+    placing: Placing | None = None,
+) -> Iterator[tuple[World, Platform]]:
+    """The powers for one command, on the platform `name`; raises as `platform` does."""
     clock = SystemClock()
-    engine = platform()
+    engine = platform(name, placing)
     scope = f"tierbench-{engine.campaign}"
     yield World(clock, SystemShell(), engine, progress, cache, root, scope), engine
 
@@ -45,9 +61,19 @@ def alone(engine: Platform) -> Iterator[None]:
 
 
 @contextmanager
-def at_work(root: Path, cache: Path, progress: Progress) -> Iterator[tuple[World, Platform]]:
+def at_work(
+    root: Path,
+    cache: Path,
+    progress: Progress,
+    name: str | None = None,
+    placing: Placing | None = None,
+) -> Iterator[tuple[World, Platform]]:
     """The powers, alone on this machine; everything of ours is removed at the end."""
-    with powers(root, cache, progress) as (world, engine), alone(engine), sweeping(world):
+    with (
+        powers(root, cache, progress, name, placing) as (world, engine),
+        alone(engine),
+        sweeping(world),
+    ):
         yield world, engine
 
 

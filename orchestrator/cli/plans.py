@@ -31,11 +31,7 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
 
     `failure`: why the database that `auto` preferred did not start; then it takes the other.
     """
-    if not request.profiles or not request.workloads:
-        raise UsageError(
-            "no profile or no workload is named",
-            advice="name at least one of each; `tierbench list` shows them",
-        )
+    _require_names(request)
     named = [Path(name).stem for name in request.workloads]
     given = overrides.read(request.overrides or (), named)
     with overrides.blamed(given, request.scale):
@@ -50,16 +46,18 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
             keys,
         )
         workloads = tuple(bind(workload, request.generator) for workload in workloads)
+    found = plan.with_clients(found, request.clients)
     _, of_files = project_files.read(root, (), request.workloads, request.scale)
     larger = overrides.notes(workloads, of_files)
     workloads = slo.applied(workloads, request.slo, SLO)
     workloads = tuple(warmed(workload, request.warmup) for workload in workloads)
     plan.check_owners(found, workloads, request.database)
+    platform = _platform(found, request)
     notes: tuple[Note, ...] = ()
     if all(workload.database for workload in workloads):  # nothing to choose, nothing to fit
         bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
     else:
-        bound, notes = _with_databases(found, request, cache, failure)
+        bound, notes = _with_databases(found, request, platform, cache, failure)
     workloads, longer = _windows(workloads, bound, request.windows)
     seed = {"seed": request.seed}
     workloads = tuple(replace(load, options={**load.options, **seed}) for load in workloads)
@@ -80,6 +78,7 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
         latency_at_pct=share_pct,
         looks=_looks(request),
         aa=request.aa,
+        platform=platform,
         notes=(
             *notes,
             *longer,
@@ -95,6 +94,14 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
     }
     asked = tuple(request.overrides or ())
     return replace(made, files=files, generator=request.generator, overrides=asked)
+
+
+def _require_names(request: Request) -> None:
+    if not request.profiles or not request.workloads:
+        raise UsageError(
+            "no profile or no workload is named",
+            advice="name at least one of each; `tierbench list` shows them",
+        )
 
 
 def _looks(request: Request) -> Mapping[int, float]:
@@ -115,16 +122,39 @@ def _looks(request: Request) -> Mapping[int, float]:
     return looks.shares(first, most)
 
 
+def _platform(found: Sequence[Profile], request: Request) -> str:
+    """Where the campaign runs. UsageError if profiles name several platforms: what differs between
+    those would be taken for a difference of disks."""
+    named = {profile.name: profile.platform for profile in found if profile.platform}
+    if request.platform is None and len(set(named.values())) > 1:
+        told = ", ".join(f"{name}: {platform}" for name, platform in named.items())
+        raise UsageError(
+            f"the profiles name several platforms ({told})",
+            advice="one campaign compares tiers on one platform: say which with --platform",
+        )
+    placings = {profile.name: profile.placing for profile in found}
+    if any(one != found[0].placing for one in placings.values()):
+        raise UsageError(
+            f"the profiles {', '.join(placings)} say different things under `kubernetes`",
+            advice="tiers are compared on the same machines: write the same in each",
+        )
+    name = request.platform or next(iter(named.values()), outside.PLATFORM)
+    if name != outside.PLATFORM:
+        outside.require(name)
+    return name
+
+
 def _with_databases(
-    found: Sequence[Profile], request: Request, cache: Path, failure: str
+    found: Sequence[Profile], request: Request, platform: str, cache: Path, failure: str
 ) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
     """Binds profiles to nodes and a database on this machine, with notes on what was changed."""
-    fitted, notes = plan.fit_to_machine(found, request.nodes, LocalMachine().facts().cpus)
+    cores = LocalMachine().facts().cpus if platform == outside.PLATFORM else None
+    fitted, notes = plan.fit_to_machine(found, request.nodes, cores)
     bound, choices = [], []
     for profile in fitted:
         cluster = profile.cluster
         database = cluster.database if request.database == AUTO else request.database
-        choice = choose(database, partial(_proven, cluster, cache), failure)
+        choice = choose(database, partial(_proven, cluster, platform, cache), failure)
         node = cluster.node_of.get(choice.name, cluster.node)
         settings = _settings(cluster.settings, choice.name)
         cluster = replace(cluster, database=choice.name, node=node, node_of={}, settings=settings)
@@ -132,7 +162,7 @@ def _with_databases(
         choices += [choice.note] if choice.note else []
     for profile in bound:
         if profile.cluster.database == PREFERRED and not request.dry_run:
-            _pull(profile.cluster)
+            _pull(profile.cluster, platform)
     return tuple(bound), (*dict.fromkeys(choices), *notes)
 
 
@@ -168,15 +198,15 @@ def _settings(given: Mapping[str, str], database: str) -> dict[str, str]:
     return {key.removeprefix(f"{database}."): value for key, value in own.items()}
 
 
-def _pull(cluster: ClusterSpec) -> None:
+def _pull(cluster: ClusterSpec, platform: str) -> None:
     """Pulls the image if it is missing. If that fails, `check` names all ways to get it."""
     with contextlib.suppress(UnavailableError):
-        image.obtain(cluster, outside.platform())
+        image.obtain(cluster, outside.platform(platform))
 
 
-def _proven(cluster: ClusterSpec, cache: Path) -> str:
+def _proven(cluster: ClusterSpec, platform: str, cache: Path) -> str:
     try:
-        return first_runs.passed(cluster, outside.platform(), cache)
+        return first_runs.passed(cluster, outside.platform(platform), cache)
     except UnavailableError:
         return ""
 

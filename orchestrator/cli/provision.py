@@ -13,8 +13,9 @@ from pathlib import Path
 
 from orchestrator.errors import UnavailableError
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common import registry
 from orchestrator.platforms.docker.engine import DockerPlatform
-from orchestrator.powers import Clock, Progress, Shell
+from orchestrator.powers import Clock, Platform, Progress, Shell
 from orchestrator.system.clock import wait_until
 
 _APT_S = 600.0
@@ -34,6 +35,23 @@ def provide(
             platform.build(str(own_images.folder(root, name)), tag, lambda _line: None)
             progress.note(f"built {tag}")
     return platform
+
+
+def bring_images(
+    engine: DockerPlatform, platform: Platform, root: Path, progress: Progress
+) -> None:
+    """Brings our images to where `platform` gets them: pushes them to the registry of
+    TIERBENCH_REGISTRY if that is set. UnavailableError if one is not there in the end."""
+    for name in own_images.OURS:
+        tag = own_images.tag(root, name)
+        if prefix := registry.prefix():
+            progress.step(f"pushing {tag} to {prefix}", 20)
+            engine.push(tag, prefix)
+        if not platform.image_present(tag):
+            raise UnavailableError(
+                f"the image {tag} is not on all machines of {platform.name}",
+                advice=platform.ways_to_get(tag),
+            )
 
 
 def provide_engine(clock: Clock, shell: Shell, progress: Progress) -> DockerPlatform:

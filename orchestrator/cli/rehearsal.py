@@ -60,7 +60,7 @@ def carry_out(request: Request, root: Path, results: Path, progress: Progress) -
         platform: Any = DryPlatform()
         clock = MadeUpClock(SystemClock().now())
         world = World(clock, SystemShell(), platform, progress, Path(cache), root)
-        dry = tuple(c for c in collectors(world.machine) if c.name == rehearsal.NAME)
+        dry = tuple(c for c in collectors(world.platform) if c.name == rehearsal.NAME)
         parts = Parts(databases(), load_generators(), tier_mechanisms(), dry)
         fingerprint = campaign.fingerprint(asdict(world.machine.facts()), rehearsal.WARNING, world)
         return experiment.execute(made, parts, world, results, fingerprint)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 
 from orchestrator.collectors.common import local
 from orchestrator.model import Node, Sample
@@ -14,42 +16,48 @@ _MOUNTS = "/sys/fs/cgroup"
 class CgroupCollector:
     name = "cgroup"
 
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
+    def __init__(self, where: local.Where) -> None:
+        self._where = where
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
-        watched = [node for node in nodes if node.process_id is not None]
-        return local.each(watched, now_s, lambda node: self._readings(self._folders(node)))
+        watched = local.in_containers(nodes)
+        return local.each_on_its_machine(watched, now_s, self._where, _readings)
 
-    def _folders(self, node: Node) -> dict[str, str]:
-        """Controller → folder. Version 2 has one folder for all controllers, under the key ""."""
-        unified = self._machine.exists(f"{_MOUNTS}/cgroup.controllers")
-        return {
-            controller: "/".join(part for part in (_MOUNTS, controller, group) if part)
-            for controller, group in local.groups(self._machine, node).items()
-            if controller or unified
-        }
 
-    def _readings(self, groups: Mapping[str, str]) -> Iterable[local.Reading]:
-        read, counters = self._machine.read, self._counters
-        if "cpuacct" in groups:
-            usage_ns = int(read(f"{groups['cpuacct']}/cpuacct.usage"))
-            yield "cpu_seconds_total", "s", usage_ns * 1e-9
-            throttling = counters(f"{groups['cpu']}/cpu.stat") if "cpu" in groups else {}
-            yield "cpu_throttled_seconds_total", "s", throttling.get("throttled_time", 0) * 1e-9
-            memory = groups["memory"]
-            yield "memory_used_bytes", "bytes", int(read(f"{memory}/memory.usage_in_bytes"))
-            cache = counters(f"{memory}/memory.stat").get("total_cache", 0)
-            yield "memory_cache_bytes", "bytes", cache
-            return
-        group = groups[""]
-        cpu = counters(f"{group}/cpu.stat")
-        yield "cpu_seconds_total", "s", cpu["usage_usec"] * 1e-6
-        yield "cpu_throttled_seconds_total", "s", cpu.get("throttled_usec", 0) * 1e-6
-        yield "memory_used_bytes", "bytes", int(read(f"{group}/memory.current"))
-        yield "memory_cache_bytes", "bytes", counters(f"{group}/memory.stat").get("file", 0)
+def _folders(machine: Machine, node: Node) -> dict[str, str]:
+    """Controller → folder. Version 2 has one folder for all controllers, under the key ""."""
+    unified = False
+    with suppress(OSError):  # read, not looked for: files are read all at once
+        unified = bool(machine.read(f"{_MOUNTS}/cgroup.controllers"))
+    return {
+        controller: "/".join(part for part in (_MOUNTS, controller, group) if part)
+        for controller, group in local.groups(machine, node).items()
+        if controller or unified
+    }
 
-    def _counters(self, file: str) -> Mapping[str, int]:
-        """A `key value` file such as cpu.stat or memory.stat."""
-        pairs = (line.split() for line in self._machine.read(file).splitlines())
-        return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
+
+def _readings(machine: Machine, node: Node) -> Iterable[local.Reading]:
+    groups, read = _folders(machine, node), machine.read
+    counters = partial(_counters, machine)
+    if "cpuacct" in groups:
+        usage_ns = int(read(f"{groups['cpuacct']}/cpuacct.usage"))
+        yield "cpu_seconds_total", "s", usage_ns * 1e-9
+        throttling = counters(f"{groups['cpu']}/cpu.stat") if "cpu" in groups else {}
+        yield "cpu_throttled_seconds_total", "s", throttling.get("throttled_time", 0) * 1e-9
+        memory = groups["memory"]
+        yield "memory_used_bytes", "bytes", int(read(f"{memory}/memory.usage_in_bytes"))
+        cache = counters(f"{memory}/memory.stat").get("total_cache", 0)
+        yield "memory_cache_bytes", "bytes", cache
+        return
+    group = groups[""]
+    cpu = counters(f"{group}/cpu.stat")
+    yield "cpu_seconds_total", "s", cpu["usage_usec"] * 1e-6
+    yield "cpu_throttled_seconds_total", "s", cpu.get("throttled_usec", 0) * 1e-6
+    yield "memory_used_bytes", "bytes", int(read(f"{group}/memory.current"))
+    yield "memory_cache_bytes", "bytes", counters(f"{group}/memory.stat").get("file", 0)
+
+
+def _counters(machine: Machine, file: str) -> Mapping[str, int]:
+    """A `key value` file such as cpu.stat or memory.stat."""
+    pairs = (line.split() for line in machine.read(file).splitlines())
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}

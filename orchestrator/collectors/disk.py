@@ -1,4 +1,4 @@
-"""Counters of each node's block devices, from /proc/diskstats (one small file for all nodes).
+"""Counters of each node's block devices, from /proc/diskstats of its machine.
 
 Fields after `major minor name`, as the kernel documents them (Documentation/admin-guide/
 iostats.rst): reads, reads merged, sectors read, ms reading, writes, writes merged, sectors
@@ -6,7 +6,7 @@ written, ms writing, in flight, ms busy, weighted ms, …, flushes (16th), ms fl
 512 bytes here whatever the device's own is. Of a device that is made of others, such as an array,
 only its own line is read: those of its members count the same I/O again. Counters of a disk that
 only holds WAL begin with `wal_`. Every machine has devices of the same names, so the node's process
-must be on this machine too.
+must be on its machine too.
 """
 
 from __future__ import annotations
@@ -25,17 +25,15 @@ _MS = 1e-3
 class DiskCollector:
     name = "disk"
 
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
+    def __init__(self, where: local.Where) -> None:
+        self._where = where
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
         watched = [node for node in nodes if node.device]
-        if not watched:
-            return
-        fields = _rows(self._machine)
 
-        def readings(node: Node) -> Iterable[local.Reading]:
-            local.groups(self._machine, node)  # OSError if the process is not the container's
+        def readings(machine: Machine, node: Node) -> Iterable[local.Reading]:
+            local.groups(machine, node)  # OSError if the process is not the container's
+            fields = _rows(machine)
             for device, prefix in ((node.device, ""), (node.wal_device, "wal_")):
                 if device is None:
                     continue
@@ -44,7 +42,7 @@ class DiskCollector:
                 for name, unit, value in _readings(fields[device]):
                     yield f"{prefix}{name}", unit, value
 
-        yield from local.each(watched, now_s, readings)
+        return local.each_on_its_machine(watched, now_s, self._where, readings)
 
 
 def by_device(machine: Machine) -> dict[str, dict[str, float]]:

@@ -1,4 +1,4 @@
-"""CPU and pressure of the whole machine, from /proc/stat and /proc/pressure.
+"""CPU and pressure of whole machines, from /proc/stat and /proc/pressure.
 
 On a laptop everything shares these cores, so this shows whether the machine itself was the limit.
 /proc/stat counts in ticks of 1/100 s (USER_HZ). Pressure "some": time in which at least one task
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Sequence
 
+from orchestrator.collectors.common import local
 from orchestrator.model import Node, Sample
 from orchestrator.powers import Machine
 
@@ -19,23 +20,21 @@ _TICK_S = 0.01
 class MachineCollector:
     name = "machine"
 
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
+    def __init__(self, where: local.Where) -> None:
+        self._where = where
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
-        for node in nodes:
-            if node.role != "host":
-                continue
-            for metric, value in self._readings():
-                yield Sample(now_s, node.name, metric, "s", value)
+        hosts = [node for node in nodes if node.role == "host"]
+        return local.each_on_its_machine(hosts, now_s, self._where, _readings)
 
-    def _readings(self) -> Iterable[tuple[str, float]]:
-        first = self._machine.read("/proc/stat").split("\n", 1)[0].split()[1:]
-        user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, first[:8])
-        yield "cpu_busy_seconds_total", (user + nice + system + irq + softirq) * _TICK_S
-        yield "cpu_steal_seconds_total", steal * _TICK_S
-        for resource in ("cpu", "io", "memory"):
-            with contextlib.suppress(OSError):
-                text = self._machine.read(f"/proc/pressure/{resource}")
-                total_us = int(text.split("\n", 1)[0].rpartition("total=")[2])
-                yield f"pressure_{resource}_some_seconds_total", total_us * 1e-6
+
+def _readings(machine: Machine, _: Node) -> Iterable[local.Reading]:
+    first = machine.read("/proc/stat").split("\n", 1)[0].split()[1:]
+    user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, first[:8])
+    yield "cpu_busy_seconds_total", "s", (user + nice + system + irq + softirq) * _TICK_S
+    yield "cpu_steal_seconds_total", "s", steal * _TICK_S
+    for resource in ("cpu", "io", "memory"):
+        with contextlib.suppress(OSError):
+            text = machine.read(f"/proc/pressure/{resource}")
+            total_us = int(text.split("\n", 1)[0].rpartition("total=")[2])
+            yield f"pressure_{resource}_some_seconds_total", "s", total_us * 1e-6

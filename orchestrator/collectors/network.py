@@ -12,17 +12,19 @@ from orchestrator.powers import Machine
 class NetworkCollector:
     name = "network"
 
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
+    def __init__(self, where: local.Where) -> None:
+        self._where = where
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
-        watched = [node for node in nodes if node.process_id is not None and node.role != "disk"]
-        return local.each(watched, now_s, self._readings)
+        watched = [node for node in local.in_containers(nodes) if node.role != "disk"]
+        return local.each_on_its_machine(watched, now_s, self._where, _readings)
 
-    def _readings(self, node: Node) -> Iterable[local.Reading]:
-        local.groups(self._machine, node)  # OSError if the process is not the container's
-        lines = self._machine.read(f"/proc/{node.process_id}/net/dev").splitlines()[2:]
-        interfaces = (line.partition(":") for line in lines)
-        fields = [row.split() for name, _, row in interfaces if name.strip() != "lo"]
-        yield "network_received_bytes_total", "bytes", sum(int(row[0]) for row in fields)
-        yield "network_sent_bytes_total", "bytes", sum(int(row[8]) for row in fields)
+
+def _readings(machine: Machine, node: Node) -> Iterable[local.Reading]:
+    local.groups(machine, node)  # OSError if the process is not the container's
+    process = local.process_of(machine, node)
+    lines = machine.read(f"/proc/{process}/net/dev").splitlines()[2:]
+    interfaces = (line.partition(":") for line in lines)
+    fields = [row.split() for name, _, row in interfaces if name.strip() != "lo"]
+    yield "network_received_bytes_total", "bytes", sum(int(row[0]) for row in fields)
+    yield "network_sent_bytes_total", "bytes", sum(int(row[8]) for row in fields)

@@ -13,7 +13,16 @@ import pandas as pd
 
 from orchestrator.analysis import transactions
 from orchestrator.facts import GeneratorFacts
-from orchestrator.model import TLS_IF_OFFERED, Cluster, ClusterSpec, Node, Phase, Tls, Workload
+from orchestrator.model import (
+    CLIENT,
+    TLS_IF_OFFERED,
+    Cluster,
+    ClusterSpec,
+    Node,
+    Phase,
+    Tls,
+    Workload,
+)
 from orchestrator.parts import Result
 from orchestrator.planning.rehearsal import NAME, WARNING, Model
 from orchestrator.powers import World
@@ -41,9 +50,14 @@ class DryGenerator:
 
     @contextmanager
     def client(
-        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED
+        self,
+        network: str,
+        out: Path,
+        world: World,
+        tls: Tls = TLS_IF_OFFERED,
+        name: str = CLIENT,
     ) -> Iterator[Node]:
-        yield Node("client", "client")
+        yield Node(name, "client")
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         """Loads nothing."""
@@ -79,7 +93,7 @@ class DryGenerator:
 def _made_up(
     workload: Workload, model: Model, start_s: float, end_s: float, seed: int
 ) -> pd.DataFrame:
-    """Draws each thread's transactions in sequence, as the table of analysis/transactions.py."""
+    """Draws each thread's transactions in sequence, as the table of `transactions.py`."""
     dice = np.random.default_rng(seed)
     ios = _MISSES * (workload.statements_per_transaction or _STATEMENTS)
     mean_s = model.transaction_s(workload.threads, ios) * dice.normal(1.0, _BETWEEN_RUNS)

@@ -23,6 +23,7 @@ from orchestrator.errors import LoadError, Mistake, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.metrics import measured
 from orchestrator.model import (
+    CLIENT,
     TLS_IF_OFFERED,
     Cluster,
     ClusterSpec,
@@ -75,10 +76,15 @@ class Fio:
 
     @contextmanager
     def client(
-        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED
+        self,
+        network: str,
+        out: Path,
+        world: World,
+        tls: Tls = TLS_IF_OFFERED,
+        name: str = CLIENT,
     ) -> Iterator[Node]:
         """Starts no container: fio runs in the node with the disk and uses that node's CPU."""
-        yield Node(name="client", role="client")
+        yield Node(name=name, role="client")
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         """Writes the file in full: an extent never written is read without touching the disk."""

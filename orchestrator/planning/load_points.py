@@ -17,7 +17,7 @@ from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import LoadPoint
 from orchestrator.model import Plan, Workload
 from orchestrator.planning.strict_yaml import raise_all
-from orchestrator.units import format_number
+from orchestrator.units import counted, format_number
 
 LATENCY_AT, SWEEP = "--latency-at", "--sweep"
 OPEN_LOOP = "sysbench"  # the generator whose latency counts from the moment of arrival
@@ -130,7 +130,7 @@ def load_in_words(axis: str, value: float) -> str:
     """`16 threads`, `120/s`."""
     if axis == "rate":
         return f"{format_number(value)}/s"
-    return f"{value:.0f} thread{'s' if value > 1 else ''}"
+    return counted(round(value), "thread")
 
 
 def again(plan: Plan) -> tuple[tuple[str, ...], str]:

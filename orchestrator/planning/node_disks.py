@@ -159,7 +159,7 @@ def _mistakes(tier: Tier, nodes: int) -> Iterator[tuple[str, str]]:
                 what = f"has no {NUMBER}, so all nodes would share it: give `path`, or name each"
                 yield f"disks.{key}", f"{path} {what}"
     if tier.disks and PATTERN not in tier.disks:
-        names = _names(nodes)
+        names = node_names(nodes)
         for name in tier.disks:
             if name not in names:
                 yield f"disks.{name}", f"no such node; the nodes are {', '.join(names)}"
@@ -176,13 +176,13 @@ def of_nodes(tier: Tier, nodes: int) -> Tier:
     if pattern is not None:
         numbered = {f"node-{number}": _numbered(pattern, number) for number in range(1, nodes + 1)}
         return replace(tier, disks=numbered)
-    missing = [name for name in _names(nodes) if name not in tier.disks]
+    missing = [name for name in node_names(nodes) if name not in tier.disks]
     if missing:
         raise UsageError(
             f"{tier.name}: `disks` has no disk for {', '.join(missing)}",
             advice=f"add it to `disks`, or take NODES={len(tier.disks)}",
         )
-    return replace(tier, disks={name: tier.disks[name] for name in _names(nodes)})
+    return replace(tier, disks={name: tier.disks[name] for name in node_names(nodes)})
 
 
 def paths(tier: Tier) -> frozenset[str]:
@@ -191,7 +191,8 @@ def paths(tier: Tier) -> frozenset[str]:
     return frozenset(path for path in named if path)
 
 
-def _names(nodes: int) -> list[str]:
+def node_names(nodes: int) -> list[str]:
+    """Of the nodes of a cluster."""
     return [f"node-{number}" for number in range(1, nodes + 1)]
 
 

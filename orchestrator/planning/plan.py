@@ -16,6 +16,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Note, Plan, Profile, Run, Workload
 from orchestrator.planning import disk_matrix, node_disks
 from orchestrator.tier import Tier
+from orchestrator.units import counted
 
 EXISTING = "existing"  # the database of a cluster that others run
 CORES_PER_NODE = 2
@@ -31,13 +32,14 @@ PAYMENTS_S = 3 * 3 / 125
 
 
 def fit_to_machine(
-    profiles: Sequence[Profile], nodes: int | None, cores: int
+    profiles: Sequence[Profile], nodes: int | None, cores: int | None
 ) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
     """The profiles with the number of nodes that will be started, each with its disks, and what
     must be said about it. UsageError if a node has no disk.
 
     `nodes` is what the user asked for; without it, a machine with fewer than two cores per node
-    gets one node. The replication factor follows the nodes down, never up.
+    gets one node. The replication factor follows the nodes down, never up. `cores` None: of
+    machines that are not known yet.
     """
     notes: list[Note] = []
     fitted: list[Profile] = []
@@ -47,12 +49,12 @@ def fit_to_machine(
         if cluster.database == EXISTING:
             fitted.append(profile)  # not this machine's nodes
             continue
-        if nodes is None and cores < CORES_PER_NODE * wanted:
+        if nodes is None and cores is not None and cores < CORES_PER_NODE * wanted:
             wanted = 1
         if wanted != cluster.nodes:
             why = "as asked" if nodes else f"this machine has {cores} cores"
             text = (
-                f"{wanted} database node{'s' if wanted > 1 else ''} instead of the profile's "
+                f"{counted(wanted, 'database node')} instead of the profile's "
                 f"{cluster.nodes} ({why}): replication is not what the profile says"
             )
             notes.append(Note("nodes as asked" if nodes else "fewer nodes", text, profile.name))
@@ -67,12 +69,20 @@ def on_nodes(profile: Profile, nodes: int) -> Profile:
     return replace(profile, tier=node_disks.of_nodes(profile.tier, nodes))
 
 
+def with_clients(profiles: Sequence[Profile], clients: int | None) -> tuple[Profile, ...]:
+    """The profiles with so many load clients; None: each with its own number."""
+    if clients is None:
+        return tuple(profiles)
+    return tuple(replace(one, cluster=replace(one.cluster, clients=clients)) for one in profiles)
+
+
 def as_used(profile: Profile, workload: Workload) -> Profile:
     """The profile as one workload uses it: without a database, where it measures the disk alone,
-    and so on one node, since each node's disk is like any other."""
+    and so on one node by one client, since each node's disk is like any other."""
     if workload.database is None:
         return profile
-    cluster = replace(profile.cluster, database=workload.database, nodes=1, replication_factor=1)
+    alone = replace(profile.cluster, nodes=1, replication_factor=1, clients=1)
+    cluster = replace(alone, database=workload.database)
     return replace(profile, cluster=cluster)
 
 
@@ -92,6 +102,7 @@ def make_plan(
     latency_at_pct: float | None = None,
     aa: bool = False,
     looks: Mapping[int, float] | None = None,
+    platform: str = "",
 ) -> Plan:
     """The baseline is the first profile unless named. UsageError for an unknown one.
 
@@ -132,6 +143,7 @@ def make_plan(
         latency_at_pct=latency_at_pct,
         twin=twin.name if twin else None,
         looks=looks or {},
+        platform=platform,
     )
 
 

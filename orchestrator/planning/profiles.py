@@ -96,7 +96,8 @@ def read_profile(
     _check_owner(where, read.cluster, chosen.tier)
     raise_all(node_disks.mistakes(f"{where}: tier", chosen.tier, read.cluster.nodes or 0))
     tier = _scaled(_on_vm(chosen, read.cluster.vm, catalog), where)
-    return Profile(name, read.question, tier, read.cluster.build(scale))
+    placing = read.kubernetes.build() if read.kubernetes else None
+    return Profile(name, read.question, tier, read.cluster.build(scale), read.platform, placing)
 
 
 def _recorded(

@@ -36,7 +36,7 @@ def rehearsed(plan: Plan) -> Plan:
         replace(
             one,
             tier=replace(one.tier, enforcement=NAME, like=None),
-            cluster=replace(one.cluster, database=NAME, version=None, settings={}),
+            cluster=replace(one.cluster, database=NAME, version=None, settings={}, clients=1),
         )
         for one in plan.profiles
     )

@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from orchestrator import units
-from orchestrator.model import ClusterSpec, NodeSize
+from orchestrator.model import ClusterSpec, NodeSize, Placing
 from orchestrator.planning import addresses
 from orchestrator.planning.node_disks import RealDiskYaml
 from orchestrator.planning.rehearsal import NAME
@@ -196,6 +196,7 @@ class ClusterYaml(_Strict):
     version: Text | None = None
     nodes: Positive | None = None  # others' cluster: as many as it has hosts
     replication_factor: Positive
+    clients: Positive = 1
     port: Annotated[int, Field(gt=0, lt=65536)] | None = None
     vm: str | None = None
     vm_price: PriceYaml | None = None
@@ -225,6 +226,7 @@ class ClusterYaml(_Strict):
             version=self.version,
             nodes=self.nodes or max(1, self.hosts),
             replication_factor=self.replication_factor,
+            clients=self.clients,
             port=self.port,
             vm=self.vm,
             vm_price=self.vm_price.build() if self.vm_price else None,
@@ -246,6 +248,18 @@ class ClusterYaml(_Strict):
         )
 
 
+class PlacingYaml(_Strict):
+    context: str | None = None
+    node_selector: Mapping[str, Text] = {}
+    client_selector: Mapping[str, Text] = {}
+    tolerations: tuple[Mapping[str, Text], ...] = ()
+    zones: tuple[Text, ...] = ()
+    image_pull_secrets: tuple[str, ...] = ()
+
+    def build(self) -> Placing:
+        return Placing(**self.model_dump())
+
+
 class NamedTierYaml(_Strict):
     """A profile whose tier names a catalog row; `tier_catalog` reads the row."""
 
@@ -253,6 +267,8 @@ class NamedTierYaml(_Strict):
     title: str = ""  # the row's own
     tier: Any
     cluster: ClusterYaml
+    platform: str | None = None
+    kubernetes: PlacingYaml | None = None
 
 
 class ProfileYaml(NamedTierYaml):

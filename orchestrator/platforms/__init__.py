@@ -2,10 +2,22 @@
 
 from collections.abc import Callable
 
+from orchestrator.model import Placing
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import Clock, Platform
 
 
-def platforms() -> dict[str, Callable[[Clock], Platform]]:
+def platforms() -> dict[str, Callable[[Clock, Placing], Platform]]:
     """Returns name → function that connects. That raises UnavailableError if nothing answers."""
-    return {"docker": DockerPlatform}
+    return {"docker": lambda clock, _: DockerPlatform(clock), "kubernetes": _kubernetes}
+
+
+def _kubernetes(clock: Clock, placing: Placing) -> Platform:
+    # Its client takes half a second to import, which every other command would wait for.
+    from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+    from orchestrator.platforms.kubernetes.placing import Settings
+
+    settings = Settings(
+        placing.node_selector, placing.tolerations, placing.zones, placing.image_pull_secrets
+    )
+    return KubernetesPlatform(clock, settings)

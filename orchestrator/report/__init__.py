@@ -31,9 +31,7 @@ from orchestrator.report import (
 from orchestrator.report.blocks import charts_of
 from orchestrator.report.caveats import stamps
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.tier import (
-    Gate,
-)
+from orchestrator.tier import Gate
 
 __all__ = [
     "ReportPaths",

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from orchestrator import units
+from orchestrator.analysis.comparisons import COMPARED
 from orchestrator.analysis.conclusions import CellSummary, Delta, Verdict
-from orchestrator.analysis.verdicts import COMPARED
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Table, numbers, texts
 

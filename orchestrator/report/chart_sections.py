@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from orchestrator.planning import load_points
 from orchestrator.report import change_charts, latency_charts, series, summary, time_charts
 from orchestrator.report.blocks import Block, Chart, Charts, Paragraph, Part, Section
+from orchestrator.report.charts import Measure
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.series import Series
-from orchestrator.report.time_charts import Cap, Figure
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """One chart of every workload: its column or metric, its file, what is drawn."""
-
-    metric: str
-    file: str
-    figure: Figure
-
+from orchestrator.report.time_charts import Cap
 
 _INTERVALS = (
-    _Kind("throughput_per_s", "throughput", Figure("Throughput", "transactions/s")),
-    _Kind("latency_p50_s", "latency-p50", Figure("Median latency", "ms", 1e3)),
-    _Kind("latency_p95_s", "latency-p95", Figure("95th percentile latency", "ms", 1e3)),
-    _Kind("latency_p99_s", "latency-p99", Figure("99th percentile latency", "ms", 1e3)),
+    Measure("throughput_per_s", "throughput", "Throughput", "transactions/s"),
+    Measure("latency_p50_s", "latency-p50", "Median latency", "ms", 1e3),
+    Measure("latency_p95_s", "latency-p95", "95th percentile latency", "ms", 1e3),
+    Measure("latency_p99_s", "latency-p99", "99th percentile latency", "ms", 1e3),
 )
-_CPU = _Kind("cpu_pct", "cpu", Figure("CPU of the database nodes", "% of limit"))
+_CPU = Measure("cpu_pct", "cpu", "CPU of the database nodes", "% of limit")
 _DISKS = (
-    _Kind("disk_iops", "iops", Figure("Disk IOPS", "IOPS")),
-    _Kind("disk_bytes_per_s", "bandwidth", Figure("Disk bandwidth", "MB/s", 1e-6)),
+    Measure("disk_iops", "iops", "Disk IOPS", "IOPS"),
+    Measure("disk_bytes_per_s", "bandwidth", "Disk bandwidth", "MB/s", 1e-6),
 )
 
 _BUSIEST = "Disk figures are those of the busiest database node."
@@ -73,28 +63,28 @@ def _shown(index: ReportIndex) -> tuple[str, ...]:
 
 
 def _drawn(index: ReportIndex, workload: str) -> Iterator[Chart]:
-    for kind in _INTERVALS:
-        means = series.of_interval(index, workload, kind.metric)
-        yield from _chart(index, workload, kind, means)
-    for kind in _DISKS:
-        rates = series.of_disk(index, workload, kind.metric)
-        limits = _limits(index, kind.metric, rates)
+    for measure in _INTERVALS:
+        means = series.of_interval(index, workload, measure.metric)
+        yield from _chart(index, workload, measure, means)
+    for measure in _DISKS:
+        rates = series.of_disk(index, workload, measure.metric)
+        limits = _limits(index, measure.metric, rates)
         remark = f"{_BUSIEST} {_CAPS}" if limits else _BUSIEST
-        yield from _chart(index, workload, kind, rates, limits, remark)
+        yield from _chart(index, workload, measure, rates, limits, remark)
     yield from _chart(index, workload, _CPU, series.of_cpu(index, workload))
 
 
 def _chart(
     index: ReportIndex,
     workload: str,
-    kind: _Kind,
+    measure: Measure,
     drawn: Series,
     limits: Sequence[Cap] = (),
     remark: str = "",
 ) -> Iterator[Chart]:
     if len(drawn.table):
-        name = f"{workload}-{kind.file}"
-        yield time_charts.over_time(name, workload, kind.figure, drawn, index.tiers, limits, remark)
+        name = f"{workload}-{measure.file}"
+        yield time_charts.over_time(name, workload, measure, drawn, index.tiers, limits, remark)
 
 
 def _limits(index: ReportIndex, metric: str, rates: Series) -> tuple[Cap, ...]:
@@ -118,14 +108,12 @@ def _by_node(index: ReportIndex, workload: str) -> Iterator[Block]:
     ]
     drawn = []
     bin_s = 1
-    for kind in (_CPU, *_DISKS) if max(nodes, default=0) > 1 else ():
-        rates = series.of_nodes(index, workload, kind.metric)
+    for measure in (_CPU, *_DISKS) if max(nodes, default=0) > 1 else ():
+        rates = series.of_nodes(index, workload, measure.metric)
         if len(rates.table) and rates.table["node"].nunique() > 1:
-            limits = _limits(index, kind.metric, rates)
-            name, bin_s = f"{workload}-nodes-{kind.file}", rates.bin_s
-            drawn.append(
-                time_charts.by_node(name, workload, kind.figure, rates, index.tiers, limits)
-            )
+            limits = _limits(index, measure.metric, rates)
+            name, bin_s = f"{workload}-nodes-{measure.file}", rates.bin_s
+            drawn.append(time_charts.by_node(name, workload, measure, rates, index.tiers, limits))
     if drawn:
         points = "second by second" if bin_s == 1 else f"over {bin_s} s"
         caption = f"A panel for each database node; lines are means of a tier's runs, {points}."

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -27,6 +28,18 @@ SHADE = "#808080"
 INK, QUIET = "#444444", "#666666"
 _GRID = "#dddddd"
 _DIGITS = 6  # significant ones of every number drawn
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a chart draws: a metric, or a column of a table; `file` is the end of the drawing's
+    name, and `factor` makes `unit` of the base unit."""
+
+    metric: str
+    file: str
+    title: str
+    unit: str
+    factor: float = 1.0
 
 
 def colours(tiers: Sequence[str]) -> dict[str, str]:

@@ -105,15 +105,18 @@ def _value(name: str, value: Any) -> str:
 
 
 def _clusters(index: ReportIndex) -> Table:
+    several = any(profile.cluster.clients > 1 for profile in index.profiles)
     columns = (
         *texts("Tier", "Database"),
         *numbers("Nodes", "Copies", "CPUs per node", "Memory per node", "Disk per node"),
         *texts("Settings"),
+        *(numbers("Load clients") if several else ()),
     )
-    return Table(columns, tuple(_cluster_row(profile) for profile in index.profiles))
+    return Table(columns, tuple(_cluster_row(profile, several) for profile in index.profiles))
 
 
-def _cluster_row(profile: Profile) -> tuple[Cell, ...]:
+def _cluster_row(profile: Profile, several: bool) -> tuple[Cell, ...]:
+    """`several`: the load of some of the profiles comes from more than one client."""
     cluster = profile.cluster
     settings = ", ".join(f"{key} = {value}" for key, value in cluster.settings.items())
     return (
@@ -123,6 +126,7 @@ def _cluster_row(profile: Profile) -> tuple[Cell, ...]:
         Cell(str(cluster.replication_factor)),
         *_node_cells(cluster.node),
         Cell(settings or "the defaults of this tool"),
+        *((Cell(str(cluster.clients)),) if several else ()),
     )
 
 

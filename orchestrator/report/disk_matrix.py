@@ -73,7 +73,7 @@ def _measured(
 
 def _about(workload: Workload, cells: Sequence[MatrixCell]) -> Paragraph:
     return Paragraph(
-        f"{wording.count(len(cells), 'cell')} of pattern, read share, block, depth and threads, "
+        f"{units.counted(len(cells), 'cell')} of pattern, read share, block, depth and threads, "
         f"each by fio for {units.format_seconds(workload.measure_s)} after "
         f"{units.format_seconds(workload.warmup_s)} of warm-up. In the tables of all workloads, "
         "its throughput is the IOPS ceiling and its latency that of one small random I/O alone."
@@ -122,7 +122,7 @@ def _ceiling(ceiling: Ceiling | None, declared: float | None, unit: str) -> Cell
     if not ceiling.reached:
         return Cell(_NOT_REACHED, detail=f"highest {text}")
     off = [units.format_change((ceiling.value / declared - 1) * 100)] if declared else []
-    return Cell(text, detail=", ".join((*off, wording.count(ceiling.cells, "cell"))))
+    return Cell(text, detail=", ".join((*off, units.counted(ceiling.cells, "cell"))))
 
 
 def _load(row: pd.Series) -> str:
@@ -187,7 +187,7 @@ def _steps(measured: Mapping[str, pd.DataFrame]) -> Table | Paragraph:
             Cell(f"× {units.format_number(step.bytes_ratio)}"),
             Cell(
                 f"× {units.format_number(step.latency_ratio)}",
-                detail=wording.count(step.cells, "load"),
+                detail=units.counted(step.cells, "load"),
             ),
         )
         for tier, table in measured.items()

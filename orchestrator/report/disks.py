@@ -9,13 +9,7 @@ from orchestrator.planning.latency_quantiles import described
 from orchestrator.report import found_disks, overheads, wording
 from orchestrator.report.blocks import Cell, Items, Paragraph, Part, Section, Table, numbers, texts
 from orchestrator.report.report_index import ReportIndex, sentence
-from orchestrator.tier import (
-    Burst,
-    DiskKind,
-    Gate,
-    GateCheck,
-    Tier,
-)
+from orchestrator.tier import Burst, DiskKind, Gate, GateCheck, Tier
 
 _HELD_BY: dict[DiskKind, str] = {
     "emulated": "emulated block device",

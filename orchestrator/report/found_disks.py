@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator import units
+from orchestrator.facts import group
 from orchestrator.report.blocks import Cell, Paragraph, Part, Table, numbers, texts
 from orchestrator.report.report_index import ReportIndex
 
@@ -40,21 +41,16 @@ def _tier_facts(index: ReportIndex, profile: str) -> Iterator[Mapping[str, Any]]
 
 
 def _cloud(index: ReportIndex, profile: str) -> Mapping[str, Any]:
-    return next((_group(facts, "cloud") for facts in _tier_facts(index, profile)), {})
-
-
-def _group(facts: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    group = facts.get(name)
-    return group if isinstance(group, Mapping) else {}
+    return next((group(facts, "cloud") for facts in _tier_facts(index, profile)), {})
 
 
 def _rows(index: ReportIndex, profile: str) -> Iterator[tuple[Cell, ...]]:
-    disks = next((_group(facts, "disks") for facts in _tier_facts(index, profile)), {})
-    told = _group(_cloud(index, profile), "disks")
+    disks = next((group(facts, "disks") for facts in _tier_facts(index, profile)), {})
+    told = group(_cloud(index, profile), "disks")
     gates = (data.record.gate for data in index.campaign.runs if data.record.run.profile == profile)
-    measured = next((_group(gate.device, "disks") for gate in gates if gate), {})
+    measured = next((group(gate.device, "disks") for gate in gates if gate), {})
     for path, facts in disks.items():
-        cache = str(_group(measured, path).get("host_cache", ""))
+        cache = str(group(measured, path).get("host_cache", ""))
         yield (
             Cell(profile, tier=profile),
             *_cells(path, facts),

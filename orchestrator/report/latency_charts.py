@@ -8,9 +8,10 @@ from typing import Any
 
 import altair as alt
 
+from orchestrator import units
 from orchestrator.analysis import distributions
 from orchestrator.analysis.distributions import Distribution
-from orchestrator.report import charts, live, wording
+from orchestrator.report import charts, live
 from orchestrator.report.blocks import Chart
 from orchestrator.report.report_index import NEW_ORDER, ReportIndex, sentence
 
@@ -99,7 +100,7 @@ def _rows(tier: str, curve: Distribution) -> Iterator[dict[str, Any]]:
 
 def _counts(what: str, curves: Mapping[str, Distribution]) -> str:
     counted = "; ".join(
-        f"{tier} {curve.transactions:,} in {wording.count(curve.runs, 'run')}"
+        f"{tier} {curve.transactions:,} in {units.counted(curve.runs, 'run')}"
         for tier, curve in curves.items()
     )
     return sentence(f"{what}: {counted}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -13,6 +12,7 @@ import pandas as pd
 from orchestrator.planning import disk_matrix
 from orchestrator.report import charts
 from orchestrator.report.blocks import Chart
+from orchestrator.report.charts import Measure
 
 _STEP, _ROW, _PANELS_IN_A_ROW = 30, 18, 2
 _PALE, _DEEP = "#eaf3f9", charts.PALETTE[0]
@@ -30,21 +30,10 @@ def in_words(row: pd.Series) -> str:
 # ------------------------------------------------------------------ heat maps
 
 
-@dataclass(frozen=True)
-class _Heat:
-    """One measure; `factor` makes `unit` of the base unit."""
-
-    metric: str
-    file: str
-    title: str
-    unit: str
-    factor: float = 1.0
-
-
 _HEATS = (
-    _Heat("iops", "iops", "IOPS", "I/Os per second"),
-    _Heat("bytes_per_s", "bandwidth", "Bandwidth", "MB/s", 1e-6),
-    _Heat("latency_avg_s", "latency", "Mean latency", "ms", 1e3),
+    Measure("iops", "iops", "IOPS", "I/Os per second"),
+    Measure("bytes_per_s", "bandwidth", "Bandwidth", "MB/s", 1e-6),
+    Measure("latency_avg_s", "latency", "Mean latency", "ms", 1e3),
 )
 
 
@@ -63,7 +52,7 @@ def heat_maps(measured: Mapping[str, pd.DataFrame], tier: str, workload: str) ->
 
 
 def _heat_map(
-    rows: pd.DataFrame, heat: _Heat, tier: str, span: tuple[float, float]
+    rows: pd.DataFrame, heat: Measure, tier: str, span: tuple[float, float]
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """A panel for each pattern and read share: block down, in flight across; and its cells."""
     low, high = span
@@ -104,7 +93,7 @@ def _in_order(cells: Sequence[Mapping[str, Any]], name: str, rank: str) -> list[
     return list(dict.fromkeys(cell[name] for cell in sorted(cells, key=lambda cell: cell[rank])))
 
 
-def _heat_cell(row: pd.Series, heat: _Heat) -> dict[str, Any]:
+def _heat_cell(row: pd.Series, heat: Measure) -> dict[str, Any]:
     value = float(row[heat.metric]) * heat.factor
     depth, threads, block = (int(row[key]) for key in ("depth", "threads", "block_bytes"))
     return {

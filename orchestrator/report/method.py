@@ -50,13 +50,24 @@ def _method(plan: Plan) -> Paragraph:
     return Paragraph(
         f"Every tier ran {_times(plan)}, round by round in an order that turns about, so "
         "that a slow drift of the machine favours none; the warm-up is recorded and not counted. "
-        "A change is the ratio of contender to baseline within each repetition, so what slows a "
-        "whole repetition down cancels out: its geometric mean, with an interval at "
-        f"{_levels(plan)} from the spread between repetitions (Student's paired test on "
+        f"{_clients(plan)}A change is the ratio of contender to baseline within each repetition, "
+        "so what slows a whole repetition down cancels out: its geometric mean, with an interval "
+        f"at {_levels(plan)} from the spread between repetitions (Student's paired test on "
         "logarithms). It is the same if that whole interval lies "
         f"within ±{margin}, better or worse if it lies on one side of no change and the number "
         "of comparisons does not make that likely by chance, and inconclusive otherwise. The long "
         "form is docs/METHOD.md."
+    )
+
+
+def _clients(plan: Plan) -> str:
+    """Says that the load came from several clients, if it did."""
+    most = max(profile.cluster.clients for profile in plan.profiles)
+    if most == 1:
+        return ""
+    return (
+        f"The load came from {most} clients that began together; what each recorded is one table, "
+        "in which every transaction is once, and only the time in which all measured counts. "
     )
 
 
@@ -133,6 +144,9 @@ def command(plan: Plan) -> str:
     if len(clusters) == 1:
         database, nodes = clusters.pop()
         same = f" --db {database} --nodes {nodes}"
+    numbers_of_clients = {profile.cluster.clients for profile in plan.profiles}
+    if max(numbers_of_clients) > 1 == len(numbers_of_clients):
+        same += f" --clients {numbers_of_clients.pop()}"
     other = f" --generator {plan.generator}" if plan.generator else ""
     other += f" --until decided --max-repeats {max(plan.looks)}" if plan.looks else ""
     other += f" --slo {shlex.quote(text)}" if (text := slo.of_all(plan.workloads)) else ""

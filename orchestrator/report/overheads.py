@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from orchestrator.analysis.overheads import Overhead, overheads, queue_depth
+from orchestrator.facts import group
 from orchestrator.report.blocks import Cell, Paragraph, Part, Table, numbers, texts
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.units import format_change, format_number
@@ -33,10 +34,9 @@ def parts(index: ReportIndex) -> tuple[Part, ...]:
 def _rows(index: ReportIndex, profile: str) -> Iterator[tuple[Cell, ...]]:
     found: dict[str, list[tuple[Overhead, float]]] = {"read": [], "write": []}
     for run in index.campaign.runs:
-        disks = run.record.facts.get("disks")
-        if run.record.run.profile != profile or not isinstance(disks, Mapping):
+        if run.record.run.profile != profile:
             continue
-        for disk in disks:
+        for disk in group(run.record.facts, "disks"):
             for way, one in overheads(run, disk).items():
                 found[way].append((one, queue_depth(run, disk)))
     for way, windows in found.items():

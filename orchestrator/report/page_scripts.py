@@ -52,19 +52,24 @@ def of(document: Document, cache: Path | None = None) -> Scripts:
     )
 
 
-@functools.cache
 def _vega(cache: Path | None) -> str:
-    """Made once for each version: it takes two seconds."""
+    """Vega's code, made once for each of its versions."""
     kept = cache / f"vega-{metadata.version('vl-convert-python')}.js" if cache else None
     if kept is not None and kept.is_file():
         return _closed(kept.read_text(encoding="utf-8"))
-    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    bundle = _bundle()
     if kept is not None:
         with contextlib.suppress(OSError):  # then it is made again
             new = kept.with_suffix(f".{os.getpid()}")
             new.write_text(bundle, encoding="utf-8")
             new.replace(kept)
     return _closed(bundle)
+
+
+@functools.cache
+def _bundle() -> str:
+    """It takes two seconds."""
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis import counters, resources, results
+from orchestrator.analysis import counters, machines, results
 from orchestrator.analysis.results import RunData
 from orchestrator.report.report_index import ReportIndex
 
@@ -131,7 +131,7 @@ def _node_rates(index: ReportIndex, data: RunData, metric: str) -> pd.DataFrame:
     second, of every database node; CPU of those whose limit is known, in % of it."""
     scale = {node.name: 1.0 for node in data.record.nodes if node.role == "database"}
     if metric == "cpu_pct":
-        limits = resources.cpu_limits(data.record.nodes, results.machine_cpus(index.campaign))
+        limits = machines.cpu_limits(data.record.nodes, results.machine_cpus(index.campaign))
         scale = {node: 100 / limits[node] for node in scale if node in limits}
     table = data.samples
     rows = table["metric"].isin(_COUNTERS[metric]) & table["node"].isin(list(scale))

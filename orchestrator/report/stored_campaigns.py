@@ -99,7 +99,7 @@ def trend(found: Trend) -> Table:
 
 
 def _level(number: int, level: Level, found: Trend) -> str:
-    count = wording.count(level.campaigns, "campaign")
+    count = units.counted(level.campaigns, "campaign")
     text = f"Level {number}: {_quantity(level.mean, found)} over {count} from {level.first} on"
     if level.change_pct is None:
         return text

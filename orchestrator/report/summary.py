@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from orchestrator import units
 from orchestrator.analysis.conclusions import CellSummary, Decision, Sweep
 from orchestrator.analysis.looks import repetitions
-from orchestrator.analysis.results import database, measuring_pct
+from orchestrator.analysis.results import database, measuring_pct, span_s
 from orchestrator.model import Plan
 from orchestrator.planning.load_points import load_in_words
 from orchestrator.report import wording
@@ -28,7 +28,7 @@ def subtitle(index: ReportIndex) -> str:
     """Campaign, database, size and time, which tell this report from others."""
     plan = index.campaign.plan
     cluster = plan.profiles[0].cluster
-    parts = [index.campaign.name, _database(index), wording.count(cluster.nodes, "node")]
+    parts = [index.campaign.name, _database(index), units.counted(cluster.nodes, "node")]
     if plan.repetitions > 1:
         parts.append(f"{_least(plan)}{plan.repetitions} repetitions")
     parts.append(_when(index))
@@ -52,11 +52,10 @@ def _database(index: ReportIndex) -> str:
 
 
 def _when(index: ReportIndex) -> str:
-    phases = [phase for data in index.campaign.runs for phase in data.record.phases]
-    if not phases:
+    span = span_s(index.campaign)
+    if span is None:
         return ""
-    first = wording.moment(min(phase.start_s for phase in phases))
-    last = wording.moment(max(phase.end_s for phase in phases))
+    first, last = map(wording.moment, span)
     share_pct = measuring_pct(index.campaign)
     measuring = f", {share_pct:.0f} % of it measuring" if share_pct is not None else ""
     return f"{first} to {last}{measuring}"
@@ -78,8 +77,8 @@ def status(index: ReportIndex) -> tuple[StatusWord, str]:
     settled = sum(delta.verdict != "inconclusive" for delta in deltas)
     word: StatusWord = "conclusive" if answered == total and not lost else "partly conclusive"
     return word, (
-        f"{answered} of {wording.count(total, 'workload')} {have} an answer; "
-        f"{settled} of {wording.count(len(deltas), 'comparison')} came to a verdict.{lost}"
+        f"{answered} of {units.counted(total, 'workload')} {have} an answer; "
+        f"{settled} of {units.counted(len(deltas), 'comparison')} came to a verdict.{lost}"
     )
 
 
@@ -89,7 +88,7 @@ def _lost_text(index: ReportIndex) -> str:
     if index.published:
         verb = "was" if len(lost) == 1 else "were"
         return f" {len(lost)} of {len(index.campaign.plan.runs)} cells {verb} not published."
-    planned = wording.count(len(index.campaign.plan.runs), "planned run")
+    planned = units.counted(len(index.campaign.plan.runs), "planned run")
     text = f" {len(lost)} of {planned} left no figures"
     if index.excluded:
         were = "was" if index.excluded == 1 else "were"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -11,26 +10,16 @@ import altair as alt
 from orchestrator.analysis.conclusions import CellSummary, Sweep
 from orchestrator.report import charts
 from orchestrator.report.blocks import Chart
+from orchestrator.report.charts import Measure
 from orchestrator.report.report_index import ReportIndex
 
 _WIDTH, _HEIGHT = 320, 150
 _WIDE = 8.0  # from the least load to the highest: beyond, loads stand at equal ratios
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """One measure against load; `factor` makes `unit` of the base unit."""
-
-    metric: str
-    file: str
-    title: str
-    unit: str
-    factor: float = 1.0
-
-
 _SHOWN = (
-    _Shown("throughput_per_s", "throughput", "Throughput", "transactions/s"),
-    _Shown("latency_p99_s", "p99", "p99 latency", "ms", 1e3),
+    Measure("throughput_per_s", "throughput", "Throughput", "transactions/s"),
+    Measure("latency_p99_s", "p99", "p99 latency", "ms", 1e3),
 )
 
 
@@ -48,14 +37,14 @@ def drawn(index: ReportIndex, sweep: Sweep) -> tuple[Chart, ...]:
     return tuple(made)
 
 
-def _whose(index: ReportIndex, sweep: Sweep, shown: _Shown) -> str:
+def _whose(index: ReportIndex, sweep: Sweep, shown: Measure) -> str:
     """Of TPC-C-derived transactions New-Order's latency is shown."""
     of_all = index.latency_scope(sweep.workloads[0]) == "all"
     latency = shown.metric.startswith("latency")
     return f"New-Order, {sweep.workload}" if latency and not of_all else sweep.workload
 
 
-def _points(index: ReportIndex, sweep: Sweep, shown: _Shown) -> Iterator[dict[str, Any]]:
+def _points(index: ReportIndex, sweep: Sweep, shown: Measure) -> Iterator[dict[str, Any]]:
     """One per tier and load, with the ends of its interval. Latency under overload is left out."""
     for tier in index.tiers:
         for value, workload in zip(sweep.values, sweep.workloads, strict=True):

@@ -12,6 +12,7 @@ import altair as alt
 from orchestrator import units
 from orchestrator.report import charts, live
 from orchestrator.report.blocks import Chart
+from orchestrator.report.charts import Measure
 from orchestrator.report.series import BUSIEST, MEAN, Series
 from orchestrator.tier import Tier
 
@@ -21,16 +22,6 @@ _NODE_HEIGHT = 56
 _SECONDS = "seconds since measuring began"
 _SECOND = "format(datum.seconds, '.1~f') + ' s'"  # an expression of Vega
 _Layers = alt.LayerChart | alt.FacetChart
-
-
-@dataclass(frozen=True)
-class Figure:
-    """What is drawn: `title` above the chart, `unit` on its axis and beside each value, `factor`
-    from base units to it."""
-
-    title: str
-    unit: str
-    factor: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -66,7 +57,7 @@ def _few(names: Sequence[str]) -> str:
 def over_time(
     name: str,
     workload: str,
-    figure: Figure,
+    measure: Measure,
     series: Series,
     tiers: Sequence[str],
     limits: Sequence[Cap] = (),
@@ -76,10 +67,10 @@ def over_time(
     busiest is dashed."""
     both = "of" in series.table and BUSIEST in set(series.table["of"])
     few = len(series.table) < _FEW_POINTS
-    spec = dict(_over_time_spec(tuple(tiers), figure.unit, bool(limits), few, both))
+    spec = dict(_over_time_spec(tuple(tiers), measure.unit, bool(limits), few, both))
     told = {"subtitle": f"{MEAN}; dotted: {BUSIEST}"} if both else {}
-    spec["title"] = {"text": figure.title, **told}
-    title = f"{figure.title} under {workload}, {figure.unit}"
+    spec["title"] = {"text": measure.title, **told}
+    title = f"{measure.title} under {workload}, {measure.unit}"
     drawn = [tier for tier in tiers if tier in set(series.table["tier"])]
     lines = {tier: live.of_tier(tier) for tier in drawn}
     if both:
@@ -88,19 +79,19 @@ def over_time(
             for tier in drawn
             for of in dict.fromkeys(series.table["of"])
         }
-    reading = live.readings("runs", "seconds", lines, figure.unit, _SECOND, more=[live.zoom("x")])
-    return charts.figure(name, title, spec, _tables(series, figure, limits), remark, [reading])
+    reading = live.readings("runs", "seconds", lines, measure.unit, _SECOND, more=[live.zoom("x")])
+    return charts.figure(name, title, spec, _tables(series, measure, limits), remark, [reading])
 
 
 def _tables(
-    series: Series, figure: Figure, limits: Sequence[Cap]
+    series: Series, measure: Measure, limits: Sequence[Cap]
 ) -> dict[str, list[dict[Any, Any]]]:
-    table = series.table.assign(value=series.table["value"] * figure.factor)
+    table = series.table.assign(value=series.table["value"] * measure.factor)
     start_s = min(float(table["seconds"].min()), 0.0)
     return {
         "runs": table.to_dict("records"),
         "warm_up": [{"from": start_s, "to": 0.0, "text": "warm-up" if start_s else ""}],
-        "caps": [{"cap": cap.value * figure.factor, "text": cap.label} for cap in limits],
+        "caps": [{"cap": cap.value * measure.factor, "text": cap.label} for cap in limits],
     }
 
 
@@ -161,14 +152,14 @@ def _words(base: alt.Chart, align: Literal["left", "right"], ink: str) -> alt.Ch
 def by_node(
     name: str,
     workload: str,
-    figure: Figure,
+    measure: Measure,
     series: Series,
     tiers: Sequence[str],
     limits: Sequence[Cap] = (),
 ) -> Chart:
     """A panel for each node, one below the other, with the same axes; a line for each tier."""
     # Without data of their own: each panel has its part of the facet's.
-    lines = _lines(alt.Chart(), tiers, figure.unit, with_dots=False, legend=False)
+    lines = _lines(alt.Chart(), tiers, measure.unit, with_dots=False, legend=False)
     shade = alt.Chart(alt.NamedData("warm_up")).mark_rect(color=charts.SHADE, opacity=0.14)
     layers = [shade.encode(x="from:Q", x2="to:Q"), lines]
     if limits:
@@ -180,10 +171,10 @@ def by_node(
         alt.layer(*layers, data=alt.NamedData("runs"))
         .properties(width=charts.WIDTH - 30, height=_NODE_HEIGHT)
         .facet(row=alt.Row("node:N", sort=nodes, header=header), spacing=8)
-        .properties(title=f"{figure.title}, node by node")
+        .properties(title=f"{measure.title}, node by node")
     )
-    title = f"{figure.title} of each node under {workload}, {figure.unit}"
+    title = f"{measure.title} of each node under {workload}, {measure.unit}"
     each = {tier: live.of_tier(tier) for tier in tiers if tier in set(series.table["tier"])}
-    reading = live.readings("runs", "seconds", each, figure.unit, _SECOND, panel="node")
-    tables = _tables(series, figure, limits)
+    reading = live.readings("runs", "seconds", each, measure.unit, _SECOND, panel="node")
+    tables = _tables(series, measure, limits)
     return charts.figure(name, title, chart.to_dict(), tables, hover=[reading])

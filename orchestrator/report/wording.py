@@ -77,10 +77,6 @@ def price(stated: Price | None) -> str:
     )
 
 
-def count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|(?:µs|ms|s|min|h|B|[KMGT]iB|MB/s|IOPS|NOPM)\b)")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from orchestrator.load_generators.common import several
 from orchestrator.model import ClusterSpec, Plan
 from orchestrator.parts import Parts
 from orchestrator.planning.plan import as_used
@@ -36,4 +37,7 @@ def every(plan: Plan, parts: Parts, world: World) -> Iterator[tuple[str, Callabl
             generator = parts.load_generators[workload.generator]
             name = f"{profile.name}: {workload.name} by {generator.name}"
             yield name, partial(generator.check, workload, cluster, world)
+            if cluster.clients > 1:
+                name = f"{profile.name}: {workload.name} by {cluster.clients} clients"
+                yield name, partial(several.check, generator, workload, cluster)
     yield "space", partial(datasets.check_space, plan, parts.tiers, world)

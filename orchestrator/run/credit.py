@@ -36,7 +36,7 @@ class BurstCredit:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._counters: dict[str, Seen] = {}  # of this machine's devices, at the last gate
+        self._counters: dict[tuple[str, ...], Seen] = {}  # by machine, device, at the last gate
         self._gates: dict[str, Gate] = {}  # of each tier, the last
         self._disks: dict[tuple[str, ...], _Disk] = {}  # by tier, machine, device
 
@@ -45,14 +45,16 @@ class BurstCredit:
         if not burst_credit.unknown(tier):
             return
         self._gates[tier.name] = gate
-        with suppress(OSError):
-            now_s = self._world.clock.now()
-            devices = disk.by_device(self._world.machine)
-            self._counters = {name: _seen(now_s, row) for name, row in devices.items()}
+        for machine in self._world.platform.machines():
+            with suppress(OSError):
+                machine.refresh()
+                now_s = self._world.clock.now()
+                for name, row in disk.by_device(machine).items():
+                    self._counters[machine.name, name] = _seen(now_s, row)
         for key, state in self._disks.items():
             if key[0] == tier.name:
                 buckets = burst_credit.by_gate(state.buckets, gate, key[-1])
-                self._disks[key] = _Disk(buckets, self._counters.get(key[-1]))
+                self._disks[key] = _Disk(buckets, self._counters.get(key[1:]))
 
     def of_run(
         self, tier: Tier, nodes: Sequence[Node], samples: Iterable[Sample], start_s: float
@@ -64,7 +66,7 @@ class BurstCredit:
             return found
         series = _series(samples)
         for place, on_it in results.by_disk(nodes).items():
-            state = self._disks.get((tier.name, *place)) or self._at_gate(tier, place[-1])
+            state = self._disks.get((tier.name, *place)) or self._at_gate(tier, place)
             at_start = state.buckets
             for now in series.get(on_it[0].name, ()):
                 buckets = state.buckets
@@ -77,11 +79,11 @@ class BurstCredit:
             found |= {node.name: burst_credit.recorded(at_start) for node in on_it}
         return found
 
-    def _at_gate(self, tier: Tier, device: str) -> _Disk:
+    def _at_gate(self, tier: Tier, place: tuple[str, ...]) -> _Disk:
         buckets: Buckets = burst_credit.unknown(tier)
         if gate := self._gates.get(tier.name):
-            buckets = burst_credit.by_gate(buckets, gate, device)
-        return _Disk(buckets, self._counters.get(device))
+            buckets = burst_credit.by_gate(buckets, gate, place[-1])
+        return _Disk(buckets, self._counters.get(place))
 
 
 def _series(samples: Iterable[Sample]) -> dict[str, list[Seen]]:

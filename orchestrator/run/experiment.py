@@ -6,7 +6,7 @@
  3. write plan and fingerprint
  4. for each run, nested so that each thing is taken down in reverse order whatever happens:
     the data set loaded (once, then copied) → the tier's disks, which passed their gate → the
-    database cluster → the client → warm-up → measured window, sampled all the while
+    database cluster → the clients → warm-up → measured window, sampled all the while
  5. read what was measured and write the run's record, then take everything down
  6. when all planned runs are made, ask whether what they found wants more of them (`schedule`)
  7. after the last run, and as often between as the plan says: the gates of real disks again
@@ -24,6 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from orchestrator.load_generators.common import several
 from orchestrator.model import Cluster, Node, Plan
 from orchestrator.parts import Disks, Parts
 from orchestrator.planning import disk_matrix
@@ -35,7 +36,7 @@ from orchestrator.run.credit import COUNTERS
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.schedule import Following, Schedule, nothing
 from orchestrator.run.setbacks import ClockWatch, Setbacks
-from orchestrator.run.telemetry import sampling, watched
+from orchestrator.run.telemetry import machines_of, sampling, watched
 from orchestrator.system import store
 
 
@@ -82,13 +83,13 @@ def carry_out(here: RunContext) -> None:
     with (
         _disks(here, snapshots) as disks,
         _cluster(here, disks, snapshots) as cluster,
-        _client(here, cluster) as client,
-        _sampled(here, disks, cluster, client),
+        _clients(here, cluster) as clients,
+        _sampled(here, disks, cluster, clients),
     ):
         if snapshots is None:
-            _load(here, cluster, client)
+            _load(here, cluster, clients[0])
         _warm(here, cluster)
-        _measure(here, disks, cluster, client)
+        _measure(here, disks, cluster, clients)
         recording.done(here)
 
 
@@ -128,16 +129,21 @@ def _cluster(here: RunContext, disks: Disks, snapshots: Sequence[Path] | None) -
             yield cluster
 
 
-def _client(here: RunContext, cluster: Cluster) -> AbstractContextManager[Node]:
-    client = here.generator.client(cluster.network, here.raw, here.world, cluster.tls)
-    return here.preparing(client)
+def _clients(here: RunContext, cluster: Cluster) -> AbstractContextManager[tuple[Node, ...]]:
+    count, world = here.profile.cluster.clients, here.world
+    bracket = several.running(here.generator, count, cluster.network, here.raw, world, cluster.tls)
+    return here.preparing(bracket)
 
 
 @contextmanager
-def _sampled(here: RunContext, disks: Disks, cluster: Cluster, client: Node) -> Iterator[None]:
-    here.draft.nodes = watched(cluster, disks, client, here.world.machine)
-    clock, collectors = here.world.clock, here.parts.collectors
-    with sampling(here.draft.nodes, collectors, clock, folder=here.folder) as here.draft.readings:
+def _sampled(
+    here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]
+) -> Iterator[None]:
+    platform, collectors = here.world.platform, here.parts.collectors
+    here.draft.nodes = nodes = watched(cluster, disks, clients, platform)
+    machines = machines_of(nodes, platform.machines())
+    own = sampling(nodes, collectors, here.world.clock, machines, folder=here.folder)
+    with own as here.draft.readings:
         yield
 
 
@@ -155,7 +161,7 @@ def _warm(here: RunContext, cluster: Cluster) -> None:
         here.database.begin_measuring(cluster, here.world)
 
 
-def _measure(here: RunContext, disks: Disks, cluster: Cluster, client: Node) -> None:
+def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]) -> None:
     draft, world, workload = here.draft, here.world, here.workload
     before = here.database.facts(cluster, world).recorded()
     world.progress.step("warm-up, then measuring", workload.warmup_s + workload.measure_s)
@@ -164,7 +170,7 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, client: Node) -> 
     window_s = workload.measure_s if disk_matrix.stretches(workload.options) == 1 else None
     tier = here.profile.tier
     with window.watched(tier, disks.volumes, window_s, world) as (telling, served):
-        warmup, measure = here.generator.run(workload, cluster, client, here.raw, telling)
+        warmup, measure = several.run(here.generator, workload, cluster, clients, here.raw, telling)
     draft.doubts += watch.doubts(here.run)
     draft.phases += [warmup, measure]
     draft.facts = {
@@ -176,7 +182,9 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, client: Node) -> 
         "checked": dict(here.generator.verify(workload, cluster, world)),
         "identity": identity.of_run(here).recorded(),
     }
-    draft.result = here.generator.read(workload, here.raw, measure.start_s, measure.end_s)
+    draft.result = several.read(
+        here.generator, workload, clients, here.raw, measure.start_s, measure.end_s
+    )
 
 
 def _credit(here: RunContext, start_s: float) -> dict[str, Any]:

@@ -149,14 +149,19 @@ class Gates:
         identity = mechanism.gate_identity(tier, self._world)
         if identity is None:
             return None
-        here = self._world.machine.facts()
+        kinds = sorted(
+            {
+                (facts.kernel, facts.cpus, facts.cpu_model)
+                for facts in (machine.facts() for machine in self._world.platform.machines())
+            }
+        )
         text = json.dumps(
             {
                 **identity,
                 "schema_version": 2,  # checks have their quantity
                 "limits": {k: v for k, v in asdict(tier).items() if k not in _NAMES},
                 "jobs": own_images.content_hash(self._world.root / "workloads" / "fio"),
-                "machine": [here.kernel, here.cpus, here.cpu_model],
+                "machine": kinds[0] if len(kinds) == 1 else kinds,
             },
             sort_keys=True,
         )

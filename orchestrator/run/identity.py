@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 
+from orchestrator.collectors.common import local
 from orchestrator.errors import TierbenchError
 from orchestrator.facts import IdentityFacts
 from orchestrator.model import Node
@@ -48,11 +49,12 @@ def _images(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
 def _file_systems(nodes: Sequence[Node], world: World) -> Iterator[tuple[str, str]]:
     """Node → `xfs rw,relatime,…`, as its own process sees the disk mounted."""
     for node in nodes:
-        if node.role != "database" or not node.device or not node.process_id:
+        if node.role != "database" or not node.device:
             continue
         with contextlib.suppress(OSError, ValueError):
-            table = world.machine.read(f"/proc/{node.process_id}/mountinfo")
+            machine = local.on(world.platform)(node)
+            table = machine.read(f"/proc/{local.process_of(machine, node)}/mountinfo")
             for mount in mounts.parsed(table):
-                if mounts.device_name(mount, world.machine) == node.device:
+                if mounts.device_name(mount, machine) == node.device:
                     yield node.name, f"{mount.kind} {mount.options}"
                     break

@@ -1,8 +1,9 @@
 """The sampler reads every collector once a second, on its own thread, and never fails a run.
 
-If a collector fails, the reason and the number of misses are kept; the run goes on. Ticks are due
-at fixed instants: a late one is not followed by a burst. A hundred nodes leave ten million samples
-an hour, so memory holds only the last of them, and a file the others.
+Before each tick all machines of the nodes are asked at once for what they have. If a collector or a
+machine fails, the reason and the number of misses are kept; the run goes on. Ticks are due at fixed
+instants: a late one is not followed by a burst. A hundred nodes leave ten million samples an hour,
+so memory holds only the last of them, and a file the others.
 """
 
 from __future__ import annotations
@@ -14,16 +15,22 @@ import weakref
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import pandas as pd
 
+from orchestrator.errors import TierbenchError
 from orchestrator.model import Cluster, Node, Phase, Sample
 from orchestrator.parts import Collector, Disks
-from orchestrator.powers import Clock, Machine
+from orchestrator.platforms.common.machines import ClockOffset, ReadAtOnce
+from orchestrator.powers import Clock, Machine, Platform
+
+MACHINES_S = 2.5  # how long a tick waits for machines
 
 _ROW = np.dtype([("time_s", "<f8"), ("value", "<f8"), ("series", "<u4")])
 _PART = 2**18  # samples: 5 MB in the file
@@ -31,7 +38,8 @@ _Series = tuple[str, str, str]  # node, metric, unit
 
 
 class Readings:
-    """What the sampler has gathered. `misses`: "collector: reason" → count.
+    """What the sampler has gathered. `misses`: "collector: reason" → count. `clocks`: machine
+    elsewhere → how much later its clock is than this computer's, by which samples are timed.
 
     Samples beyond a part are in a file in `folder` that has no name and ends with this program.
     One thread may add while another reads.
@@ -40,6 +48,7 @@ class Readings:
     def __init__(self, samples: Iterable[Sample] = (), folder: Path | None = None) -> None:
         self.misses: Counter[str] = Counter()
         self.ticks, self.cost_s = 0, 0.0
+        self.clocks: dict[str, ClockOffset] = {}
         self._folder = folder
         self._numbers: dict[_Series, int] = {}
         self._times_s, self._values, self._series = array("d"), array("d"), array("I")
@@ -118,19 +127,46 @@ class Readings:
 
     def facts(self) -> dict[str, Any]:
         """What sampling itself cost, and what it could not read."""
+        clocks = {name: asdict(offset) for name, offset in self.clocks.items()}
         return {
             "ticks": self.ticks,
             "cost_s_per_tick": round(self.cost_s / self.ticks, 6) if self.ticks else None,
             "misses": dict(self.misses),
+            **({"clocks": clocks} if clocks else {}),
         }
 
 
-def watched(cluster: Cluster, disks: Disks, client: Node, machine: Machine) -> tuple[Node, ...]:
-    """All nodes to sample. `host` is the machine that they share, or of several the client's."""
+def watched(
+    cluster: Cluster, disks: Disks, clients: Sequence[Node], platform: Platform
+) -> tuple[Node, ...]:
+    """All nodes to sample, each with the name of its machine. `host` is the machine that they
+    share; of several, each that has one of them is a node too."""
     servers = [volume.server for volume in disks.volumes if volume.server is not None]
-    facts = machine.facts()
-    host = Node("host", "host", cpus=float(facts.cpus), memory_bytes=facts.memory_bytes or None)
-    return (*cluster.nodes, client, *servers, host)
+    nodes = [_placed(node, platform) for node in (*cluster.nodes, *clients, *servers)]
+    machines = platform.machines()
+    used = machines_of(nodes, machines) or machines[:1]
+    return (*nodes, *(_host(machine, alone=len(used) == 1) for machine in used))
+
+
+def _placed(node: Node, platform: Platform) -> Node:
+    """A machine that cannot be told is "": telemetry is then missing, and no other's is taken."""
+    if node.container is not None:
+        with suppress(TierbenchError, OSError):
+            return replace(node, machine=platform.machine_of(node.container).name)
+    return node
+
+
+def machines_of(nodes: Iterable[Node], machines: Iterable[Machine]) -> tuple[Machine, ...]:
+    names = {node.machine for node in nodes}
+    return tuple(machine for machine in machines if machine.name in names)
+
+
+def _host(machine: Machine, alone: bool) -> Node:
+    node = Node("host" if alone else f"host-{machine.name}", "host", machine=machine.name)
+    with suppress(OSError):
+        facts = machine.facts()
+        return replace(node, cpus=float(facts.cpus), memory_bytes=facts.memory_bytes or None)
+    return node
 
 
 @contextmanager
@@ -138,17 +174,23 @@ def sampling(
     nodes: Sequence[Node],
     collectors: Sequence[Collector],
     clock: Clock,
+    machines: Sequence[Machine] = (),
     every_s: float = 1.0,
     folder: Path | None = None,
 ) -> Iterator[Readings]:
-    """Samples `nodes` until the block ends. `folder`: where samples are kept until then."""
+    """Samples `nodes`, which run on `machines`, until the block ends. `folder`: where samples are
+    kept until then."""
     readings = Readings(folder=folder)
     stop = threading.Event()
+    pool = ThreadPoolExecutor(max(1, len(machines)), thread_name_prefix="machine")
 
     def loop() -> None:
         due = clock.monotonic()
         while not stop.wait(max(0.0, due - clock.monotonic())):
+            started = clock.monotonic()
+            _refresh(machines, pool, readings)
             read_once(nodes, collectors, readings, clock)
+            readings.cost_s += clock.monotonic() - started
             due = max(due + every_s, clock.monotonic())
 
     thread = threading.Thread(target=loop, name="sampler", daemon=True)
@@ -158,13 +200,25 @@ def sampling(
     finally:
         stop.set()
         thread.join(timeout=5)
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _refresh(machines: Sequence[Machine], pool: ThreadPoolExecutor, readings: Readings) -> None:
+    """Asks all machines at once. One that fails, or takes too long, is a miss."""
+    asked = {pool.submit(machine.refresh): machine for machine in machines}
+    done, _ = wait(asked, timeout=MACHINES_S)
+    for future, machine in asked.items():
+        error = future.exception() if future in done else TimeoutError("no answer yet")
+        if error is not None:
+            readings.misses[f"machine {machine.name}: {error}"] += 1
+        elif isinstance(machine, ReadAtOnce) and (offset := machine.clock_offset()):
+            readings.clocks[machine.name] = offset
 
 
 def read_once(
     nodes: Sequence[Node], collectors: Sequence[Collector], readings: Readings, clock: Clock
 ) -> None:
     """Does one tick of all collectors. What a collector gave before it failed is kept."""
-    started = clock.monotonic()
     now_s = clock.now()
     for collector in collectors:
         try:
@@ -173,4 +227,3 @@ def read_once(
         except Exception as error:  # whatever it is, the others and the next tick go on
             readings.misses[f"{collector.name}: {type(error).__name__}: {error}"] += 1
     readings.ticks += 1
-    readings.cost_s += clock.monotonic() - started

@@ -2,8 +2,8 @@
 
 After the last planned run the campaign is judged as it stands. Each workload whose decision is open
 gets one more repetition on every tier, so that repetitions stay whole, until none is open or the
-most that were asked for are made. What is open is said in `analysis/decision.py`, the level of each
-such judgement in `analysis/looks.py`.
+most that were asked for are made. What is open is said in `decision.py`, the level of each
+such judgement in `looks.py`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from orchestrator.analysis import campaign_list
 from orchestrator.analysis.campaign_list import Entry
-from orchestrator.analysis.over_time import began_s
+from orchestrator.analysis.results import began_s
 from orchestrator.errors import TierbenchError, UsageError
 from orchestrator.system import store
 from orchestrator.system.clock import from_stamp

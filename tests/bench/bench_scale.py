@@ -17,6 +17,7 @@ needs for each call.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -26,7 +27,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,21 +39,18 @@ from rich.table import Table
 from orchestrator.analysis import distributions
 from orchestrator.databases.postgresql.adapter import PostgreSQL
 from orchestrator.facts import DatabaseFacts
-from orchestrator.load_generators.common.client import client_container
 from orchestrator.load_generators.sysbench.adapter import Sysbench
 from orchestrator.load_generators.sysbench.records import RECORD
 from orchestrator.model import (
-    TLS_IF_OFFERED,
     Cluster,
     ClusterSpec,
     Node,
     Phase,
     Sample,
-    Tls,
     Volume,
     Workload,
 )
-from orchestrator.parts import Disks, Parts
+from orchestrator.parts import Disks, Parts, Share
 from orchestrator.planning.plan import make_plan
 from orchestrator.powers import Completed, Container, ContainerSpec, World
 from orchestrator.run import experiment
@@ -128,10 +126,10 @@ def main() -> int:
 def make_records(out: Path, asked: argparse.Namespace) -> None:
     """Closed loops: each thread's transactions one after the other, lognormal around the mean."""
     dice = np.random.default_rng(1)
-    files = asked.clients * THREADS
-    count = math.ceil(asked.transactions / files)
+    count = math.ceil(asked.transactions / (asked.clients * THREADS))
     duration_us = (WARMUP_S + asked.hours * 3600) * 1e6
-    for number in range(files):
+    types = ["new_order", "payment", "order_status", "delivery", "stock_level"]
+    for client, thread in itertools.product(range(1, asked.clients + 1), range(THREADS)):
         rows = np.zeros(count, RECORD)
         latency_us = dice.lognormal(0, 0.5, count)
         latency_us *= duration_us / latency_us.sum()
@@ -139,10 +137,11 @@ def make_records(out: Path, asked: argparse.Namespace) -> None:
         rows["start_ns"] = START_S * 1e9 + 1000 * (np.cumsum(latency_us) - latency_us)
         rows["type"] = dice.choice(5, count, p=[0.45, 0.43, 0.04, 0.04, 0.04])
         rows["outcome"] = np.where(dice.random(count) < 0.005, 1, 0)
-        rows.tofile(out / f"latency-{number}.bin")
-    types = ["new_order", "payment", "order_status", "delivery", "stock_level"]
-    (out / "recorder.json").write_text(json.dumps({"types": types}))
-    (out / "sysbench.out").write_text("")
+        folder = out / f"client-{client}"
+        folder.mkdir(exist_ok=True)
+        rows.tofile(folder / f"latency-{thread}.bin")
+        (folder / "recorder.json").write_text(json.dumps({"types": types}))
+        (folder / "sysbench.out").write_text("")
 
 
 # ------------------------------------------------------------------ the simulated outside
@@ -249,44 +248,46 @@ class SimulatedCollector:
 class SimulatedClients(Sysbench):
     """Clients that have left `raw` when their window is over, which is at once."""
 
-    def __init__(
-        self, clients: int, raw: Path, collector: SimulatedCollector, stages: Stages
-    ) -> None:
-        self._clients, self._raw, self._collector, self._stages = clients, raw, collector, stages
+    def __init__(self, raw: Path, collector: SimulatedCollector, stages: Stages) -> None:
+        self._raw, self._collector, self._stages = raw, collector, stages
 
     @contextmanager
-    def client(
-        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED
-    ) -> Iterator[Node]:
-        self._stages.begin("start the clients")
-        with ExitStack() as up:
-            for number in range(1, self._clients + 1):
-                own = replace(world, scope=f"{world.scope}-{number}")
-                first = up.enter_context(client_container("client", network, out, own, tls))
-            self._stages.begin("checkpoints before the run")
-            yield first
-            self._stages.begin("take all down, keep the nodes' logs")
+    def client(self, *arguments: Any) -> Iterator[Node]:
+        with super().client(*arguments) as client:
+            yield client
+            if client.name == "client-1":
+                self._stages.begin("take all down, keep the nodes' logs")
 
-    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None: ...
+    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
+        self._stages.begin("checkpoints before the run")
 
-    def run(
-        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
+    def run_share(
+        self,
+        workload: Workload,
+        share: Share,
+        cluster: Cluster,
+        client: Node,
+        out: Path,
+        world: World,
     ) -> tuple[Phase, Phase]:
-        self._stages.begin("telemetry of the whole window")
-        for file in self._raw.iterdir():
+        for file in (self._raw / client.name).iterdir():
             os.link(file, out / file.name)
-        self._collector.done.wait()
-        self._stages.begin("disks' counters at the end")
+        if share.number == 1:
+            self._stages.begin("telemetry of the whole window")
+            self._collector.done.wait()
+        share.begin()
+        if share.number == 1:
+            self._stages.begin("disks' counters at the end")
         middle_s = START_S + WARMUP_S
         warmup = Phase("warm-up", START_S, middle_s)
         return warmup, Phase("measure", middle_s, middle_s + workload.measure_s)
 
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> dict[str, Any]:
+        self._stages.begin("merge records, compute figures")
         return {}
 
-    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Any:
-        self._stages.begin("merge records, compute figures")
-        result = super().read(workload, out, start_s, end_s)
+    def result(self, *arguments: Any) -> Any:
+        result = super().result(*arguments)
         self._stages.begin("write records and samples")
         return result
 
@@ -323,7 +324,7 @@ class Told(QuietProgress):
         self._stages = stages
 
     def step(self, text: str, expected_s: float | None = None) -> None:
-        names = {"starting": "start the nodes", "warm-up,": "disks' counters at the begin"}
+        names = {"starting": "start nodes and clients", "warm-up,": "disks' counters at the begin"}
         if name := names.get(text.split()[0]):
             self._stages.begin(name)
 
@@ -341,9 +342,10 @@ def carried_out(asked: argparse.Namespace, raw: Path, folder: Path) -> Table:
         statements_per_transaction=None,
         threads=THREADS * asked.clients,
     )
+    profile = a_profile(nodes=asked.nodes)
     plan = make_plan(
         "scale",
-        [a_profile(nodes=asked.nodes)],
+        [replace(profile, cluster=replace(profile.cluster, clients=asked.clients))],
         [workload],
         repetitions=1,
         seed=1,
@@ -352,7 +354,7 @@ def carried_out(asked: argparse.Namespace, raw: Path, folder: Path) -> Table:
     )
     parts = Parts(
         {"postgresql": SimulatedPostgreSQL(lambda *_: nullcontext(Answers(asked.nodes - 1)))},
-        {"sysbench": SimulatedClients(asked.clients, raw, collector, stages)},
+        {"sysbench": SimulatedClients(raw, collector, stages)},
         {"emulated": SimulatedTier()},
         (collector,),
     )

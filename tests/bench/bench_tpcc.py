@@ -221,7 +221,7 @@ def bare_copy(cluster: Cluster, network: str, out: Path, world: World) -> Cost:
 
 
 def cpu_seconds(client: Node) -> float:
-    readings = CgroupCollector(LocalMachine()).read([client], 0.0)
+    readings = CgroupCollector(lambda _: LocalMachine()).read([client], 0.0)
     return next(one.value for one in readings if one.metric == "cpu_seconds_total")
 
 

@@ -178,8 +178,8 @@ def test_counters_are_read_of_the_very_container_and_of_no_other_process(world: 
         stranger = replace(node, name="stranger", process_id=os.getpid())
         readings = Readings()
         collectors: list[Collector] = [
-            CgroupCollector(world.machine),
-            NetworkCollector(world.machine),
+            CgroupCollector(lambda _: world.machine),
+            NetworkCollector(lambda _: world.machine),
         ]
         for _ in range(2):
             time.sleep(0.5)

@@ -41,7 +41,7 @@ local TYPES = {{keying_s = 18, think_s = 12}, {keying_s = 3, think_s = 12},
 """
 # One connection takes a terminal and is stuck in its transaction; another goes on.
 STUCK = """
-terminals.create(1, TYPES, {45, 43, 4, 4, 4})
+terminals.create(1, TYPES, {45, 43, 4, 4, 4}, 1, 1)
 local stuck, other = terminals.schedule(TYPES), terminals.schedule(TYPES)
 stuck.due_us()
 local _, theirs = stuck.current()
@@ -59,7 +59,7 @@ print(json{theirs = theirs, played = played, longest_us = longest_us})
 """
 # Few connections and long transactions, in virtual time.
 BUSY = """
-terminals.create(1, TYPES, {45, 43, 4, 4, 4})
+terminals.create(1, TYPES, {45, 43, 4, 4, 4}, 1, 1)
 local threads, waited, late = {}, 0, 0
 for i = 1, 5 do threads[i] = {wake_us = now_us, schedule = terminals.schedule(TYPES)} end
 local sleeping, all_busy_since_us = #threads, math.huge
@@ -90,10 +90,33 @@ end
 print(json{waited = waited, late = late})
 """
 OVERDUE = """
-terminals.create(1, TYPES, {45, 43, 4, 4, 4})
+terminals.create(1, TYPES, {45, 43, 4, 4, 4}, 1, 1)
 local one, two = terminals.schedule(TYPES), terminals.schedule(TYPES)
 one.due_us()
 print(json{two = two.overdue(1e12), one = one.overdue(1e12), left = two.due_us() == math.huge})
+"""
+
+# The terminals of three programs that share ten of them: each has its own, on the cards and at the
+# times of one program that has them all.
+PARTS = """
+local function first_turns(part, parts)
+   math.randomseed(7)
+   terminals.create(1, TYPES, {45, 43, 4, 4, 4}, part, parts)
+   local schedule, turns = terminals.schedule(TYPES), {}
+   for _ = 1, terminals.of_part(1, part, parts) do
+      local due_us = schedule.due_us()
+      local w, d, card = schedule.current()
+      turns[#turns + 1] = string.format("%d %d %d %.0f", w, d, card, due_us)
+      schedule = terminals.schedule(TYPES)
+   end
+   assert(schedule.due_us() == math.huge)
+   return turns
+end
+local shared = {}
+for part = 1, 3 do
+   for _, turn in ipairs(first_turns(part, 3)) do shared[#shared + 1] = turn end
+end
+print(json{shared = shared, alone = first_turns(1, 1), first = terminals.of_part(1, 1, 3)})
 """
 
 # What a terminal of warehouse 2, district 3 draws, for each type; and New-Orders' input.
@@ -222,6 +245,12 @@ def test_a_terminal_waits_only_while_all_connections_are_busy(bench: Bench) -> N
 
 def test_a_terminal_that_is_overdue_at_the_end_is_counted_once(bench: Bench) -> None:
     assert bench.lua(OVERDUE) == {"two": 9, "one": 1, "left": True}
+
+
+def test_several_programs_share_the_terminals_and_play_what_one_would(bench: Bench) -> None:
+    found = bench.lua(PARTS)
+    assert len(found["alone"]) == 10 and found["first"] == 4
+    assert sorted(found["shared"]) == sorted(found["alone"])
 
 
 def test_the_threads_of_sysbench_share_the_terminals(bench: Bench) -> None:

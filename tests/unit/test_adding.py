@@ -26,7 +26,6 @@ from orchestrator.errors import UsageError
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.model import Node, Plan, Sample
 from orchestrator.parts import Parts
-from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.run import experiment
 from orchestrator.system import store
 from orchestrator.tier import DiskKind, Tier
@@ -109,9 +108,11 @@ def test_a_load_generator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_collector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    registry = (*collectors.collectors(LocalMachine()), ThrowawayCollector())
+    registry = (*collectors.collectors(fake_world().platform), ThrowawayCollector())
     monkeypatch.setattr(collectors, "collectors", lambda _machine: registry)
-    (run,) = carried_out(a_dry_plan(), tmp_path, collectors.collectors(LocalMachine())[-1:]).runs
+    (run,) = carried_out(
+        a_dry_plan(), tmp_path, collectors.collectors(fake_world().platform)[-1:]
+    ).runs
     assert "throwaway" in set(run.samples["metric"])
 
 

@@ -45,6 +45,8 @@ OWNERS = {
     "platform": {"platforms/common", "cli"},
     "orchestrator.system.host": {"platforms", "cli"},
     "docker": {"platforms/docker"},
+    "kubernetes": {"platforms/kubernetes"},
+    "websocket": {"platforms/kubernetes"},
     "psycopg": {"system/sql"},
     "urllib": {"system/http_client"},
     "time": {"system/clock", "system/shell", "cli/console"},

@@ -6,6 +6,10 @@
 --               thread that is late starts at once, so no arrival is skipped
 -- own schedule  the workload says when the next one is due (terminals with think times)
 --
+-- Several programs that share a load (--first-thread, --part) number their threads through, so that
+-- each thread draws what it would draw if one program had them all; they begin at the instant that
+-- --begins-file says.
+--
 -- Attempts: serialization failures, deadlocks and other errors that lib/dialects.lua calls
 -- retryable are tried again, up to --max-attempts attempts, with a random pause below 1, 2, 4 …
 -- 100 ms. Every other error is a failed transaction, recorded with its SQLSTATE.
@@ -29,6 +33,7 @@ void sb_rand_thread_init(void);
 local loop = {}
 local MAX_FAILURES_IN_A_ROW, FIRST_PAUSE_US, LONGEST_PAUSE_US, SLICE_US = 100, 1e3, 1e5, 1e6
 local SYSBENCH_ERRORS = 4
+local LONGEST_WAIT_US, BEGIN_POLL_US = 120e6, 5e3
 
 -- Options every workload of ours understands.
 loop.options = {
@@ -38,6 +43,9 @@ loop.options = {
    max_attempts = {"Attempts per transaction at serialization failures and deadlocks", 10},
    isolation = {"Transaction isolation level", "read committed"},
    ends_file = {"File that will hold when the run ends, in Unix seconds (empty: after --time)", ""},
+   begins_file = {"File that will hold when the load begins and ends, in Unix seconds", ""},
+   first_thread = {"Number of the first thread, where several programs share a load", 0},
+   part = {"Which of the programs that share a load this is: 2/3", "1/1"},
    seed = {"Seed of keys, arrival times and all other random numbers", 1},
 }
 
@@ -51,9 +59,10 @@ end
 -- (counted by report_queries_as).
 function loop.connect(thread_id)
    local opt = sysbench.opt
-   math.randomseed(opt.seed * 65536 + thread_id)
+   local number = opt.first_thread + thread_id
+   math.randomseed(opt.seed * 65536 + number)
    loop.driver = sysbench.sql.driver("pgsql")
-   local address = pq.address(opt, thread_id)
+   local address = pq.address(opt, number)
    local conn = pq.connect(address)
    conn:exec("SET default_transaction_isolation = '" .. opt.isolation:gsub("'", "") .. "'")
    conn:report_queries_as(thread_id)
@@ -145,10 +154,10 @@ local function execute(self, kind, due_us)
    end
 end
 
--- Whether the run is over by --ends-file. The file is looked for once a second; it is written when
--- the measured window begins. Without it the run lasts for --time.
+-- Whether the run is over by --ends-file or --begins-file. The file is looked for once a second; it
+-- is written when the measured window begins. Without them the run lasts for --time.
 local function over(self)
-   if not self.ends_file then return false end
+   if not (self.told or self.ends_file) then return false end
    local now_us = clock.now_us()
    if not self.told and now_us >= self.look_us then
       self.look_us = now_us + SLICE_US
@@ -160,6 +169,28 @@ local function over(self)
       end
    end
    return self.told and now_us >= self.deadline_us
+end
+
+-- Waits until --begins-file says when the load begins, and then until it does. All threads wait
+-- here, connected; the file also says when the run ends, unless --ends-file will.
+local function begin_with_others(self)
+   local opt, started_us, file = sysbench.opt, clock.now_us(), nil
+   while not file do
+      file = io.open(opt.begins_file)
+      if not file then
+         if clock.now_us() - started_us > LONGEST_WAIT_US then
+            error("was not told when to begin: no " .. opt.begins_file, 0)
+         end
+         clock.sleep_us(BEGIN_POLL_US)
+      end
+   end
+   local begins_s, ends_s = file:read("*n", "*n")
+   file:close()
+   local unix_us = tonumber(clock.unix_ns()) * 1e-3 - clock.now_us()
+   local begins_us = begins_s * 1e6 - unix_us
+   while clock.now_us() < begins_us do clock.sleep_until_us(begins_us) end
+   self.recorder.begun_ms = math.floor(tonumber(clock.unix_ns()) * 1e-6)
+   if ends_s then self.told, self.deadline_us = true, ends_s * 1e6 - unix_us end
 end
 
 -- Waits in slices so that the end of the run, or another thread's error, is noticed.
@@ -245,6 +276,7 @@ function loop.run(self)
    seed_keys()
    if opt.ends_file ~= "" then self.ends_file, self.look_us = opt.ends_file, 0 end
    if opt.time > 0 then self.deadline_us = clock.now_us() + opt.time * 1e6 end
+   if opt.begins_file ~= "" then loop.protected(begin_with_others, self) end
    if workload.new_schedule then
       scheduled(self, workload.new_schedule())
    elseif opt.arrival_rate > 0 then

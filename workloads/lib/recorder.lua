@@ -17,8 +17,9 @@
 --   {"version":1,"record_bytes":24,"types":[…],"mode":{…}}
 -- <out>/errors-<thread>.json, at the end of the thread:
 --   {"thread":n,"retried":[{"type","sqlstate","count","message"}…],"failed":[the same…],
---    "unstarted":m}     message: the first one seen; unstarted: open loop, transactions
---    whose scheduled time came within the run but which no thread got to start
+--    "unstarted":m,"begun_ms":t}   message: the first one seen; unstarted: open loop,
+--    transactions whose scheduled time came within the run but which no thread got to start;
+--    begun_ms: when the thread began (Unix), where several programs begin together
 -- Records are written when 64 KiB are full and at least once a second, so that a killed
 -- run keeps all but its last second. A last record may then be cut: a reader drops the
 -- bytes beyond a multiple of 24.
@@ -137,7 +138,8 @@ function Recorder:close()
    end
    write_file(string.format("%s/errors-%d.json", self.out, self.thread),
               json{thread = self.thread, retried = listed(self.errors.retried),
-                            failed = listed(self.errors.failed), unstarted = self.unstarted})
+                            failed = listed(self.errors.failed), unstarted = self.unstarted,
+                            begun_ms = self.begun_ms})
 end
 
 return recorder

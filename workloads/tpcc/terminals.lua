@@ -128,8 +128,14 @@ local function pop(pool)
    return number
 end
 
--- Once, before the threads start. The memory is given back at the end of the process.
-function terminals.create(warehouses, types, weights)
+-- How many terminals the part `part` of `parts` has.
+function terminals.of_part(warehouses, part, parts)
+   return math.floor((DISTRICTS * warehouses + parts - part) / parts)
+end
+
+-- Once, before the threads start. The memory is given back at the end of the process. Of several
+-- programs that share the load, each draws for all terminals and has every parts-th of them.
+function terminals.create(warehouses, types, weights, part, parts)
    local count, cards = DISTRICTS * warehouses, terminals.fill({}, weights)
    local pool = ffi.cast("tb_pool *", C.calloc(1, ffi.sizeof("tb_pool")))
    pool.count, pool.cards = count, cards
@@ -139,7 +145,7 @@ function terminals.create(warehouses, types, weights)
       terminals.fill(pool.decks + i * cards, weights)
       local card, wait_s = first_card(types, weights, pool, i)
       pool.terminals[i].card, pool.terminals[i].due_us = card, wait_s * 1e6
-      push(pool, i)
+      if i % parts == part - 1 then push(pool, i) end
    end
    C.setenv(ADDRESS, string.format("%.0f", tonumber(ffi.cast("uintptr_t", pool))), 1)
 end

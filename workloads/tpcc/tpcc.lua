@@ -84,15 +84,23 @@ local function batches(facts)
    return BATCHES[asked]
 end
 
+-- Which of the programs that share the load this is, and of how many.
+local function which_part()
+   local part, parts = sysbench.opt.part:match("^(%d+)/(%d+)$")
+   part, parts = tonumber(part), tonumber(parts)
+   if not part or part < 1 or part > parts then error("--part is such as 2/3", 0) end
+   return part, parts
+end
+
 local function check_options(facts)
    local opt = sysbench.opt
    if opt.think ~= "none" and opt.think ~= "spec" then error("--think is none or spec", 0) end
    if opt.think == "none" then return end
    if opt.arrival_rate > 0 then error("--think=spec and --arrival-rate exclude each other", 0) end
-   if opt.threads > DISTRICTS * facts.warehouses then
+   local most = terminals.of_part(facts.warehouses, which_part())
+   if opt.threads > most then
       error(string.format("--think=spec has %d terminals per warehouse: at most --threads=%d for "
-                          .. "%d warehouses", DISTRICTS, DISTRICTS * facts.warehouses,
-                          facts.warehouses), 0)
+                          .. "%d warehouses", DISTRICTS, most, facts.warehouses), 0)
    end
 end
 
@@ -107,8 +115,8 @@ function init()
       local terminal_count = opt.threads
       if opt.think == "spec" then
          math.randomseed(opt.seed * 65536 + NO_THREAD)
-         terminals.create(facts.warehouses, transactions.types, weights)
-         terminal_count = DISTRICTS * facts.warehouses
+         terminals.create(facts.warehouses, transactions.types, weights, which_part())
+         terminal_count = terminals.of_part(facts.warehouses, which_part())
       end
       loop.describe(types, {think = opt.think, weights = weights, warehouses = facts.warehouses,
                             terminals = terminal_count, c_last_load = facts.c_last,

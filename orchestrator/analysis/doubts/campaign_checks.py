@@ -142,10 +142,10 @@ def _vm_caps(campaign: Results) -> Iterator[Doubt]:
 
 def _old_price(campaign: Results) -> Iterator[Doubt]:
     """A price of more than a year before the campaign began, or of no date."""
-    starts = [phase.start_s for run in campaign.runs for phase in run.record.phases]
-    if not starts:
+    began_s = results.began_s(campaign)
+    if began_s is None:
         return
-    today = datetime.fromtimestamp(min(starts), UTC).date()
+    today = datetime.fromtimestamp(began_s, UTC).date()
     for profile in campaign.plan.tiers:
         price = profile.tier.price
         if price is None:

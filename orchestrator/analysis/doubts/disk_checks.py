@@ -3,18 +3,16 @@ emulated disks that disagree with the run, nodes on one disk. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from orchestrator.analysis import results
 from orchestrator.analysis.disk_demand import BASE_TOLERANCE
 from orchestrator.analysis.overheads import overheads
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.validity import named
-from orchestrator.facts import DoubtKind, GateWord
-from orchestrator.tier import (
-    GateCheck,
-)
+from orchestrator.analysis.validity import Reasons, named
+from orchestrator.facts import DoubtKind, GateWord, group
+from orchestrator.tier import GateCheck
 from orchestrator.units import format_change, format_number, listed
 
 APART_PCT = 2.0
@@ -26,7 +24,7 @@ OVERHEAD_PCT = 15.0
 OVERHEAD_IOS = 1_000
 
 
-def _out_of_reach(run: RunData) -> Iterator[tuple[str, str]]:
+def _out_of_reach(run: RunData) -> Reasons:
     if limits := ", ".join(named(check) for check in _checks(run, "not reachable")):
         yield (
             f"no queue depth that can be had here reaches the declared limit: {limits}",
@@ -34,7 +32,7 @@ def _out_of_reach(run: RunData) -> Iterator[tuple[str, str]]:
         )
 
 
-def _bursting(run: RunData) -> Iterator[tuple[str, str]]:
+def _bursting(run: RunData) -> Reasons:
     yield from _above_its_limit(run)
     if checks := _checks(run, "bursting"):
         disks = listed([*dict.fromkeys(check.disk for check in checks)])
@@ -45,7 +43,7 @@ def _bursting(run: RunData) -> Iterator[tuple[str, str]]:
         )
 
 
-def _above_its_limit(run: RunData) -> Iterator[tuple[str, str]]:
+def _above_its_limit(run: RunData) -> Reasons:
     """Where no counter was sampled, so that only a mean tells: nothing but credit or a cache lets a
     disk do more than its tier for a whole run."""
     limit = run.record.profile.tier.iops
@@ -67,7 +65,7 @@ def _checks(run: RunData, verdict: GateWord) -> list[GateCheck]:
     return [check for check in gate.checks if check.verdict == verdict] if gate else []
 
 
-def _counts(run: RunData) -> Iterator[tuple[str, str]]:
+def _counts(run: RunData) -> Reasons:
     """Telemetry's IOPS are the kernel's count; the tier charges what the disk served."""
     for disk, own in _disks(run).items():
         for way in ("read", "write"):
@@ -80,7 +78,7 @@ def _counts(run: RunData) -> Iterator[tuple[str, str]]:
                 )
 
 
-def _slow_host(run: RunData) -> Iterator[tuple[str, str]]:
+def _slow_host(run: RunData) -> Reasons:
     for disk, own in _disks(run).items():
         over_pct, late_s = own.get("over_pct", 0.0), own.get("late_s", 0.0)
         if over_pct <= OVER_PCT and late_s <= LATE_S:
@@ -92,7 +90,7 @@ def _slow_host(run: RunData) -> Iterator[tuple[str, str]]:
         )
 
 
-def _overhead(run: RunData) -> Iterator[tuple[str, str]]:
+def _overhead(run: RunData) -> Reasons:
     for disk in _disks(run):
         for way, cost in overheads(run, disk).items():
             if cost.ios < OVERHEAD_IOS or cost.off_pct is None:
@@ -106,9 +104,8 @@ def _overhead(run: RunData) -> Iterator[tuple[str, str]]:
                 )
 
 
-def _credit_unknown(run: RunData) -> Iterator[tuple[str, str]]:
-    nodes = run.record.facts.get("burst_credit")
-    for node, buckets in nodes.items() if isinstance(nodes, Mapping) else ():
+def _credit_unknown(run: RunData) -> Reasons:
+    for node, buckets in group(run.record.facts, "burst_credit").items():
         for name, bucket in buckets.items():
             if bucket["state"] == "unknown":
                 yield (
@@ -119,7 +116,7 @@ def _credit_unknown(run: RunData) -> Iterator[tuple[str, str]]:
                 )
 
 
-def _shared(run: RunData) -> Iterator[tuple[str, str]]:
+def _shared(run: RunData) -> Reasons:
     for device, nodes in results.by_disk(run.record.nodes).items():
         if len(nodes) > 1:
             names = ", ".join(node.name for node in nodes)
@@ -127,7 +124,7 @@ def _shared(run: RunData) -> Iterator[tuple[str, str]]:
                 f"{names} share the disk {device[-1]}: the figures of each are the whole disk's",
                 "give each node a disk of its own (`disks`, docs/TIERS.md)",
             )
-    for wal_device, uses in _wal_uses(run).items():
+    for (_, wal_device), uses in _wal_uses(run).items():
         if len(uses) > 1:
             yield (
                 f"{listed(uses)} share the disk {wal_device}: the figures of each are the whole "
@@ -136,23 +133,23 @@ def _shared(run: RunData) -> Iterator[tuple[str, str]]:
             )
 
 
-def _wal_uses(run: RunData) -> Mapping[str, list[str]]:
-    """Disks that hold WAL, with all that is on them."""
+def _wal_uses(run: RunData) -> Mapping[tuple[str, str], list[str]]:
+    """Disks that hold WAL (machine, device), with all that is on them."""
     nodes = [node for node in run.record.nodes if node.role == "database"]
-    wal = {node.wal_device for node in nodes if node.wal_device}
-    uses: dict[str, list[str]] = {device: [] for device in sorted(wal)}
+    wal = {(node.machine, node.wal_device) for node in nodes if node.wal_device}
+    uses: dict[tuple[str, str], list[str]] = {disk: [] for disk in sorted(wal)}
     for node in nodes:
         for device, text in ((node.device, "data"), (node.wal_device, "WAL")):
-            if device in uses:
-                uses[device].append(f"{node.name}'s {text}")
+            if device and (node.machine, device) in uses:
+                uses[node.machine, device].append(f"{node.name}'s {text}")
     return uses
 
 
-def _host_cache(run: RunData) -> Iterator[tuple[str, str]]:
+def _host_cache(run: RunData) -> Reasons:
     gate = run.record.gate
-    disks = gate.device.get("disks") if gate else None
-    for path, facts in disks.items() if isinstance(disks, Mapping) else ():
-        if isinstance(facts, Mapping) and facts.get("host_cache") == "shows":
+    measured = group(gate.device, "disks") if gate else {}
+    for path in measured:
+        if group(measured, path).get("host_cache") == "shows":
             yield (
                 f"a region of {path} that was read twice came faster than the disk's cap the "
                 "second time: a cache of the host answers for the disk",
@@ -160,10 +157,8 @@ def _host_cache(run: RunData) -> Iterator[tuple[str, str]]:
             )
 
 
-def _cloud(run: RunData) -> Iterator[tuple[str, str]]:
-    cloud = run.record.facts.get("tier", {}).get("cloud")
-    if not isinstance(cloud, Mapping):
-        return
+def _cloud(run: RunData) -> Reasons:
+    cloud = group(run.record.facts, "tier", "cloud")
     for difference in cloud.get("differences", ()):
         yield difference, "correct the profile, or the disk; compare only what was bought"
     meant, here = run.record.profile.cluster.vm, cloud.get("machine")
@@ -174,7 +169,7 @@ def _cloud(run: RunData) -> Iterator[tuple[str, str]]:
         )
 
 
-def _shared_blocks(run: RunData) -> Iterator[tuple[str, str]]:
+def _shared_blocks(run: RunData) -> Reasons:
     if _restored(run).get("way") == "reflink":
         yield (
             "the data were restored as reflinks: the first write to each block finds it shared and "
@@ -183,7 +178,7 @@ def _shared_blocks(run: RunData) -> Iterator[tuple[str, str]]:
         )
 
 
-def _not_quiet(run: RunData) -> Iterator[tuple[str, str]]:
+def _not_quiet(run: RunData) -> Reasons:
     if _restored(run).get("quiet") is False:
         yield (
             "when the run began, the disk was still busy with something else",
@@ -193,17 +188,14 @@ def _not_quiet(run: RunData) -> Iterator[tuple[str, str]]:
 
 def _restored(run: RunData) -> Mapping[str, Any]:
     """How the data of this run came to its real disk."""
-    tier = run.record.facts.get("tier")
-    restored = tier.get("restored") if isinstance(tier, Mapping) else None
-    return restored if isinstance(restored, Mapping) else {}
+    return group(run.record.facts, "tier", "restored")
 
 
 def _disks(run: RunData) -> Mapping[str, Mapping[str, Any]]:
-    disks = run.record.facts.get("disks")
-    return disks if isinstance(disks, Mapping) else {}
+    return group(run.record.facts, "disks")
 
 
-DISK_CHECKS: dict[DoubtKind, Callable[[RunData], Iterator[tuple[str, str]]]] = {
+DISK_CHECKS: dict[DoubtKind, Callable[[RunData], Reasons]] = {
     "limit not verified": _out_of_reach,
     "bursting disk": _bursting,
     "counts differ": _counts,

@@ -13,10 +13,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.model import Doubt
 from orchestrator.planning.plan import is_real
-from orchestrator.tier import (
-    Gate,
-    GateCheck,
-)
+from orchestrator.tier import Gate, GateCheck
 from orchestrator.units import format_change, format_quantity
 
 _RATE_PCT, _LATENCY_PCT = 5.0, 15.0  # what a gate allows

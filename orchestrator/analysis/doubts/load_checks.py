@@ -3,18 +3,17 @@ be checked. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from orchestrator.analysis import overload as at_rate
 from orchestrator.analysis import resources, results
 from orchestrator.analysis.results import RunData
+from orchestrator.analysis.validity import Reasons
 from orchestrator.model import Record
 from orchestrator.units import format_number, format_seconds
 
 WAITED = 0.05  # of the latency that this wait is not in
 
 
-def overload(run: RunData, _: resources.Values) -> Iterator[tuple[str, str]]:
+def overload(run: RunData, _: resources.Values) -> Reasons:
     """If work came in faster than it was done, latency is the length of a queue that grows."""
     if resources.paced(run.record):
         record = run.record
@@ -22,7 +21,7 @@ def overload(run: RunData, _: resources.Values) -> Iterator[tuple[str, str]]:
         yield from behind or _waited(record)
 
 
-def _unstarted(record: Record) -> Iterator[tuple[str, str]]:
+def _unstarted(record: Record) -> Reasons:
     """What the built-in generator counted as due by the end of the run and not begun."""
     found = at_rate.not_begun(record)
     if found is None:
@@ -42,7 +41,7 @@ def _grown(record: Record) -> str:
     return "latency is mostly the wait in a queue that grew"
 
 
-def _unserved(record: Record) -> Iterator[tuple[str, str]]:
+def _unserved(record: Record) -> Reasons:
     """What BenchBase did not serve; it counts nothing else."""
     found = at_rate.not_served(record)
     if found is None:
@@ -56,7 +55,7 @@ def _unserved(record: Record) -> Iterator[tuple[str, str]]:
     )
 
 
-def _queued(record: Record) -> Iterator[tuple[str, str]]:
+def _queued(record: Record) -> Reasons:
     """What the queue grew by in the window, although all of it was begun before the end."""
     found = at_rate.grew(record)
     if found is not None:
@@ -68,7 +67,7 @@ def _queued(record: Record) -> Iterator[tuple[str, str]]:
         )
 
 
-def _waited(record: Record) -> Iterator[tuple[str, str]]:
+def _waited(record: Record) -> Reasons:
     """By the built-in generator's terminals: their wait for a connection is not in latency, so it
     must be small for latency to tell what users would see."""
     wait_s = results.value_of(record, "connection_wait_avg_s")
@@ -91,7 +90,7 @@ def _advice(record: Record) -> str:
     return f"ask for an `arrival_rate`{at}, the same on every tier, or compare throughput instead"
 
 
-def not_checked(run: RunData, _: resources.Values) -> Iterator[tuple[str, str]]:
+def not_checked(run: RunData, _: resources.Values) -> Reasons:
     checked = run.record.facts.get("checked") or {}
     unknown = [each for each in checked.get("consistency", ()) if each.get("problem")]
     if unknown:

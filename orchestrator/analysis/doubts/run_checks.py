@@ -11,20 +11,17 @@ from functools import partial
 from typing import Literal
 
 from orchestrator.analysis import disk_demand, resources, results, stats, validity
-from orchestrator.analysis.bottlenecks import CEILING_PCT, CLIENT_PCT, HOST_PCT
+from orchestrator.analysis.bottlenecks import CEILING_PCT, HOST_PCT
+from orchestrator.analysis.doubts.client_checks import client_busy, clients_apart
 from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
 from orchestrator.analysis.doubts.load_checks import not_checked, overload
 from orchestrator.analysis.doubts.write_back_checks import few_checkpoints
 from orchestrator.analysis.resources import Values
 from orchestrator.analysis.results import RunData
+from orchestrator.analysis.validity import Reasons
 from orchestrator.facts import DoubtKind
 from orchestrator.model import Doubt, Record
-from orchestrator.units import (
-    format_bytes,
-    format_change,
-    format_number,
-    format_seconds,
-)
+from orchestrator.units import format_bytes, format_change, format_number, format_seconds
 
 SHORT_S = 30.0
 OTHERS_PCT = 25.0  # the kernel's own work for network and loop devices is among it
@@ -33,8 +30,6 @@ RETRIES_PCT = 5.0
 LITTLE_PCT = 5.0
 GATE_AGE_S = 24 * 3600.0
 KEPT_GATE_AGE_S = 7 * GATE_AGE_S  # a gate is kept while nothing that it depends on changes
-
-Reasons = Iterator[tuple[str, str]]  # text, advice
 
 
 def doubts(run: RunData, values: Values) -> Iterator[Doubt]:
@@ -93,23 +88,17 @@ def _cached(run: RunData, _: Values) -> Reasons:
         )
 
 
-def _client_busy(_: RunData, values: Values) -> Reasons:
-    client_pct = values.get("client_cpu_pct", 0.0)
-    if client_pct >= CLIENT_PCT:
-        yield (
-            f"the load generator used {client_pct:.0f} % of the machine's CPU: it may be the limit",
-            "use fewer threads, or run the client on a machine of its own",
-        )
-
-
 def _host_saturated(run: RunData, values: Values) -> Reasons:
     busy = values.get("host_cpu_pct", 0.0)
     if busy >= HOST_PCT:
-        theirs = _of_others(run)
+        theirs = results.of_others(run.record)
         load = "the load generator" if theirs else "database, load generator and disks all"
         fewer = "" if theirs else "fewer NODES "
+        several = sum(node.role == "host" for node in run.record.nodes) > 1
         yield (
-            f"the machine's CPU was {busy:.0f} % busy, with {load} on it",
+            f"the CPU of one of the machines was {busy:.0f} % busy"
+            if several
+            else f"the machine's CPU was {busy:.0f} % busy, with {load} on it",
             f"use a machine with more cores, {fewer}or fewer threads",
         )
 
@@ -225,10 +214,10 @@ def _edges_pct(record: Record) -> float:
 
 
 def _ceiling(run: RunData, _: Values) -> Reasons:
-    ceiling, nopm = resources.ceiling_nopm(run.record), results.value_of(run.record, "nopm")
-    if ceiling and nopm is not None and 100 * nopm >= CEILING_PCT * ceiling:
+    ceiling, share_pct = resources.ceiling_nopm(run.record), resources.of_ceiling_pct(run.record)
+    if ceiling and share_pct is not None and share_pct >= CEILING_PCT:
         yield (
-            f"{100 * nopm / ceiling:.1f} % of the {format_number(ceiling)} New-Orders a minute "
+            f"{share_pct:.1f} % of the {format_number(ceiling)} New-Orders a minute "
             "that think time allows: throughput cannot tell tiers apart",
             "compare latencies, or take `think: none`",
         )
@@ -240,7 +229,7 @@ def _not_durable(run: RunData, _: Values) -> Reasons:
             "the database answers commits before they are on the disk, so tiers look alike in "
             "writing",
             "its owner decides whether it shall: docs/YUGABYTEDB.md says what the settings mean"
-            if _of_others(run)
+            if results.of_others(run.record)
             else "leave the durability settings out of the profile",
         )
 
@@ -264,11 +253,6 @@ def _not_read(run: RunData, _: Values) -> Reasons:
         )
 
 
-def _of_others(run: RunData) -> bool:
-    """Whether others run the cluster: then its nodes and settings are not ours to change."""
-    return run.record.profile.cluster.database == "existing"
-
-
 RUN_CHECKS: dict[DoubtKind, Callable[[RunData, Values], Reasons]] = {
     "no truth gate": _no_gate,
     "old truth gate": _old_gate,
@@ -277,7 +261,8 @@ RUN_CHECKS: dict[DoubtKind, Callable[[RunData, Values], Reasons]] = {
     "short window": _short,
     "few checkpoints": few_checkpoints,
     "data fits in the cache": _cached,
-    "client busy": _client_busy,
+    "client busy": client_busy,
+    "clients apart": clients_apart,
     "host saturated": _host_saturated,
     "machine shared": _others_busy,
     "telemetry gaps": _no_telemetry,

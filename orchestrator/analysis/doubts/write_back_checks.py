@@ -6,11 +6,10 @@ merged. Two of them are asked for. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from orchestrator.analysis import counters, results
 from orchestrator.analysis.resources import Values
 from orchestrator.analysis.results import RunData
+from orchestrator.analysis.validity import Reasons
 from orchestrator.units import format_seconds, parse_seconds
 
 AT_LEAST = 2
@@ -18,7 +17,7 @@ WRITING_SHARE = 0.1  # of a run's I/Os: then it matters
 FLUSHED = "flush_written_bytes_total"  # of the collector for YugabyteDB
 
 
-def few_checkpoints(run: RunData, values: Values) -> Iterator[tuple[str, str]]:
+def few_checkpoints(run: RunData, values: Values) -> Reasons:
     """By what was seen; where nothing was, by the interval in the settings."""
     writes, every = values.get("disk_write_iops"), values.get("disk_iops")
     if not writes or not every or writes < WRITING_SHARE * every:
@@ -35,7 +34,7 @@ def few_checkpoints(run: RunData, values: Values) -> Iterator[tuple[str, str]]:
             )
         return
     if text := _too_short(run, checkpoints, window):
-        theirs = run.record.profile.cluster.database == "existing"
+        theirs = results.of_others(run.record)
         yield (
             f"{text}: writes put off until a checkpoint may be outside the window",
             "measure for longer, or give every profile the same shorter checkpoint_timeout"

@@ -27,4 +27,6 @@ def samples(pages: Sequence[Page], now_s: float, get: Get) -> Iterator[Sample]:
     """Samples of all pages that can be read; then OSError with the failures of the others."""
     with ThreadPoolExecutor(max_workers=max(1, len(pages))) as pool:
         bodies = {page: pool.submit(get, page.url, _TIMEOUT_S) for page in pages}
-        yield from local.each(pages, now_s, lambda page: page.parse(bodies[page].result()))
+        yield from local.each(
+            pages, lambda page: page.parse(bodies[page].result()), lambda _: now_s
+        )

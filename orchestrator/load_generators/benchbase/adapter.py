@@ -16,18 +16,27 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from orchestrator.analysis import transactions
 from orchestrator.errors import LoadError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.benchbase import config, results
 from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE, find, provide
-from orchestrator.load_generators.common import consistency
+from orchestrator.load_generators.benchbase.loaded import (
+    COUNT_ROWS,
+    NOT_KEPT,
+    conditions,
+    miscounted,
+)
+from orchestrator.load_generators.common import consistency, merging, several
 from orchestrator.load_generators.common.client import (
     LOAD_TIMEOUT_S,
     client_container,
     run_in_client,
 )
 from orchestrator.model import (
+    CLIENT,
     TLS_IF_OFFERED,
     Cluster,
     ClusterSpec,
@@ -37,7 +46,7 @@ from orchestrator.model import (
     Tls,
     Workload,
 )
-from orchestrator.parts import Result
+from orchestrator.parts import Result, Share
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, World
 from orchestrator.system import sql
@@ -80,7 +89,8 @@ class BenchBase:
         return cls(Path(home) if home else None)
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
-        settings = config.settings(workload)
+        largest = next(several.shares(workload, spec.clients))
+        settings = config.settings(largest, 1, spec.clients)
         if "existing.tls_key" in spec.settings:
             raise UsageError(
                 "BenchBase cannot identify itself with `tls_key`: its driver reads no PEM file",
@@ -88,9 +98,10 @@ class BenchBase:
             )
         provide(self._home, spec.database, world)
         if settings.warehouses_reached < settings.warehouses:
+            each = " in a client" if spec.clients > 1 else ""
             world.progress.warn(
-                f"each of BenchBase's {settings.terminals} terminals stays at one warehouse: only "
-                f"{settings.warehouses_reached} of {settings.warehouses} warehouses are used"
+                f"each of BenchBase's {settings.terminals} terminals{each} stays at one warehouse: "
+                f"only {settings.warehouses_reached} of {settings.warehouses} warehouses are used"
             )
 
     def loader_version(self, workload: Workload, world: World) -> str:
@@ -103,10 +114,17 @@ class BenchBase:
         return self.loader_version(workload, world)
 
     def client(
-        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED
+        self,
+        network: str,
+        out: Path,
+        world: World,
+        tls: Tls = TLS_IF_OFFERED,
+        name: str = CLIENT,
     ) -> AbstractContextManager[Node]:
         distribution = find(self._home, "", world)
-        return client_container(distribution.image, network, out, world, tls, distribution.mounts)
+        return client_container(
+            distribution.image, network, out, world, tls, distribution.mounts, name
+        )
 
     # -------------------------------------------------------------- loading
 
@@ -129,14 +147,39 @@ class BenchBase:
                 f"BenchBase loaded something else than {settings.warehouses} warehouses: {wrong}",
                 evidence=_tail(done),
             )
-        consistency.verify_loaded(_conditions(world), cluster, _seed(workload), world)
+        consistency.verify_loaded(conditions(world), cluster, _seed(workload), world)
 
     # -------------------------------------------------------------- running
 
     def run(
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
     ) -> tuple[Phase, Phase]:
-        settings, xml = self._rendered(workload, cluster, world)
+        return self._run(workload, 1, 1, cluster, client, out, world)
+
+    def run_share(
+        self,
+        workload: Workload,
+        share: Share,
+        cluster: Cluster,
+        client: Node,
+        out: Path,
+        world: World,
+    ) -> tuple[Phase, Phase]:
+        """All are started at once; each begins when its Java has."""
+        share.begin()
+        return self._run(workload, share.number, share.of, cluster, client, out, world)
+
+    def _run(
+        self,
+        workload: Workload,
+        part: int,
+        parts: int,
+        cluster: Cluster,
+        client: Node,
+        out: Path,
+        world: World,
+    ) -> tuple[Phase, Phase]:
+        settings, xml = self._rendered(workload, cluster, world, part, parts)
         (out / _CONFIG).write_text(xml)
         times_s: dict[str, float] = {}
 
@@ -173,9 +216,9 @@ class BenchBase:
         )
 
     def _rendered(
-        self, workload: Workload, cluster: Cluster, world: World
+        self, workload: Workload, cluster: Cluster, world: World, part: int = 1, parts: int = 1
     ) -> tuple[config.Settings, str]:
-        settings = config.settings(workload)
+        settings = config.settings(workload, part, parts)
         template = (world.root / "workloads" / config.TEMPLATE).read_text()
         driver = find(self._home, cluster.database, world).driver
         return settings, config.render(template, settings, cluster, driver)
@@ -212,88 +255,61 @@ class BenchBase:
         Those about customers' balances are left out, because BenchBase breaks them by itself: it
         computes money in binary floating point, and Payment overwrites a balance it read before.
         """
-        facts = consistency.verify(_conditions(world), cluster, _seed(workload), world)
-        return {**facts, "not_checked": list(_NOT_KEPT)}
+        facts = consistency.verify(conditions(world), cluster, _seed(workload), world)
+        return {**facts, "not_checked": list(NOT_KEPT)}
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
+        return self.result(workload, *self.records(out), start_s, end_s)
+
+    def records(self, out: Path) -> tuple[pd.DataFrame, GeneratorFacts]:
         table, facts = results.read_table(out)
+        return table, GeneratorFacts.read(facts)
+
+    def merged(self, several: Sequence[pd.DataFrame], shifts_s: Sequence[float]) -> pd.DataFrame:
+        return merging.one_table(several, shifts_s)
+
+    def result(
+        self,
+        workload: Workload,
+        table: pd.DataFrame,
+        facts: GeneratorFacts,
+        start_s: float,
+        end_s: float,
+    ) -> Result:
         figures = transactions.measurements(table, start_s, end_s, None)
-        if not facts["outcomes_known"]:
+        if not facts.more["outcomes_known"]:
             figures = tuple(m for m in figures if m.metric not in _NEEDS_OUTCOMES)
         # BenchBase records nothing of the warm-up, so it has no intervals, rather than empty ones.
+        found = {**facts.recorded(), **_facts(workload, max(1, len(facts.clients)), figures)}
         return Result(
             measurements=figures,
             intervals=transactions.intervals(table, {"measure": (start_s, end_s)}),
             latencies=(table,),
-            facts=GeneratorFacts.read({**facts, **_facts(workload, figures)}),
+            facts=GeneratorFacts.read(found),
         )
 
 
-def _facts(workload: Workload, figures: Sequence[Measurement]) -> Mapping[str, Any]:
-    settings = config.settings(workload)
+def _facts(workload: Workload, clients: int, figures: Sequence[Measurement]) -> Mapping[str, Any]:
+    of_clients = [
+        config.settings(one, part, clients)
+        for part, one in enumerate(several.shares(workload, clients), start=1)
+    ]
     throughputs = (m.value for m in figures if (m.metric, m.scope) == ("throughput_per_s", "all"))
-    rate = settings.arrival_rate
+    rate = sum(settings.arrival_rate for settings in of_clients)
     return {
         "generator": config.NAME,
         "queueing_in_latency": False,
         "warmup_recorded": False,
         "seeded": False,
-        "terminals": settings.terminals,
-        "warehouses_reached": settings.warehouses_reached,
+        "terminals": sum(settings.terminals for settings in of_clients),
+        "warehouses_reached": max(settings.warehouses_reached for settings in of_clients),
         "arrival_rate_per_s": rate or None,
         "served_of_asked": next(throughputs, 0) / rate if rate else None,
     }
 
 
-# ------------------------------------------------------------------ what was loaded
-
-# TPC-C specification 5.11, clause 4.3.3.1. The number of order lines follows from the orders.
-_PER_WAREHOUSE = {
-    "warehouse": 1,
-    "district": 10,
-    "customer": 30_000,
-    "history": 30_000,
-    "oorder": 30_000,
-    "new_order": 9_000,
-    "stock": 100_000,
-}
-_ITEMS = 100_000
-COUNT_ROWS = "SELECT {}, (SELECT sum(o_ol_cnt) FROM oorder) AS ordered_lines".format(
-    ", ".join(
-        f"(SELECT count(*) FROM {table}) AS {table}"
-        for table in (*_PER_WAREHOUSE, "item", "order_line")
-    )
-)
-
-
-def miscounted(counts: Mapping[str, Any], warehouses: int) -> str:
-    """Says which tables have a wrong number of rows, given a row of COUNT_ROWS; "" if none."""
-    expected = {table: count * warehouses for table, count in _PER_WAREHOUSE.items()}
-    expected |= {"item": _ITEMS, "order_line": int(counts["ordered_lines"] or 0)}
-    return "; ".join(
-        f"{table} has {counts[table]:,} rows, not {count:,}"
-        for table, count in expected.items()
-        if counts[table] != count
-    )
-
-
-_CONDITIONS = "tpcc/consistency.sql"
-_NOT_KEPT = ("c10", "c12")
-
-
-def _conditions(world: World) -> str:
-    return conditions_on_its_tables((world.root / "workloads" / _CONDITIONS).read_text())
-
-
 def _seed(workload: Workload) -> int:
     return int(workload.options.get("seed", 1))
-
-
-def conditions_on_its_tables(text: str) -> str:
-    """Adapts the built-in workload's conditions to BenchBase's schema, which renames one table."""
-    header, *blocks = re.split(r"^(?=-- name: )", text, flags=re.MULTILINE)
-    kept = [block for block in blocks if block.split(";")[0].split()[-1] not in _NOT_KEPT]
-    return re.sub(r"\borders\b", "oorder", header + "".join(kept))
 
 
 # ------------------------------------------------------------------ the console

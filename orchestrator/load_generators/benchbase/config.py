@@ -120,8 +120,11 @@ def bind(workload: Workload) -> Workload:
     )
 
 
-def settings(workload: Workload) -> Settings:
-    """Reads BenchBase's settings from `workload`. UsageError lists everything it cannot do."""
+def settings(workload: Workload, part: int = 1, parts: int = 1) -> Settings:
+    """Reads BenchBase's settings from `workload`. UsageError lists everything it cannot do.
+
+    Of terminals that think, whose number the warehouses give, one of several clients gets its
+    part; `workload` has the other parts already."""
     mistakes: list[Mistake] = []
     where = f"workloads/{workload.name}.yaml"
 
@@ -146,7 +149,9 @@ def settings(workload: Workload) -> Settings:
     read("think", options, "none", _think)
     result = Settings(
         warehouses=warehouses,
-        terminals=TERMINALS_PER_WAREHOUSE * warehouses if workload.thinks else workload.threads,
+        terminals=(TERMINALS_PER_WAREHOUSE * warehouses + parts - part) // parts
+        if workload.thinks
+        else workload.threads,
         loader_threads=workload.loader_threads,
         isolation=read("isolation", options, "read committed", _isolation),
         max_attempts=read("max_attempts", options, _MAX_ATTEMPTS, _positive),

@@ -15,11 +15,12 @@ from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
-from orchestrator.errors import TierbenchError, UsageError
-from orchestrator.model import Cluster, Node, Tls
+from orchestrator.errors import LoadError, TierbenchError, UsageError
+from orchestrator.model import CLIENT, Cluster, Node, Tls
 from orchestrator.powers import Completed, ContainerSpec, Mount, World
 
 LOAD_TIMEOUT_S = 24 * 3600.0
+PUT_WITHIN_S = 30.0
 LEASE_VARIABLE = "TIERBENCH_LEASE_S"
 LEASE_S = 60  # a busy disk may hold up the heartbeat for many seconds
 _HEARTBEAT = "/tmp/heartbeat"  # in the client
@@ -44,6 +45,7 @@ def client_container(
     world: World,
     tls: Tls,
     mounts: Sequence[Mount] = (),
+    name: str = CLIENT,
 ) -> Iterator[Node]:
     """Starts the client, which idles until a command is run in it.
 
@@ -51,7 +53,7 @@ def client_container(
     `tls` are in `/tls`.
     """
     spec = ContainerSpec(
-        name=f"{world.scope}-client",
+        name=f"{world.scope}-{name}",
         image=image,
         entrypoint=("sh",),
         command=("-c", _LIVE),
@@ -60,6 +62,7 @@ def client_container(
         network=network,
         init=True,
         stop_timeout_s=1,
+        placement=f"{CLIENT}-1" if name == CLIENT else name,
         mounts=(
             *mounts,
             Mount(str(world.root / "workloads"), "/workloads", read_only=True),
@@ -69,7 +72,7 @@ def client_container(
     )
     with world.platform.running(spec) as container, _beating(container.name, world):
         yield Node(
-            name="client",
+            name=name,
             role="client",
             container=container.name,
             container_id=container.id,
@@ -131,6 +134,15 @@ def jdbc_options(tls: Tls) -> list[str]:
     """The same for PostgreSQL's JDBC driver, whose client keys have another format."""
     mode = "disable" if tls.mode == "off" else tls.mode
     return [f"sslmode={mode}", *([f"sslrootcert={_ROOT}"] if tls.root else [])]
+
+
+def put(client: Node, file: str, line: str, world: World) -> None:
+    """Puts a file into the client, whole or not at all. LoadError if it cannot be written."""
+    shell = 'printf "%s\\n" "$2" > "$1.new" && mv "$1.new" "$1"'
+    argv = ("sh", "-c", shell, "sh", file, line)
+    done = world.platform.exec(client.container or "", argv, timeout_s=PUT_WITHIN_S)
+    if done.exit_code != 0:
+        raise LoadError(f"{client.name}: {file} could not be written", evidence=done.tail())
 
 
 def run_in_client(

@@ -22,19 +22,31 @@ from orchestrator.load_generators.common import consistency
 from orchestrator.load_generators.common.client import (
     LOAD_TIMEOUT_S,
     client_container,
+    put,
     run_in_client,
 )
-from orchestrator.load_generators.common.sysbench_console import (
-    STOP_GRACE_S,
-    flags,
-    version,
+from orchestrator.load_generators.common.sysbench_console import STOP_GRACE_S, version
+from orchestrator.load_generators.sysbench import lua_files
+from orchestrator.load_generators.sysbench.command_lines import (
+    BEGINS_FILE,
+    TOGETHER_S,
+    load_command,
+    run_command,
+    seed_of,
 )
-from orchestrator.load_generators.sysbench import lua_files, run_options
 from orchestrator.load_generators.sysbench.records import Records
-from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, WarmUp, found, longest_s
-from orchestrator.model import TLS_IF_OFFERED, Cluster, ClusterSpec, Node, Phase, Tls, Workload
-from orchestrator.parts import Result
-from orchestrator.planning.addresses import Server
+from orchestrator.load_generators.sysbench.warm_up import WarmUp, found, longest_s
+from orchestrator.model import (
+    CLIENT,
+    TLS_IF_OFFERED,
+    Cluster,
+    ClusterSpec,
+    Node,
+    Phase,
+    Tls,
+    Workload,
+)
+from orchestrator.parts import Result, Share
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, World
 from orchestrator.units import format_number
@@ -63,13 +75,18 @@ class Sysbench:
         return lua_files.content_hash(world.root / "workloads", workload.script)
 
     def client(
-        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED
+        self,
+        network: str,
+        out: Path,
+        world: World,
+        tls: Tls = TLS_IF_OFFERED,
+        name: str = CLIENT,
     ) -> AbstractContextManager[Node]:
         image = own_images.need(world.root, "client", world.platform)
-        return client_container(image, network, out, world, tls)
+        return client_container(image, network, out, world, tls, name=name)
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
-        argv = _load_command(workload, cluster)
+        argv = load_command(workload, cluster)
         family = workload.dataset.family
         on_line = _load_progress(family, world)
         done = run_in_client(
@@ -79,15 +96,46 @@ class Sysbench:
             what = f"loading {family} failed: {_last_line(done)}"
             raise UnfinishedError(what, evidence=done.tail())
         if conditions := _conditions(workload, world):
-            consistency.verify_loaded(conditions, cluster, _seed(workload), world)
+            consistency.verify_loaded(conditions, cluster, seed_of(workload), world)
 
     def run(
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
     ) -> tuple[Phase, Phase]:
-        argv = _run_command(workload, cluster)
+        argv, warming = run_command(workload, cluster), WarmUp(workload, out, world)
+        return self._run(argv, warming, longest_s(workload), cluster, client, out, world)
+
+    def run_share(
+        self,
+        workload: Workload,
+        share: Share,
+        cluster: Cluster,
+        client: Node,
+        out: Path,
+        world: World,
+    ) -> tuple[Phase, Phase]:
+        """Its threads wait, connected, for a file that says when all begin, and when they end."""
+
+        def begin() -> float:
+            begin_s, lasts_s = share.begin(), longest_s(workload)
+            put(client, BEGINS_FILE, f"{begin_s:.6f} {begin_s + lasts_s:.6f}", world)
+            return begin_s
+
+        argv, warming = run_command(workload, cluster, share), WarmUp(workload, out, world, begin)
+        most_s = longest_s(workload) + TOGETHER_S
+        return self._run(argv, warming, most_s, cluster, client, out, world)
+
+    def _run(
+        self,
+        argv: Sequence[str],
+        warming: WarmUp,
+        most_s: float,
+        cluster: Cluster,
+        client: Node,
+        out: Path,
+        world: World,
+    ) -> tuple[Phase, Phase]:
         (out / "command.txt").write_text(shlex.join(argv) + "\n")
-        warming = WarmUp(workload, out, world)
-        timeout_s = longest_s(workload) + STOP_GRACE_S
+        timeout_s = most_s + STOP_GRACE_S
         done = run_in_client(
             client, argv, cluster, world, timeout_s=timeout_s, on_line=warming.line
         )
@@ -105,12 +153,30 @@ class Sysbench:
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """Checks the conditions beside the script, if any; a broken one voids the run."""
         conditions = _conditions(workload, world)
-        return consistency.verify(conditions, cluster, _seed(workload), world) if conditions else {}
+        return (
+            consistency.verify(conditions, cluster, seed_of(workload), world) if conditions else {}
+        )
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
+        return self.result(workload, *self.records(out), start_s, end_s)
+
+    def records(self, out: Path) -> tuple[Records, GeneratorFacts]:
         records = Records.of_folder(out)
+        return records, _facts(records, out)
+
+    def merged(self, several: Sequence[Records], shifts_s: Sequence[float]) -> Records:
+        return Records.merged(several, shifts_s)
+
+    def result(
+        self,
+        workload: Workload,
+        records: Records,
+        facts: GeneratorFacts,
+        start_s: float,
+        end_s: float,
+    ) -> Result:
         statements, pooled = workload.statements_per_transaction, workload.thinks
-        warmup_s = found(out).get("warmup_s", workload.warmup_s)
+        warmup_s = workload.warmup_s if facts.warmup_s is None else facts.warmup_s
         phases = {"warm-up": (start_s - warmup_s, start_s), "measure": (start_s, end_s)}
         window = transactions.Window(start_s, end_s, pooled)
         seconds = transactions.Seconds(phases, pooled)
@@ -119,7 +185,6 @@ class Sysbench:
             window.add(table)
             seconds.add(table)
             flow.add(table)
-        facts = _facts(records, out)
         figures = window.measurements(statements)
         if facts.arrival_rate_per_s:
             figures += flow.measurements(facts.arrival_rate_per_s, facts.unstarted or 0.0)
@@ -132,10 +197,6 @@ def _conditions(workload: Workload, world: World) -> str:
     return file.read_text() if file.is_file() else ""
 
 
-def _seed(workload: Workload) -> int:
-    return int(workload.options.get("seed", 1))
-
-
 def _facts(records: Records, out: Path) -> GeneratorFacts:
     """Cross-checks and counted errors of the whole run, warm-up included."""
     console = (out / "sysbench.out").read_text()
@@ -143,6 +204,7 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
     threads = [json.loads(file.read_text()) for file in sorted(out.glob("errors-*.json"))]
     mode = json.loads((out / "recorder.json").read_text()).get("mode", {})
     warming = found(out)
+    begun_ms = [thread["begun_ms"] for thread in threads if "begun_ms" in thread]
     return GeneratorFacts(
         version=version(console),
         recorded_transactions=records.count,
@@ -153,6 +215,7 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
         statements_batched=mode.get("batches"),
         warmup_s=warming.pop("warmup_s", None),
         warmup_steady=warming.pop("steady", None),
+        began_s=max(begun_ms) / 1e3 if begun_ms else None,
         more={"errors": _sum_errors(threads), **({"warmup_drift": warming} if warming else {})},
     )
 
@@ -168,56 +231,7 @@ def _sum_errors(threads: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return list(totals.values())
 
 
-# ------------------------------------------------------------------ command lines and progress
-
-
-def _connection(cluster: Cluster) -> list[str]:
-    first, several = cluster.endpoints[0], {endpoint.port for endpoint in cluster.endpoints}
-    hosts = [
-        str(Server(endpoint.host, endpoint.port)) if len(several) > 1 else endpoint.host
-        for endpoint in cluster.endpoints
-    ]
-    return [
-        f"--pgsql-host={','.join(hosts)}",
-        f"--pgsql-port={first.port}",
-        f"--pgsql-user={first.user}",
-        f"--pgsql-db={first.database}",
-    ]
-
-
-def _load_command(workload: Workload, cluster: Cluster) -> list[str]:
-    parameters = workload.dataset.parameters
-    if not cluster.analyze:
-        parameters = {"analyze": "off", **parameters}
-    dialect = [] if cluster.database == "postgresql" else [f"--dialect={cluster.database}"]
-    return [
-        "luajit",
-        f"/workloads/{Path(workload.script).parent}/load.lua",
-        *_connection(cluster),
-        *flags(parameters),
-        f"--workers={workload.loader_threads}",
-        f"--seed={_seed(workload)}",
-        *dialect,
-    ]
-
-
-def _run_command(workload: Workload, cluster: Cluster) -> list[str]:
-    statements = workload.statements_per_transaction
-    return [
-        "sysbench",
-        f"/workloads/{workload.script}",
-        "--db-driver=pgsql",
-        *_connection(cluster),
-        *flags(run_options.run_parameters(workload)),
-        *flags(run_options.run_options(workload)),
-        *([f"--statements={statements}"] if statements else []),
-        f"--threads={workload.threads}",
-        f"--time={longest_s(workload):g}",
-        "--report-interval=1",
-        "--out=/out",
-        *([f"--ends-file=/out/{ENDS_FILE}"] if workload.warmup_most_s else []),
-        "run",
-    ]
+# ------------------------------------------------------------------ progress
 
 
 def _load_progress(family: str, world: World) -> Callable[[str], None]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ class _File:
     count: int
     first_ns: np.ndarray
     last_ns: np.ndarray
-    shift_ns: int
+    shift_ns: int = 0
 
     def of(self, start_ns: int, end_ns: int) -> np.ndarray:
         """The records that started in [start_ns, end_ns), in the file's order, by our clock."""
@@ -67,42 +67,46 @@ class _File:
 
 class Records:
     """The tables of transactions.py of these files, in order of start; read anew at each iteration.
-    At least one, which may be empty. `count`, `failures`: of all records. `shift_s`: by how much
-    the files' clock is ahead of ours.
+    At least one, which may be empty. `count`, `failures`: of all records.
 
     Bytes beyond the last whole record (of a killed client) are dropped.
     """
 
-    def __init__(self, files: Sequence[Path], types: Sequence[str], shift_s: float = 0.0) -> None:
+    def __init__(self, files: Sequence[Path], types: Sequence[str]) -> None:
         self.count = self.failures = 0
         self.types = list(types)
-        self._shift_ns = round(shift_s * 1e9)
         self._seconds: Counter[int] = Counter()
         self._codes: set[int] = set()
         self._files = [self._known(file) for file in files]
 
     @staticmethod
-    def merged(several: Sequence[Records]) -> Records:
-        """Those of several clients, each once. LoadError if their types differ."""
+    def merged(several: Sequence[Records], shifts_s: Sequence[float]) -> Records:
+        """Those of several clients, each once. `shifts_s`: by how much the clock of each is ahead
+        of ours. LoadError if their types differ."""
         whole = Records((), several[0].types)
-        for one in several:
+        for one, shift_s in zip(several, shifts_s, strict=True):
             if one.types != whole.types:
                 raise LoadError(f"clients ran other transactions: {one.types}, {whole.types}")
             whole.count += one.count
             whole.failures += one.failures
-            whole._seconds.update(one._seconds)
             whole._codes |= one._codes
-            whole._files += one._files
+            shift_ns = round(shift_s * 1e9)
+            whole._files += [replace(file, shift_ns=shift_ns) for file in one._files]
+            for second, count in one._seconds.items():
+                start_ns = second * _SECOND_NS - shift_ns
+                whole._seconds[start_ns // _SECOND_NS] += count
+                # Where these seconds are not whole by our clock, some are of the next.
+                whole._seconds[(start_ns + _SECOND_NS - 1) // _SECOND_NS] += 0
         return whole
 
     @staticmethod
-    def of_folder(out: Path, shift_s: float = 0.0) -> Records:
+    def of_folder(out: Path) -> Records:
         """All that one client left. LoadError if there is nothing to read."""
         description = out / "recorder.json"
         files = sorted(out.glob("latency-*.bin"))
         if not description.is_file() or not files:
             raise LoadError(f"{out} holds no transaction records: the generator left none")
-        return Records(files, json.loads(description.read_text())["types"], shift_s)
+        return Records(files, json.loads(description.read_text())["types"])
 
     def _known(self, path: Path) -> _File:
         """Reads a file once, for what all parts need to know of it."""
@@ -113,14 +117,12 @@ class Records:
             begins = np.arange(0, len(rows), _BLOCK)
             firsts.append(np.minimum.reduceat(rows["start_ns"], begins))
             lasts.append(np.maximum.reduceat(rows["start_ns"], begins))
-            seconds, counts = np.unique(
-                (rows["start_ns"] - self._shift_ns) // _SECOND_NS, return_counts=True
-            )
+            seconds, counts = np.unique(rows["start_ns"] // _SECOND_NS, return_counts=True)
             self._seconds.update(dict(zip(seconds.tolist(), counts.tolist(), strict=True)))
             self._codes |= set(np.unique(rows["sqlstate"]).tolist())
             self.failures += int((rows["outcome"] == FAILED).sum())
         self.count += count
-        return _File(path, count, np.concatenate(firsts), np.concatenate(lasts), self._shift_ns)
+        return _File(path, count, np.concatenate(firsts), np.concatenate(lasts))
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         for start_ns, end_ns in self._spans():

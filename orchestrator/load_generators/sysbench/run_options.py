@@ -49,6 +49,7 @@ SET_HERE: Mapping[str, str] = {
     "seed": SET_FOR_ALL["rand_seed"],
     **dict.fromkeys(("rate", "tx_rate"), "sysbench gives up when it is late: use `arrival_rate`"),
     **dict.fromkeys(("out", "record", "report_interval", "ends_file"), "the figures depend on it"),
+    **dict.fromkeys(("begins_file", "first_thread", "part"), "`clients` of the cluster sets it"),
     **dict.fromkeys((*_OF_RUN, *_OF_LOADER), "it belongs under `dataset`"),
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -49,17 +50,26 @@ class SteadyRule:
 
 
 class WarmUp:
-    """One run: `line` gets each line that sysbench prints, and the window is begun in time."""
+    """One run: `line` gets each line that sysbench prints, and the window is begun in time. `begin`
+    is called when its threads are ready, and returns when they begin; without it they begin then.
+    """
 
-    def __init__(self, workload: Workload, out: Path, world: World) -> None:
+    def __init__(
+        self,
+        workload: Workload,
+        out: Path,
+        world: World,
+        begin: Callable[[], float] | None = None,
+    ) -> None:
         self._workload, self._out, self._world = workload, out, world
+        self._begin_load = begin or world.clock.now
         self._rule = SteadyRule()
         self._start_s: float | None = None
         self._middle_s: float | None = None
 
     def line(self, text: str) -> None:
         if text.startswith(STARTED):
-            self._start_s = self._world.clock.now()
+            self._start_s = self._begin_load()
             if self._workload.warmup_most_s is None:
                 self._begin(self._start_s + self._workload.warmup_s)
         elif second := _SECOND.match(text):

@@ -31,6 +31,7 @@ from orchestrator.load_generators.common.sysbench_console import (
 )
 from orchestrator.load_generators.sysbench_stock import options, results
 from orchestrator.model import (
+    CLIENT,
     TLS_IF_OFFERED,
     Cluster,
     ClusterSpec,
@@ -84,9 +85,14 @@ class SysbenchStock:
         return hashlib.sha256(file.read_bytes()).hexdigest()[:12] if file else ""
 
     def client(
-        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED
+        self,
+        network: str,
+        out: Path,
+        world: World,
+        tls: Tls = TLS_IF_OFFERED,
+        name: str = CLIENT,
     ) -> AbstractContextManager[Node]:
-        return client_container(self._need(world), network, out, world, tls)
+        return client_container(self._need(world), network, out, world, tls, name=name)
 
     def _need(self, world: World) -> str:
         if self._image is None:

@@ -1,17 +1,74 @@
-"""Machines that run containers: this computer, and one that cannot be read from here."""
+"""Machines that run containers: this computer, and one that cannot be read from here.
+
+One elsewhere on which containers of ours may read is an `AgentMachine` (agent.py).
+"""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import platform
 import socket
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, Protocol, runtime_checkable
 
 from orchestrator.powers import MachineFacts
 
 _FOLDERS_BELOW_ROOT = ("proc", "sys", "dev", "etc")
+
+
+@dataclass(frozen=True)
+class Located:
+    """Where a machine has a container. `groups`: controller ("" for version 2) → path of its
+    control group. `process_id`: of its first process, None if none is seen."""
+
+    groups: Mapping[str, str]
+    process_id: int | None
+
+
+@dataclass(frozen=True)
+class ClockOffset:
+    """How much later a machine's clock is than this computer's, and how far that may be off."""
+
+    offset_s: float
+    within_s: float
+
+
+@runtime_checkable
+class ReadAtOnce(Protocol):
+    """A machine whose files are read together, by a program on it, from time to time."""
+
+    def read_at(self) -> float | None:
+        """Returns when that was read which the calling thread got last (Unix seconds by this
+        computer's clock); None if it has read nothing."""
+
+    def locate(self, container_id: str) -> Located:
+        """Finds a container of which only the id is known. OSError if it is not on the machine."""
+
+    def clock_offset(self) -> ClockOffset | None:
+        """Returns the offset as the shortest way there and back has shown it; None before any."""
+
+
+def value(text: str, key: str) -> str:
+    """Returns the rest of the first line that begins with `key`; "" if none does."""
+    lines = (line for line in text.splitlines() if line.startswith(key))
+    return next(lines, "").removeprefix(key).strip()
+
+
+def memory_bytes(meminfo: str) -> int:
+    """Returns what /proc/meminfo says of the whole memory; 0 if it says nothing."""
+    return int(value(meminfo, "MemTotal:").partition(" ")[0] or 0) * 1024
+
+
+def cpu_model(cpuinfo: str) -> str:
+    """Returns the processor's name in /proc/cpuinfo; "" on processors that have none there."""
+    return value(cpuinfo, "model name").lstrip(":\t ")
+
+
+def system(os_release: str) -> str:
+    return value(os_release, "PRETTY_NAME=").strip('"')
 
 
 class LocalMachine:
@@ -23,23 +80,19 @@ class LocalMachine:
         self.name = socket.gethostname()
 
     def facts(self) -> MachineFacts:
-        memory_kib = self._value("/proc/meminfo", "MemTotal:").partition(" ")[0]
         return MachineFacts(
             hostname=self.name,
             kernel=platform.release(),
-            system=self._value("/etc/os-release", "PRETTY_NAME=").strip('"') or platform.platform(),
+            system=system(self._text("/etc/os-release")) or platform.platform(),
             cpus=os.cpu_count() or 1,
-            cpu_model=self._value("/proc/cpuinfo", "model name").lstrip(":\t ")
-            or platform.machine(),
-            memory_bytes=int(memory_kib or 0) * 1024,
+            cpu_model=cpu_model(self._text("/proc/cpuinfo")) or platform.machine(),
+            memory_bytes=memory_bytes(self._text("/proc/meminfo")),
         )
 
-    def _value(self, path: str, key: str) -> str:
-        """The rest of the first line that begins with `key`; "" if none does."""
-        with contextlib.suppress(OSError):
-            for line in self.read(path).splitlines():
-                if line.startswith(key):
-                    return line.removeprefix(key).strip()
+    def _text(self, path: str) -> str:
+        """The text of a file; "" if it cannot be read."""
+        with suppress(OSError):
+            return self.read(path)
         return ""
 
     def read(self, path: str) -> str:

@@ -11,12 +11,14 @@ from orchestrator.errors import RunError
 from orchestrator.platforms.docker.output import Output
 from orchestrator.powers import Clock
 
+_KEPT = 20  # pieces of output, as evidence of an end
+
 
 class DockerConversation:
     """`socket` comes from `exec_start(…, socket=True)` of an exec that was made with `stdin`."""
 
     def __init__(self, socket: Any, doing: str, clock: Clock) -> None:
-        self._output, self._doing, self._clock = Output(socket), doing, clock
+        self._output, self._doing, self._clock = Output(socket, kept=_KEPT), doing, clock
         self._socket = getattr(socket, "_sock", socket)  # docker-py's stream cannot be written to
         self._lines: deque[str] = deque()
         self._open = True

@@ -20,13 +20,13 @@ from docker.errors import APIError, DockerException, NotFound
 import docker
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.platforms.common.machines import FarMachine, LocalMachine
+from orchestrator.platforms.common.taking_down import taken_down
 from orchestrator.platforms.docker import devices, ulimits
 from orchestrator.platforms.docker.commands import Commands
 from orchestrator.platforms.docker.errors import engine_errors
 from orchestrator.platforms.docker.guard import Guard
 from orchestrator.platforms.docker.images import Images
 from orchestrator.platforms.docker.labels import MARK, ROLE, STANDING
-from orchestrator.platforms.docker.leftovers import taken_down
 from orchestrator.platforms.docker.networks import Networks
 from orchestrator.platforms.docker.patience import patiently
 from orchestrator.powers import (

@@ -29,6 +29,18 @@ class Images:
             except ImageNotFound:
                 return None
 
+    def push(self, tag: str, registry: str) -> None:
+        """Pushes an image as `registry`/`tag`. RunError if the registry refuses it."""
+        name, _, version = f"{registry}/{tag}".rpartition(":")
+        with engine_errors(f"pushing {tag} to {registry}"):
+            self._client.images.get(tag).tag(name, version)
+            for line in self._client.images.push(name, version, stream=True, decode=True):
+                if "error" in line:
+                    raise RunError(
+                        f"{tag} could not be pushed to {registry}: {line['error']}",
+                        advice="sign in there with `docker login`",
+                    )
+
     def engine_id(self) -> str | None:
         with engine_errors("reading the engine's identity"):
             return self._client.info().get("ID") or None

@@ -7,8 +7,7 @@ What cannot be removed is reported with the engine's reason.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -175,18 +174,3 @@ def labels_of(thing: Any) -> dict[str, str]:
 
 def _is_disk(container: Any) -> bool:
     return labels_of(container).get(ROLE) == "disk"
-
-
-@contextmanager
-def taken_down(remove: Callable[[], None]) -> Iterator[None]:
-    """Calls `remove` at the end of the block. If the block raised, that error is raised, and one
-    of `remove` becomes a note of it."""
-    try:
-        yield
-    except BaseException as error:
-        try:
-            remove()
-        except TierbenchError as trouble:
-            error.add_note(trouble.what)
-        raise
-    remove()

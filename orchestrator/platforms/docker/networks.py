@@ -11,9 +11,10 @@ from docker.errors import APIError
 from docker.types import IPAMConfig, IPAMPool
 
 from orchestrator.errors import TierbenchError, UnavailableError
+from orchestrator.platforms.common.taking_down import taken_down
 from orchestrator.platforms.docker.errors import engine_errors
 from orchestrator.platforms.docker.labels import CAMPAIGN, LABEL
-from orchestrator.platforms.docker.leftovers import Leftovers, labels_of, taken_down
+from orchestrator.platforms.docker.leftovers import Leftovers, labels_of
 from orchestrator.platforms.docker.patience import patiently
 from orchestrator.powers import Network
 

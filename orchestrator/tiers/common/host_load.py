@@ -48,22 +48,35 @@ class Reading:
 
 def read(volume: Volume, world: World) -> Reading:
     """The counters now. What cannot be read is left out: it explains, and decides nothing."""
-    busy, total = cpu_ticks(world.machine)
+    machine = _machine(volume, world)
+    if machine is None:
+        return Reading(0.0, 0.0)
     disk: Mapping[str, Any] = {}
     kernel: list[Mapping[str, float]] = []
     if volume.server is not None and volume.server.container:
         device = replace(volume.server, device=volume.device.removeprefix("/dev/"))
-        kernel += _diskstats(device, world.machine)
+        kernel += _diskstats(device, machine)
         with suppress(TierbenchError, OSError):
             disk = disk_server.ask(volume.server.container, ("stats",), world)
-        kernel += _diskstats(device, world.machine)
+        kernel += _diskstats(device, machine)
+    busy, total = cpu_ticks(machine)
     return Reading(busy, total, disk, tuple(kernel))
 
 
+def _machine(volume: Volume, world: World) -> Machine | None:
+    """The one that serves the disk. None if it is one of several and nobody says which."""
+    with suppress(TierbenchError, OSError):
+        if volume.server is not None and volume.server.container:
+            return world.platform.machine_of(volume.server.container)
+    machines = world.platform.machines()
+    return machines[0] if len(machines) == 1 else None
+
+
 def _diskstats(device: Node, machine: Machine) -> list[dict[str, float]]:
-    """One reading, or none."""
+    """One reading of now, or none."""
     with suppress(OSError):
-        samples = DiskCollector(machine).read([device], 0.0)
+        machine.refresh()
+        samples = DiskCollector(lambda _: machine).read([device], 0.0)
         return [{sample.metric: sample.value for sample in samples}]
     return []
 
@@ -71,6 +84,7 @@ def _diskstats(device: Node, machine: Machine) -> list[dict[str, float]]:
 def cpu_ticks(machine: Machine) -> tuple[float, float]:
     """Busy and all ticks since boot, over all processors; (0, 0) without /proc/stat."""
     with suppress(OSError, ValueError):
+        machine.refresh()
         first = machine.read("/proc/stat").split("\n", 1)[0].split()[1:9]
         ticks = [float(text) for text in first]
         idle = ticks[3] + ticks[4]

@@ -24,6 +24,7 @@ from orchestrator.errors import (
 )
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
+from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Machine, Mount, World
 from orchestrator.tier import NodeDisks, Tier
@@ -136,7 +137,7 @@ def attached(
 ) -> Iterator[Disks]:
     """A directory for each node on the disk of its data, and one on that of its WAL. `filled`: they
     are there already, and somebody else's to remove. `stays`: see `folders`."""
-    sizes = dict(zip(_names(len(sizes_bytes)), sizes_bytes, strict=True))
+    sizes = dict(zip(node_names(len(sizes_bytes)), sizes_bytes, strict=True))
     at = _places(tier, list(sizes))
 
     def needed_bytes(place: Place) -> int:
@@ -196,7 +197,7 @@ def watched(disk: mounts.RealDisk, machine: Machine) -> Iterator[None]:
 
 def places(tier: Tier, nodes: int) -> dict[Path, int]:
     """Folder → how many nodes have their data there."""
-    at = _places(tier, _names(nodes))
+    at = _places(tier, node_names(nodes))
     counts = {Path(place.path): sum(not use.wal for use in place.uses) for place in at}
     return {path: count for path, count in counts.items() if count}
 
@@ -205,14 +206,10 @@ def directories(tier: Tier, nodes: int) -> dict[Path, Path]:
     """Each directory in which the nodes work → the path of its disk: those of their data, in their
     order, and then those of their WAL. UsageError if a node has none."""
     path_of = {
-        use: Path(place.path) for place in _places(tier, _names(nodes)) for use in place.uses
+        use: Path(place.path) for place in _places(tier, node_names(nodes)) for use in place.uses
     }
-    ordered = sorted(path_of, key=lambda use: (use.wal, _names(nodes).index(use.node)))
+    ordered = sorted(path_of, key=lambda use: (use.wal, node_names(nodes).index(use.node)))
     return {path_of[use] / FOLDER / use.folder: path_of[use] for use in ordered}
-
-
-def _names(nodes: int) -> list[str]:
-    return [f"node-{number}" for number in range(1, nodes + 1)]
 
 
 def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> mounts.RealDisk:

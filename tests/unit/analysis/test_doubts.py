@@ -233,6 +233,59 @@ def test_a_busy_machine(
     assert kinds(small(shapes={("premium", "point-select"): shape})) == expected
 
 
+def test_each_client_is_named_where_several_are_the_limit() -> None:
+    shape = Shape(
+        1574.0, 900.0, 2.0, await_s=0.01, cpu_pct=20.0, client_cpu_pct=45.0, host_cpu_pct=80.0
+    )
+    campaign = small(shapes={("premium", "point-select"): shape})
+    first = campaign.runs[0]
+    (client,) = (node for node in first.record.nodes if node.role == "client")
+    others = tuple(node for node in first.record.nodes if node is not client)
+    two = tuple(replace(client, name=name) for name in ("client-1", "client-2"))
+    own = first.samples[first.samples["node"] == client.name]
+    rest = first.samples[first.samples["node"] != client.name]
+    samples = pd.concat([rest, *(own.assign(node=one.name) for one in two)])
+    run = replace(first, record=replace(first.record, nodes=(*others, *two)), samples=samples)
+    found = the("client busy", replace(campaign, runs=(run, *campaign.runs[1:])))
+    assert found.run == 1
+    assert "90 % of the machine's CPU (client-1 45 %, client-2 45 %)" in found.text
+    assert "client busy" not in kinds(campaign)
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({}, ""),
+        ({"clock_offset_after_s": 2.009}, ""),
+        ({"clock_offset_after_s": 2.02}, "the clock of client-1 moved by 20.0 ms"),
+        ({"clock_uncertainty_s": 0.08}, "the clock of client-1 is known to 80 ms only"),
+        ({"clock_offset_s": None}, "the clock of client-1 could not be read"),
+    ],
+)
+def test_clients_whose_clocks_cannot_be_brought_together(
+    changed: dict[str, float | None], text: str
+) -> None:
+    clock = {"clock_offset_s": 2.0, "clock_offset_after_s": 2.0, "clock_uncertainty_s": 0.001}
+    clients = {"client-1": {**clock, **changed}, "client-2": clock}
+    facts = {"clients": clients, "start_skew_s": 0.1}
+    campaign = small(change=lambda r: replace(r, facts={**r.facts, "generator": facts}))
+    if text:
+        assert the("clients apart", campaign).text.startswith(text)
+    else:
+        assert "clients apart" not in kinds(campaign)
+
+
+def test_clients_that_measured_together_for_a_part_of_the_window() -> None:
+    clock = {"clock_offset_s": 0.0, "clock_offset_after_s": 0.0, "clock_uncertainty_s": 0.001}
+    facts = {"clients": {"client-1": clock, "client-2": clock}, "start_skew_s": 20.0}
+
+    def shorter(record: Record) -> Record:
+        longer = replace(record.workload, measure_s=record.workload.measure_s * 1.2)
+        return replace(record, workload=longer, facts={**record.facts, "generator": facts})
+
+    assert "they began 20" in the("clients apart", small(change=shorter)).text
+
+
 def test_telemetry_gaps() -> None:
     campaign = small(repetitions=2)
     first = campaign.runs[0]
@@ -398,6 +451,7 @@ def clustered(**changes: Any) -> Record:
     [
         (lambda: clustered(database="yugabytedb"), "database postgresql against yugabytedb"),
         (lambda: clustered(nodes=1), "number of nodes 3 against 1"),
+        (lambda: clustered(clients=2), "number of load clients 1 against 2"),
         (lambda: clustered(replication_factor=1), "replication factor 3 against 1"),
         (lambda: clustered(node=NodeSize(4.0, GIB, 250 * GIB)), "CPUs per node 8.0 against 4.0"),
         (

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from orchestrator.analysis import stats, verdicts
+from orchestrator.analysis import comparisons, stats, verdicts
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Results
 from orchestrator.metrics import METRICS, measured
@@ -31,13 +31,13 @@ def word(
 ) -> tuple[VerdictWord, str]:
     """The verdict of a lone comparison."""
     compared = pair(left, right, metric)
-    return verdicts.verdict(compared, margin_pct, compared.chance or 1.0, 1)
+    return comparisons.verdict(compared, margin_pct, compared.chance or 1.0, 1)
 
 
-def pair(left: Sequence[float], right: Sequence[float], metric: str) -> verdicts.Pair:
+def pair(left: Sequence[float], right: Sequence[float], metric: str) -> comparisons.Pair:
     ratio = stats.ratio_of_means(left, right)
     sides = tuple(left), tuple(right)
-    return verdicts.Pair("ultra", "insert", METRICS[metric], "all", *sides, ratio, "")
+    return comparisons.Pair("ultra", "insert", METRICS[metric], "all", *sides, ratio, "")
 
 
 def two_tiers(
@@ -182,7 +182,7 @@ def test_many_comparisons_raise_no_alarm_by_their_number() -> None:
 def test_a_lone_chance_hit_among_many_is_inconclusive() -> None:
     sides = [100.0, 101.0, 99.0], [106.0, 107.5, 104.5]
     assert word(*sides)[0] == "better"
-    found, reason = verdicts.verdict(pair(*sides, "throughput_per_s"), 5.0, 0.3, 24)
+    found, reason = comparisons.verdict(pair(*sides, "throughput_per_s"), 5.0, 0.3, 24)
     assert found == "inconclusive"
     assert "among 24 comparisons" in reason
 
@@ -326,7 +326,7 @@ def test_percentiles_without_enough_transactions_are_left_out() -> None:
 def test_of_tpcc_new_order_is_compared_and_the_other_types_are_not() -> None:
     campaign = build_campaign(profiles=["premium", "ultra"], workloads=["tpcc"], frames=False)
     compared = {(d.metric, d.scope) for d in verdicts.deltas(campaign)}
-    assert compared == set(verdicts.COMPARED)
+    assert compared == set(comparisons.COMPARED)
     scopes = {c.scope for c in verdicts.cells(campaign)}
     assert {"all", "new_order", "payment", "delivery"} <= scopes
 

@@ -49,7 +49,7 @@ class Engine(FakePlatform):
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     made = Engine({OFFICIAL: "sha256:84"})
-    monkeypatch.setattr(outside, "platform", lambda: made)
+    monkeypatch.setattr(outside, "platform", lambda _name=None: made)
     return made
 
 
@@ -77,7 +77,7 @@ def go_through(
     progress = QuietProgress()
 
     @contextmanager
-    def powers(root: Path, cache: Path, _progress: Any) -> Iterator[tuple[World, Any]]:
+    def powers(root: Path, cache: Path, *_: Any) -> Iterator[tuple[World, Any]]:
         world = fake_world(Log(), cache, shell=SystemShell())
         yield replace(world, root=root, progress=progress), engine
 
@@ -138,12 +138,12 @@ def test_it_is_about_this_image_on_this_machine(
     other: Engine, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go_through(engine, tmp_path, monkeypatch)
-    monkeypatch.setattr(outside, "platform", lambda: other)
+    monkeypatch.setattr(outside, "platform", lambda _name=None: other)
     assert databases(plans.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
 
 
 def test_without_an_engine_it_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse() -> None:
+    def refuse(_name: str | None = None) -> None:
         raise UnavailableError("no engine")
 
     monkeypatch.setattr(outside, "platform", refuse)
@@ -187,7 +187,7 @@ def carry_out(
     made = {name: Here(log, name) for name in ("postgresql", "yugabytedb")}
 
     @contextmanager
-    def powers(root: Path, cache: Path, _progress: Any) -> Iterator[tuple[World, Any]]:
+    def powers(root: Path, cache: Path, *_: Any) -> Iterator[tuple[World, Any]]:
         world = fake_world(log, cache, shell=SystemShell())
         yield replace(world, root=root, progress=progress, platform=platform), platform
 

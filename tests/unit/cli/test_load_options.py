@@ -10,6 +10,8 @@ from orchestrator.cli import plans
 from orchestrator.cli.options import Request
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
+from orchestrator.planning.plan import as_used
+from orchestrator.report.method import command
 from tests import ROOT
 
 
@@ -33,6 +35,16 @@ def test_a_sweep_is_planned_as_one_campaign_of_the_workload(tmp_path: Path) -> N
     assert plan.runs[0].slug.startswith(f"01-{plan.runs[0].profile}-tpcc-at-1-thread-r1")
     assert all(load.slo and load.options["seed"] == 1 for load in plan.workloads)
     assert len({str(load.dataset) for load in plan.workloads}) == 1
+
+
+def test_load_clients_are_the_profiles_own_or_as_asked_for(tmp_path: Path) -> None:
+    assert {one.cluster.clients for one in planned(tmp_path).profiles} == {1}
+    plan = planned(tmp_path, clients=3)
+    assert {one.cluster.clients for one in plan.profiles} == {3}
+    assert " --clients 3 " in command(plan)
+    assert "--clients" not in command(planned(tmp_path))
+    alone = planned(tmp_path, "disk-matrix", clients=3)
+    assert as_used(alone.profiles[0], alone.workloads[0]).cluster.clients == 1
 
 
 def test_a_share_is_kept_in_the_plan_until_the_capacity_is_known(tmp_path: Path) -> None:

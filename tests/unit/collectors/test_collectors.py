@@ -11,11 +11,13 @@ import pandas as pd
 import pytest
 
 from orchestrator.collectors.cgroup import CgroupCollector
+from orchestrator.collectors.common import local
 from orchestrator.collectors.disk import DiskCollector
 from orchestrator.collectors.machine import MachineCollector
 from orchestrator.collectors.network import NetworkCollector
 from orchestrator.model import Node, Phase, Sample
 from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.powers import Machine
 from orchestrator.run import telemetry
 from orchestrator.run.telemetry import Readings, read_once, sampling
 from orchestrator.system.clock import SystemClock
@@ -37,6 +39,10 @@ def tree(root: Path, files: dict[str, str]) -> LocalMachine:
     return LocalMachine(root)
 
 
+def on(machine: Machine) -> local.Where:
+    return lambda _: machine
+
+
 def values(samples: Iterable[Sample]) -> dict[str, float]:
     return {sample.metric: sample.value for sample in samples}
 
@@ -45,7 +51,7 @@ def test_disk_counters_are_in_base_units(tmp_path: Path) -> None:
     line = "   7       3 loop3 100 1 800 50 20 2 1600 70 4 30 120 0 0 0 0 9 11\n"
     table = "   7 0 loop0 1 0 8 1 0 0 0 0 0 0 0\n" + line
     here = tree(tmp_path, {**PROCESS, "proc/diskstats": table})
-    assert values(DiskCollector(here).read([DATABASE, HOST], 1.0)) == {
+    assert values(DiskCollector(on(here)).read([DATABASE, HOST], 1.0)) == {
         "disk_reads_total": 100,
         "disk_read_bytes_total": 409_600,
         "disk_read_seconds_total": pytest.approx(0.05),
@@ -68,17 +74,17 @@ def test_the_disk_of_the_wal_is_told_from_that_of_the_data(tmp_path: Path) -> No
         )
     )
     here = tree(tmp_path, {**PROCESS, "proc/diskstats": table})
-    found = values(DiskCollector(here).read([replace(DATABASE, wal_device="md0")], 1.0))
+    found = values(DiskCollector(on(here)).read([replace(DATABASE, wal_device="md0")], 1.0))
     assert (found["disk_reads_total"], found["disk_writes_total"]) == (100, 20)
     assert (found["wal_disk_reads_total"], found["wal_disk_writes_total"]) == (5, 700)
     with pytest.raises(OSError, match="sdd is not in"):
-        list(DiskCollector(here).read([replace(DATABASE, wal_device="sdd")], 1.0))
+        list(DiskCollector(on(here)).read([replace(DATABASE, wal_device="sdd")], 1.0))
 
 
 def test_a_device_that_vanished_is_an_error(tmp_path: Path) -> None:
     here = tree(tmp_path, {**PROCESS, "proc/diskstats": ""})
     with pytest.raises(OSError, match="loop3 is not in"):
-        list(DiskCollector(here).read([DATABASE], 1.0))
+        list(DiskCollector(on(here)).read([DATABASE], 1.0))
 
 
 def test_control_group_version_1(tmp_path: Path) -> None:
@@ -93,7 +99,7 @@ def test_control_group_version_1(tmp_path: Path) -> None:
             f"{group}/memory/docker/{ID}/memory.stat": "cache 1\ntotal_cache 1024\n",
         },
     )
-    assert values(CgroupCollector(here).read([DATABASE], 1.0)) == {
+    assert values(CgroupCollector(on(here)).read([DATABASE], 1.0)) == {
         "cpu_seconds_total": 2.5,
         "cpu_throttled_seconds_total": 1.0,
         "memory_used_bytes": 4096,
@@ -124,7 +130,7 @@ def test_control_group_version_2(tmp_path: Path, path: str, below: str) -> None:
             f"{group}/memory.stat": "anon 1\nfile 1024\n",
         },
     )
-    assert values(CgroupCollector(here).read([DATABASE], 1.0)) == {
+    assert values(CgroupCollector(on(here)).read([DATABASE], 1.0)) == {
         "cpu_seconds_total": 2.5,
         "cpu_throttled_seconds_total": 0.0,
         "memory_used_bytes": 4096,
@@ -134,19 +140,21 @@ def test_control_group_version_2(tmp_path: Path, path: str, below: str) -> None:
 
 def test_machine_with_and_without_pressure(tmp_path: Path) -> None:
     here = tree(tmp_path, {"proc/stat": "cpu  100 0 50 900 3 1 2 7 0 0\ncpu0 1\n"})
-    assert values(MachineCollector(here).read([HOST, DATABASE], 1.0)) == {
+    assert values(MachineCollector(on(here)).read([HOST, DATABASE], 1.0)) == {
         "cpu_busy_seconds_total": pytest.approx(1.53),
         "cpu_steal_seconds_total": pytest.approx(0.07),
     }
     tree(tmp_path, {"proc/pressure/io": "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\n"})
-    pressure = values(MachineCollector(here).read([HOST], 1.0))["pressure_io_some_seconds_total"]
+    pressure = values(MachineCollector(on(here)).read([HOST], 1.0))[
+        "pressure_io_some_seconds_total"
+    ]
     assert pressure == pytest.approx(1.5)
 
 
 def test_network_leaves_out_loopback(tmp_path: Path) -> None:
     table = "head\nhead\n    lo: 9 0 0 0 0 0 0 0 9\n  eth0: 100 1 0 0 0 0 0 0 200 1\n"
     here = tree(tmp_path, {**PROCESS, "proc/42/net/dev": table})
-    assert values(NetworkCollector(here).read([DATABASE], 1.0)) == {
+    assert values(NetworkCollector(on(here)).read([DATABASE], 1.0)) == {
         "network_received_bytes_total": 100,
         "network_sent_bytes_total": 200,
     }
@@ -189,7 +197,7 @@ STRANGER = "node-1: process 42 is in no group of container 7fc3631a2414"
 def test_a_process_that_is_not_the_containers_is_a_miss_and_hides_no_other_node(
     tmp_path: Path, kind: type[Any], group: str | None, reason: str
 ) -> None:
-    collector = kind(machine(tmp_path, group or "/", f"/docker/{OTHER_ID}"))
+    collector = kind(on(machine(tmp_path, group or "/", f"/docker/{OTHER_ID}")))
     if group is None:
         (tmp_path / "proc/42/cgroup").unlink()
     readings = Readings()
@@ -204,7 +212,7 @@ def test_a_number_used_again_by_a_later_container_gives_that_containers_values(
 ) -> None:
     """One collector serves a whole campaign; process numbers come round within it."""
     here = machine(tmp_path, f"/docker/{ID}", "/")
-    collector = CgroupCollector(here)
+    collector = CgroupCollector(on(here))
     assert values(collector.read([DATABASE], 1.0))["memory_used_bytes"] == 4096
     machine(tmp_path, f"/docker/{OTHER_ID}", "/")
     tree(tmp_path, {f"sys/fs/cgroup/docker/{OTHER_ID}/memory.current": "8192\n"})
@@ -217,7 +225,7 @@ def test_a_container_without_an_id_is_not_read(tmp_path: Path) -> None:
     node = Node("node-1", "database", container="c", process_id=42)
     for kind in (CgroupCollector, NetworkCollector):
         with pytest.raises(OSError, match="no container's id"):
-            list(kind(here).read([node], 1.0))
+            list(kind(on(here)).read([node], 1.0))
 
 
 class Broken:

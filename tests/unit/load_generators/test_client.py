@@ -9,7 +9,7 @@ import pytest
 from orchestrator.errors import UsageError
 from orchestrator.load_generators.benchbase import config
 from orchestrator.load_generators.common import client
-from orchestrator.load_generators.sysbench import adapter
+from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.model import TLS_IF_OFFERED, Cluster, Endpoint, Tls
 from orchestrator.system.clock import SystemClock, wait_until
 from tests.fakes import FakePlatform, fake_world
@@ -57,10 +57,10 @@ def test_benchbase_verifies_too() -> None:
 
 
 def test_hosts_with_their_own_ports_reach_the_workloads() -> None:
-    assert "--pgsql-host=10.0.0.11:6000,10.0.0.12:6001" in adapter._connection(
+    assert "--pgsql-host=10.0.0.11:6000,10.0.0.12:6001" in command_lines.connection(
         cluster(FULL, 6000, 6001)
     )
-    assert "--pgsql-host=10.0.0.11,10.0.0.12" in adapter._connection(cluster(FULL, 6000, 6000))
+    assert "--pgsql-host=10.0.0.11,10.0.0.12" in command_lines.connection(cluster(FULL, 6000, 6000))
 
 
 def test_its_heartbeat_beats_as_long_as_it_is_up() -> None:

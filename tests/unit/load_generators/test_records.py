@@ -139,14 +139,13 @@ def test_clients_are_merged_each_by_its_own_clock(tmp_path: Path) -> None:
     ahead["start_ns"] += 250_000_000
     first.tofile(tmp_path / "a.bin")
     ahead.tofile(tmp_path / "b.bin")
-    both = Records.merged(
-        [Records([tmp_path / "a.bin"], TYPES), Records([tmp_path / "b.bin"], TYPES, 0.25)]
-    )
+    each = [Records([tmp_path / name], TYPES) for name in ("a.bin", "b.bin")]
+    both = Records.merged(each, [0.0, 0.25])
     found = pd.concat(both, ignore_index=True).astype({"sqlstate": str})
     expected = at_once([first, second]).astype({"sqlstate": str})
     pd.testing.assert_frame_equal(found, expected)
     with pytest.raises(LoadError, match="other transactions"):
-        Records.merged([both, Records([tmp_path / "a.bin"], ["insert"])])
+        Records.merged([both, Records([tmp_path / "a.bin"], ["insert"])], [0.0, 0.0])
 
 
 def test_parts_of_a_stored_table_name_all_types(tmp_path: Path) -> None:

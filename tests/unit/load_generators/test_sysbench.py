@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator import load_generators
 from orchestrator.errors import LoadError, Mistake, UsageError
-from orchestrator.load_generators.sysbench import adapter
+from orchestrator.load_generators.sysbench import adapter, command_lines
 from orchestrator.load_generators.sysbench.records import Records
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
 from tests import ROOT
@@ -27,7 +27,7 @@ CLUSTER = Cluster("postgresql", "17", (), ENDPOINTS, "net")
 
 def test_the_run_command() -> None:
     workload = replace(a_workload("point_select"), options={"seed": 7})
-    assert adapter._run_command(workload, CLUSTER) == [
+    assert command_lines.run_command(workload, CLUSTER) == [
         "sysbench",
         "/workloads/sysbench/point_select.lua",
         "--db-driver=pgsql",
@@ -50,7 +50,7 @@ def test_the_run_command() -> None:
 
 def test_a_distribution_that_was_asked_for_is_the_only_one_named() -> None:
     workload = replace(a_workload(), options={"rand_type": "pareto", "rand_pareto_h": 0.1})
-    command = adapter._run_command(workload, CLUSTER)
+    command = command_lines.run_command(workload, CLUSTER)
     options = [part for part in command if "rand" in part]
     assert options == ["--rand-type=pareto", "--rand-pareto-h=0.1"]
 
@@ -71,7 +71,7 @@ def test_parameters_of_the_loader_alone_are_not_given_to_the_run(
 ) -> None:
     dataset = Dataset("a-family", {**of_run, **of_loader})
     workload = load_generators.bind(of_script(script, dataset=dataset), None)
-    command = adapter._run_command(workload, CLUSTER)
+    command = command_lines.run_command(workload, CLUSTER)
     assert {f"--{key.replace('_', '-')}={value}" for key, value in of_run.items()} <= set(command)
     assert not [part for part in command for key in of_loader if key.split("_")[0] in part]
 
@@ -88,7 +88,7 @@ def test_statistics_are_collected_if_the_planner_gains_or_the_workload_asks_for_
     cluster: Cluster, parameters: dict[str, str], expected: list[str]
 ) -> None:
     dataset = Dataset("tpcc", {"warehouses": 1, **parameters})
-    command = adapter._load_command(of_script("tpcc/tpcc.lua", dataset=dataset), cluster)
+    command = command_lines.load_command(of_script("tpcc/tpcc.lua", dataset=dataset), cluster)
     assert [part for part in command if "analyze" in part] == expected
 
 
@@ -185,7 +185,7 @@ def test_tpcc_takes_no_number_of_statements() -> None:
 
 
 def test_no_command_line_holds_a_password() -> None:
-    assert "secret" not in " ".join(adapter._run_command(a_workload(), CLUSTER))
+    assert "secret" not in " ".join(command_lines.run_command(a_workload(), CLUSTER))
 
 
 def record(

@@ -13,7 +13,7 @@ import pytest
 from orchestrator import load_generators
 from orchestrator.analysis import stats
 from orchestrator.errors import UsageError
-from orchestrator.load_generators.sysbench import adapter
+from orchestrator.load_generators.sysbench import adapter, command_lines
 from orchestrator.load_generators.sysbench.warm_up import (
     ENDS_FILE,
     IN_A_ROW,
@@ -104,9 +104,9 @@ def test_the_warm_up_is_never_shorter_than_the_scale_says(tmp_path: Path) -> Non
 
 def test_the_program_may_run_until_the_window_after_the_longest_warm_up_ends() -> None:
     cluster = Cluster("postgresql", "17", (), (Endpoint("h", 5432, 1, "u", "p", "d"),), "net")
-    command = adapter._run_command(STEADY, cluster)
+    command = command_lines.run_command(STEADY, cluster)
     assert "--time=129" in command and "--ends-file=/out/window-ends" in command
-    assert not any("ends" in part for part in adapter._run_command(a_workload(), cluster))
+    assert not any("ends" in part for part in command_lines.run_command(a_workload(), cluster))
 
 
 def test_a_run_that_ends_before_its_window_has_none(tmp_path: Path) -> None:

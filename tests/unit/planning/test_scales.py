@@ -48,7 +48,7 @@ def refusal(made: Plan, folder: Path) -> str:
 def test_a_large_machine_takes_every_combination(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plans, "_pull", lambda _: None)
+    monkeypatch.setattr(plans, "_pull", lambda *_: None)
     this_machine_has(monkeypatch, 2_000 * GIB, 128 * GIB)
     tried = 0
     for profile, workload, scale in product(PROFILES, WORKLOADS, SCALES):
@@ -111,7 +111,7 @@ def test_twenty_and_thirty_tables_are_measured_in_one_campaign(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The published study: three tiers, both sizes of sysbench's tables, and TPC-C's."""
-    monkeypatch.setattr(plans, "_pull", lambda _: None)
+    monkeypatch.setattr(plans, "_pull", lambda *_: None)
     names = ["point-select", "point-select-20", "insert", "insert-20", "tpcc"]
     made = plan("ultra", names, "study", "yugabytedb")
     sizes = {w.name: (w.dataset.parameters, w.threads, w.loader_threads) for w in made.workloads}
@@ -138,7 +138,7 @@ def test_twenty_and_thirty_tables_are_measured_in_one_campaign(
 def test_the_studys_cluster_has_tls_as_the_study_had(
     database: str, scale: str, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plans, "_pull", lambda _: None)
+    monkeypatch.setattr(plans, "_pull", lambda *_: None)
     (profile,) = plan("ultra", ["insert"], scale, database).profiles
     assert profile.cluster.settings == settings
 

@@ -63,7 +63,7 @@ def test_what_a_machine_has_is_looked_up_and_an_absent_file_is_an_error(tmp_path
 def test_a_machine_out_of_reach_gives_no_values_or_an_error(tmp_path: Path) -> None:
     """This machine's values must never be read instead."""
     readings = Readings()
-    read_once([Node("host", "host")], [MachineCollector(FAR)], readings, FakeClock())
+    read_once([Node("host", "host")], [MachineCollector(lambda _: FAR)], readings, FakeClock())
     assert not list(readings.samples())
     assert "the machine far is not reachable from here" in next(iter(readings.misses))
     platform: Any = FakePlatform(Log())
@@ -97,7 +97,7 @@ def test_a_platform_is_one_class_and_one_line_in_the_registry(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "docker" in platforms()
-    monkeypatch.setattr(outside, "platforms", lambda: {"nowhere": Nowhere})
+    monkeypatch.setattr(outside, "platforms", lambda: {"nowhere": lambda clock, _: Nowhere(clock)})
     monkeypatch.setattr(outside, "PLATFORM", "nowhere")
     monkeypatch.setattr(outside, "SystemClock", FakeClock)  # nobody waits for the made-up load
     parts = fake_parts(Log())

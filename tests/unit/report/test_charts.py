@@ -20,11 +20,13 @@ from orchestrator.report import (
     time_charts,
 )
 from orchestrator.report.blocks import Chart, Charts
+from orchestrator.report.charts import Measure
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.time_charts import Figure
 from orchestrator.tier import Burst
 from tests import report_verdicts
 from tests.campaigns import START_S, build_campaign, build_tier
+
+IOPS = Measure("disk_iops", "iops", "Disk IOPS", "IOPS")
 
 
 def one_run(tier: str, **more: Any) -> ReportIndex:
@@ -102,9 +104,8 @@ def test_chart_draws_each_run_with_its_cap_and_warm_up() -> None:
         }
     )
     limits = (time_charts.Cap("cap of premium: 1,100", 1100.0),)
-    figure = Figure("Disk IOPS", "IOPS")
     rates = series.Series(table, 1)
-    svg = time_charts.over_time("iops", "insert", figure, rates, ["premium"], limits).svg
+    svg = time_charts.over_time("iops", "insert", IOPS, rates, ["premium"], limits).svg
     assert svg.count('aria-roledescription="line mark"') == 2
     assert svg.count(f'stroke="{charts.PALETTE[0]}"') == 3  # two runs and the legend
     assert "cap of premium: 1,100" in svg
@@ -170,7 +171,7 @@ def test_each_node_has_a_panel_with_its_own_values() -> None:
         "node-2": pytest.approx(362.5, rel=0.02),
         "node-3": pytest.approx(725.0, rel=0.02),
     }
-    svg = time_charts.by_node("n", "insert", Figure("Disk IOPS", "IOPS"), iops, ["ultra"]).svg
+    svg = time_charts.by_node("n", "insert", IOPS, iops, ["ultra"]).svg
     assert svg.count('aria-roledescription="line mark"') == 3
     assert [node for node in ("node-1", "node-2", "node-3") if f">{node}<" not in svg] == []
 
@@ -287,7 +288,9 @@ def test_tiers_can_be_hidden_wherever_their_data_come_in() -> None:
 def test_a_name_cannot_leave_its_expression() -> None:
     name = 'a\'] || "b" </script>'
     table = pd.DataFrame({"seconds": [0.5, 1.5], "value": [1.0, 2.0], "tier": name, "run": "r"})
-    drawn = time_charts.over_time("x", "w", Figure("T", "u"), series.Series(table, 1), [name])
+    drawn = time_charts.over_time(
+        "x", "w", Measure("m", "f", "T", "u"), series.Series(table, 1), [name]
+    )
     assert drawn.live
     reading = drawn.live["layer"][-1]["transform"][1]["calculate"]
     assert reading == f"(datum.tier === {json.dumps(name)}) ? 'l0' : 'none'"

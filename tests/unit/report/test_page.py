@@ -8,14 +8,11 @@ from orchestrator.report import page_scripts
 
 
 def test_the_code_that_draws_is_kept_for_the_next_page(tmp_path: Path) -> None:
-    made = page_scripts._vega(None)
-    page_scripts._vega(tmp_path)
+    made = page_scripts._vega(tmp_path)
     (kept,) = tmp_path.iterdir()
     assert kept.read_text(encoding="utf-8") == made
     kept.write_text("kept", encoding="utf-8")
-    page_scripts._vega.cache_clear()
     assert page_scripts._vega(tmp_path) == "kept"
-    page_scripts._vega.cache_clear()
 
 
 def test_a_folder_that_cannot_be_written_does_not_matter(tmp_path: Path) -> None:

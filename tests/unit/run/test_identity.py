@@ -18,6 +18,7 @@ from tests.fakes import FakePlatform, fake_world
 from tests.plans import a_workload
 from tests.unit.run.conftest import Make
 
+HERE = LocalMachine().name
 MOUNTS = """\
 36 25 0:32 / / rw,relatime - overlay overlay rw
 41 36 7:3 / /var/lib/data rw,noatime - xfs /dev/loop3 rw,attr2,noquota
@@ -56,7 +57,9 @@ def of(root: Path, *nodes: Node, scripts: Any = lambda *_: "abc") -> dict[str, A
 
 
 def test_scripts_images_and_file_systems_are_recorded(tmp_path: Path) -> None:
-    database = Node("node-1", "database", container="db", process_id=77, device="loop3")
+    database = Node(
+        "node-1", "database", container="db", process_id=77, device="loop3", machine=HERE
+    )
     client = Node("client", "client", container="client")
     assert of(tmp_path, database, client) == {
         "scripts": "abc",
@@ -69,8 +72,12 @@ def test_what_cannot_be_read_is_left_out(tmp_path: Path) -> None:
     def no_scripts(*_: object) -> str:
         raise FileNotFoundError("removed meanwhile")
 
-    other_device = Node("node-1", "database", container="gone", process_id=77, device="sda")
-    no_process = Node("node-2", "database", container="silent", process_id=78, device="loop3")
+    other_device = Node(
+        "node-1", "database", container="gone", process_id=77, device="sda", machine=HERE
+    )
+    no_process = Node(
+        "node-2", "database", container="silent", process_id=78, device="loop3", machine=HERE
+    )
     others = Node("node-3", "database")
     assert of(tmp_path, other_device, no_process, others, scripts=no_scripts) == {}
 

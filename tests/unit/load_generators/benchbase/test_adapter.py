@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from orchestrator.errors import LoadError
-from orchestrator.load_generators.benchbase.adapter import (
+from orchestrator.load_generators.benchbase.adapter import BenchBase
+from orchestrator.load_generators.benchbase.loaded import (
     COUNT_ROWS,
-    BenchBase,
     conditions_on_its_tables,
     miscounted,
 )

@@ -1,0 +1,167 @@
+"""Two sides in one figure: the later one is better, worse, the same, or none of it is proven. Pure.
+
+The rule for tiers of one campaign (`verdicts`) and for two campaigns (`over_time`) alike. A wrong
+verdict is the worst fault this program can have, so when in doubt the word is `inconclusive`.
+Method, references and simulated error rates: docs/METHOD.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orchestrator.analysis import looks, stats
+from orchestrator.analysis.conclusions import Delta, VerdictWord
+from orchestrator.analysis.overload import Outcome
+from orchestrator.analysis.stats import Ratio
+from orchestrator.metrics import Metric
+from orchestrator.units import counted, format_change, format_quantity
+
+# What is compared. Of TPC-C's transaction types only New-Order, the one that the specification
+# reports first: each further comparison is one more chance of a false alarm.
+COMPARED = (
+    ("throughput_per_s", "all"),
+    ("nopm", "all"),
+    ("latency_avg_s", "all"),
+    ("latency_p99_s", "all"),
+    ("latency_avg_s", "new_order"),
+    ("latency_p99_s", "new_order"),
+)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One comparison before its verdict: the values of both sides, the baseline's first.
+
+    `obstacle`: why it must not be drawn, or empty. `share`: of the usual levels, those of its look.
+    `overload`: that of a side, which decides instead of the figures. `in_blocks`: whether the i-th
+    values of both sides are of one repetition.
+    """
+
+    contender: str
+    workload: str
+    metric: Metric
+    scope: str
+    left: tuple[float, ...]
+    right: tuple[float, ...]
+    ratio: Ratio
+    obstacle: str
+    share: float = 1.0
+    overload: Outcome | None = None
+    in_blocks: bool = True
+
+    @property
+    def chance(self) -> float | None:
+        """Its p-value, to be held against the usual levels, if it can come to a verdict at all."""
+        if self.obstacle or self.overload or self.ratio.p_value is None:
+            return None
+        return looks.at_look([self.ratio.p_value], self.share)[0]
+
+    @property
+    def confidence(self) -> float:
+        return looks.confidence(stats.CONFIDENCE, self.share)
+
+
+def can_change(left: Sequence[float], right: Sequence[float]) -> bool:
+    """Whether there are values to compare: there is no change from zero."""
+    return bool(left and right) and sum(left) > 0
+
+
+def obstacle(left: Sequence[float], right: Sequence[float], runs: int) -> str:
+    """Why the values that `runs` runs of both sides have of a figure must not be compared, or an
+    empty text."""
+    if absent := runs - len(left) - len(right):
+        # Dropping such runs would choose among them: the slow ones lack percentiles first.
+        return f"{absent} of {runs} runs have no such figure"
+    if min(*left, *right) <= 0:
+        return "a run's figure is zero, and a ratio to it has no meaning"
+    return ""
+
+
+def deltas(baseline: str, pairs: Sequence[Pair], margin_pct: float) -> tuple[Delta, ...]:
+    """The verdicts of one family of comparisons: those that are read together."""
+    chances = {i: p for i, pair in enumerate(pairs) if (p := pair.chance) is not None}
+    adjusted = dict(zip(chances, stats.adjust_for_many(list(chances.values())), strict=True))
+    return tuple(
+        _delta(baseline, pair, margin_pct, adjusted.get(i, 1.0), len(chances))
+        for i, pair in enumerate(pairs)
+    )
+
+
+def _delta(baseline: str, pair: Pair, margin_pct: float, chance: float, family: int) -> Delta:
+    word, reason = verdict(pair, margin_pct, chance, family)
+    interval = None if pair.overload else pair.ratio.interval_pct
+    return Delta(
+        baseline=baseline,
+        contender=pair.contender,
+        workload=pair.workload,
+        metric=pair.metric.name,
+        scope=pair.scope,
+        unit=pair.metric.unit,
+        direction=pair.metric.direction,
+        n_baseline=len(pair.left),
+        n_contender=len(pair.right),
+        change_pct=pair.ratio.change_pct,
+        ci_low_pct=interval[0] if interval else None,
+        ci_high_pct=interval[1] if interval else None,
+        verdict=word,
+        reason=reason,
+        overloaded=pair.overload.sides if pair.overload else (),
+        confidence_pct=round(100 * pair.confidence, 4),
+    )
+
+
+def verdict(pair: Pair, margin_pct: float, chance: float, family: int) -> tuple[VerdictWord, str]:
+    """The word for one comparison, and why.
+
+    `chance`: its p-value after adjusting for the `family` of comparisons it was made in.
+    """
+    interval = pair.ratio.interval_pct
+    if pair.obstacle:
+        return "inconclusive", pair.obstacle
+    if pair.overload:
+        return pair.overload.word, pair.overload.reason
+    if interval is None:
+        return "inconclusive", _too_few(pair)
+    low, high = interval
+    span, margin = (
+        f"{format_change(low)} to {format_change(high)}",
+        format_quantity(margin_pct, "%"),
+    )
+    if -margin_pct <= low and high <= margin_pct:
+        return "same", f"the interval {span} lies within ±{margin}"
+    if low <= 0 <= high:
+        both = f"the interval {span} includes no change and also more than ±{margin}"
+        return "inconclusive", f"{both}: {_more(pair, margin_pct)}"
+    if chance > 1 - stats.CONFIDENCE:
+        among = family if pair.in_blocks else "all"
+        alone = f"the interval {span} excludes no change, but among {among} comparisons one such"
+        return "inconclusive", f"{alone} is likely by chance: more repetitions are needed"
+    better = (low > 0) == (pair.metric.direction == "higher")
+    side = "above" if low > 0 else "below"
+    return "better" if better else "worse", f"the whole interval {span} lies {side} no change"
+
+
+def _too_few(pair: Pair) -> str:
+    if not pair.in_blocks:
+        return "one repetition gives no interval: each side needs at least 2"
+    count = "one" if pair.left else "no"
+    few = f"{count} repetition that both sides finished gives no interval"
+    return f"{few}: at least 2 are needed, 5 are better"
+
+
+def _more(pair: Pair, margin_pct: float) -> str:
+    """Says how many repetitions would settle it at the noise seen so far, where that is known.
+
+    A change within the margin is settled when the interval fits into the margin; any change is
+    settled when the interval no longer reaches no change.
+    """
+    if not pair.in_blocks:
+        return "more repetitions are needed"
+    change = abs(math.log(pair.ratio.ratio))
+    room = max(change, math.log1p(margin_pct / 100) - change)
+    wanted = stats.repetitions_to_reach(pair.left, pair.right, room, pair.confidence)
+    if wanted is None:
+        return f"more than {stats.MAX_REPETITIONS} repetitions would be needed at this noise"
+    return f"needs about {counted(max(1, wanted - len(pair.left)), 'more repetition')}"

@@ -1,0 +1,290 @@
+"""One workload carried by several clients: started together, ended together, read as one.
+
+Each client is a container (`client-1`, …) with a folder of its own for raw output, and carries its
+share by its load generator (`parts.Splits`) on a thread of this program. A client that fails ends
+the others. What is known of each is kept in `clients.json`, by which `read` merges what they left
+(`merging`).
+
+The measured window is the time in which all of them measured. Times are by this computer's clock:
+a client's are shifted by how far its clock is from it (`clocks`).
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import LoadError, TierbenchError, UsageError
+from orchestrator.load_generators.common import clocks, merging
+from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, Phase, Tls, Workload
+from orchestrator.parts import LoadGenerator, Result, Share, Splits
+from orchestrator.powers import Progress, World
+from orchestrator.system import at_once
+
+RATE = "arrival_rate"
+LEAD_S = 2.0  # from the moment at which all are ready, to tell each when to begin
+READY_WITHIN_S = 100.0  # the first waits for the last; the scripts wait a little longer
+_NOTES = "clients.json"
+
+
+def check(generator: LoadGenerator, workload: Workload, spec: ClusterSpec) -> None:
+    """UsageError if that many clients cannot carry the workload."""
+    if spec.clients == 1:
+        return
+    what = ""
+    if not isinstance(generator, Splits):
+        what = (
+            f"it is run by {generator.name}, which keeps no record of each transaction: counts and "
+            "percentiles of several clients cannot be merged exactly"
+        )
+    elif workload.threads < spec.clients:
+        what = f"it has {workload.threads} threads: each client needs one of its own"
+    elif workload.warmup_most_s is not None:
+        what = "a warm-up that goes on until throughput is steady is judged by one client"
+    if what:
+        raise UsageError(
+            f"{workload.name} cannot be carried by {spec.clients} clients: {what}",
+            advice="leave out `--clients` and `clients`, or name another workload",
+        )
+
+
+@contextmanager
+def running(
+    generator: LoadGenerator, count: int, network: str, out: Path, world: World, tls: Tls
+) -> Iterator[tuple[Node, ...]]:
+    """Starts all clients; the output of the only one is in `out`, of several in folders there."""
+    if count == 1:
+        with generator.client(network, out, world, tls) as client:
+            yield (client,)
+        return
+    names = [f"{CLIENT}-{number}" for number in range(1, count + 1)]
+    for name in names:
+        (out / name).mkdir(exist_ok=True)
+    brackets = [generator.client(network, out / name, world, tls, name) for name in names]
+    with at_once.entered(brackets) as clients:
+        yield tuple(clients)
+
+
+def shares(workload: Workload, count: int) -> Iterator[Workload]:
+    """The workload as each client carries it: threads as equal as they can be, the first clients
+    with one more; of the arrival rate what its threads have of it."""
+    for number in range(count):
+        threads = workload.threads // count + (number < workload.threads % count)
+        rate = float(workload.options.get(RATE, 0))
+        own = {RATE: rate * threads / workload.threads} if rate else {}
+        yield replace(workload, threads=threads, options={**workload.options, **own})
+
+
+def run(
+    generator: LoadGenerator,
+    workload: Workload,
+    cluster: Cluster,
+    clients: Sequence[Node],
+    out: Path,
+    world: World,
+) -> tuple[Phase, Phase]:
+    """As the generator's own `run`, by all clients. LoadError that names the client if one fails,
+    or if they did not measure at the same time."""
+    if len(clients) == 1:
+        return generator.run(workload, cluster, clients[0], out, world)
+    assert isinstance(generator, Splits), f"{generator.name} was checked"
+    together = _Together(generator, workload, cluster, clients, out, world)
+    return together.run()
+
+
+def read(
+    generator: LoadGenerator,
+    workload: Workload,
+    clients: Sequence[Node],
+    out: Path,
+    start_s: float,
+    end_s: float,
+) -> Result:
+    """As the generator's own `read`: of all clients each transaction once."""
+    if len(clients) == 1:
+        return generator.read(workload, out, start_s, end_s)
+    assert isinstance(generator, Splits), f"{generator.name} was checked"
+    notes: dict[str, dict[str, Any]] = json.loads((out / _NOTES).read_text())
+    left = {name: generator.records(out / name) for name in notes}
+    shifts_s = [float(notes[name]["shifted_s"]) for name in left]
+    records = generator.merged([one for one, _ in left.values()], shifts_s)
+    facts = merging.one_of({name: facts for name, (_, facts) in left.items()}, notes)
+    return generator.result(workload, records, facts, start_s, end_s)
+
+
+@dataclass(frozen=True)
+class _Ran:
+    """What one client did, by this computer's clock."""
+
+    warmup: Phase
+    measure: Phase
+    before: clocks.Offset | None
+    after: clocks.Offset | None
+    threads: int
+
+    def note(self) -> dict[str, Any]:
+        offsets: dict[str, float] = {}
+        if self.before is not None and self.after is not None:
+            offsets = {
+                "clock_offset_s": self.before.offset_s,
+                "clock_offset_after_s": self.after.offset_s,
+                "clock_uncertainty_s": max(self.before.uncertainty_s, self.after.uncertainty_s),
+            }
+        return {
+            "threads": self.threads,
+            "began_s": self.warmup.start_s,
+            "measured_from_s": self.measure.start_s,
+            "measured_to_s": self.measure.end_s,
+            "shifted_s": self.before.shift_s if self.before else 0.0,
+            **offsets,
+        }
+
+
+class _Together:
+    """One run by several clients, a thread for each."""
+
+    def __init__(
+        self,
+        generator: Splits,
+        workload: Workload,
+        cluster: Cluster,
+        clients: Sequence[Node],
+        out: Path,
+        world: World,
+    ) -> None:
+        self._generator, self._cluster, self._clients = generator, cluster, clients
+        self._out, self._world = out, world
+        self._workloads = list(shares(workload, len(clients)))
+        self._lock = threading.Lock()
+        self._failure: tuple[Node, BaseException] | None = None
+        self._windows_s: list[float] = []
+        self._begins_s = 0.0
+        self._ready = threading.Barrier(len(clients), self._agree, READY_WITHIN_S)
+
+    def run(self) -> tuple[Phase, Phase]:
+        with ThreadPoolExecutor(len(self._clients), "client") as pool:
+            futures = [pool.submit(self._carried, number) for number in range(len(self._clients))]
+            try:
+                wait(futures)
+            except BaseException:  # an interrupt: the threads end when their clients do
+                self._end()
+                raise
+        self._raise_failure()
+        ran = {
+            client.name: future.result()
+            for client, future in zip(self._clients, futures, strict=True)
+        }
+        notes = {name: one.note() for name, one in ran.items()}
+        (self._out / _NOTES).write_text(json.dumps(notes, indent=1) + "\n")
+        return _common([one.warmup for one in ran.values()], [one.measure for one in ran.values()])
+
+    def _carried(self, at: int) -> _Ran:
+        try:
+            return self._carry(at)
+        except BaseException as error:
+            with self._lock:
+                self._failure = self._failure or (self._clients[at], error)
+            self._end()
+            raise
+
+    def _carry(self, at: int) -> _Ran:
+        client, workload = self._clients[at], self._workloads[at]
+        before = clocks.compare(client, self._world)
+        shift_s = before.shift_s if before else 0.0
+        own = replace(
+            self._world,
+            clock=clocks.ShiftedClock(self._world.clock, shift_s),
+            progress=_Prefixed(self._world.progress, client.name, len(self._clients), at == 0),
+            window_begins=lambda time_s: self._window_begins(time_s - shift_s),
+        )
+        first = [0, *accumulate(one.threads for one in self._workloads)][at]
+        share = Share(at + 1, len(self._clients), first, lambda: self._begin() + shift_s)
+        warmup, measure = self._generator.run_share(
+            workload, share, self._cluster, client, self._out / client.name, own
+        )
+        after = clocks.compare(client, self._world)
+        return _Ran(
+            _moved(warmup, shift_s), _moved(measure, shift_s), before, after, workload.threads
+        )
+
+    def _agree(self) -> None:
+        """Once, when all clients are ready."""
+        self._begins_s = self._world.clock.now() + LEAD_S
+
+    def _begin(self) -> float:
+        try:
+            self._ready.wait()
+        except threading.BrokenBarrierError:
+            raise LoadError(
+                f"not all clients were ready to begin within {READY_WITHIN_S:g} s"
+            ) from None
+        return self._begins_s
+
+    def _window_begins(self, time_s: float) -> None:
+        """The window of all begins when that of the last does."""
+        with self._lock:
+            self._windows_s.append(time_s)
+            last = len(self._windows_s) == len(self._clients)
+        if last:
+            self._world.window_begins(max(self._windows_s))
+
+    def _end(self) -> None:
+        """Ends all clients; what runs in them ends with an error, which is not the first."""
+        self._ready.abort()
+        for client in self._clients:
+            with suppress(TierbenchError):
+                self._world.platform.stop(client.container or "", 1.0)
+
+    def _raise_failure(self) -> None:
+        if self._failure is None:
+            return
+        client, error = self._failure
+        if isinstance(error, LoadError):
+            what = f"{client.name}: {error.what}"
+            raise LoadError(what, error.advice, error.evidence) from error
+        raise error
+
+
+def _moved(phase: Phase, shift_s: float) -> Phase:
+    return replace(phase, start_s=phase.start_s - shift_s, end_s=phase.end_s - shift_s)
+
+
+def _common(warmups: Sequence[Phase], measures: Sequence[Phase]) -> tuple[Phase, Phase]:
+    """The warm-up since all were running, and the time in which all measured. LoadError if none."""
+    start_s = max(phase.start_s for phase in measures)
+    end_s = min(phase.end_s for phase in measures)
+    if end_s <= start_s:
+        raise LoadError(
+            f"the clients never measured at the same time: the last began {start_s - end_s:.1f} s "
+            "after the first had ended",
+            advice="measure for longer, or give the clients machines that start programs alike",
+        )
+    begun_s = max(phase.start_s for phase in warmups)
+    return Phase("warm-up", min(begun_s, start_s), start_s), Phase("measure", start_s, end_s)
+
+
+class _Prefixed:
+    """Shows the steps of the first client for all of them, and every message with its client."""
+
+    def __init__(self, progress: Progress, client: str, count: int, shown: bool) -> None:
+        self._progress, self._client, self._count, self._shown = progress, client, count, shown
+
+    def run(self, title: str, number: int, total: int, left_s: float) -> None:
+        self._progress.run(title, number, total, left_s)
+
+    def step(self, text: str, expected_s: float | None = None) -> None:
+        if self._shown:
+            self._progress.step(f"{self._client} of {self._count}: {text}", expected_s)
+
+    def note(self, text: str) -> None:
+        self._progress.note(f"{self._client}: {text}")
+
+    def warn(self, text: str) -> None:
+        self._progress.warn(f"{self._client}: {text}")

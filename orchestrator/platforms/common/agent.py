@@ -1,0 +1,228 @@
+"""A machine that is not this computer, read by the agent (`docker/disk/agent`) on it.
+
+A way there takes milliseconds, so what is read again and again is read in one go: `refresh` asks
+for all files that `read` was asked for lately, and `read` then returns what was found. Where
+nothing refreshes, each `read` asks. The first question starts the agent. If it fails, or gives no
+answer in time, every question is an OSError for a moment; the next one starts it anew.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.errors import TierbenchError
+from orchestrator.platforms.common import machines
+from orchestrator.platforms.common.machines import ClockOffset, Located
+from orchestrator.powers import (
+    Clock,
+    ContainerSpec,
+    Conversation,
+    MachineFacts,
+    Mount,
+    Platform,
+)
+
+IMAGE = "disk"  # of our images: the one that every machine has
+COMMAND = ("agent", "/host")
+ANSWER_S = 2.0  # within which an answer comes, or the agent is started anew
+QUEUE_S = 0.5  # within which another question is answered
+SILENCE_S = 0.5  # how long a failure counts for other questions too, such as those of one tick
+FRESH_S = 1.5  # how long `read` returns what `refresh` has found
+KEPT = 5  # refreshes for which a file is read that nobody asks for any more
+
+_KERNEL, _SYSTEM = "/proc/sys/kernel/osrelease", "/etc/os-release"
+_CPUS, _MEMORY = "/proc/cpuinfo", "/proc/meminfo"
+
+Converse = Callable[[], AbstractContextManager[Conversation]]
+
+
+def container(name: str, image: str, placement: str = "") -> ContainerSpec:
+    """The agent's container on the machine of `placement`. It idles until it is talked with."""
+    return ContainerSpec(
+        name=name,
+        image=image,
+        entrypoint=("sleep",),
+        command=("infinity",),
+        role="agent",
+        mounts=(Mount("/", "/host", read_only=True, on_machine=True),),
+        init=True,
+        stop_timeout_s=1,
+        placement=placement,
+    )
+
+
+@contextmanager
+def conversation(platform: Platform, spec: ContainerSpec) -> Iterator[Conversation]:
+    """Starts the agent's container and talks with the agent; it is gone when the block ends."""
+    with (
+        platform.running(spec) as started,
+        platform.conversation(started.name, COMMAND) as talking,
+    ):
+        yield talking
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a refresh found, and when: by this computer's wall clock, and by the monotonic one."""
+
+    time_s: float
+    at_s: float
+    texts: dict[str, str | OSError]
+
+
+class AgentMachine:
+    """The `Machine` protocol, and `ReadAtOnce`. `converse` begins a conversation with the agent.
+    `known`: its facts, as the platform says them, in case that the agent cannot be asked."""
+
+    def __init__(
+        self, name: str, converse: Converse, clock: Clock, known: MachineFacts | None = None
+    ) -> None:
+        self.name = name
+        self._converse, self._clock, self._known = converse, clock, known
+        self._facts: MachineFacts | None = None
+        self._asking = threading.Lock()
+        self._up = ExitStack()
+        self._talking: Conversation | None = None
+        self._failed: tuple[float, str] | None = None
+        self._wanted: dict[str, int] = {}  # path → refreshes since it was last asked for
+        self._found = _Found(0.0, -FRESH_S, {})
+        self._last = threading.local()  # of each thread, when its last text was read
+        self._offset: ClockOffset | None = None
+        self._located: dict[str, Located] = {}
+
+    def close(self) -> None:
+        """Ends the agent. A later question starts it again."""
+        with self._asking:
+            self._hang_up()
+
+    def facts(self) -> MachineFacts:
+        """Read once. OSError if the agent cannot be asked and the platform did not say them."""
+        if self._facts is None:
+            try:
+                self._facts = self._read_facts()
+            except OSError:
+                if self._known is None:
+                    raise
+                return self._known
+        return self._facts
+
+    def _read_facts(self) -> MachineFacts:
+        found = self._read(_KERNEL, _SYSTEM, _CPUS, _MEMORY).texts
+        texts = {path: "" if isinstance(text, OSError) else text for path, text in found.items()}
+        return MachineFacts(
+            hostname=self.name,
+            kernel=texts[_KERNEL].strip(),
+            system=machines.system(texts[_SYSTEM]),
+            cpus=max(1, sum(line.startswith("processor") for line in texts[_CPUS].splitlines())),
+            cpu_model=machines.cpu_model(texts[_CPUS]),
+            memory_bytes=machines.memory_bytes(texts[_MEMORY]),
+        )
+
+    # ------------------------------------------------------------------ files
+
+    def refresh(self) -> None:
+        for path in list(self._wanted):  # another thread may ask for one meanwhile
+            self._wanted[path] = age = self._wanted.get(path, 0) + 1
+            if age > KEPT:
+                self._wanted.pop(path, None)
+        self._found = _Found(0.0, -FRESH_S, {})
+        self._found = self._read(*self._wanted)
+
+    def read(self, path: str) -> str:
+        self._wanted[path] = 0
+        found = self._found
+        if path not in found.texts or self._clock.monotonic() - found.at_s > FRESH_S:
+            found = self._read(path)
+        self._last.time_s = found.time_s
+        text = found.texts[path]
+        if isinstance(text, OSError):
+            raise text
+        return text
+
+    def _read(self, *paths: str) -> _Found:
+        answer, time_s = self._ask("read", *paths)
+        errors = {path: OSError(*error, path) for path, error in answer["errors"].items()}
+        return _Found(time_s, self._clock.monotonic(), {**answer["found"], **errors})
+
+    def read_at(self) -> float | None:
+        return getattr(self._last, "time_s", None)
+
+    def exists(self, path: str) -> bool:
+        return bool(self._answer("exists", path))
+
+    def is_folder(self, path: str) -> bool:
+        return bool(self._answer("folder", path))
+
+    def listing(self, path: str) -> tuple[str, ...]:
+        return tuple(self._answer("list", path))
+
+    def real_path(self, path: str) -> str:
+        return str(self._answer("real", path))
+
+    def free_bytes(self, path: str) -> int:
+        return int(self._answer("free", path))
+
+    def _answer(self, word: str, argument: str) -> Any:
+        return self._ask(word, argument)[0]["found"]
+
+    # ------------------------------------------------------------------ containers and clock
+
+    def locate(self, container_id: str) -> Located:
+        """Looked up once for each container: an id is never used again."""
+        if container_id not in self._located:
+            found = self._answer("groups", container_id)
+            self._located[container_id] = Located(found["groups"], found["process_id"])
+        return self._located[container_id]
+
+    def clock_offset(self) -> ClockOffset | None:
+        return self._offset
+
+    # ------------------------------------------------------------------ talking
+
+    def _ask(self, *words: str) -> tuple[dict[str, Any], float]:
+        """The answer, and when it was made by this computer's clock. OSError if there is none."""
+        self._raise_if_silent()
+        if not self._asking.acquire(timeout=QUEUE_S):
+            raise self._silent("another question is not answered yet")
+        try:
+            self._raise_if_silent()
+            answer, time_s = self._asked(words)
+        except (TierbenchError, ValueError, KeyError) as error:
+            self._hang_up()
+            raise self._silent(str(error)) from error
+        finally:
+            self._asking.release()
+        if "error" in answer:
+            raise OSError(*answer["error"], *words[1:2])
+        return answer, time_s
+
+    def _asked(self, words: tuple[str, ...]) -> tuple[dict[str, Any], float]:
+        if self._talking is None:
+            self._talking = self._up.enter_context(self._converse())
+        sent_s = self._clock.now()
+        self._talking.send(json.dumps(words))
+        answer = json.loads(self._talking.receive(ANSWER_S))
+        received_s = self._clock.now()
+        middle_s, half_s = (sent_s + received_s) / 2, (received_s - sent_s) / 2
+        if self._offset is None or half_s <= self._offset.within_s:
+            self._offset = ClockOffset(float(answer["time_s"]) - middle_s, half_s)
+        return answer, middle_s
+
+    def _hang_up(self) -> None:
+        self._talking, up, self._up = None, self._up, ExitStack()
+        with suppress(TierbenchError, OSError):
+            up.close()
+
+    def _silent(self, why: str) -> OSError:
+        text = f"the machine {self.name} does not answer: {why}"
+        self._failed = (self._clock.monotonic() + SILENCE_S, text)
+        return OSError(text)
+
+    def _raise_if_silent(self) -> None:
+        if self._failed and self._clock.monotonic() < self._failed[0]:
+            raise OSError(self._failed[1])

@@ -1,0 +1,87 @@
+"""The power to rent volumes by claims, which only some platforms have (`isinstance(…, Claims)`).
+
+A claim names a storage class and a size, and gets a volume of its own. Everything made here has our
+label and belongs to the campaign: it is removed at the end of its block, and by `sweep`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a new volume is a copy of: a claim, or a snapshot, of this campaign, by its name."""
+
+    kind: Literal["claim", "snapshot"]
+    name: str
+
+
+@dataclass(frozen=True)
+class RentedVolume:
+    """What a claim got, as the platform says: for comparison with what was asked for.
+
+    `size_bytes`: its capacity, as the provider rounded it. `handle`: the provider's name of the
+    disk; `attributes`: what its driver noted about it (not all drivers note IOPS). `machines`:
+    labels that a machine must have to use it, `key=value`; of a zonal disk, its zone.
+    """
+
+    name: str
+    storage_class: str
+    driver: str
+    size_bytes: int
+    handle: str = ""
+    fstype: str = ""
+    mount_options: tuple[str, ...] = ()
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    machines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StorageClass:
+    """A class that exists. `waits`: a claim gets its volume only when a container uses it."""
+
+    name: str
+    provisioner: str
+    parameters: Mapping[str, str]
+    waits: bool
+    is_default: bool = False
+    mount_options: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Claims(Protocol):
+    """Names of claims and snapshots are those of the caller; a `Mount` names a claim as its source.
+    All may raise UnavailableError, if rights are missing or nothing answers."""
+
+    def storage_classes(self) -> tuple[StorageClass, ...]:
+        """Returns all classes that exist, ours and others', by name."""
+
+    def storage_class(self, manifest: Mapping[str, Any]) -> AbstractContextManager[StorageClass]:
+        """Makes the class of a manifest (as in YAML), and yields it. One of ours that has its name
+        is replaced; UnavailableError if one that is not ours has it."""
+
+    def claim(
+        self, name: str, storage_class: str, size_bytes: int, source: Source | None = None
+    ) -> AbstractContextManager[str]:
+        """Makes a claim, empty or as a copy; removes it at the end, and waits until its volume is
+        gone. Yields its name. UnavailableError if the class is missing, or its quota exceeded.
+
+        The volume may come only when a container uses it: on what machine is then decided by the
+        container's `placement`."""
+
+    def rented(self, claim: str, timeout_s: float) -> RentedVolume:
+        """Waits until a claim has its volume, and returns what it is. RunError, with what the
+        provisioner says, if it gets none within the timeout. For a class that `waits`, call it
+        when a container uses the claim."""
+
+    def takes_snapshots(self, storage_class: str) -> bool:
+        """Returns whether volumes of a class can be kept as snapshots: there is a snapshot class of
+        the same driver."""
+
+    def snapshot(self, name: str, claim: str, timeout_s: float) -> AbstractContextManager[str]:
+        """Keeps the content of a claim that nothing writes to; yields when the snapshot may be a
+        `Source`. RunError, with the driver's words, if it is not ready within the timeout."""

@@ -1,0 +1,63 @@
+"""The output of a command in a container, followed while it comes."""
+
+from __future__ import annotations
+
+import codecs
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from orchestrator.errors import TierbenchError
+
+Chunk = tuple[bytes | None, bytes | None]
+"""What came at once: of standard output, of standard error."""
+
+
+class Output:
+    """The two streams of a command, read by a thread so that the caller is never blocked.
+
+    `chunks` ends with the command; TierbenchError from it ends it too, and is shown as an error.
+    `kept`: how many pieces of output are kept at most, where the command goes on for hours.
+    """
+
+    def __init__(self, chunks: Iterable[Chunk], kept: int | None = None) -> None:
+        self.out: deque[str] = deque(maxlen=kept)
+        self.err: deque[str] = deque(maxlen=kept)
+        self._pending = ""
+        self._decoders = [codecs.getincrementaldecoder("utf-8")("replace") for _ in range(2)]
+        self._queue: queue.Queue[Chunk | Exception | None] = queue.Queue()
+        threading.Thread(target=self._read, args=(chunks,), daemon=True).start()
+
+    def _read(self, chunks: Iterable[Chunk]) -> None:
+        try:
+            for chunk in chunks:
+                self._queue.put(chunk)
+        except TierbenchError as error:
+            self._queue.put(error)
+        self._queue.put(None)
+
+    def follow(self, on_line: Callable[[str], None]) -> bool:
+        """Reads what arrives within a quarter of a second; False when the stream has ended."""
+        try:
+            chunk = self._queue.get(timeout=0.25)
+        except queue.Empty:
+            return True
+        if chunk is None:
+            return False
+        if isinstance(chunk, Exception):
+            self.err.append(f"{chunk}\n")
+            return True
+        out, err = chunk
+        if err:
+            self.err.append(self._decoders[1].decode(err))
+        if out:
+            text = self._decoders[0].decode(out)
+            self.out.append(text)
+            *lines, self._pending = (self._pending + text).split("\n")
+            for line in lines:
+                on_line(line)
+        return True
+
+    def tail(self) -> str:
+        return "\n".join(("".join(self.out) + "".join(self.err)).splitlines()[-20:])

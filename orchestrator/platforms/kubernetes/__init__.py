@@ -1,0 +1,1 @@
+"""A Kubernetes cluster, through its official Python client: the only folder that imports it."""

@@ -1,0 +1,200 @@
+"""The connection to the API server: found as kubectl finds it, and asked in plain JSON.
+
+The client's own classes for objects are not used: what it must understand of an answer to pass it
+on differs between versions of the cluster. It finds the cluster, signs in, and opens connections.
+Idempotent calls are repeated for a minute if nothing answers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping, Sequence
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import urlencode
+
+import urllib3
+import websocket
+from kubernetes.client.api_client import ApiClient
+from kubernetes.client.configuration import Configuration
+from kubernetes.client.exceptions import OpenApiException
+from kubernetes.config.config_exception import ConfigException
+from kubernetes.config.incluster_config import load_incluster_config
+from kubernetes.config.kube_config import load_kube_config
+from kubernetes.stream import ws_client
+
+from orchestrator.errors import UnavailableError
+from orchestrator.platforms.kubernetes.errors import Refused, Unanswered
+from orchestrator.powers import Clock
+
+_CONNECT_S, _READ_S = 10.0, 60.0
+_PATIENCE_S, _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 60.0, 0.25, 8.0
+_PASSING = (429, 500, 502, 503, 504)  # of a server that starts, is too busy, or is behind a proxy
+_MERGE = "application/merge-patch+json"
+
+Thing = dict[str, Any]
+"""An object of the cluster as it is written: apiVersion, kind, metadata, spec, status."""
+
+
+class Api:
+    """The API server. Answers are JSON; `Refused` or `Unanswered` if there is none."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._configuration = _found()
+        # Waiting and repeating are decided here, by the kind of call.
+        self._configuration.retries = urllib3.Retry(0)
+        self._client = ApiClient(self._configuration)
+        self._ahead_s = 0.0  # of the server's clock
+
+    @property
+    def host(self) -> str:
+        return str(self._configuration.host)
+
+    def now(self) -> float:
+        """Returns Unix seconds by the server's clock, as far as its last answer told it."""
+        return self._clock.now() + self._ahead_s
+
+    def get(self, path: str, **query: Any) -> Thing:
+        return self._patiently("GET", path, query)
+
+    def found(self, path: str) -> Thing | None:
+        """Returns an object; None if it is not there."""
+        try:
+            return self.get(path)
+        except Refused as error:
+            if error.is_missing:
+                return None
+            raise
+
+    def listed(self, path: str, selector: str = "", fields: str = "") -> list[Thing]:
+        """Returns all objects of a kind with these labels and fields; none if the cluster has no
+        such kind."""
+        query = {"labelSelector": selector, "fieldSelector": fields}
+        try:
+            answer = self.get(path, **{key: value for key, value in query.items() if value})
+        except Refused as error:
+            if error.is_missing:
+                return []
+            raise
+        return list(answer.get("items") or [])
+
+    def text(self, path: str, **query: Any) -> str:
+        return self._asked_again("GET", path, query, None).decode(errors="replace")
+
+    def make(self, path: str, thing: Mapping[str, Any]) -> Thing:
+        """Is asked only once: whether an unanswered call made it cannot be told."""
+        return dict(json.loads(self._asked("POST", path, {}, thing)))
+
+    def change(self, path: str, change: Mapping[str, Any]) -> Thing:
+        """Merges `change` into an object (RFC 7386)."""
+        return dict(json.loads(self._asked_again("PATCH", path, {}, change)))
+
+    def remove(self, path: str, grace_s: float | None = None) -> None:
+        """Asks for the removal of an object, if it is there. `grace_s`: of a pod."""
+        options: Thing = {"propagationPolicy": "Background"}
+        if grace_s is not None:
+            options["gracePeriodSeconds"] = round(grace_s)
+        with contextlib.suppress(_Missing):
+            self._asked_again("DELETE", path, {}, options)
+
+    def answers(self) -> bool:
+        try:
+            self._asked("GET", "/version", {}, None)
+        except (Refused, Unanswered):
+            return False
+        return True
+
+    def channel(self, path: str, query: Sequence[tuple[str, str]]) -> Any:
+        """Opens a WebSocket of the client library, for commands and ports of a pod."""
+        headers: dict[str, str] = {}
+        self._client.update_params_for_auth(headers, [], ["BearerToken"], path, "GET", None)
+        url = ws_client.get_websocket_url(f"{self.host}{path}?{urlencode(query)}")
+        try:
+            return ws_client.create_websocket(self._configuration, url, headers)
+        except websocket.WebSocketBadStatusException as error:
+            body = error.resp_body
+            text = body.decode(errors="replace") if isinstance(body, bytes) else str(body or error)
+            raise Refused(int(error.status_code), text) from error
+        except (websocket.WebSocketException, OSError) as error:
+            raise Unanswered(str(error)) from error
+
+    def _patiently(self, method: str, path: str, query: Mapping[str, Any]) -> Thing:
+        return dict(json.loads(self._asked_again(method, path, query, None)))
+
+    def _asked_again(
+        self, method: str, path: str, query: Mapping[str, Any], body: Mapping[str, Any] | None
+    ) -> bytes:
+        """Asks at least twice, and until a minute has passed; then raises the last error."""
+        end = self._clock.monotonic() + _PATIENCE_S
+        pause_s, again = _FIRST_PAUSE_S, False
+        while True:
+            try:
+                return self._asked(method, path, query, body)
+            except (Refused, Unanswered) as error:
+                passing = isinstance(error, Unanswered) or error.status in _PASSING
+                if not passing or (again and self._clock.monotonic() + pause_s > end):
+                    raise
+            self._clock.sleep(pause_s)
+            pause_s, again = min(2 * pause_s, _LONGEST_PAUSE_S), True
+
+    def _asked(
+        self, method: str, path: str, query: Mapping[str, Any], body: Mapping[str, Any] | None
+    ) -> bytes:
+        headers = {"Accept": "application/json, */*"}
+        if body is not None:
+            headers["Content-Type"] = _MERGE if method == "PATCH" else "application/json"
+        try:
+            request = self._client.param_serialize(
+                method,
+                path,
+                query_params=list(query.items()),
+                header_params=headers,
+                body=body,
+                auth_settings=["BearerToken"],
+            )
+            answer = self._client.call_api(*request, _request_timeout=(_CONNECT_S, _READ_S))
+            data = bytes(answer.read())
+        except (OpenApiException, urllib3.exceptions.HTTPError, OSError) as error:
+            raise Unanswered(_reason(error)) from error
+        self._note_time(answer.headers.get("Date"))
+        if answer.status == 404:
+            raise _Missing(404, data.decode(errors="replace"))
+        if not 200 <= answer.status < 300:
+            raise Refused(answer.status, data.decode(errors="replace"))
+        return data
+
+    def _note_time(self, date: str | None) -> None:
+        with contextlib.suppress(TypeError, ValueError):
+            self._ahead_s = parsedate_to_datetime(str(date)).timestamp() - self._clock.now()
+
+
+class _Missing(Refused):
+    """What was asked for is not there."""
+
+
+def _found() -> Configuration:
+    """The cluster of KUBECONFIG or ~/.kube/config and its current context, else, in a pod, its own.
+    UnavailableError if there is none."""
+    configuration = Configuration()
+    try:
+        load_kube_config(client_configuration=configuration)
+        return configuration
+    except (ConfigException, OSError) as error:
+        reason = error
+    try:
+        load_incluster_config(client_configuration=configuration)
+        return configuration
+    except (ConfigException, OSError):
+        raise UnavailableError(
+            f"no Kubernetes cluster is configured here: {reason}",
+            advice="set KUBECONFIG, or make ~/.kube/config as for kubectl (`az aks "
+            "get-credentials`, `aws eks update-kubeconfig`, `gcloud container clusters "
+            "get-credentials`), and choose the context with `kubectl config use-context`",
+        ) from reason
+
+
+def _reason(error: Exception) -> str:
+    text = str(getattr(error, "reason", None) or error).strip()
+    return text.splitlines()[0] if text else type(error).__name__

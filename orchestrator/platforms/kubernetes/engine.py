@@ -1,0 +1,110 @@
+"""The Kubernetes platform: a campaign is a namespace, a container is a pod.
+
+Everything made here carries the labels `tierbench=1` and its campaign's. Docs: docs/KUBERNETES.md.
+"""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from orchestrator.platforms.common.findings import Finding
+from orchestrator.platforms.common.machines import FarMachine
+from orchestrator.platforms.kubernetes import examination
+from orchestrator.platforms.kubernetes.connection import Api, Thing
+from orchestrator.platforms.kubernetes.errors import cluster_errors
+from orchestrator.platforms.kubernetes.guard import Guard, namespace_of
+from orchestrator.platforms.kubernetes.labels import name_of
+from orchestrator.platforms.kubernetes.placing import Settings
+from orchestrator.platforms.kubernetes.pods import Pods
+from orchestrator.platforms.kubernetes.volume_manifests import size_bytes
+from orchestrator.powers import Clock, Machine, MachineFacts
+
+_FOLDER = Path("/var/lib/tierbench")
+
+
+class KubernetesPlatform(Pods):
+    """The `Platform` protocol on a Kubernetes cluster, and the `Claims` power. UnavailableError if
+    none is configured or none answers.
+
+    `campaign` is on everything that it makes; `guard` keeps a second campaign out.
+    """
+
+    name = "kubernetes"
+
+    def __init__(self, clock: Clock, settings: Settings | None = None) -> None:
+        self._clock = clock
+        self.settings = settings or Settings()
+        self.campaign = secrets.token_hex(3)
+        self._namespace = namespace_of(self.campaign)
+        self._files, self._ports = {}, {}
+        self._places, self._machine_names = {}, {}
+        self._machines: dict[str, Machine] = {}
+        self._api = Api(clock)
+        with cluster_errors(f"connecting to {self._api.host}"):
+            self._version = self._api.get("/version")
+        self._usable_nodes()
+        self.guard = Guard(self._api, clock, self.campaign)
+
+    def answers(self) -> bool:
+        return self._api.answers()
+
+    def alone(self) -> AbstractContextManager[None]:
+        return self.guard.held()
+
+    def other_campaign(self) -> str | None:
+        return self.guard.other()
+
+    def facts(self) -> dict[str, Any]:
+        """Versions of the cluster, and of its first machine: they are of one node pool."""
+        nodes = self._usable_nodes()
+        info = nodes[0]["status"]["nodeInfo"] if nodes else {}
+        return {
+            "ServerVersion": self._version.get("gitVersion"),
+            "Driver": info.get("containerRuntimeVersion"),
+            "KernelVersion": info.get("kernelVersion"),
+            "OperatingSystem": info.get("osImage"),
+            "KubeletVersion": info.get("kubeletVersion"),
+            "Machines": len(nodes),
+        }
+
+    def examine(self) -> tuple[Finding, ...]:
+        """Returns what the cluster offers and lacks; makes nothing."""
+        version = str(self._version.get("gitVersion"))
+        return tuple(examination.examine(self._api, version, self._usable_nodes()))
+
+    def machines(self) -> tuple[Machine, ...]:
+        return tuple(map(self._machine, self._usable_nodes()))
+
+    def machine_of(self, container: str) -> Machine:
+        pod = self._pod(container) or {}
+        name = str(pod.get("spec", {}).get("nodeName") or "")
+        if name in self._machines:
+            return self._machines[name]
+        found = [machine for machine in self.machines() if machine.name == name]
+        return found[0] if found else self.machines()[0]
+
+    def _machine(self, node: Thing) -> Machine:
+        return self._machines.setdefault(name_of(node), FarMachine(_facts(node)))
+
+    def folder(self, cache: Path) -> Path:
+        return _FOLDER
+
+    def _forget(self, container: str) -> None:
+        self._files.pop(container, None)
+        for port in self._ports.pop(container, []):
+            port.close()
+
+
+def _facts(node: Thing) -> MachineFacts:
+    info, capacity = node["status"]["nodeInfo"], node["status"]["capacity"]
+    return MachineFacts(
+        hostname=name_of(node),
+        kernel=str(info.get("kernelVersion", "")),
+        system=str(info.get("osImage", "")),
+        cpus=int(capacity.get("cpu", 1)),
+        cpu_model="",
+        memory_bytes=size_bytes(str(capacity.get("memory", "0"))),
+    )

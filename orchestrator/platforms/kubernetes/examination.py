@@ -1,0 +1,159 @@
+"""What a cluster offers and lacks for a campaign: asked of its API server, nothing is made.
+
+Rights are asked as the cluster itself decides them (SelfSubjectAccessReview). What no answer tells
+is a finding too, with the moment at which a campaign finds out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from orchestrator.platforms.common.findings import Finding
+from orchestrator.platforms.kubernetes.connection import Api, Thing
+from orchestrator.platforms.kubernetes.errors import RIGHTS, Refused, cluster_errors
+from orchestrator.platforms.kubernetes.guard import CLASSES
+from orchestrator.platforms.kubernetes.labels import name_of
+from orchestrator.platforms.kubernetes.volume_manifests import size_bytes
+from orchestrator.units import format_bytes
+
+_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+_SNAPSHOT_CLASSES = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses"
+_ATTACHMENTS = "/apis/storage.k8s.io/v1/csinodes"
+_ZONE = "topology.kubernetes.io/zone"
+# Drivers whose classes the catalog's rows are made for, and what their disks depend on.
+DRIVERS = {
+    "disk.csi.azure.com": "Ultra Disks need machines with Ultra support, in zones",
+    "ebs.csi.aws.com": "io2 needs machines that are built for it to reach its limits",
+    "pd.csi.storage.gke.io": "Hyperdisks need machine types that take them",
+}
+
+
+@dataclass(frozen=True)
+class _Right:
+    """What may be done: `resource` with its group and subresource, in the campaign's namespace or,
+    if `everywhere`, in the cluster."""
+
+    what_for: str
+    verbs: tuple[str, ...]
+    resource: str
+    group: str = ""
+    subresource: str = ""
+    everywhere: bool = False
+
+
+_NEEDED = (
+    _Right("the namespace of a campaign", ("create", "delete", "list"), "namespaces", "", "", True),
+    _Right("where pods may run", ("list",), "nodes", "", "", True),
+    _Right("nodes and clients", ("create", "get", "list", "delete"), "pods"),
+    _Right("commands in them", ("create",), "pods", "", "exec"),
+    _Right("SQL from here", ("create",), "pods", "", "portforward"),
+    _Right("their logs", ("get",), "pods", "", "log"),
+    _Right("names of nodes", ("create", "delete"), "services"),
+    _Right("disks of nodes", ("create", "get", "delete"), "persistentvolumeclaims"),
+    _Right("what a disk was given", ("get", "list"), "persistentvolumes", "", "", True),
+)
+_FOR_SOME = (
+    _Right("emulated tiers", ("create", "delete"), "persistentvolumes", "", "", True),
+    _Right(
+        "tiers made from a catalog row",
+        ("create", "delete"),
+        "storageclasses",
+        "storage.k8s.io",
+        "",
+        True,
+    ),
+    _Right("kept data sets", ("create", "delete"), "volumesnapshots", "snapshot.storage.k8s.io"),
+)
+
+
+def examine(api: Api, version: str, machines: list[Thing]) -> Iterator[Finding]:
+    """Yields what was found of the cluster; `machines`: those that pods of ours may use."""
+    with cluster_errors("examining the cluster"):
+        yield Finding("Kubernetes cluster", True, f"{api.host}, version {version}")
+        yield from _machines(machines)
+        for right in _NEEDED:
+            yield _right(api, right, needed=True)
+        for right in _FOR_SOME:
+            yield _right(api, right, needed=False)
+        yield from _storage(api)
+        yield from _only_a_campaign_tells()
+
+
+def _machines(machines: list[Thing]) -> Iterator[Finding]:
+    if not machines:
+        text = "none is ready, matches `node_selector` and has only taints that are tolerated"
+        yield Finding("machines", False, text)
+        return
+    zones = {str((one["metadata"].get("labels") or {}).get(_ZONE, "")) for one in machines} - {""}
+    named = f" in {len(zones)} zones" if len(zones) > 1 else ""
+    few = "" if len(machines) >= 3 else "; three nodes then share machines, which is a rehearsal"
+    yield Finding("machines", True, f"{len(machines)}{named}{few}")
+    for machine in machines:
+        room = machine["status"].get("allocatable") or {}
+        memory = format_bytes(size_bytes(str(room.get("memory", "0"))))
+        text = f"{room.get('cpu', '?')} CPUs and {memory} for pods"
+        yield Finding(f"machine {name_of(machine)}", True, text)
+
+
+def _right(api: Api, right: _Right, needed: bool) -> Finding:
+    refused = [verb for verb in right.verbs if not _allowed(api, right, verb)]
+    named = "/".join(part for part in (right.resource, right.subresource) if part)
+    subject = f"right to {', '.join(right.verbs)} {named}"
+    if not refused:
+        return Finding(subject, True, f"given: {right.what_for}")
+    text = f"{' and '.join(refused)} is refused: {right.what_for}; {RIGHTS}"
+    return Finding(subject, False if needed else None, text)
+
+
+def _allowed(api: Api, right: _Right, verb: str) -> bool:
+    asked = {
+        "verb": verb,
+        "group": right.group,
+        "resource": right.resource,
+        "subresource": right.subresource,
+        # Rights that hold in every namespace: that of a campaign is not there yet.
+        "namespace": "",
+    }
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": asked},
+    }
+    return bool(api.make(_REVIEWS, review).get("status", {}).get("allowed"))
+
+
+def _storage(api: Api) -> Iterator[Finding]:
+    classes = api.listed(CLASSES)
+    attached = {
+        str(driver["name"]): (driver.get("allocatable") or {}).get("count")
+        for node in api.listed(_ATTACHMENTS)
+        for driver in node.get("spec", {}).get("drivers") or []
+    }
+    if not classes:
+        yield Finding("storage classes", None, "none: only emulated tiers can be compared")
+    for each in classes:
+        driver = str(each.get("provisioner"))
+        late = each.get("volumeBindingMode") == "WaitForFirstConsumer"
+        zone = "made where its node runs" if late else "made before its node, maybe in another zone"
+        most = f"; at most {attached[driver]} disks a machine" if attached.get(driver) else ""
+        hint = f"; {DRIVERS[driver]}" if driver in DRIVERS else ""
+        yield Finding(f"storage class {name_of(each)}", True, f"{driver}, {zone}{most}{hint}")
+    try:
+        snapshots = [str(one.get("driver")) for one in api.listed(_SNAPSHOT_CLASSES)]
+    except Refused:
+        snapshots = []
+    text = f"by {', '.join(snapshots)}" if snapshots else "no class: data are loaded for every run"
+    yield Finding("volume snapshots", True if snapshots else None, text)
+
+
+def _only_a_campaign_tells() -> Iterator[Finding]:
+    """What no answer of the API server says. Each is checked by a campaign before its first run."""
+    for subject, text in (
+        ("disks are what their class says", "the gate measures one on each node's machine, by fio"),
+        ("their size and class", "read back from the PersistentVolume of each"),
+        ("emulated tiers", "need privileged pods, FUSE and loop devices: the first disk tells"),
+        ("telemetry", "needs pods that mount the machine's root read-only: else it is missing"),
+        ("images", "are pulled by the first pods: TIERBENCH_REGISTRY names where from"),
+    ):
+        yield Finding(subject, None, text)

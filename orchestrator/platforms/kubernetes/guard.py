@@ -1,0 +1,223 @@
+"""The namespace of a campaign, which also keeps other campaigns out.
+
+Everything that a campaign makes is in it and goes with it. Its annotations name host and process
+and bear the time of the last heartbeat, by the API server's clock, renewed every half minute. A
+campaign is alive while its process is; if that cannot be seen from here (another host or
+container), while its heartbeat is young.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from orchestrator.errors import RunError, UnavailableError
+from orchestrator.platforms.kubernetes import manifests
+from orchestrator.platforms.kubernetes.connection import Api, Thing
+from orchestrator.platforms.kubernetes.errors import RIGHTS, Refused, Unanswered, cluster_errors
+from orchestrator.platforms.kubernetes.labels import (
+    BEAT,
+    CAMPAIGN,
+    HOST,
+    MARK,
+    PROCESS,
+    annotation_of,
+    label_of,
+    name_of,
+    ours,
+)
+from orchestrator.powers import Clock
+from orchestrator.system import host
+from orchestrator.system.clock import wait_until
+
+NAMESPACES, VOLUMES = "/api/v1/namespaces", "/api/v1/persistentvolumes"
+CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
+BEAT_S, DEAD_S = 30.0, 300.0
+_ACCOUNT_S, _GONE_S = 60.0, 300.0
+
+
+def namespace_of(campaign: str) -> str:
+    return f"tierbench-{campaign}"
+
+
+class Guard:
+    """The cluster's campaigns, as seen by `campaign`."""
+
+    def __init__(self, api: Api, clock: Clock, campaign: str) -> None:
+        self._api, self._clock, self._campaign = api, clock, campaign
+        self._namespace = namespace_of(campaign)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Makes the namespace, and removes it with all that is in it at the end of the block.
+        UnavailableError if a live campaign has one, or if none may be made."""
+        with cluster_errors("looking for another campaign"):
+            self._refuse_if_one_lives()
+        with cluster_errors(f"making the namespace {self._namespace}"):
+            own = self._made()
+        stop = threading.Event()
+        beating = threading.Thread(target=self._keep_beating, args=(stop,), daemon=True)
+        try:
+            with cluster_errors("looking for another campaign"):
+                self._refuse_if_one_lives(before=_age_and_name(own))
+                self._await_account()
+            beating.start()
+            yield
+        finally:
+            stop.set()
+            if beating.is_alive():
+                beating.join(timeout=5)
+            # What cannot be removed now, the next campaign finds: this process is dead by then.
+            with contextlib.suppress(Refused, Unanswered, RunError):
+                self.remove(self._campaign)
+
+    def other(self) -> str | None:
+        """Returns the live campaign on this cluster, unless it is this one."""
+        with cluster_errors("looking for another campaign"):
+            living = self.living()
+        return next((one for one in living if one != self._campaign), None)
+
+    def living(self) -> set[str]:
+        """Returns the campaigns that are alive; this one is while it has its namespace."""
+        return {
+            label_of(one, CAMPAIGN)
+            for one in self.namespaces()
+            if label_of(one, CAMPAIGN) == self._campaign or self._lives(one)
+        }
+
+    def namespaces(self) -> list[Thing]:
+        return self._api.listed(NAMESPACES, MARK)
+
+    def remove(self, campaign: str) -> list[str]:
+        """Removes a campaign's namespace, classes and volumes; returns what it removed, one line
+        each. RunError if something stays."""
+        namespace = namespace_of(campaign)
+        removed: list[str] = []
+        if self._api.found(f"{NAMESPACES}/{namespace}") is not None:
+            for pod in self._api.listed(f"{NAMESPACES}/{namespace}/pods"):
+                self._api.remove(f"{NAMESPACES}/{namespace}/pods/{name_of(pod)}", grace_s=5)
+            self._api.remove(f"{NAMESPACES}/{namespace}")
+            removed.append(f"namespace {namespace}")
+        self._await_gone(f"the namespace {namespace}", f"{NAMESPACES}/{namespace}")
+        selector = f"{MARK},{CAMPAIGN}={campaign}"
+        for kind, path in (("volume", VOLUMES), ("storage class", CLASSES)):
+            for thing in self._api.listed(path, selector):
+                self._api.remove(f"{path}/{name_of(thing)}")
+                self._await_gone(f"the {kind} {name_of(thing)}", f"{path}/{name_of(thing)}")
+                removed.append(f"{kind} {name_of(thing)}")
+        self._await_rented(namespace)
+        return removed
+
+    def _await_gone(self, what: str, path: str) -> None:
+        def gone() -> bool:
+            return self._api.found(path) is None
+
+        if not wait_until(gone, deadline_s=_GONE_S, clock=self._clock, every_s=0.3):
+            left = (self._api.found(path) or {}).get("status", {}).get("conditions") or []
+            said = "; ".join(str(one.get("message")) for one in left if one.get("status") == "True")
+            raise RunError(
+                f"{what} could not be removed within {_GONE_S:g} s: {said or 'it says no reason'}",
+                advice="`kubectl describe` it, then `make clean`",
+            )
+
+    def _await_rented(self, namespace: str) -> None:
+        """Waits until the volumes that the namespace's claims had are gone: they cost money. Of
+        classes that keep volumes it waits for none."""
+
+        def gone() -> bool:
+            return not self._rented(namespace)
+
+        if not wait_until(gone, deadline_s=_GONE_S, clock=self._clock, every_s=0.5):
+            names = ", ".join(self._rented(namespace))
+            raise RunError(
+                f"rented volumes of {namespace} are not gone after {_GONE_S:g} s: {names}",
+                advice="look with `kubectl get pv`, and for their disks at the provider: they may "
+                "cost money until they are removed",
+            )
+
+    def _rented(self, namespace: str) -> list[str]:
+        return [
+            name_of(volume)
+            for volume in self._api.listed(VOLUMES)
+            if (volume["spec"].get("claimRef") or {}).get("namespace") == namespace
+            and volume["spec"].get("persistentVolumeReclaimPolicy") == "Delete"
+        ]
+
+    def _made(self) -> Thing:
+        now = str(round(self._api.now()))
+        notes = {HOST: host.name(), PROCESS: host.process_mark(), BEAT: now}
+        thing = manifests.namespace(self._namespace, ours(self._campaign), notes)
+        try:
+            return self._api.make(NAMESPACES, thing)
+        except Refused as error:
+            if error.status != 403:
+                raise
+            raise UnavailableError(
+                f"a campaign needs a namespace of its own, and you may not make one: {error}",
+                advice=f"ask for the right to create and delete namespaces; {RIGHTS}",
+            ) from error
+
+    def _await_account(self) -> None:
+        """Pods may be made when the namespace has its default service account."""
+        path = f"{NAMESPACES}/{self._namespace}/serviceaccounts/default"
+
+        def made() -> bool:
+            return self._api.found(path) is not None
+
+        if not wait_until(made, deadline_s=_ACCOUNT_S, clock=self._clock, every_s=0.1):
+            raise UnavailableError(
+                f"{self._namespace} got no service account within {_ACCOUNT_S:g} s",
+                advice="is the cluster's controller manager running?",
+            )
+
+    def _refuse_if_one_lives(self, before: tuple[str, str] | None = None) -> None:
+        """UnavailableError if another campaign lives; with `before`, if one does that is older:
+        of two that begin at the same time, one goes on."""
+        for one in self.namespaces():
+            if label_of(one, CAMPAIGN) == self._campaign or not self._lives(one):
+                continue
+            if before is not None and _age_and_name(one) > before:
+                continue
+            raise UnavailableError(
+                f"another campaign is running on this cluster: process {_process_id(one)} on "
+                f"{annotation_of(one, HOST)}, in the namespace {name_of(one)}",
+                advice="wait for it to end, or stop it with Ctrl-C where it runs; if that machine "
+                f"is gone for good, `kubectl delete namespace {name_of(one)}`",
+            )
+
+    def _lives(self, namespace: Mapping[str, Any]) -> bool:
+        if namespace["metadata"].get("deletionTimestamp"):
+            return False
+        alive = host.process_lives(annotation_of(namespace, PROCESS))
+        if alive is not None:
+            return alive
+        return self._api.now() - _last_sign_s(namespace) < DEAD_S
+
+    def _keep_beating(self, stop: threading.Event) -> None:
+        while not stop.wait(BEAT_S):
+            with contextlib.suppress(Refused, Unanswered):
+                beat = {BEAT: str(round(self._api.now()))}
+                self._api.change(
+                    f"{NAMESPACES}/{self._namespace}", {"metadata": {"annotations": beat}}
+                )
+
+
+def _last_sign_s(namespace: Mapping[str, Any]) -> float:
+    """Unix seconds of its last heartbeat, or of its making."""
+    try:
+        return float(annotation_of(namespace, BEAT))
+    except ValueError:
+        made = str(namespace["metadata"]["creationTimestamp"])
+        return datetime.fromisoformat(made.replace("Z", "+00:00")).timestamp()
+
+
+def _age_and_name(namespace: Mapping[str, Any]) -> tuple[str, str]:
+    return str(namespace["metadata"]["creationTimestamp"]), name_of(namespace)
+
+
+def _process_id(namespace: Mapping[str, Any]) -> str:
+    return [*annotation_of(namespace, PROCESS).split(), "?", "?", "?"][2]

@@ -1,0 +1,98 @@
+"""Images of the cluster's machines. A cluster builds none: ours come from a registry.
+
+TIERBENCH_REGISTRY is the prefix under which our own images were pushed; with it, they are taken to
+be there, and an image that cannot be pulled is an error of the first pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn
+
+from orchestrator.errors import UnavailableError
+from orchestrator.platforms.common import registry
+from orchestrator.platforms.kubernetes.connection import Api, Thing
+from orchestrator.platforms.kubernetes.errors import Refused, cluster_errors
+from orchestrator.platforms.kubernetes.guard import NAMESPACES
+
+_MOST_LISTED = 50  # a kubelet tells no more images than that (nodeStatusMaxImages)
+
+
+class Images:
+    """The part of `KubernetesPlatform` that deals with images."""
+
+    _api: Api
+
+    def _usable_nodes(self) -> list[Thing]:
+        raise NotImplementedError
+
+    def image_present(self, tag: str) -> bool:
+        """On all machines; of one that does not tell all its images it is not known, and the first
+        pod will tell."""
+        if _in_registry(tag):
+            return True
+        nodes = self._usable_nodes()
+        return bool(nodes) and all(
+            _named(node, tag) or len(_images(node)) >= _MOST_LISTED for node in nodes
+        )
+
+    def image_id(self, tag: str) -> str | None:
+        if not self.image_present(tag):
+            return None
+        found = [name for node in self._usable_nodes() for name in _named(node, tag)]
+        return next((name for name in found if "@sha256:" in name), registry.name_of(tag))
+
+    def engine_id(self) -> str | None:
+        """Returns the identity of the cluster: that of its oldest namespace."""
+        with cluster_errors("reading the cluster's identity"):
+            try:
+                return str(self._api.get(f"{NAMESPACES}/kube-system")["metadata"]["uid"])
+            except Refused:
+                return None
+
+    def ways_to_get(self, tag: str) -> str:
+        return (
+            f"push it to a registry that the cluster can reach (`docker tag {tag} "
+            f"REGISTRY/{tag}`, `docker push REGISTRY/{tag}`) and set {registry.VARIABLE}=REGISTRY, "
+            "or import it on each machine (`ctr -n k8s.io images import`)"
+        )
+
+    def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> NoReturn:
+        raise UnavailableError(
+            f"a Kubernetes cluster builds no images: {tag} must come from a registry",
+            advice=f"build it where there is an engine (`docker build -t {tag} {folder}`); then "
+            + self.ways_to_get(tag),
+        )
+
+    def pull(self, tag: str) -> bool:
+        """Machines pull images when a pod needs them."""
+        return self.image_present(tag)
+
+
+def _in_registry(tag: str) -> bool:
+    return registry.name_of(tag) != tag
+
+
+def _images(node: Thing) -> list[Thing]:
+    return list(node.get("status", {}).get("images") or [])
+
+
+def _named(node: Thing, tag: str) -> list[str]:
+    """All names, on a machine, of the image that has this one."""
+    for image in _images(node):
+        names = [str(name) for name in image.get("names") or []]
+        if full_name(tag) in map(full_name, names):
+            return names
+    return []
+
+
+def full_name(tag: str) -> str:
+    """Returns an image's name with registry and tag, as machines tell it: "debian" is
+    "docker.io/library/debian:latest"."""
+    first, _, rest = tag.partition("/")
+    if not rest:
+        tag = f"docker.io/library/{tag}"
+    elif "." not in first and ":" not in first and first != "localhost":
+        tag = f"docker.io/{tag}"
+    last = tag.rpartition("/")[2]
+    return tag if ":" in last or "@" in last else f"{tag}:latest"

@@ -1,0 +1,292 @@
+"""A container as a pod: the manifest of each thing that is made for it. Pure.
+
+Pods have one container, `main`. Where files are carried, there are two more of the same image: one
+that begins before it and waits until the files are there, and one beside it, through which they
+come and go, also when `main` has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from orchestrator.errors import UnavailableError
+from orchestrator.platforms.kubernetes.labels import (
+    LABEL,
+    NAME,
+    NETWORK,
+    ROLE,
+    object_name,
+)
+from orchestrator.platforms.kubernetes.placing import Settings, Spread, placement_labels, rules
+from orchestrator.powers import HOST_NETWORK, ContainerSpec, Mount
+
+MAIN, CARRIER, GATE = "main", "carrier", "gate"
+SERVICE = "nodes"  # the headless service of a cluster's network
+CARRIED = "/carried"
+READY = f"{CARRIED}/ready"  # its file says that all carried files are there
+# A pod's own end: longer than any stop that is asked for, which says its own time.
+LONGEST_STOP_S = 300
+_CARRIER_CPU, _CARRIER_MEMORY = "100m", "64Mi"
+_NAME_WAIT_S = 60
+_WAIT_FOR_FILES = f"until [ -e {READY} ]; do sleep 0.1; done"
+# Its own name, which DNS knows only when the pod has an address. It runs without it all the same.
+_WAIT_FOR_NAME = f"""
+n=0
+while command -v getent >/dev/null && ! getent hosts "$0" >/dev/null; do
+  n=$((n + 1)); [ $n -lt {_NAME_WAIT_S * 5} ] || break; sleep 0.2
+done"""
+_IDLE = "trap 'exit 0' TERM; while :; do sleep 3600 & wait; done"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A volume by its name as a pod uses it: a claim, or, if there is none for it, a folder that
+    ends with the pod."""
+
+    claim: str = ""
+
+
+@dataclass(frozen=True)
+class CarriedPlace:
+    """A carried file or folder: its mount, and where it is in the carrier."""
+
+    mount: Mount
+    path: str
+
+
+def carried(spec: ContainerSpec) -> tuple[CarriedPlace, ...]:
+    """The mounts whose files come from this program's computer."""
+    mounts = [mount for mount in spec.mounts if mount.source.startswith("/")]
+    return tuple(
+        CarriedPlace(mount, _carried_path(mount, number))
+        for number, mount in enumerate(mounts)
+        if not mount.on_machine
+    )
+
+
+def _carried_path(mount: Mount, number: int) -> str:
+    folder = f"{CARRIED}/{number}"
+    is_file = Path(mount.source).is_file()
+    return f"{folder}/{PurePosixPath(mount.target).name}" if is_file else folder
+
+
+def pod(
+    spec: ContainerSpec,
+    image: str,
+    labels: Mapping[str, str],
+    places: Mapping[str, Place],
+    settings: Settings,
+    spread: Spread,
+) -> dict[str, Any]:
+    """The pod of a container. `places`: the volumes that its mounts name. UnavailableError if it
+    asks for what no pod can have."""
+    if spec.io_caps:
+        raise UnavailableError(
+            f"{spec.name}: a pod cannot have limits of its disk in its control group",
+            advice="on Kubernetes use `enforcement: emulated` or a storage class",
+        )
+    volumes, mounts, carrier_mounts = _volumes(spec, places)
+    hostname, _, subdomain = (spec.address or "").partition(".")
+    on_machine_network = spec.network == HOST_NETWORK
+    secrets = [{"name": object_name(name)} for name in settings.pull_secrets]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": object_name(spec.name),
+            "labels": {
+                **labels,
+                ROLE: spec.role,
+                **({NETWORK: object_name(spec.network)} if spec.network else {}),
+                **placement_labels(spec.placement),
+            },
+            "annotations": {NAME: spec.name, "kubectl.kubernetes.io/default-container": MAIN},
+        },
+        "spec": {
+            "restartPolicy": "Never",
+            "terminationGracePeriodSeconds": max(spec.stop_timeout_s, LONGEST_STOP_S),
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+            # Another process than `main` is the first: it reaps, and `main` can be killed.
+            "shareProcessNamespace": True,
+            **({"hostname": hostname, "subdomain": subdomain} if subdomain else {}),
+            **(
+                {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
+                if on_machine_network
+                else {}
+            ),
+            **({"imagePullSecrets": secrets} if secrets else {}),
+            **rules(spec.placement, spread, settings),
+            **_before(spec, image, carrier_mounts),
+            "containers": [
+                *([_beside(spec, image, carrier_mounts)] if carrier_mounts else []),
+                _main(spec, image, mounts),
+            ],
+            "volumes": volumes,
+        },
+    }
+
+
+def _main(spec: ContainerSpec, image: str, mounts: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "name": MAIN,
+        "image": image,
+        "imagePullPolicy": "IfNotPresent",
+        **({"command": list(spec.entrypoint)} if spec.entrypoint else {}),
+        **({"args": list(spec.command)} if spec.command else {}),
+        **({"env": _environment(spec)} if spec.environment else {}),
+        **({"ports": [{"containerPort": port} for port in spec.ports]} if spec.ports else {}),
+        **({"resources": resources} if (resources := _resources(spec)) else {}),
+        **({"securityContext": {"privileged": True}} if spec.host_devices else {}),
+        "volumeMounts": mounts,
+    }
+
+
+def _environment(spec: ContainerSpec) -> list[dict[str, Any]]:
+    hidden = secret_values(spec)
+    return [
+        {
+            "name": name,
+            "valueFrom": {"secretKeyRef": {"name": object_name(spec.name), "key": name}},
+        }
+        if name in hidden
+        else {"name": name, "value": value}
+        for name, value in spec.environment.items()
+    ]
+
+
+def secret_values(spec: ContainerSpec) -> dict[str, str]:
+    """The passwords of its environment: whoever may read pods does not see them."""
+    return {name: value for name, value in spec.environment.items() if "PASSWORD" in name}
+
+
+def secret(spec: ContainerSpec, labels: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": object_name(spec.name), "labels": dict(labels)},
+        "type": "Opaque",
+        "stringData": secret_values(spec),
+    }
+
+
+def _resources(spec: ContainerSpec) -> dict[str, Any]:
+    """Requests equal limits: the machine has set aside what the container may use."""
+    amounts = {
+        **({"cpu": f"{round(spec.cpus * 1000)}m"} if spec.cpus else {}),
+        **({"memory": str(spec.memory_bytes)} if spec.memory_bytes else {}),
+    }
+    return {"requests": amounts, "limits": amounts} if amounts else {}
+
+
+def _before(
+    spec: ContainerSpec, image: str, carrier_mounts: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """The gate: a container that ends when `main` may begin."""
+    waits = [_WAIT_FOR_FILES] if carrier_mounts else []
+    waits += [_WAIT_FOR_NAME] if "." in (spec.address or "") else []
+    if not waits:
+        return {}
+    mounts = carrier_mounts
+    script = "\n".join(waits)
+    return {"initContainers": [_small(GATE, spec, image, (script, spec.address or ""), mounts)]}
+
+
+def _beside(spec: ContainerSpec, image: str, mounts: list[dict[str, Any]]) -> dict[str, Any]:
+    return _small(CARRIER, spec, image, (_IDLE,), mounts)
+
+
+def _small(
+    name: str,
+    spec: ContainerSpec,
+    image: str,
+    script: tuple[str, ...],
+    mounts: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """A container beside `main`; with limits if `main` has some, or the pod's would not count."""
+    amounts = {
+        **({"cpu": _CARRIER_CPU} if spec.cpus else {}),
+        **({"memory": _CARRIER_MEMORY} if spec.memory_bytes else {}),
+    }
+    return {
+        "name": name,
+        "image": image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["sh", "-c", *script],
+        **({"resources": {"requests": amounts, "limits": amounts}} if amounts else {}),
+        "volumeMounts": mounts,
+    }
+
+
+def _volumes(
+    spec: ContainerSpec, places: Mapping[str, Place]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
+    """Volumes of the pod, where they are in `main`, and where they are in the carrier."""
+    volumes: list[dict[str, Any]] = []
+    mounts: list[dict[str, Any]] = []
+    for number, mount in enumerate(spec.mounts):
+        if mount.source.startswith("/") and not mount.on_machine:
+            continue
+        name = f"volume-{number}"
+        volumes.append({"name": name, **_volume(mount, places)})
+        mounts.append(_mount(name, mount.target, mount.read_only))
+    files = carried(spec)
+    if files:
+        volumes.append({"name": CARRIER, "emptyDir": {}})
+    for place in files:
+        inside = str(PurePosixPath(place.path).relative_to(CARRIED))
+        one = _mount(CARRIER, place.mount.target, place.mount.read_only)
+        mounts.append({**one, "subPath": inside})
+    if spec.shared_memory_bytes:
+        memory = {"medium": "Memory", "sizeLimit": str(spec.shared_memory_bytes)}
+        volumes.append({"name": "shared-memory", "emptyDir": memory})
+        mounts.append(_mount("shared-memory", "/dev/shm"))
+    if spec.host_devices:
+        volumes.append({"name": "devices", "hostPath": {"path": "/dev", "type": "Directory"}})
+        mounts.append(_mount("devices", "/dev"))
+    return volumes, mounts, [_mount(CARRIER, CARRIED)] if files else []
+
+
+def _volume(mount: Mount, places: Mapping[str, Place]) -> dict[str, Any]:
+    if mount.on_machine:
+        return {"hostPath": {"path": mount.source, "type": "DirectoryOrCreate"}}
+    claim = places[mount.source].claim if mount.source in places else ""
+    return {"persistentVolumeClaim": {"claimName": claim}} if claim else {"emptyDir": {}}
+
+
+def _mount(name: str, path: str, read_only: bool = False) -> dict[str, Any]:
+    return {"name": name, "mountPath": path, **({"readOnly": True} if read_only else {})}
+
+
+# ------------------------------------------------------------------ what is not a pod
+
+
+def service(network: str, labels: Mapping[str, str]) -> dict[str, Any]:
+    """The headless service by which nodes find each other, also before they are ready."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": SERVICE, "labels": dict(labels)},
+        "spec": {
+            "clusterIP": "None",
+            "publishNotReadyAddresses": True,
+            "selector": {LABEL: "1", NETWORK: object_name(network)},
+        },
+    }
+
+
+def namespace(name: str, labels: Mapping[str, str], notes: Mapping[str, str]) -> dict[str, Any]:
+    """`privileged` pods serve emulated disks: a cluster that enforces pod security must be told."""
+    security = {"pod-security.kubernetes.io/enforce": "privileged"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {
+            "name": name,
+            "labels": {**labels, **security},
+            "annotations": dict(notes),
+        },
+    }

@@ -1,0 +1,136 @@
+"""On which machines a pod may run: rules for the scheduler, from the placement. Pure.
+
+Nodes of a database go to machines of their own as long as there are enough of them, clients to
+machines without nodes if there are any, and everything of one placement to one machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchestrator.platforms.kubernetes.labels import KIND, PLACEMENT
+
+MACHINE = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
+_NODE = "node"
+_KEEPS_AWAY = ("NoSchedule", "NoExecute")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an owner of a cluster decides. `node_selector`: labels of the machines to be used, a
+    node pool's; `tolerations`: as in a pod; `zones`: names of zones, none for any; `pull_secrets`:
+    names of secrets in the context's namespace, by which images are pulled."""
+
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    tolerations: tuple[Mapping[str, str], ...] = ()
+    zones: tuple[str, ...] = ()
+    pull_secrets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What is known when a pod is made. `machine`: where its placement runs already, "" if nowhere;
+    `enough`: whether there is a machine for it where no node of a database runs."""
+
+    machine: str = ""
+    enough: bool = True
+
+
+def kind_of(placement: str) -> str:
+    """The kind of a placement: "node" of "node-1"."""
+    return placement.rpartition("-")[0] or placement
+
+
+def placement_labels(placement: str) -> dict[str, str]:
+    return {PLACEMENT: placement, KIND: kind_of(placement)} if placement else {}
+
+
+def rules(placement: str, spread: Spread, settings: Settings) -> dict[str, Any]:
+    """Returns the parts of a pod's spec that choose its machine."""
+    parts: dict[str, Any] = {}
+    if settings.node_selector:
+        parts["nodeSelector"] = dict(settings.node_selector)
+    if settings.tolerations:
+        parts["tolerations"] = [dict(one) for one in settings.tolerations]
+    affinity: dict[str, Any] = {}
+    demands = [_demand(ZONE, settings.zones)] if settings.zones else []
+    demands += [_demand(MACHINE, (spread.machine,))] if spread.machine else []
+    if demands:
+        affinity["nodeAffinity"] = {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [{"matchExpressions": demands}]
+            }
+        }
+    elif placement:
+        affinity["podAntiAffinity"] = _away_from_nodes(placement, spread.enough)
+    if affinity:
+        parts["affinity"] = affinity
+    if kind_of(placement) == _NODE and not spread.machine:
+        parts["topologySpreadConstraints"] = [
+            {
+                "maxSkew": 1,
+                "topologyKey": ZONE,
+                "whenUnsatisfiable": "ScheduleAnyway",
+                "labelSelector": {"matchLabels": {KIND: _NODE}},
+            }
+        ]
+    return parts
+
+
+def _away_from_nodes(placement: str, enough: bool) -> dict[str, Any]:
+    others = {
+        "labelSelector": {
+            "matchExpressions": [
+                {"key": KIND, "operator": "In", "values": [_NODE]},
+                {"key": PLACEMENT, "operator": "NotIn", "values": [placement]},
+            ]
+        },
+        "topologyKey": MACHINE,
+    }
+    if kind_of(placement) == _NODE and enough:
+        return {"requiredDuringSchedulingIgnoredDuringExecution": [others]}
+    alike = {
+        "labelSelector": {"matchLabels": {KIND: kind_of(placement)}},
+        "topologyKey": MACHINE,
+    }
+    return {
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": 100, "podAffinityTerm": others},
+            *([{"weight": 50, "podAffinityTerm": alike}] if kind_of(placement) != _NODE else []),
+        ]
+    }
+
+
+def _demand(key: str, values: tuple[str, ...]) -> dict[str, Any]:
+    return {"key": key, "operator": "In", "values": list(values)}
+
+
+def usable(node: Mapping[str, Any], settings: Settings) -> bool:
+    """Whether pods of ours may run on a machine: ready, chosen, and without a taint that is not
+    tolerated."""
+    labels = node["metadata"].get("labels") or {}
+    conditions = node.get("status", {}).get("conditions") or []
+    ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    chosen = all(labels.get(key) == value for key, value in settings.node_selector.items())
+    in_zone = not settings.zones or labels.get(ZONE) in settings.zones
+    spec = node.get("spec", {})
+    kept_away = any(
+        taint["effect"] in _KEEPS_AWAY and not _tolerated(taint, settings)
+        for taint in spec.get("taints") or []
+    )
+    return ready and chosen and in_zone and not kept_away and not spec.get("unschedulable")
+
+
+def _tolerated(taint: Mapping[str, str], settings: Settings) -> bool:
+    """As the scheduler decides it (pod-spec `tolerations`)."""
+    return any(
+        one.get("effect") in (None, "", taint["effect"])
+        and (
+            (one.get("operator") == "Exists" and one.get("key") in (None, "", taint["key"]))
+            or (one.get("key") == taint["key"] and one.get("value", "") == taint.get("value", ""))
+        )
+        for one in settings.tolerations
+    )

@@ -1,0 +1,330 @@
+"""Containers as pods: started, watched, stopped, removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
+from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
+from orchestrator.platforms.common import registry
+from orchestrator.platforms.common.carried import Carried
+from orchestrator.platforms.common.taking_down import taken_down
+from orchestrator.platforms.kubernetes import manifests, trouble
+from orchestrator.platforms.kubernetes.commands import Commands
+from orchestrator.platforms.kubernetes.connection import Thing
+from orchestrator.platforms.kubernetes.errors import Refused, cluster_errors
+from orchestrator.platforms.kubernetes.images import Images
+from orchestrator.platforms.kubernetes.labels import (
+    KIND,
+    MARK,
+    NAME,
+    PLACEMENT,
+    ROLE,
+    annotation_of,
+    name_of,
+    object_name,
+)
+from orchestrator.platforms.kubernetes.manifests import CARRIER, GATE, MAIN
+from orchestrator.platforms.kubernetes.placing import Settings, Spread, kind_of, usable
+from orchestrator.platforms.kubernetes.ports import PortForward
+from orchestrator.platforms.kubernetes.volumes import Volumes
+from orchestrator.powers import Completed, Container, ContainerSpec, Standing
+from orchestrator.system.clock import wait_until
+
+_NODES = "/api/v1/nodes"
+# A pod waits this long for a machine, a volume or an image; or until the cluster has grown.
+START_S, GROWN_S = 180.0, 900.0
+_KILLED_S = 30.0
+_LOOK_EVERY_S = 1.0
+_KILL = ("sh", "-c", "kill -KILL -1")  # all of the pod but its first process and this shell
+
+
+@dataclass
+class _Files:
+    """The carried files of a pod, and through which of its containers they go now."""
+
+    carried: tuple[Carried, ...]
+    inside: str = GATE
+
+
+class Pods(Commands, Images, Volumes):
+    """The part of `KubernetesPlatform` that runs containers."""
+
+    settings: Settings
+    start_s = START_S
+    _files: dict[str, _Files]
+    _ports: dict[str, list[PortForward]]
+    _machine_names: dict[str, str]  # placement → machine, for this campaign
+
+    # -------------------------------------------------------------- up and down
+
+    @contextmanager
+    def running(self, spec: ContainerSpec) -> Iterator[Container]:
+        with taken_down(lambda: self.remove(spec.name, spec.stop_timeout_s)):
+            pod = self._started(spec)
+            yield self._described(spec, pod)
+
+    def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
+        started = self._clock.monotonic()
+        with taken_down(lambda: self.remove(spec.name, 1)):
+            self._started(spec)
+            pod: Thing = {}
+
+            def ended() -> bool:
+                nonlocal pod
+                with cluster_errors(f"running {spec.name}"):
+                    pod = self._api.get(self._path("pods", object_name(spec.name)))
+                return "running" not in trouble.main_state(pod)
+
+            left_s = timeout_s - (self._clock.monotonic() - started)
+            if not wait_until(ended, deadline_s=left_s, clock=self._clock, every_s=0.1):
+                raise RunError(
+                    f"{spec.name} did not end within {timeout_s:g} s",
+                    advice="is the disk under the cache, or the tier's path, very busy?",
+                    evidence=self.logs(spec.name, tail=20),
+                )
+            end = trouble.main_state(pod).get("terminated")
+            if end is None:
+                raise NodeError(f"{spec.name} is {trouble.in_words(pod)}")
+            took_s = self._clock.monotonic() - started
+            out = self.logs(spec.name)
+        return Completed(spec.command, int(end["exitCode"]), out, "", took_s)
+
+    def stand(self, spec: ContainerSpec) -> NoReturn:
+        raise UnavailableError(
+            f"{spec.name} cannot stay when this program ends: on Kubernetes all of a campaign goes "
+            "with its namespace",
+            advice="disks that stay need a Docker engine",
+        )
+
+    def standing(self) -> tuple[Standing, ...]:
+        return ()
+
+    def remove(self, container: str, timeout_s: float) -> None:
+        name = object_name(container)
+        path = self._path("pods", name)
+        for port in self._ports.pop(container, []):
+            port.close()
+        try:
+            if container in self._files and self.state(container) != "gone":
+                self._take_files(container)
+        finally:
+            self._files.pop(container, None)
+            # 0 would only forget the pod: its containers would still be ending.
+            self._remove_object("container", path, container, grace_s=max(1.0, timeout_s))
+            self._remove_object("secret", self._path("secrets", name), container)
+
+    def stop(self, container: str, timeout_s: float) -> None:
+        """A deadline that has passed ends a pod as its removal does, but it stays with its logs."""
+        path = self._path("pods", object_name(container))
+
+        def stopped() -> bool:
+            return self.state(container) != "running"
+
+        with cluster_errors(f"stopping {container}"):
+            if timeout_s > 0 and not stopped():
+                with suppress(TierbenchError):
+                    self._take_files(container)
+                self._api.change(path, {"spec": {"activeDeadlineSeconds": 1}})
+            if wait_until(stopped, deadline_s=timeout_s, clock=self._clock, every_s=0.1):
+                return
+            with suppress(TierbenchError):
+                for _ in self._begin(f"killing {container}", container, MAIN, _KILL):
+                    pass
+            if not wait_until(stopped, deadline_s=_KILLED_S, clock=self._clock, every_s=0.1):
+                raise RunError(f"{container} still runs {_KILLED_S:g} s after it was killed")
+
+    # -------------------------------------------------------------- starting
+
+    def _started(self, spec: ContainerSpec) -> Thing:
+        """Makes the pod, after removing a leftover of its name; returns it when `main` has begun.
+        UnavailableError, in the cluster's own words, if it cannot begin."""
+        name = object_name(spec.name)
+        self._remove_object("container", self._path("pods", name), spec.name, grace_s=1)
+        self._remove_object("secret", self._path("secrets", name), spec.name)
+        manifest = manifests.pod(
+            spec,
+            registry.name_of(spec.image),
+            self._labels(),
+            self._places,
+            self.settings,
+            self._spread(spec.placement),
+        )
+        with cluster_errors(f"starting {spec.name}"):
+            if manifests.secret_values(spec):
+                self._api.make(self._path("secrets"), manifests.secret(spec, self._labels()))
+            self._api.make(self._path("pods"), manifest)
+        self._files[spec.name] = _Files(
+            tuple(
+                Carried(
+                    Path(place.mount.source),
+                    place.path,
+                    place.mount.read_only,
+                    partial(self._through, spec.name),
+                )
+                for place in manifests.carried(spec)
+            )
+        )
+        pod = self._await_begun(spec)
+        if spec.placement:
+            self._machine_names.setdefault(spec.placement, str(pod["spec"]["nodeName"]))
+        return pod
+
+    def _await_begun(self, spec: ContainerSpec) -> Thing:
+        started = self._clock.monotonic()
+        next_look, path = started + _LOOK_EVERY_S, self._path("pods", object_name(spec.name))
+        has_files = bool(self._files[spec.name].carried)
+        while True:
+            with cluster_errors(f"starting {spec.name}"):
+                pod = self._api.get(path)
+            if has_files and _is_running(pod, "initContainerStatuses", GATE):
+                self._first_files(spec.name)
+                has_files = False
+            if set(trouble.main_state(pod)) & {"running", "terminated"}:
+                self._files[spec.name].inside = CARRIER
+                return pod
+            if pod.get("status", {}).get("phase") == "Failed":
+                raise NodeError(f"{spec.name} was not started: {trouble.in_words(pod)}")
+            now = self._clock.monotonic()
+            if now >= next_look:
+                self._raise_if_hopeless(spec, pod, now - started)
+                next_look = now + _LOOK_EVERY_S
+            self._clock.sleep(0.1)
+
+    def _raise_if_hopeless(self, spec: ContainerSpec, pod: Thing, waited_s: float) -> None:
+        claims = [
+            volume["persistentVolumeClaim"]["claimName"]
+            for volume in pod["spec"].get("volumes") or []
+            if "persistentVolumeClaim" in volume
+        ]
+        events = [event for thing in (name_of(pod), *claims) for event in self._events(thing)]
+        found = trouble.of_pod(pod, events)
+        limit_s = GROWN_S if trouble.grows(events) else self.start_s
+        if waited_s < limit_s and not (found and found.lasting):
+            return
+        said = found.text if found else trouble.in_words(pod)
+        raise UnavailableError(
+            f"{spec.name} does not start: {said}",
+            advice=found.advice if found else "look at the machine's kubelet",
+            evidence="\n".join(f"{one.get('reason')}: {one.get('message')}" for one in events),
+        )
+
+    def _spread(self, placement: str) -> Spread:
+        machine = self._machine_names.get(placement, "")
+        if not placement or machine:
+            return Spread(machine)
+        return Spread(enough=bool(self._free_machines()))
+
+    def _free_machines(self) -> list[str]:
+        """The machines on which no node of a database runs."""
+        taken = {
+            machine for place, machine in self._machine_names.items() if kind_of(place) == "node"
+        }
+        return [name for name in map(name_of, self._usable_nodes()) if name not in taken]
+
+    def machine_for(self, placement: str) -> str:
+        """Returns the machine of a placement; chooses one if nothing of it has run yet."""
+        if placement not in self._machine_names:
+            free = self._free_machines() or [name_of(one) for one in self._usable_nodes()]
+            if not free or (len(free) > 1 and not placement):
+                raise UnavailableError(
+                    "a device is on one machine, and it is not known on which"
+                    if free
+                    else "no machine of the cluster can run pods of ours",
+                    advice="look with `kubectl get nodes`; taints need tolerations",
+                )
+            self._machine_names[placement] = free[0]
+        return self._machine_names[placement]
+
+    def _usable_nodes(self) -> list[Thing]:
+        with cluster_errors("looking at the cluster's machines"):
+            nodes = self._api.listed(_NODES)
+        return [node for node in nodes if usable(node, self.settings)]
+
+    def _described(self, spec: ContainerSpec, pod: Thing) -> Container:
+        state = self.state(spec.name)
+        if state != "running":
+            raise NodeError(
+                f"{spec.name} stopped as soon as it was started: {state}",
+                evidence=self.logs(spec.name, tail=30),
+            )
+        path = self._path("pods", object_name(spec.name))
+        ports = self._ports.setdefault(spec.name, [])
+        for port, local in spec.ports.items():
+            ports.append(PortForward(self._api, path, port, local))
+        local_ports = {port: one.local_port for port, one in zip(spec.ports, ports, strict=True)}
+        runtime_id = _status_of_main(pod).get("containerID", "").rpartition("//")[2]
+        return Container(spec.name, runtime_id, None, spec.address, local_ports)
+
+    # -------------------------------------------------------------- carried files
+
+    def _through(
+        self, container: str, argv: Sequence[str], data: bytes, out: Callable[[bytes], None]
+    ) -> None:
+        self._pipe(container, self._files[container].inside, argv, data, out)
+
+    def _first_files(self, container: str) -> None:
+        self._put_files(container)
+        self._through(container, ("touch", manifests.READY), b"", lambda _data: None)
+
+    def _put_files(self, container: str) -> None:
+        for one in self._files[container].carried if container in self._files else ():
+            one.put()
+
+    def _take_files(self, container: str) -> None:
+        for one in self._files[container].carried if container in self._files else ():
+            one.take()
+
+    # -------------------------------------------------------------- looking
+
+    def _pod(self, container: str) -> Thing | None:
+        with cluster_errors(f"looking at {container}"):
+            return self._api.found(self._path("pods", object_name(container)))
+
+    def state(self, container: str) -> str:
+        return trouble.in_words(self._pod(container))
+
+    def image_of(self, container: str) -> str:
+        pod = self._pod(container)
+        return str(_status_of_main(pod).get("imageID") or "") if pod else ""
+
+    def logs(self, container: str, tail: int | None = None) -> str:
+        path = self._path("pods", f"{object_name(container)}/log")
+        query = {"container": MAIN, **({"tailLines": tail} if tail else {})}
+        with cluster_errors(f"reading the log of {container}"):
+            try:
+                return self._api.text(path, **query)
+            except Refused as error:
+                if error.status in (400, 404):  # not begun yet, or gone
+                    return ""
+                raise
+
+    def running_as(self, role: str) -> tuple[str, ...]:
+        with cluster_errors("looking for containers of ours"):
+            pods = self._api.listed(self._path("pods"), f"{MARK},{ROLE}={role}")
+        running = [pod for pod in pods if trouble.in_words(pod) == "running"]
+        return tuple(annotation_of(pod, NAME) or name_of(pod) for pod in running)
+
+    def _exec_beside(self, placement: str, argv: Sequence[str]) -> None:
+        """Runs a command in the server of a disk on the machine of a placement, if one runs.
+        RunError if it fails."""
+        place = f",{PLACEMENT}={placement}" if placement else f",!{KIND}"
+        with cluster_errors("looking for the disk's server"):
+            pods = self._api.listed(self._path("pods"), f"{MARK},{ROLE}=disk{place}")
+        for pod in pods[:1]:
+            if trouble.in_words(pod) == "running":
+                self._pipe(annotation_of(pod, NAME), MAIN, argv, b"", lambda _data: None)
+
+
+def _is_running(pod: Thing, statuses: str, name: str) -> bool:
+    found = [one for one in pod.get("status", {}).get(statuses) or [] if one["name"] == name]
+    return bool(found) and "running" in (found[0].get("state") or {})
+
+
+def _status_of_main(pod: Thing) -> Thing:
+    statuses = pod.get("status", {}).get("containerStatuses") or []
+    return next((one for one in statuses if one["name"] == MAIN), {})

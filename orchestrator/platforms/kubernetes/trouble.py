@@ -1,0 +1,117 @@
+"""Why a pod does not run, in plain words, from its status and the cluster's events. Pure.
+
+The words after the colon are those of the kubelet, the scheduler or the provisioner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.platforms.kubernetes.manifests import MAIN
+
+# Reasons of a waiting container that do not pass by themselves. ErrImagePull becomes
+# ImagePullBackOff when the kubelet has tried again.
+_IMAGE = ("ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName")
+_SETTING = ("CreateContainerConfigError", "CreateContainerError", "RunContainerError")
+_GROWS = "TriggeredScaleUp"  # the autoscaler adds a machine
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """`lasting`: waiting longer does not help."""
+
+    text: str
+    advice: str
+    lasting: bool = False
+
+
+def of_pod(pod: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> Trouble | None:
+    """Returns why a pod that should run does not yet; None if nothing is known to be wrong.
+    `events`: those of the pod and of its claims."""
+    events = list(events)
+    status = pod.get("status", {})
+    for container in (status.get("initContainerStatuses") or []) + (
+        status.get("containerStatuses") or []
+    ):
+        waiting = (container.get("state") or {}).get("waiting") or {}
+        reason, text = str(waiting.get("reason") or ""), str(waiting.get("message") or "")
+        if reason in _IMAGE:
+            return Trouble(
+                f"its image cannot be pulled ({reason}): {_pull_error(events) or text}",
+                "push the image to a registry that the cluster can reach, and say where with "
+                "TIERBENCH_REGISTRY; a private one needs a pull secret",
+                lasting=True,
+            )
+        if reason in _SETTING:
+            return Trouble(f"it cannot be started ({reason}): {text}", "", lasting=True)
+    if text := _unscheduled(status):
+        volumes = volume_trouble(events)
+        return Trouble(
+            f"no machine takes it: {text}" + (f"; {volumes}" if volumes else ""),
+            "the cluster adds a machine: wait for it"
+            if grows(events)
+            else "give nodes less CPU and memory in the profile, or the cluster more machines; "
+            "`kubectl describe nodes` shows what is taken",
+        )
+    if text := _last(events, ("FailedMount", "FailedAttachVolume", "FailedMapVolume")):
+        return Trouble(f"its volume cannot be mounted: {text}", "look at the storage driver's log")
+    if text := _last(events, ("FailedCreatePodSandBox",)):
+        return Trouble(f"its machine cannot start it: {text}", "look at that machine's kubelet")
+    return None
+
+
+def volume_trouble(events: Iterable[Mapping[str, Any]]) -> str:
+    """What the provisioner says of claims that have no volume yet; "" if nothing."""
+    return _last(list(events), ("ProvisioningFailed", "ClaimLost", "VolumeMismatch"))
+
+
+def grows(events: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether the cluster is adding a machine."""
+    return any(event.get("reason") == _GROWS for event in events)
+
+
+def _unscheduled(status: Mapping[str, Any]) -> str:
+    for condition in status.get("conditions") or []:
+        if condition["type"] == "PodScheduled" and condition["status"] == "False":
+            return str(condition.get("message") or condition.get("reason") or "")
+    return ""
+
+
+def _pull_error(events: list[Mapping[str, Any]]) -> str:
+    """The kubelet says why only in an event; the status says that it waits."""
+    failed = [event for event in events if event.get("reason") == "Failed"]
+    return str(failed[0].get("message") or "") if failed else ""
+
+
+def _last(events: list[Mapping[str, Any]], reasons: tuple[str, ...]) -> str:
+    found = [event for event in events if event.get("reason") in reasons]
+    return str(found[-1].get("message") or "") if found else ""
+
+
+# ------------------------------------------------------------------ what `main` does
+
+
+def main_state(pod: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The state of the container `main`: `running`, `terminated`, `waiting`, or empty."""
+    for container in pod.get("status", {}).get("containerStatuses") or []:
+        if container["name"] == MAIN:
+            return dict(container.get("state") or {})
+    return {}
+
+
+def in_words(pod: Mapping[str, Any] | None) -> str:
+    """Returns "running", "exited (exit 137, out of memory)", "gone", "waiting (…)"."""
+    if pod is None:
+        return "gone"
+    state = main_state(pod)
+    if "running" in state:
+        return "running"
+    if ended := state.get("terminated"):
+        reason = ", out of memory" if ended.get("reason") == "OOMKilled" else ""
+        return f"exited (exit {ended.get('exitCode')}{reason})"
+    status = pod.get("status", {})
+    if status.get("phase") == "Failed":  # such as evicted: its containers may be forgotten
+        return f"failed ({status.get('reason')}: {status.get('message')})"
+    return f"waiting ({(state.get('waiting') or {}).get('reason') or status.get('phase')})"

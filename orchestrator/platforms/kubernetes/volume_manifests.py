@@ -1,0 +1,160 @@
+"""Volumes and what they come from, as manifests. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from orchestrator.platforms.common.claims import RentedVolume, Source, StorageClass
+from orchestrator.platforms.kubernetes.labels import name_of, object_name
+from orchestrator.platforms.kubernetes.placing import MACHINE
+
+SNAPSHOTS = "snapshot.storage.k8s.io"
+_DEFAULT = "storageclass.kubernetes.io/is-default-class"
+# Of a device of a machine: nothing is measured by it, and the file system fills the device.
+_NOMINAL = "1Gi"
+_UNITS: dict[str, int] = {
+    **{letter: 1000**power for power, letter in enumerate(("k", "M", "G", "T", "P", "E"), 1)},
+    **{f"{letter}i": 1024**power for power, letter in enumerate("KMGTPE", 1)},
+}
+
+
+def local_volume(
+    name: str,
+    claim: str,
+    namespace: str,
+    device: str,
+    fstype: str,
+    machine: str,
+    labels: Mapping[str, str],
+) -> dict[str, Any]:
+    """A volume on a block device of a machine, for one claim. The machine's kubelet makes the file
+    system if there is none, and mounts it."""
+    # nouuid: disks are copies of each other, with the same XFS identity.
+    options = ["noatime", *(["nouuid"] if fstype == "xfs" else [])]
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name, "labels": dict(labels)},
+        "spec": {
+            "capacity": {"storage": _NOMINAL},
+            "accessModes": ["ReadWriteOnce"],
+            "persistentVolumeReclaimPolicy": "Retain",
+            "storageClassName": "",
+            "mountOptions": options,
+            "claimRef": {"name": claim, "namespace": namespace},
+            "local": {"path": device, "fsType": fstype},
+            "nodeAffinity": {
+                "required": {
+                    "nodeSelectorTerms": [
+                        {
+                            "matchExpressions": [
+                                {"key": MACHINE, "operator": "In", "values": [machine]}
+                            ]
+                        }
+                    ]
+                }
+            },
+        },
+    }
+
+
+def local_claim(name: str, volume: str, labels: Mapping[str, str]) -> dict[str, Any]:
+    made = claim(name, "", _NOMINAL, None, labels)
+    made["spec"]["volumeName"] = volume
+    return made
+
+
+def claim(
+    name: str,
+    storage_class: str,
+    size: str,
+    source: Source | None,
+    labels: Mapping[str, str],
+) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": object_name(name), "labels": dict(labels)},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": storage_class,
+            "resources": {"requests": {"storage": size}},
+            **({"dataSource": _source(source)} if source else {}),
+        },
+    }
+
+
+def _source(source: Source) -> dict[str, str]:
+    name = object_name(source.name)
+    if source.kind == "claim":
+        return {"kind": "PersistentVolumeClaim", "name": name}
+    return {"apiGroup": SNAPSHOTS, "kind": "VolumeSnapshot", "name": name}
+
+
+def snapshot(name: str, claim: str, its_class: str, labels: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "apiVersion": f"{SNAPSHOTS}/v1",
+        "kind": "VolumeSnapshot",
+        "metadata": {"name": object_name(name), "labels": dict(labels)},
+        "spec": {
+            "volumeSnapshotClassName": its_class,
+            "source": {"persistentVolumeClaimName": object_name(claim)},
+        },
+    }
+
+
+def storage_class(manifest: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
+    """The class of a manifest, with our labels."""
+    metadata = dict(manifest["metadata"])
+    metadata["labels"] = {**(metadata.get("labels") or {}), **labels}
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        **manifest,
+        "metadata": metadata,
+    }
+
+
+def described_class(thing: Mapping[str, Any]) -> StorageClass:
+    annotations = thing["metadata"].get("annotations") or {}
+    return StorageClass(
+        name=name_of(thing),
+        provisioner=str(thing["provisioner"]),
+        parameters=dict(thing.get("parameters") or {}),
+        waits=thing.get("volumeBindingMode") == "WaitForFirstConsumer",
+        is_default=annotations.get(_DEFAULT) == "true",
+        mount_options=tuple(thing.get("mountOptions") or ()),
+    )
+
+
+def described_volume(thing: Mapping[str, Any]) -> RentedVolume:
+    """What a PersistentVolume says of itself, of whatever kind it is."""
+    spec = thing["spec"]
+    csi, local = spec.get("csi") or {}, spec.get("local") or {}
+    maker = (thing["metadata"].get("annotations") or {}).get("pv.kubernetes.io/provisioned-by", "")
+    terms = (spec.get("nodeAffinity") or {}).get("required", {}).get("nodeSelectorTerms") or []
+    return RentedVolume(
+        name=name_of(thing),
+        storage_class=str(spec.get("storageClassName") or ""),
+        driver=str(csi.get("driver") or maker),
+        size_bytes=size_bytes(str(spec["capacity"]["storage"])),
+        handle=str(csi.get("volumeHandle") or local.get("path") or ""),
+        fstype=str(csi.get("fsType") or local.get("fsType") or ""),
+        mount_options=tuple(spec.get("mountOptions") or ()),
+        attributes=dict(csi.get("volumeAttributes") or {}),
+        machines=tuple(
+            f"{one['key']}={value}"
+            for term in terms
+            for one in term.get("matchExpressions") or []
+            for value in one.get("values") or []
+        ),
+    )
+
+
+def size_bytes(text: str) -> int:
+    """Reads a quantity of bytes, as in "8Gi", "500M" or "2147483648"."""
+    for suffix in sorted(_UNITS, key=len, reverse=True):
+        if text.endswith(suffix):
+            return round(float(text.removesuffix(suffix)) * _UNITS[suffix])
+    return round(float(text))

@@ -1,0 +1,255 @@
+"""Networks and volumes of a campaign, each for the duration of a block, and claims of storage
+classes (the `Claims` power of `platforms/common/claims.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import PurePosixPath
+from typing import Any
+
+from orchestrator.errors import RunError, UnavailableError
+from orchestrator.platforms.common.claims import RentedVolume, Source, StorageClass
+from orchestrator.platforms.common.taking_down import taken_down
+from orchestrator.platforms.kubernetes import manifests, trouble, volume_manifests
+from orchestrator.platforms.kubernetes.connection import Thing
+from orchestrator.platforms.kubernetes.errors import cluster_errors
+from orchestrator.platforms.kubernetes.guard import CLASSES, VOLUMES
+from orchestrator.platforms.kubernetes.labels import LABEL, label_of, name_of, object_name, ours
+from orchestrator.platforms.kubernetes.leftovers import REMOVAL_S, Leftovers
+from orchestrator.platforms.kubernetes.manifests import Place
+from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOTS
+from orchestrator.powers import Network
+from orchestrator.system.clock import wait_until
+
+_SNAPSHOT_GROUP = f"apis/{SNAPSHOTS}/v1"
+_SNAPSHOT_CLASSES = f"/{_SNAPSHOT_GROUP}/volumesnapshotclasses"
+# Of a volume without a declared device: what a tier without limits gets where there is a class.
+_UNDECLARED_SIZE = "16Gi"
+_UNMOUNTED_S = 60.0
+
+
+class Volumes(Leftovers):
+    """The part of `KubernetesPlatform` that makes networks, volumes and claims."""
+
+    _places: dict[str, Place]
+
+    def machine_for(self, placement: str) -> str:
+        raise NotImplementedError
+
+    def _exec_beside(self, placement: str, argv: Sequence[str]) -> None:
+        raise NotImplementedError
+
+    def _labels(self) -> dict[str, str]:
+        return ours(self.campaign)
+
+    @contextmanager
+    def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
+        """Names are the same in every campaign, so that databases start from copies of disks.
+        Other `addresses` than those cannot be given."""
+        path = self._path("services", manifests.SERVICE)
+        self._remove_object("network", path, name)
+        with cluster_errors(f"making network {name}"):
+            self._api.make(self._path("services"), manifests.service(name, self._labels()))
+        with taken_down(lambda: self._remove_object("network", path, name)):
+            numbers = range(1, nodes + 1)
+            yield Network(name, tuple(f"node-{n}.{manifests.SERVICE}" for n in numbers))
+
+    @contextmanager
+    def volume(self, name: str, device: str, fstype: str, placement: str = "") -> Iterator[str]:
+        with ExitStack() as up:
+            if device:
+                up.enter_context(self._local_volume(name, device, fstype, placement))
+                self._places[name] = Place(object_name(name))
+            elif default := next((one for one in self.storage_classes() if one.is_default), None):
+                up.enter_context(self._claimed(name, default.name, _UNDECLARED_SIZE, None))
+            else:
+                self._places[name] = Place()
+            up.callback(self._places.pop, name, None)
+            yield name
+
+    @contextmanager
+    def _local_volume(self, name: str, device: str, fstype: str, placement: str) -> Iterator[None]:
+        claim, machine = object_name(name), self.machine_for(placement)
+        volume = object_name(f"{self._namespace}-{name.removeprefix(f'{self._namespace}-')}")
+        claim_path, volume_path = self._path("persistentvolumeclaims", claim), f"{VOLUMES}/{volume}"
+
+        def remove() -> None:
+            self._remove_object("claim", claim_path, name)
+            self._remove_object("volume", volume_path, name)
+            self._await_unmounted(device, placement)
+
+        self._make_room("volume", volume_path)
+        self._remove_object("claim", claim_path, name)
+        with cluster_errors(f"making volume {name}"):
+            labels = self._labels()
+            self._api.make(
+                VOLUMES,
+                volume_manifests.local_volume(
+                    volume, claim, self._namespace, device, fstype, machine, labels
+                ),
+            )
+            with taken_down(remove):
+                self._api.make(
+                    self._path("persistentvolumeclaims"),
+                    volume_manifests.local_claim(claim, volume, labels),
+                )
+                yield
+
+    def _await_unmounted(self, device: str, placement: str) -> None:
+        """The kubelet unmounts a device a moment after its last pod is gone: what is still to be
+        written must reach the disk before its server is stopped."""
+        number = PurePosixPath(device).name
+        mounted = f"[ -e /sys/fs/xfs/{number} ] || [ -e /sys/fs/ext4/{number} ]"
+        waiting = f"n=0; while {mounted}; do n=$((n+1)); [ $n -lt {_UNMOUNTED_S * 10:g} ] || exit 1"
+        self._exec_beside(placement, ("sh", "-c", f"{waiting}; sleep 0.1; done"))
+
+    def _make_room(self, kind: str, path: str) -> None:
+        """Removes our leftover of a name, if there is one. UnavailableError if it is not ours."""
+        with cluster_errors(f"looking at {path}"):
+            leftover = self._api.found(path)
+        if leftover is None:
+            return
+        if not label_of(leftover, LABEL):
+            raise UnavailableError(
+                f"there is a {kind} named {name_of(leftover)} that tierbench did not make: it is "
+                "left alone",
+                advice="remove it with kubectl, or use another name, then run again",
+            )
+        self._remove_object(kind, path, name_of(leftover))
+
+    # -------------------------------------------------------------- claims of storage classes
+
+    def storage_classes(self) -> tuple[StorageClass, ...]:
+        with cluster_errors("looking for storage classes"):
+            found = map(volume_manifests.described_class, self._api.listed(CLASSES))
+            return tuple(sorted(found, key=lambda one: one.name))
+
+    @contextmanager
+    def storage_class(self, manifest: Mapping[str, Any]) -> Iterator[StorageClass]:
+        thing = volume_manifests.storage_class(manifest, self._labels())
+        name, path = name_of(thing), f"{CLASSES}/{name_of(thing)}"
+        self._make_room("storage class", path)
+        with cluster_errors(f"making storage class {name}"):
+            made = self._api.make(CLASSES, thing)
+        with taken_down(lambda: self._remove_object("storage class", path, name)):
+            yield volume_manifests.described_class(made)
+
+    @contextmanager
+    def claim(
+        self, name: str, storage_class: str, size_bytes: int, source: Source | None = None
+    ) -> Iterator[str]:
+        names = [one.name for one in self.storage_classes()]
+        if storage_class not in names:
+            raise UnavailableError(
+                f"the cluster has no storage class {storage_class}",
+                advice=f"it has: {', '.join(names) or 'none'}",
+            )
+        with self._claimed(name, storage_class, str(size_bytes), source):
+            yield name
+
+    @contextmanager
+    def _claimed(
+        self, name: str, storage_class: str, size: str, source: Source | None
+    ) -> Iterator[None]:
+        path = self._path("persistentvolumeclaims", object_name(name))
+        self._remove_object("claim", path, name)
+
+        def remove() -> None:
+            volume = self._volume_of(name)
+            self._remove_object("claim", path, name)
+            if volume and volume["spec"].get("persistentVolumeReclaimPolicy") == "Delete":
+                self._await_no_volume(name_of(volume), name)
+
+        with cluster_errors(f"claiming volume {name} of {storage_class}"):
+            labels = self._labels()
+            self._api.make(
+                self._path("persistentvolumeclaims"),
+                volume_manifests.claim(name, storage_class, size, source, labels),
+            )
+        self._places[name] = Place(object_name(name))
+        with taken_down(remove):
+            yield
+            self._places.pop(name, None)
+
+    def _await_no_volume(self, volume: str, claim: str) -> None:
+        def gone() -> bool:
+            return self._api.found(f"{VOLUMES}/{volume}") is None
+
+        with cluster_errors(f"removing the volume of {claim}"):
+            if not wait_until(gone, deadline_s=REMOVAL_S, clock=self._clock, every_s=0.3):
+                raise RunError(
+                    f"the rented volume {volume} of {claim} is not gone after {REMOVAL_S:g} s",
+                    advice="look with `kubectl get pv`: it may cost money until it is removed",
+                )
+
+    def _volume_of(self, claim: str) -> Thing | None:
+        with cluster_errors(f"looking at the claim {claim}"):
+            path = self._path("persistentvolumeclaims", object_name(claim))
+            bound = (self._api.found(path) or {}).get("spec", {}).get("volumeName")
+            return self._api.found(f"{VOLUMES}/{bound}") if bound else None
+
+    def rented(self, claim: str, timeout_s: float) -> RentedVolume:
+        found: Thing | None = None
+
+        def bound() -> bool:
+            nonlocal found
+            found = self._volume_of(claim)
+            return found is not None
+
+        if not wait_until(bound, deadline_s=timeout_s, clock=self._clock, every_s=0.3):
+            said = trouble.volume_trouble(self._events(object_name(claim)))
+            raise RunError(
+                f"the claim {claim} got no volume within {timeout_s:g} s: "
+                f"{said or 'its provisioner says nothing'}",
+                advice="is its storage class right, and its driver running? A class that waits for "
+                "its first consumer gives a volume only to a container that uses it",
+            )
+        assert found is not None
+        return volume_manifests.described_volume(found)
+
+    def _events(self, thing: str) -> list[Thing]:
+        """The events of a thing of the campaign, the last at the end."""
+        with cluster_errors(f"looking at the events of {thing}"):
+            found = self._api.listed(self._path("events"), fields=f"involvedObject.name={thing}")
+        return sorted(found, key=lambda one: str(one.get("lastTimestamp") or one.get("eventTime")))
+
+    # -------------------------------------------------------------- snapshots
+
+    def takes_snapshots(self, storage_class: str) -> bool:
+        return bool(self._snapshot_class(storage_class))
+
+    def _snapshot_class(self, storage_class: str) -> str:
+        """The snapshot class of the driver of a storage class; "" if there is none."""
+        drivers = [one.provisioner for one in self.storage_classes() if one.name == storage_class]
+        with cluster_errors("looking for snapshot classes"):
+            found = self._api.listed(_SNAPSHOT_CLASSES)
+        return next((name_of(one) for one in found if one.get("driver") in drivers), "")
+
+    @contextmanager
+    def snapshot(self, name: str, claim: str, timeout_s: float) -> Iterator[str]:
+        with cluster_errors(f"keeping {claim} as a snapshot"):
+            its = self._api.get(self._path("persistentvolumeclaims", object_name(claim)))
+            snapshot_class = self._snapshot_class(str(its["spec"].get("storageClassName")))
+            path = self._path("volumesnapshots", object_name(name), _SNAPSHOT_GROUP)
+            self._remove_object("snapshot", path, name)
+            manifest = volume_manifests.snapshot(name, claim, snapshot_class, self._labels())
+            self._api.make(self._path("volumesnapshots", group=_SNAPSHOT_GROUP), manifest)
+        with taken_down(lambda: self._remove_object("snapshot", path, name)):
+            self._await_snapshot(name, timeout_s, lambda: self._api.get(path).get("status") or {})
+            yield name
+
+    def _await_snapshot(
+        self, name: str, timeout_s: float, status: Callable[[], Mapping[str, Any]]
+    ) -> None:
+        last: Mapping[str, Any] = {}
+
+        def ready() -> bool:
+            nonlocal last
+            last = status()
+            return bool(last.get("readyToUse"))
+
+        with cluster_errors(f"waiting for the snapshot {name}"):
+            if not wait_until(ready, deadline_s=timeout_s, clock=self._clock, every_s=0.3):
+                said = (last.get("error") or {}).get("message") or "its driver says nothing"
+                raise RunError(f"the snapshot {name} is not ready after {timeout_s:g} s: {said}")

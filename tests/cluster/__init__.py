@@ -1,0 +1,1 @@
+"""A real Kubernetes on this machine, for tests: see README.md beside this file."""

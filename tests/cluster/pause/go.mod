@@ -1,0 +1,3 @@
+module tierbench/tests/cluster/pause
+
+go 1.22.0

@@ -1,0 +1,116 @@
+"""The agent in its container, reading this computer as if it were another.
+
+Goal: what it reads is what this computer reads itself, and it comes and goes as it should.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from orchestrator.collectors.cgroup import CgroupCollector
+from orchestrator.collectors.machine import MachineCollector
+from orchestrator.collectors.network import NetworkCollector
+from orchestrator.model import Node
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common import agent
+from orchestrator.platforms.common.agent import AgentMachine
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.powers import Container, ContainerSpec
+from orchestrator.system.clock import SystemClock
+from tests import ROOT
+from tests.integration.conftest import leftovers
+
+pytestmark = pytest.mark.docker
+
+NAME = "tierbench-test-agent"
+
+
+@pytest.fixture
+def far(engine: DockerPlatform) -> Iterator[AgentMachine]:
+    spec = agent.container(NAME, own_images.need(ROOT, agent.IMAGE, engine))
+    machine = AgentMachine("far", partial(agent.conversation, engine, spec), SystemClock())
+    yield machine
+    machine.close()
+
+
+@pytest.fixture
+def busy(engine: DockerPlatform) -> Iterator[Container]:
+    """A container that uses its CPU, at most a tenth of a core."""
+    spec = ContainerSpec(
+        name="tierbench-test-busy",
+        image=own_images.need(ROOT, "disk", engine),
+        entrypoint=("sh",),
+        command=("-c", "while true; do :; done"),
+        role="client",
+        cpus=0.1,
+        init=True,
+        stop_timeout_s=1,
+    )
+    with engine.running(spec) as container:
+        yield container
+
+
+def values(machine: LocalMachine | AgentMachine, nodes: list[Node]) -> dict[tuple[str, str], float]:
+    collectors = [kind(lambda _: machine) for kind in KINDS]
+    samples = (s for collector in collectors for s in collector.read(nodes, time.time()))
+    return {(sample.node, sample.metric): sample.value for sample in samples}
+
+
+KINDS = (CgroupCollector, MachineCollector, NetworkCollector)
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["process known", "process unknown"])
+def test_its_samples_lie_between_two_of_this_computer(
+    far: AgentMachine, busy: Container, known: bool
+) -> None:
+    """Counters only grow: what the agent reads lies between what is read here before and after."""
+    process = busy.process_id if known else None
+    node = Node("node-1", "database", busy.name, process, container_id=busy.id)
+    host = Node("host", "host")
+    at_home = Node("node-1", "database", busy.name, busy.process_id, container_id=busy.id)
+    values(far, [node, host])  # learns what is asked for
+    before = values(LocalMachine(), [at_home, host])
+    far.refresh()
+    found = values(far, [node, host])
+    after = values(LocalMachine(), [at_home, host])
+    assert found.keys() == before.keys()
+    for key, value in found.items():
+        if key[1].endswith("_total"):
+            assert before[key] <= value <= after[key], key
+    assert found["node-1", "memory_used_bytes"] == pytest.approx(
+        before["node-1", "memory_used_bytes"], rel=0.5
+    )
+
+
+def test_it_sees_disks_facts_and_folders_of_the_machine(far: AgentMachine) -> None:
+    here = LocalMachine()
+    theirs, own = far.facts(), here.facts()
+    assert (theirs.kernel, theirs.cpus, theirs.memory_bytes) == (
+        (own.kernel, own.cpus, own.memory_bytes)
+    )
+    assert far.listing("/sys/block") == here.listing("/sys/block")
+    assert far.exists("/dev/fuse") == here.exists("/dev/fuse")
+    assert far.read("/proc/self/mountinfo") and far.is_folder(str(ROOT))
+    assert {line.split()[2] for line in far.read("/proc/diskstats").splitlines()} == {
+        line.split()[2] for line in here.read("/proc/diskstats").splitlines()
+    }
+
+
+def test_it_ends_with_its_conversation_and_is_started_anew_when_killed(
+    far: AgentMachine, engine: DockerPlatform
+) -> None:
+    assert far.exists("/proc/stat")
+    assert engine.state(NAME) == "running"
+    engine.exec(NAME, ("sh", "-c", "kill -9 $(pidof -x agent)"), timeout_s=10)
+    with pytest.raises(OSError, match="does not answer"):
+        far.refresh()
+    time.sleep(agent.SILENCE_S)
+    assert far.exists("/proc/stat") and engine.state(NAME) == "running"
+    far.close()
+    assert engine.state(NAME) == "gone"
+    assert [left for left in leftovers() if NAME in left] == []

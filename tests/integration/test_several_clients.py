@@ -1,0 +1,112 @@
+"""Several clients on one database: each transaction is counted once, and they are one load.
+
+Goal: what two clients recorded together is what PostgreSQL committed, and no client repeats what
+another draws. Method: inserts, because the rows that they leave can be counted and compared; the
+records are of all that ran, so nothing depends on speed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from orchestrator.analysis import transactions
+from orchestrator.errors import LoadError
+from orchestrator.load_generators.common import several
+from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.model import TLS_IF_OFFERED, Cluster, Dataset, Node
+from orchestrator.powers import World
+from tests.integration.postgresql_nodes import NETWORK, plain_volumes, running, session
+from tests.plans import a_workload
+
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
+
+GENERATOR = Sysbench()
+ROWS = 1000
+STATEMENTS = 10
+INSERT = replace(
+    a_workload("insert"),
+    dataset=Dataset("sysbench-tables", {"tables": 2, "table_size": ROWS}),
+    statements_per_transaction=STATEMENTS,
+    threads=5,
+    warmup_s=1.0,
+    measure_s=2.0,
+    options={"seed": 1},
+)
+
+
+@dataclass
+class Bench:
+    cluster: Cluster
+    clients: tuple[Node, ...]
+    out: Path
+    world: World
+
+
+@pytest.fixture
+def two(world: World, tmp_path: Path) -> Iterator[Bench]:
+    with loaded(world, tmp_path) as bench:
+        yield bench
+
+
+@contextmanager
+def loaded(world: World, out: Path) -> Iterator[Bench]:
+    with (
+        plain_volumes(1, world) as volumes,
+        running(volumes, world) as cluster,
+        several.running(GENERATOR, 2, NETWORK, out, world, TLS_IF_OFFERED) as clients,
+    ):
+        GENERATOR.load(INSERT, cluster, clients[0], world)
+        yield Bench(cluster, clients, out, world)
+
+
+def test_what_all_clients_recorded_is_what_the_database_committed(two: Bench) -> None:
+    begun: list[float] = []
+    world = replace(two.world, window_begins=begun.append)
+    warmup, measure = several.run(GENERATOR, INSERT, two.cluster, two.clients, two.out, world)
+    result = several.read(GENERATOR, INSERT, two.clients, two.out, measure.start_s, measure.end_s)
+
+    assert [client.name for client in two.clients] == ["client-1", "client-2"]
+    assert begun == [measure.start_s] and warmup.end_s == measure.start_s
+    assert measure.duration_s == pytest.approx(INSERT.measure_s)
+
+    table = pd.concat(result.latencies or ())
+    assert (table["outcome"] == transactions.COMMITTED).all()
+    with session(two.cluster) as connection:
+        rows = connection.execute(
+            f"SELECT k, c FROM sbtest1 WHERE id > {ROWS} "
+            f"UNION ALL SELECT k, c FROM sbtest2 WHERE id > {ROWS}".encode()
+        ).fetchall()
+    assert len(rows) == STATEMENTS * len(table)
+    assert len(set(rows)) == len(rows)  # no client draws what the other does
+
+    facts = result.facts
+    each = {name: one["recorded_transactions"] for name, one in facts.clients.items()}
+    assert sum(each.values()) == facts.recorded_transactions == len(table)
+    assert min(each.values()) > 0
+    assert facts.sysbench_transactions == len(table)
+    assert [one["threads"] for one in facts.clients.values()] == [3, 2]
+    for one in facts.clients.values():  # one machine, one clock
+        assert abs(one["clock_offset_s"]) <= one["clock_uncertainty_s"] + 0.001
+        # No thread began before its time, which is written to the millisecond.
+        assert one["began_s"] >= warmup.start_s - 0.002
+    assert facts.start_skew_s is not None and facts.start_skew_s >= 0
+
+
+def test_a_client_that_dies_ends_the_run_and_the_other_clients(two: Bench) -> None:
+    def die(_: float) -> None:
+        two.world.platform.stop(two.clients[1].container or "", 1.0)
+
+    world = replace(two.world, window_begins=die)
+    long = replace(INSERT, measure_s=120.0)
+    began_s = world.clock.monotonic()
+    with pytest.raises(LoadError, match=r"^client-2: sysbench ended with exit code"):
+        several.run(GENERATOR, long, two.cluster, two.clients, two.out, world)
+    assert world.clock.monotonic() - began_s < long.measure_s
+    states = [two.world.platform.state(client.container or "") for client in two.clients]
+    assert all(state != "running" for state in states)

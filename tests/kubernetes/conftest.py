@@ -1,0 +1,48 @@
+"""What tests on Kubernetes share: a real cluster of this machine, and a namespace of each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from rich.console import Console
+
+from orchestrator.cli import provision
+from orchestrator.cli.console import ConsoleProgress
+from orchestrator.platforms import own_images
+from orchestrator.system.clock import SystemClock
+from orchestrator.system.shell import SystemShell
+from tests.cluster import leftovers, programs
+from tests.cluster.cluster import Cluster, up
+from tests.kubernetes.objects import Space
+
+NODES = 3
+
+
+@pytest.fixture(scope="session")
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """Three nodes; another number by `parametrize("cluster", [1], indirect=True)`."""
+    started = up(getattr(request, "param", NODES))
+    yield started
+    started.down()
+    assert leftovers.found() == []
+
+
+@pytest.fixture(scope="session")
+def debian(cluster: Cluster) -> str:
+    """An image with a shell, on every node."""
+    progress, shell, clock = ConsoleProgress(Console(stderr=True)), SystemShell(), SystemClock()
+    engine = provision.provide_engine(clock, shell, progress)
+    provision.provide_base(engine, programs.CACHE.parent, shell, progress)
+    cluster.load(own_images.BASE)
+    return own_images.BASE
+
+
+@pytest.fixture
+def space(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Space]:
+    """A namespace of the test's own; fails where volumes outlive it."""
+    name = request.node.name.replace("_", "-")[:60].rstrip("-")
+    with cluster.api() as api:
+        own = Space.make(api, name)
+        yield own
+        own.remove()

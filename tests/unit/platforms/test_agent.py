@@ -1,0 +1,273 @@
+"""The agent, and the machine that it reads: on fixture trees, and on this computer beside itself.
+
+Method: the agent itself in a process, talked with over pipes.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import RunError
+from orchestrator.platforms.common import agent
+from orchestrator.platforms.common.agent import AgentMachine
+from orchestrator.platforms.common.machines import LocalMachine, Located
+from orchestrator.powers import MachineFacts
+from tests.agents import Agents, Piped
+from tests.fakes import FakeClock
+
+ID = "7fc3631a2414fc17e88d21bc82e3c2a096a8d0ee159cfc64d226d0264f6ffead"
+
+
+def tree(root: Path, files: dict[str, str]) -> Path:
+    for name, content in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(content)
+    return root
+
+
+def test_it_sees_what_this_computer_sees() -> None:
+    far, here = Agents().machine(), LocalMachine()
+    for path in ("/proc/cpuinfo", "/proc/sys/kernel/osrelease", "/etc/os-release"):
+        assert far.read(path) == here.read(path)
+    for path in ("/proc", "/proc/stat", "/none/at/all", "/sys/block"):
+        assert (far.exists(path), far.is_folder(path)) == (here.exists(path), here.is_folder(path))
+    assert far.listing("/sys") == here.listing("/sys")
+    assert far.real_path("/sys/block") == here.real_path("/sys/block")
+    assert abs(far.free_bytes("/not/there/yet") - here.free_bytes("/")) < 2**34
+    theirs, own = far.facts(), here.facts()
+    assert (theirs.hostname, theirs.kernel, theirs.system) == ("far", own.kernel, own.system)
+    assert (theirs.cpus, theirs.memory_bytes) == (own.cpus, own.memory_bytes)
+    far.close()
+
+
+def test_what_is_not_there_is_the_error_that_this_computer_would_raise(tmp_path: Path) -> None:
+    far = Agents(tree(tmp_path, {"proc/stat": "cpu 1\n"})).machine()
+    with pytest.raises(FileNotFoundError, match="/proc/none"):
+        far.read("/proc/none")
+    with pytest.raises(NotADirectoryError):
+        far.listing("/proc/stat")
+    with pytest.raises(IsADirectoryError):
+        far.read("/proc")
+    assert far.read("/proc/stat") == "cpu 1\n", "an error of a file is none of the agent"
+    far.close()
+
+
+def test_one_refresh_is_one_question_and_what_nobody_asks_for_is_dropped(tmp_path: Path) -> None:
+    agents = Agents(tree(tmp_path, {"proc/stat": "1", "proc/diskstats": "2"}))
+    far = agents.machine()
+    files = ("/proc/stat", "/proc/diskstats", "/proc/gone")
+
+    def looked() -> list[str]:
+        found = []
+        for path in files:
+            try:
+                found.append(far.read(path))
+            except FileNotFoundError:
+                found.append("gone")
+        return found
+
+    assert looked() == ["1", "2", "gone"] and len(agents.asked) == 3
+    tree(tmp_path, {"proc/stat": "3"})
+    far.refresh()
+    assert looked() == ["3", "2", "gone"] and len(agents.asked) == 4
+    tree(tmp_path, {"proc/stat": "4"})
+    assert far.read("/proc/stat") == "3", "a tick sees one moment"
+    for _ in range(agent.KEPT + 1):
+        far.refresh()
+    assert json.loads(agents.asked[-1]) == ["read"]
+    assert far.read("/proc/stat") == "4"
+    far.close()
+
+
+def test_without_refreshes_nothing_old_is_returned(tmp_path: Path) -> None:
+    clock = FakeClock()
+    far = Agents(tree(tmp_path, {"proc/stat": "1"})).machine(clock=clock)
+    far.read("/proc/stat")
+    far.refresh()
+    tree(tmp_path, {"proc/stat": "2"})
+    assert far.read("/proc/stat") == "1"
+    clock.sleep(agent.FRESH_S + 0.1)
+    assert far.read("/proc/stat") == "2"
+    far.close()
+
+
+def test_times_are_those_of_the_reading_and_by_this_clock() -> None:
+    far = Agents().machine()
+    assert far.read_at() is None and far.clock_offset() is None
+    far.read("/proc/stat")
+    before_s = time.time()
+    far.refresh()
+    after_s = time.time()
+    far.read("/proc/stat")
+    read_s = far.read_at()
+    assert read_s is not None and before_s <= read_s <= after_s
+    offset = far.clock_offset()
+    assert offset is not None and abs(offset.offset_s) <= offset.within_s + 1e-3
+    far.close()
+
+
+def test_a_clock_that_is_ahead_is_measured(tmp_path: Path) -> None:
+    class Ahead(FakeClock):
+        """This computer's clock is at second 1,000; a way takes nothing."""
+
+    far = Agents(tree(tmp_path, {"proc/stat": "1"})).machine(clock=Ahead())
+    far.read("/proc/stat")
+    offset = far.clock_offset()
+    assert offset is not None and offset.offset_s == pytest.approx(time.time() - 1_000, abs=60)
+    assert far.read_at() == 1_000
+    far.close()
+
+
+@pytest.mark.parametrize(
+    ("group", "paths"),
+    [
+        (f"docker/{ID}", {"": f"docker/{ID}"}),
+        (f"system.slice/docker-{ID}.scope", {"": f"system.slice/docker-{ID}.scope"}),
+        (
+            f"kubepods.slice/kubepods-pod1.slice/cri-containerd-{ID}.scope",
+            {"": f"kubepods.slice/kubepods-pod1.slice/cri-containerd-{ID}.scope"},
+        ),
+        (f"kubepods/burstable/pod1/{ID}", {"": f"kubepods/burstable/pod1/{ID}"}),
+    ],
+)
+def test_a_container_is_found_by_its_id(tmp_path: Path, group: str, paths: dict[str, str]) -> None:
+    """Its first process is the one that started first, whatever its number."""
+
+    def process(number: int, path: str, started: int) -> dict[str, str]:
+        stat = f"{number} (a ) b) S {' '.join(['0'] * 18)} {started} 0\n"
+        return {f"proc/{number}/cgroup": f"0::{path}\n", f"proc/{number}/stat": stat}
+
+    files = {
+        "sys/fs/cgroup/cgroup.controllers": "cpu memory\n",
+        f"sys/fs/cgroup/libpod-conmon-{ID}.scope/cpu.stat": "",
+        f"sys/fs/cgroup/{group}/below/cpu.stat": "",
+        **process(1, "/init.scope", 1),
+        **process(50, f"/../../{group}/below", 900),
+        **process(70, f"/../../{group}", 800),
+        **process(40, f"/libpod-conmon-{ID}.scope", 700),
+        "proc/version": "",
+    }
+    far = Agents(tree(tmp_path, files)).machine()
+    assert far.locate(ID) == Located(paths, 70)
+    with pytest.raises(FileNotFoundError, match="no control group names container 000000000000"):
+        far.locate("0" * 64)
+    far.close()
+
+
+def test_version_1_has_a_group_for_each_controller(tmp_path: Path) -> None:
+    """Where two controllers are one hierarchy, the second name is a link."""
+    files = {
+        f"sys/fs/cgroup/cpu,cpuacct/docker/{ID}/cpuacct.usage": "",
+        f"sys/fs/cgroup/memory/docker/{ID}/memory.stat": "",
+    }
+    root = tree(tmp_path, files)
+    for name in ("cpu", "cpuacct"):
+        (root / "sys/fs/cgroup" / name).symlink_to("cpu,cpuacct")
+    (root / "proc").mkdir()
+    path = f"docker/{ID}"
+    far = Agents(root).machine()
+    assert far.locate(ID) == Located({"cpu": path, "cpuacct": path, "memory": path}, None)
+    far.close()
+
+
+def test_the_agent_ends_with_its_conversation_and_is_started_anew_when_killed() -> None:
+    agents, clock = Agents(), FakeClock()
+    far = agents.machine(clock=clock)
+    far.read("/proc/stat")
+    agents.processes[0].kill()
+    agents.processes[0].wait()
+    with pytest.raises(OSError, match="the machine far does not answer: it has ended"):
+        far.refresh()
+    with pytest.raises(OSError, match="does not answer"):
+        far.read("/proc/stat")
+    assert len(agents.processes) == 1, "the rest of a tick does not wait again"
+    clock.sleep(1.0)
+    far.refresh()
+    assert far.read("/proc/stat").startswith("cpu")
+    far.close()
+    assert agents.processes[1].returncode == 0
+
+
+class Stuck(Agents):
+    """The first agent never answers."""
+
+    @contextmanager
+    def conversation(self) -> Iterator[Piped]:
+        with super().conversation() as talking:
+            if len(self.processes) == 1:
+                talking.send = lambda line: None  # type: ignore[method-assign]
+            yield talking
+
+
+def test_no_answer_is_an_error_and_a_late_one_is_never_taken_for_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(agent, "ANSWER_S", 0.05)
+    monkeypatch.setattr(agent, "SILENCE_S", 0.0)
+    agents = Stuck()
+    far = agents.machine()
+    with pytest.raises(OSError, match="no answer within"):
+        far.read("/proc/stat")
+    monkeypatch.setattr(agent, "ANSWER_S", 10.0)
+    assert far.listing("/sys") == LocalMachine().listing("/sys")
+    assert len(agents.processes) == 2
+    far.close()
+
+
+def test_an_agent_that_cannot_be_started_is_an_error_and_facts_are_those_that_are_known() -> None:
+    @contextmanager
+    def none() -> Iterator[Piped]:
+        raise RunError("the image is not here")
+        yield
+
+    known = MachineFacts("far", "6.1", "Debian", 4, "", 2**34)
+    far = AgentMachine("far", none, FakeClock(), known)
+    assert far.facts() == known
+    with pytest.raises(OSError, match="the image is not here"):
+        far.read("/proc/stat")
+    with pytest.raises(OSError, match="the image is not here"):
+        AgentMachine("far", none, FakeClock()).facts()
+
+
+def test_a_question_does_not_wait_for_another_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when the way to a machine hangs: the sampler goes on with the others."""
+    monkeypatch.setattr(agent, "QUEUE_S", 0.05)
+    hang, hanging = threading.Event(), threading.Event()
+
+    @contextmanager
+    def slow() -> Iterator[Piped]:
+        hanging.set()
+        hang.wait(30)
+        raise RunError("too late")
+        yield
+
+    far = AgentMachine("far", slow, FakeClock())
+    thread = threading.Thread(target=lambda: _too_late(far))
+    thread.start()
+    hanging.wait(30)
+    with pytest.raises(OSError, match="another question is not answered yet"):
+        far.read("/proc/stat")
+    hang.set()
+    thread.join()
+
+
+def _too_late(far: AgentMachine) -> None:
+    with pytest.raises(OSError, match="too late"):
+        far.read("/proc/stat")
+
+
+def test_a_question_that_is_none_is_answered_as_an_error() -> None:
+    with Agents().conversation() as talking:
+        for line in ("junk", '["nope"]', '["read", 1]', '["free"]'):
+            talking.send(line)
+            assert json.loads(talking.receive(10))["error"][0] == errno.EINVAL
+        talking.send('["exists", "/"]')
+        assert json.loads(talking.receive(10))["found"] is True
