@@ -24,7 +24,7 @@ PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-agent bench-warm-up bench-compare check fix lock clean compare-results history bench-history bench-blocks bench-until test-kubernetes
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-agent bench-scale bench-client bench-warm-up bench-compare check fix lock clean compare-results history bench-history bench-blocks bench-until test-kubernetes
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -141,6 +141,12 @@ bench-warm-up: $(VENV)/.ready ## how well `--warmup steady` finds the end of a w
 
 bench-history: $(VENV)/.ready ## how often a trend and a comparison over time see changes, simulated; REPEATS=
 	@$(VENV)/bin/python -m tests.bench.bench_history $(if $(REPEATS),--repeats $(REPEATS))
+
+bench-scale: $(VENV)/.ready ## what a hundred nodes and fifty clients cost this program, simulated; NODES= CLIENTS= TRANSACTIONS= HOURS=
+	@$(VENV)/bin/python -m tests.bench.bench_scale $(if $(NODES),--nodes $(NODES)) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(TRANSACTIONS),--transactions $(TRANSACTIONS)) $(if $(HOURS),--hours $(HOURS))
+
+bench-client: setup ## transactions/s that one core of a client makes, by workload
+	@$(VENV)/bin/python -m tests.bench.bench_client
 
 bench-compare: setup ## how much of a campaign on a real disk is measuring; REPEATS= SCALE=
 	@$(VENV)/bin/python -m tests.bench.bench_compare --scale $(SCALE) $(if $(REPEATS),--repeats $(REPEATS))

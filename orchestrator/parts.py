@@ -168,12 +168,13 @@ class Result:
     """The figures of one window from a load generator's raw files. Tables are pandas frames.
 
     intervals: time_s (Unix), phase, throughput_per_s, latency_avg_s, latency_p50_s, latency_p95_s,
-    latency_p99_s, errors. latencies: start_s, latency_s, queue_s, type, outcome, retries, sqlstate.
+    latency_p99_s, errors. latencies: start_s, latency_s, queue_s, type, outcome, retries, sqlstate:
+    tables in order of start, read anew at each iteration.
     """
 
     measurements: tuple[Measurement, ...]
     intervals: Any
-    latencies: Any | None
+    latencies: Iterable[Any] | None
     facts: GeneratorFacts
 
 
@@ -253,11 +254,14 @@ class Splits(Protocol):
         the clock of `world` is the client's own, as are the times returned."""
 
     def records(self, out: Path) -> tuple[Any, GeneratorFacts]:
-        """Returns the table of transactions that one client left (`Result.latencies`), in order of
-        start, and its facts."""
+        """Returns the transactions that one client left (`Result.latencies`) and its facts."""
+
+    def merged(self, several: Sequence[Any], shifts_s: Sequence[float]) -> Any:
+        """Returns the transactions of several clients, as of one. `shifts_s`: what to take off the
+        times of each."""
 
     def result(
-        self, workload: Workload, table: Any, facts: GeneratorFacts, start_s: float, end_s: float
+        self, workload: Workload, records: Any, facts: GeneratorFacts, start_s: float, end_s: float
     ) -> Result:
         """Returns the figures of the window from what `records` returned, of one client or of
         several together."""

@@ -6,7 +6,7 @@ claim, and a seed makes everything repeatable. Tests of analysis and report buil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -198,7 +198,7 @@ def _intervals(
 
 def _transactions(
     workload: Workload, phases: Sequence[Phase], rate: float, seed: int
-) -> pd.DataFrame:
+) -> Iterator[pd.DataFrame]:
     """One row per transaction, at even distances, with latencies of a lognormal distribution."""
     generator = np.random.default_rng(seed)
     start_s, end_s = phases[0].start_s, phases[-1].end_s
@@ -209,7 +209,7 @@ def _transactions(
     spread = 0.5
     mean_s = workload.threads / rate * weight
     latency_s = mean_s * generator.lognormal(-(spread**2) / 2, spread, count)
-    return pd.DataFrame(
+    yield pd.DataFrame(
         {
             "start_s": np.linspace(start_s, end_s, count, endpoint=False),
             "latency_s": latency_s,

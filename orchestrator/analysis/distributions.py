@@ -6,12 +6,13 @@ Pure. Each point is an exact nearest-rank percentile: a latency that occurred.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from orchestrator.analysis import transactions
+from orchestrator.analysis.counted import Counted, together
 from orchestrator.analysis.results import RunData, measured_window
 from orchestrator.analysis.stats import MIN_BEYOND
 
@@ -41,29 +42,32 @@ def of_runs(runs: Iterable[RunData], scopes: Iterable[str]) -> dict[str, Distrib
 
     Without those of which too little was kept: a curve needs two points, hence 20 transactions.
     """
-    pieces: dict[str, list[np.ndarray]] = {scope: [] for scope in scopes}
+    pieces: dict[str, list[Counted]] = {scope: [] for scope in scopes}
     for run in runs:
-        window, table = measured_window(run.record), run.transactions()
-        if window is None or table is None:
+        window, pooled = measured_window(run.record), run.record.workload.thinks
+        if window is None:
             continue
-        pooled = run.record.workload.thinks
-        for scope, of_scope in pieces.items():
-            of_scope.append(transactions.ranked_latencies(table, *window, scope, pooled))
-    full = {scope: [piece for piece in found if piece.size] for scope, found in pieces.items()}
-    drawn = {scope: _distribution(found) for scope, found in full.items()}
+        of_run = {scope: Counted() for scope in pieces}
+        for table in run.transactions():
+            for scope, counted in of_run.items():
+                counted.add(transactions.ranked_latencies(table, *window, scope, pooled))
+        for scope, counted in of_run.items():
+            if counted.total:
+                pieces[scope].append(counted)
+    drawn = {scope: _distribution(found) for scope, found in pieces.items()}
     return {scope: found for scope, found in drawn.items() if found is not None}
 
 
-def _distribution(pieces: list[np.ndarray]) -> Distribution | None:
-    count = sum(piece.size for piece in pieces)
+def _distribution(pieces: Sequence[Counted]) -> Distribution | None:
+    every = together(pieces)
+    count = every.total
     if count < 2 * MIN_BEYOND:
         return None
-    ordered = np.sort(np.concatenate(pieces))
     nines = _places(math.log10(count / MIN_BEYOND))
     share = -np.expm1(-nines * math.log(10.0))  # 1 − 10^−nines without losing digits
     # A whole p·n must not be rounded up because of its last digit.
     rank = np.maximum(np.ceil(share * count - 1e-6).astype(int), 1)
-    return Distribution(len(pieces), count, nines, 100 * share, ordered[rank - 1])
+    return Distribution(len(pieces), count, nines, 100 * share, every.at_ranks(rank))
 
 
 def _places(last: float) -> np.ndarray:

@@ -25,26 +25,31 @@ CHANCE = 3.0  # standard deviations of the number of random arrivals in the wind
 PER_THREAD = 2  # transactions that a thread may owe without being behind
 
 
-def flow(
-    table: pd.DataFrame, start_s: float, end_s: float, rate_per_s: float, unstarted: float
-) -> tuple[Measurement, ...]:
-    """What fell due in [start_s, end_s) and what ended in it, from the table of `transactions`.
+class Flow:
+    """What fell due in [start_s, end_s) and what ended in it, from tables of `transactions`."""
 
-    `unstarted`: transactions that were due and had not begun at the end of the run. Where these are
-    too many to have come in the window, the first of them came before it; then the rate asked for
-    stands for what was offered.
-    """
-    duration_s = end_s - start_s
-    due_s = table["start_s"]
-    ended_s = due_s + table["latency_s"]
-    due = int(((due_s >= start_s) & (due_s < end_s)).sum()) + unstarted
-    ended = int(((ended_s >= start_s) & (ended_s < end_s)).sum())
-    asked = rate_per_s * duration_s
-    offered = due if due <= asked + CHANCE * math.sqrt(asked) else asked
-    return (
-        measured("offered_per_s", offered / duration_s),
-        measured("served_per_s", ended / duration_s),
-    )
+    def __init__(self, start_s: float, end_s: float) -> None:
+        self._start_s, self._end_s = start_s, end_s
+        self._due = self._ended = 0
+
+    def add(self, table: pd.DataFrame) -> None:
+        due_s = table["start_s"]
+        ended_s = due_s + table["latency_s"]
+        self._due += int(((due_s >= self._start_s) & (due_s < self._end_s)).sum())
+        self._ended += int(((ended_s >= self._start_s) & (ended_s < self._end_s)).sum())
+
+    def measurements(self, rate_per_s: float, unstarted: float) -> tuple[Measurement, ...]:
+        """`unstarted`: transactions that were due and had not begun at the end of the run. Where
+        these are too many to have come in the window, the first of them came before it; then the
+        rate asked for stands for what was offered."""
+        duration_s = self._end_s - self._start_s
+        due = self._due + unstarted
+        asked = rate_per_s * duration_s
+        offered = due if due <= asked + CHANCE * math.sqrt(asked) else asked
+        return (
+            measured("offered_per_s", offered / duration_s),
+            measured("served_per_s", self._ended / duration_s),
+        )
 
 
 # ------------------------------------------------------------------ one run

@@ -33,8 +33,9 @@ Key = tuple[str, str]  # metric, scope
 Measured = Mapping[Key, Measurement]
 
 
-def _no_transactions() -> None:
+def _no_transactions() -> Iterator[pd.DataFrame]:
     """Of a run that kept none."""
+    return iter(())
 
 
 @dataclass(frozen=True)
@@ -45,14 +46,16 @@ class RunData:
         latency_p95_s, latency_p99_s, errors: one row per second.
     samples: time_s (Unix), node, metric, unit, value, phase: counters as read, no rates.
     Both are empty frames with these columns if a run left none.
-    transactions: reads the table of all transactions (see `transactions.py`), which may
-        have millions of rows, anew at each call; None if the run kept none.
+    transactions: reads all transactions (see `transactions.py`), of which there may be more than
+        memory holds, as tables in order of start, anew at each call; none if the run kept none.
     """
 
     record: Record
     intervals: pd.DataFrame
     samples: pd.DataFrame
-    transactions: Callable[[], pd.DataFrame | None] = field(default=_no_transactions, compare=False)
+    transactions: Callable[[], Iterator[pd.DataFrame]] = field(
+        default=_no_transactions, compare=False
+    )
 
     @cached_property
     def growth(self) -> Growth | None:

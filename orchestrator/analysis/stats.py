@@ -60,6 +60,16 @@ def percentile(values: Sequence[float] | np.ndarray, percent: float) -> float:
     return float(np.percentile(np.asarray(values, dtype=float), percent, method="inverted_cdf"))
 
 
+def rank(count: int, percent: float) -> int:
+    """The place of the percentile among `count` values in order, counted from 1.
+
+    ValueError without values or outside 0 < percent ≤ 100.
+    """
+    if count == 0 or not 0 < percent <= 100:
+        raise ValueError(f"no {percent}th percentile of {count} values")
+    return max(1, math.ceil(count * (percent / 100)))  # as NumPy multiplies
+
+
 def percentile_min_count(percent: float) -> int:
     """Observations a percentile needs: ten beyond it. 200 for p95, 1,000 for p99, 10,000 for p99.9.
 

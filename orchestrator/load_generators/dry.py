@@ -85,7 +85,7 @@ class DryGenerator:
         return Result(
             transactions.measurements(table, start_s, end_s, statements),
             transactions.intervals(table, spans),
-            table,
+            (table,),
             GeneratorFacts(more={"rehearsal": WARNING}),
         )
 

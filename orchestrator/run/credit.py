@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +22,7 @@ from orchestrator.tier import (
 
 _IOS = ("disk_reads_total", "disk_writes_total")
 _BYTES = ("disk_read_bytes_total", "disk_written_bytes_total")
+COUNTERS = (*_IOS, *_BYTES)
 
 
 @dataclass
@@ -56,19 +57,20 @@ class BurstCredit:
                 self._disks[key] = _Disk(buckets, self._counters.get(key[1:]))
 
     def of_run(
-        self, tier: Tier, nodes: Sequence[Node], samples: Sequence[Sample], start_s: float
+        self, tier: Tier, nodes: Sequence[Node], samples: Iterable[Sample], start_s: float
     ) -> dict[str, dict[str, Any]]:
         """Database node → its disk's credit when the window began at `start_s`, by what `samples`
-        and earlier runs have shown. Empty if the tier is no real disk that bursts."""
+        of COUNTERS and earlier runs have shown. Empty if the tier is no real disk that bursts."""
         found: dict[str, dict[str, Any]] = {}
         if not burst_credit.unknown(tier):
             return found
+        series = _series(samples)
         for place, on_it in results.by_disk(nodes).items():
             state = self._disks.get((tier.name, *place)) or self._at_gate(tier, place)
             if tier.kind == "storage-class":  # another volume for each run, and for the gate
                 state = _Disk(burst_credit.unknown(tier))
             at_start = state.buckets
-            for now in _series(on_it[0].name, samples):
+            for now in series.get(on_it[0].name, ()):
                 buckets = state.buckets
                 if state.seen is not None:
                     buckets = burst_credit.since(buckets, state.seen, now)
@@ -86,13 +88,21 @@ class BurstCredit:
         return _Disk(buckets, self._counters.get(place))
 
 
-def _series(node: str, samples: Sequence[Sample]) -> list[Seen]:
-    rows: dict[float, dict[str, float]] = {}
+def _series(samples: Iterable[Sample]) -> dict[str, list[Seen]]:
+    """Node → its disk's counters, in order of time, where all of them were read."""
+    rows: dict[str, dict[float, dict[str, float]]] = {}
     for sample in samples:
-        if sample.node == node and sample.metric in (*_IOS, *_BYTES):
-            rows.setdefault(sample.time_s, {})[sample.metric] = sample.value
-    whole = {time_s: row for time_s, row in rows.items() if len(row) == len(_IOS) + len(_BYTES)}
-    return [_seen(time_s, row) for time_s, row in sorted(whole.items())]
+        if sample.metric in COUNTERS:
+            of_node = rows.setdefault(sample.node, {})
+            of_node.setdefault(sample.time_s, {})[sample.metric] = sample.value
+    return {
+        node: [
+            _seen(time_s, row)
+            for time_s, row in sorted(of_node.items())
+            if len(row) == len(COUNTERS)
+        ]
+        for node, of_node in rows.items()
+    }
 
 
 def _seen(time_s: float, row: dict[str, float]) -> Seen:

@@ -32,6 +32,7 @@ from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import World
 from orchestrator.run import checks, datasets, identity, recording, window
 from orchestrator.run.context import Draft, RunContext
+from orchestrator.run.credit import COUNTERS
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.schedule import Following, Schedule, nothing
 from orchestrator.run.setbacks import ClockWatch, Setbacks
@@ -141,7 +142,8 @@ def _sampled(
     platform, collectors = here.world.platform, here.parts.collectors
     here.draft.nodes = nodes = watched(cluster, disks, clients, platform)
     machines = machines_of(nodes, platform.machines())
-    with sampling(nodes, collectors, here.world.clock, machines) as here.draft.readings:
+    own = sampling(nodes, collectors, here.world.clock, machines, folder=here.folder)
+    with own as here.draft.readings:
         yield
 
 
@@ -188,6 +190,6 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
 def _credit(here: RunContext, start_s: float) -> dict[str, Any]:
     """The fact `burst_credit` of a real disk that bursts."""
     draft = here.draft
-    samples = tuple(draft.readings.samples) if draft.readings is not None else ()
+    samples = draft.readings.samples(COUNTERS) if draft.readings is not None else ()
     found = here.gates.credit.of_run(here.profile.tier, draft.nodes, samples, start_s)
     return {"burst_credit": found} if found else {}

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from orchestrator.errors import InterruptedByUser, TierbenchError, UnavailableError, VoidError
-from orchestrator.model import Cluster, Doubt, Record
+from orchestrator.model import Cluster, Doubt, Node, Record
 from orchestrator.run.context import RunContext
-from orchestrator.system import store
+from orchestrator.system import at_once, store
 
 
 @contextmanager
@@ -53,13 +53,16 @@ def done(here: RunContext) -> None:
 def logs_kept(cluster: Cluster, here: RunContext) -> Iterator[None]:
     """Keeps the nodes' logs when the block ends, also by failure or interrupt: their containers
     still exist then."""
+
+    def keep(node: Node) -> None:
+        with contextlib.suppress(TierbenchError):
+            log = here.world.platform.logs(node.container or node.name)
+            (here.raw / f"{node.name}.log").write_text(log)
+
     try:
         yield
     finally:
-        for node in cluster.nodes:
-            with contextlib.suppress(TierbenchError):
-                log = here.world.platform.logs(node.container or node.name)
-                (here.raw / f"{node.name}.log").write_text(log)
+        at_once.each(keep, cluster.nodes)
 
 
 def _fail(here: RunContext, error: Exception) -> None:
@@ -109,7 +112,7 @@ def _writing(here: RunContext) -> Iterator[None]:
 
 def _save(here: RunContext) -> None:
     result, readings = here.draft.result, here.draft.readings
-    samples = readings.table(here.draft.phases) if readings is not None else None
+    samples = readings.tables(here.draft.phases) if readings is not None else None
     intervals, latencies = (result.intervals, result.latencies) if result else (None, None)
     store.save_run(here.folder, _record(here), intervals, latencies, samples)
 

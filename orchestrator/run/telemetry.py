@@ -2,19 +2,26 @@
 
 Before each tick all machines of the nodes are asked at once for what they have. If a collector or a
 machine fails, the reason and the number of misses are kept; the run goes on. Ticks are due at fixed
-instants: a late one is not followed by a burst.
+instants: a late one is not followed by a burst. A hundred nodes leave ten million samples an hour,
+so memory holds only the last of them, and a file the others.
 """
 
 from __future__ import annotations
 
+import os
+import tempfile
 import threading
+import weakref
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import IO, Any
 
+import numpy as np
 import pandas as pd
 
 from orchestrator.errors import TierbenchError
@@ -25,29 +32,98 @@ from orchestrator.powers import Clock, Machine, Platform
 
 MACHINES_S = 2.5  # how long a tick waits for machines
 
+_ROW = np.dtype([("time_s", "<f8"), ("value", "<f8"), ("series", "<u4")])
+_PART = 2**18  # samples: 5 MB in the file
+_Series = tuple[str, str, str]  # node, metric, unit
 
-@dataclass
+
 class Readings:
     """What the sampler has gathered. `misses`: "collector: reason" → count. `clocks`: machine
-    elsewhere → how much later its clock is than this computer's, by which samples are timed."""
+    elsewhere → how much later its clock is than this computer's, by which samples are timed.
 
-    samples: list[Sample] = field(default_factory=list)
-    misses: Counter[str] = field(default_factory=Counter)
-    ticks: int = 0
-    cost_s: float = 0.0
-    clocks: dict[str, ClockOffset] = field(default_factory=dict)
+    Samples beyond a part are in a file in `folder` that has no name and ends with this program.
+    One thread may add while another reads.
+    """
 
-    def table(self, phases: Sequence[Phase]) -> pd.DataFrame:
-        """time_s, node, metric, unit, value, phase; phase "" outside every phase."""
-        table = pd.DataFrame(
-            [(s.time_s, s.node, s.metric, s.unit, float(s.value)) for s in self.samples],
-            columns=["time_s", "node", "metric", "unit", "value"],
-        )
-        table["phase"] = ""
-        for phase in phases:
-            inside = (table["time_s"] >= phase.start_s) & (table["time_s"] <= phase.end_s)
-            table.loc[inside, "phase"] = phase.name
-        return table
+    def __init__(self, samples: Iterable[Sample] = (), folder: Path | None = None) -> None:
+        self.misses: Counter[str] = Counter()
+        self.ticks, self.cost_s = 0, 0.0
+        self.clocks: dict[str, ClockOffset] = {}
+        self._folder = folder
+        self._numbers: dict[_Series, int] = {}
+        self._times_s, self._values, self._series = array("d"), array("d"), array("I")
+        self._file: IO[bytes] | None = None
+        self._parts_in_file = 0
+        self._lock = threading.Lock()
+        for sample in samples:
+            self.add(sample)
+
+    def add(self, sample: Sample) -> None:
+        series = (sample.node, sample.metric, sample.unit)
+        with self._lock:
+            self._times_s.append(sample.time_s)
+            self._values.append(sample.value)
+            self._series.append(self._numbers.setdefault(series, len(self._numbers)))
+            if len(self._series) == _PART:
+                self._spill()
+
+    def _spill(self) -> None:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115
+            weakref.finalize(self, self._file.close)
+        self._file.write(self._in_memory().tobytes())
+        self._file.flush()
+        self._parts_in_file += 1
+        self._times_s, self._values, self._series = array("d"), array("d"), array("I")
+
+    def _in_memory(self) -> np.ndarray:
+        rows = np.empty(len(self._series), _ROW)
+        rows["time_s"], rows["value"], rows["series"] = self._times_s, self._values, self._series
+        return rows
+
+    def _parts(self) -> Iterator[tuple[Sequence[_Series], np.ndarray]]:
+        """What has been added so far, in parts, of which the last may be empty; the `series` of a
+        row is a place in the sequence beside it."""
+        with self._lock:
+            last, whole, names = self._in_memory(), self._parts_in_file, list(self._numbers)
+        for number in range(whole):
+            assert self._file is not None
+            size = _PART * _ROW.itemsize
+            yield names, np.frombuffer(os.pread(self._file.fileno(), size, number * size), _ROW)
+        yield names, last
+
+    def samples(self, metrics: Collection[str] | None = None) -> Iterator[Sample]:
+        """In the order in which they were added; without `metrics` those of all."""
+        for names, rows in self._parts():
+            wanted = [metrics is None or metric in metrics for _, metric, _ in names]
+            kept = rows[np.array(wanted, dtype=bool)[rows["series"]]] if names else rows
+            for time_s, value, series in kept.tolist():
+                node, metric, unit = names[series]
+                yield Sample(time_s, node, metric, unit, value)
+
+    def tables(self, phases: Sequence[Phase]) -> Iterator[pd.DataFrame]:
+        """time_s, node, metric, unit, value, phase, in parts, of which there is at least one; phase
+        "" outside every phase."""
+        for names, rows in self._parts():
+            columns = zip(*names, strict=True) if names else ((), (), ())
+            node, metric, unit = (
+                pd.Series(column, dtype=str).take(rows["series"]).array for column in columns
+            )
+            times_s = rows["time_s"]
+            phase = np.zeros(len(rows), dtype=np.intp)
+            for number, one in enumerate(phases, start=1):
+                phase[(times_s >= one.start_s) & (times_s <= one.end_s)] = number
+            phase_names = pd.Series(["", *(one.name for one in phases)], dtype=str)
+            yield pd.DataFrame(
+                {
+                    "time_s": times_s,
+                    "node": node,
+                    "metric": metric,
+                    "unit": unit,
+                    "value": rows["value"],
+                    "phase": phase_names.take(phase).array,
+                }
+            )
 
     def facts(self) -> dict[str, Any]:
         """What sampling itself cost, and what it could not read."""
@@ -100,9 +176,11 @@ def sampling(
     clock: Clock,
     machines: Sequence[Machine] = (),
     every_s: float = 1.0,
+    folder: Path | None = None,
 ) -> Iterator[Readings]:
-    """Samples `nodes`, which run on `machines`, until the block ends."""
-    readings = Readings()
+    """Samples `nodes`, which run on `machines`, until the block ends. `folder`: where samples are
+    kept until then."""
+    readings = Readings(folder=folder)
     stop = threading.Event()
     pool = ThreadPoolExecutor(max(1, len(machines)), thread_name_prefix="machine")
 
@@ -146,7 +224,7 @@ def read_once(
     for collector in collectors:
         try:
             for sample in collector.read(nodes, now_s):
-                readings.samples.append(sample)
+                readings.add(sample)
         except Exception as error:  # whatever it is, the others and the next tick go on
             readings.misses[f"{collector.name}: {type(error).__name__}: {error}"] += 1
     readings.ticks += 1

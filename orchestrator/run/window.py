@@ -2,8 +2,8 @@
 the window, and the burst credit with which the window begins.
 
 A load generator says when its window begins (`World.window_begins`) while it works, so a thread
-waits for that moment. Reading or setting takes some 0.1 s for each disk; the moment at which it was
-done is recorded.
+waits for that moment. Reading or setting takes some 0.1 s, of all disks at once; the moment at
+which it was done is recorded.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from orchestrator.errors import TierbenchError
 from orchestrator.model import Volume
 from orchestrator.powers import World
+from orchestrator.system import at_once
 from orchestrator.tier import Tier
 from orchestrator.tiers.common import disk_server, host_load
 
@@ -39,8 +40,7 @@ def watched(
     served: dict[str, dict[str, Any]] = {}
     disks = [_Disk(volume, world) for volume in volumes if volume.server is not None]
     watch = _Watch(disks, _credit_pct(tier), measure_s, world)
-    for disk in disks:
-        disk.begin()
+    at_once.each(_Disk.begin, disks)
     try:
         yield replace(world, window_begins=watch.begins), served
     finally:
@@ -149,19 +149,18 @@ class _Watch:
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=60)
-        for disk in self._disks:
-            if disk.last is None:
-                disk.end()
+        at_once.each(_Disk.end, [disk for disk in self._disks if disk.last is None])
 
     def _follow(self, time_s: float) -> None:
         if self._wait_until(time_s):
-            for disk in self._disks:
-                if self._credit_pct is not None:
-                    disk.fill(self._credit_pct)
-                disk.begin()
+            at_once.each(self._filled, self._disks)
         if self._measure_s is not None and self._wait_until(time_s + self._measure_s):
-            for disk in self._disks:
-                disk.end()
+            at_once.each(_Disk.end, self._disks)
+
+    def _filled(self, disk: _Disk) -> None:
+        if self._credit_pct is not None:
+            disk.fill(self._credit_pct)
+        disk.begin()
 
     def _wait_until(self, time_s: float) -> bool:
         """False if the load ended before."""

@@ -28,7 +28,7 @@ from orchestrator.model import (
     Run,
 )
 from orchestrator.planning.published_study import Study
-from orchestrator.system import version_1
+from orchestrator.system import parquet, version_1
 from orchestrator.system.clock import stamp
 from orchestrator.system.redaction import hidden_in
 from orchestrator.tier import (
@@ -160,14 +160,21 @@ def limit_changes(run: Path) -> list[Any]:
 _TRANSACTIONS = "latencies.parquet"
 
 
-def save_run(folder: Path, record: Record, intervals: Any, latencies: Any, samples: Any) -> None:
-    """Saves tables (pandas frames, or None), then the record: a run with a record is complete."""
+def save_run(
+    folder: Path,
+    record: Record,
+    intervals: Any,
+    latencies: Iterable[pd.DataFrame] | None,
+    samples: Iterable[pd.DataFrame] | None,
+) -> None:
+    """Saves tables (pandas frames, or None), then the record: a run with a record is complete.
+    `latencies` and `samples` come in parts."""
     if intervals is not None:
         intervals.to_csv(folder / "intervals.csv", index=False, float_format="%.14g")
     if latencies is not None:
-        latencies.to_parquet(folder / _TRANSACTIONS, index=False)
+        parquet.write(folder / _TRANSACTIONS, latencies)
     if samples is not None:
-        samples.to_parquet(folder / "samples.parquet", index=False)
+        parquet.write(folder / "samples.parquet", samples)
     save_record(folder, record)
 
 
@@ -225,12 +232,8 @@ def _load_run(file: Path, tables: bool) -> RunData:
         record=_read(file, Record, version_1.record),
         intervals=_table(intervals if tables else None, pd.read_csv, INTERVAL_COLUMNS),
         samples=_table(samples if tables else None, pd.read_parquet, SAMPLE_COLUMNS),
-        transactions=partial(_transactions, file.with_name(_TRANSACTIONS)),
+        transactions=partial(parquet.parts, file.with_name(_TRANSACTIONS)),
     )
-
-
-def _transactions(file: Path) -> pd.DataFrame | None:
-    return pd.read_parquet(file) if file.is_file() else None
 
 
 def _table(

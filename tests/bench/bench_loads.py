@@ -64,8 +64,10 @@ def overloaded_pct(scale: str, capacity: float, load: float, repeats: int) -> tu
     for _ in range(repeats * REPETITIONS):
         table, unstarted = served(rate, capacity, end_s, dice)
         facts = {"generator": {"unstarted": unstarted, "recorded_transactions": len(table)}}
-        flow = overload.flow(table, warmup_s, end_s, rate, unstarted)
-        behind.append(overload.overloaded(replace(like, measurements=flow, facts=facts)))
+        flow = overload.Flow(warmup_s, end_s)
+        flow.add(table)
+        figures = flow.measurements(rate, unstarted)
+        behind.append(overload.overloaded(replace(like, measurements=figures, facts=facts)))
     tiers = np.asarray(behind).reshape(repeats, REPETITIONS)
     return 100 * float(tiers.mean()), 100 * float(tiers.all(axis=1).mean())
 

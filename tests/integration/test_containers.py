@@ -184,10 +184,10 @@ def test_counters_are_read_of_the_very_container_and_of_no_other_process(world: 
         for _ in range(2):
             time.sleep(0.5)
             read_once([stranger, node], collectors, readings, world.clock)
-    assert {sample.node for sample in readings.samples} == {"node-1"}
-    cpu_s = [one.value for one in readings.samples if one.metric == "cpu_seconds_total"]
+    assert {sample.node for sample in readings.samples()} == {"node-1"}
+    cpu_s = [one.value for one in readings.samples() if one.metric == "cpu_seconds_total"]
     assert cpu_s[1] > cpu_s[0] > 0
-    assert {one.metric for one in readings.samples} >= {
+    assert {one.metric for one in readings.samples()} >= {
         "memory_used_bytes",
         "network_received_bytes_total",
     }

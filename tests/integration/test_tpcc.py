@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from orchestrator.analysis import transactions
-from orchestrator.load_generators.sysbench import adapter
 from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.load_generators.sysbench.records import Records
 from orchestrator.model import Cluster, Node, Workload
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import World
@@ -205,7 +206,7 @@ class Bench:
             measure_s=measure_s,
         )
         GENERATOR.run(workload, self.cluster, self.client, self.out, self.world)
-        return adapter.read_records(self.out)
+        return pd.concat(Records.of_folder(self.out))
 
     def count(self, question: str) -> int:
         ((number,),) = self.server.ask(question)

@@ -10,6 +10,7 @@ from typing import NoReturn
 from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError, UsageError
 from orchestrator.model import TLS_IF_OFFERED, Endpoint, Node, Tls, Volume
 from orchestrator.powers import Completed, Container, ContainerSpec, World
+from orchestrator.system import at_once
 from orchestrator.system.clock import wait_until
 
 USER = DATABASE = "bench"
@@ -99,8 +100,7 @@ def last_lines(name: str, world: World) -> str:
 
 def raise_if_dead(names: Sequence[str], world: World, log: Log = last_lines) -> None:
     """NodeError, with its last lines, for the first container that no longer runs."""
-    for name in names:
-        state = world.platform.state(name)
+    for name, state in zip(names, at_once.each(world.platform.state, names), strict=True):
         if state != "running":
             raise NodeError(
                 f"the database node {name} is {state}",
@@ -145,7 +145,7 @@ def await_ready(
         raise NodeError(
             f"{failure} within {deadline_s:g} s: {state}",
             advice="look at the log below; on a slow disk or with little memory it takes longer",
-            evidence="\n".join(log(name, world) for name in names),
+            evidence="\n".join(at_once.each(lambda name: log(name, world), names)),
         )
 
 

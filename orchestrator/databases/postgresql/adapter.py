@@ -21,7 +21,7 @@ from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Volume
 from orchestrator.platforms import own_images
 from orchestrator.powers import Network, World
-from orchestrator.system import sql
+from orchestrator.system import at_once, sql
 from orchestrator.system.clock import wait_until
 
 MAJOR_VERSION = "17"
@@ -79,7 +79,8 @@ class PostgreSQL:
             endpoint = container_nodes.endpoint(started[0], settings.PORT, password)
             try:
                 nodes.set_passwords(names[0], password, standby_password, world)
-                started += [up.enter_context(world.platform.running(plan)) for plan in plans[1:]]
+                standbys = [world.platform.running(plan) for plan in plans[1:]]
+                started += up.enter_context(at_once.entered(standbys))
                 version = self._await_ready(endpoint, names, world)
                 numbers = range(1, spec.nodes + 1)
                 described = tuple(
@@ -183,9 +184,11 @@ class PostgreSQL:
                     f"the standbys did not catch up within {_CHECKPOINT_S:g} s",
                     advice="look at their logs among the raw files of the run",
                 )
-        for standby in cluster.nodes[1:]:
-            command = (*nodes.PSQL, "--command", "CHECKPOINT")
-            nodes.run(cluster, standby, command, _CHECKPOINT_S, world)
+        command = (*nodes.PSQL, "--command", "CHECKPOINT")
+        at_once.each(
+            lambda node: container_nodes.run(node, command, _CHECKPOINT_S, world, (node,)),
+            cluster.nodes[1:],
+        )
 
     @contextmanager
     def _session(

@@ -12,6 +12,7 @@ from orchestrator.databases.postgresql.queries import Extent
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.model import Cluster, ClusterSpec, Node, Volume
 from orchestrator.powers import ContainerSpec, Mount, Network, World
+from orchestrator.system import at_once
 
 START_DEADLINE_S = 300.0
 STOP_DEADLINE_S = 180.0
@@ -76,14 +77,17 @@ def set_passwords(primary: str, password: str, standby_password: str, world: Wor
 
 
 def kill(names: Sequence[str], world: World) -> None:
-    for name in names:
+    def kill_node(name: str) -> None:
         with suppress(TierbenchError):  # the removal of the container reports it
             world.platform.stop(name, 0)
+
+    at_once.each(kill_node, names)
 
 
 def stop_cleanly(names: Sequence[str], world: World) -> None:
     """Stops the primary first: it ends only when its standbys have received its last checkpoint."""
-    for name in names:
+
+    def stop(name: str) -> None:
         world.platform.stop(name, STOP_DEADLINE_S)
         log = container_nodes.last_lines(name, world)
         if _SHUT_DOWN not in log:
@@ -92,6 +96,9 @@ def stop_cleanly(names: Sequence[str], world: World) -> None:
                 advice=f"its disk cannot be kept; it had {STOP_DEADLINE_S:g} s to write it",
                 evidence=log,
             )
+
+    stop(names[0])
+    at_once.each(stop, names[1:])
 
 
 # ------------------------------------------------------------------ commands in containers

@@ -43,7 +43,7 @@ from orchestrator.model import (
     sources,
 )
 from orchestrator.powers import Container, ContainerSpec, Network, World
-from orchestrator.system import sql
+from orchestrator.system import at_once, sql
 from orchestrator.system.sql import Connect
 
 _FLUSH_S = 600.0
@@ -124,12 +124,22 @@ class YugabyteDB:
             folder = world.cache / "certificates" / network.name
             up.callback(shutil.rmtree, folder, ignore_errors=True)  # private keys are in it
             certificates = tls.make(folder, network.addresses, world.clock.now())
-        started: list[tuple[Node, Endpoint]] = []
-        for number, volume in enumerate(volumes, start=1):
-            plan = nodes.container_spec(
-                spec, handle.settings, number, volume, network, tag, certificates[number - 1]
+        plans = [
+            nodes.container_spec(spec, handle.settings, number, volume, network, tag, certificate)
+            for number, (volume, certificate) in enumerate(
+                zip(volumes, certificates, strict=True), start=1
             )
-            container = up.enter_context(world.platform.running(plan))
+        ]
+        starting = [world.platform.running(plan) for plan in plans]
+        at_the_same_time = all(volume.restored for volume in volumes)
+        containers: Iterator[Container] = (
+            iter(up.enter_context(at_once.entered(starting)))
+            if at_the_same_time
+            else map(up.enter_context, starting)
+        )
+        started: list[tuple[Node, Endpoint]] = []
+        for number, (plan, volume) in enumerate(zip(plans, volumes, strict=True), start=1):
+            container = next(containers)
             self._keep_limits(handle, number, plan, container, world)
             urls = nodes.sources(container)
             node = container_nodes.described(number, plan, volume, container, world, urls)

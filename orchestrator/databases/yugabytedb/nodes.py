@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from orchestrator.databases.common import container_nodes
@@ -23,6 +22,7 @@ from orchestrator.powers import (
     Network,
     World,
 )
+from orchestrator.system import at_once
 
 _HOME = "/home/yugabyte"
 # What YugabyteDB's documents ask of each node (deploy/manual-deployment/system-config). Processes
@@ -121,8 +121,7 @@ def stop(names: Sequence[str], timeout_s: float, world: World) -> None:
         with contextlib.suppress(TierbenchError):  # the removal of the container reports it
             world.platform.stop(name, timeout_s)
 
-    with ThreadPoolExecutor(max_workers=len(names)) as pool:
-        list(pool.map(stop_node, names))
+    at_once.each(stop_node, names)
 
 
 # ------------------------------------------------------------------ commands in containers

@@ -16,7 +16,7 @@ from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.errors import NodeError, RunError
 from orchestrator.model import ClusterSpec, Endpoint, Node, sources
 from orchestrator.powers import World
-from orchestrator.system import sql
+from orchestrator.system import at_once, sql
 from orchestrator.system.clock import wait_until
 from orchestrator.system.sql import Connect
 
@@ -150,9 +150,10 @@ def check_flags(
 ) -> dict[str, server_facts.Flags]:
     """Node → its tablet server's flags, none if they cannot be read. NodeError if durability or the
     directory of the WAL is not the profile's."""
+    urls = sources(up, pages.TSERVER)
     servers: dict[str, server_facts.Flags] = unread.attempt(
         "the flags of the tablet servers",
-        lambda: {name: pages.flags(url) for name, url in sources(up, pages.TSERVER).items()},
+        lambda: dict(zip(urls, at_once.each(pages.flags, urls.values()), strict=True)),
         {},
         up,
     )

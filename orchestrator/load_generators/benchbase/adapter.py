@@ -29,7 +29,7 @@ from orchestrator.load_generators.benchbase.loaded import (
     conditions,
     miscounted,
 )
-from orchestrator.load_generators.common import consistency, several
+from orchestrator.load_generators.common import consistency, merging, several
 from orchestrator.load_generators.common.client import (
     LOAD_TIMEOUT_S,
     client_container,
@@ -265,6 +265,9 @@ class BenchBase:
         table, facts = results.read_table(out)
         return table, GeneratorFacts.read(facts)
 
+    def merged(self, several: Sequence[pd.DataFrame], shifts_s: Sequence[float]) -> pd.DataFrame:
+        return merging.one_table(several, shifts_s)
+
     def result(
         self,
         workload: Workload,
@@ -281,7 +284,7 @@ class BenchBase:
         return Result(
             measurements=figures,
             intervals=transactions.intervals(table, {"measure": (start_s, end_s)}),
-            latencies=table,
+            latencies=(table,),
             facts=GeneratorFacts.read(found),
         )
 

@@ -16,19 +16,6 @@ from pandas.api.types import union_categoricals
 from orchestrator.facts import GeneratorFacts
 
 _CATEGORIES = ("type", "sqlstate")
-Left = tuple[pd.DataFrame, GeneratorFacts]
-
-
-def merged(
-    left: Mapping[str, Left], notes: Mapping[str, Mapping[str, Any]]
-) -> tuple[pd.DataFrame, GeneratorFacts]:
-    """`left`: client → its table (as of `transactions.py`) and facts; `notes`: what is known of
-    it, with `shifted_s`, by which its clock is ahead."""
-    tables = [table for table, _ in left.values()]
-    shifts_s = [float(notes[name]["shifted_s"]) for name in left]
-    return one_table(tables, shifts_s), one_of(
-        {name: facts for name, (_, facts) in left.items()}, notes
-    )
 
 
 def one_table(tables: Sequence[pd.DataFrame], shifts_s: Sequence[float]) -> pd.DataFrame:
@@ -50,7 +37,8 @@ def one_of(
     facts: Mapping[str, GeneratorFacts], notes: Mapping[str, Mapping[str, Any]]
 ) -> GeneratorFacts:
     """Counts and rates are summed; the warm-up, which all had at once, and what all say alike are
-    kept; the rest is said by client."""
+    kept; the rest is said by client. `notes`: what is known of each, with `shifted_s`, by which its
+    clock is ahead."""
     named = list(facts)
     began_s = {
         name: float(notes[name]["began_s"])

@@ -15,7 +15,7 @@ import json
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
@@ -26,6 +26,7 @@ from orchestrator.load_generators.common import clocks, merging
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, Phase, Tls, Workload
 from orchestrator.parts import LoadGenerator, Result, Share, Splits
 from orchestrator.powers import Progress, World
+from orchestrator.system import at_once
 
 RATE = "arrival_rate"
 LEAD_S = 2.0  # from the moment at which all are ready, to tell each when to begin
@@ -62,13 +63,11 @@ def running(
         with generator.client(network, out, world, tls) as client:
             yield (client,)
         return
-    with ExitStack() as up:
-        clients = []
-        for number in range(1, count + 1):
-            name = f"{CLIENT}-{number}"
-            (out / name).mkdir(exist_ok=True)
-            bracket = generator.client(network, out / name, world, tls, name)
-            clients.append(up.enter_context(bracket))
+    names = [f"{CLIENT}-{number}" for number in range(1, count + 1)]
+    for name in names:
+        (out / name).mkdir(exist_ok=True)
+    brackets = [generator.client(network, out / name, world, tls, name) for name in names]
+    with at_once.entered(brackets) as clients:
         yield tuple(clients)
 
 
@@ -113,8 +112,10 @@ def read(
     assert isinstance(generator, Splits), f"{generator.name} was checked"
     notes: dict[str, dict[str, Any]] = json.loads((out / _NOTES).read_text())
     left = {name: generator.records(out / name) for name in notes}
-    table, facts = merging.merged(left, notes)
-    return generator.result(workload, table, facts, start_s, end_s)
+    shifts_s = [float(notes[name]["shifted_s"]) for name in left]
+    records = generator.merged([one for one, _ in left.values()], shifts_s)
+    facts = merging.one_of({name: facts for name, (_, facts) in left.items()}, notes)
+    return generator.result(workload, records, facts, start_s, end_s)
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,6 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
 from orchestrator.analysis import overload, transactions
 from orchestrator.errors import LoadError, UnfinishedError, UsageError
 from orchestrator.facts import GeneratorFacts
@@ -37,6 +34,7 @@ from orchestrator.load_generators.sysbench.command_lines import (
     run_command,
     seed_of,
 )
+from orchestrator.load_generators.sysbench.records import Records
 from orchestrator.load_generators.sysbench.warm_up import WarmUp, found, longest_s
 from orchestrator.model import (
     CLIENT,
@@ -53,18 +51,6 @@ from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, World
 from orchestrator.units import format_number
 
-_RECORD = np.dtype(
-    [
-        ("start_ns", "<i8"),
-        ("latency_us", "<u4"),
-        ("queue_us", "<u4"),
-        ("sqlstate", "<u4"),
-        ("type", "u1"),
-        ("outcome", "u1"),
-        ("retries", "<u2"),
-    ]
-)
-_BASE36 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _TOTAL = re.compile(r"^\s+transactions:\s+(\d+)", re.MULTILINE)
 
 
@@ -177,14 +163,17 @@ class Sysbench:
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
         return self.result(workload, *self.records(out), start_s, end_s)
 
-    def records(self, out: Path) -> tuple[pd.DataFrame, GeneratorFacts]:
-        table = read_records(out)
-        return table, _facts(table, out)
+    def records(self, out: Path) -> tuple[Records, GeneratorFacts]:
+        records = Records.of_folder(out)
+        return records, _facts(records, out)
+
+    def merged(self, several: Sequence[Records], shifts_s: Sequence[float]) -> Records:
+        return Records.merged(several, shifts_s)
 
     def result(
         self,
         workload: Workload,
-        table: pd.DataFrame,
+        records: Records,
         facts: GeneratorFacts,
         start_s: float,
         end_s: float,
@@ -192,16 +181,17 @@ class Sysbench:
         statements, pooled = workload.statements_per_transaction, workload.thinks
         warmup_s = workload.warmup_s if facts.warmup_s is None else facts.warmup_s
         phases = {"warm-up": (start_s - warmup_s, start_s), "measure": (start_s, end_s)}
-        figures = transactions.measurements(table, start_s, end_s, statements, pooled)
+        window = transactions.Window(start_s, end_s, pooled)
+        seconds = transactions.Seconds(phases, pooled)
+        flow = overload.Flow(start_s, end_s)
+        for table in records:
+            window.add(table)
+            seconds.add(table)
+            flow.add(table)
+        figures = window.measurements(statements)
         if facts.arrival_rate_per_s:
-            rate, unstarted = facts.arrival_rate_per_s, facts.unstarted or 0.0
-            figures += overload.flow(table, start_s, end_s, rate, unstarted)
-        return Result(
-            measurements=figures,
-            intervals=transactions.intervals(table, phases, pooled),
-            latencies=table,
-            facts=facts,
-        )
+            figures += flow.measurements(facts.arrival_rate_per_s, facts.unstarted or 0.0)
+        return Result(figures, seconds.intervals(), records, facts)
 
 
 def _conditions(workload: Workload, world: World) -> str:
@@ -210,48 +200,7 @@ def _conditions(workload: Workload, world: World) -> str:
     return file.read_text() if file.is_file() else ""
 
 
-def read_records(out: Path) -> pd.DataFrame:
-    """Reads the table of transactions.py from a folder of recorder files, in order of start.
-
-    Bytes beyond the last whole record (of a killed client) are dropped. LoadError if there is
-    nothing to read.
-    """
-    description = out / "recorder.json"
-    files = sorted(out.glob("latency-*.bin"))
-    if not description.is_file() or not files:
-        raise LoadError(f"{out} holds no transaction records: the generator left none")
-    types = json.loads(description.read_text())["types"]
-    rows = np.concatenate([_records(file.read_bytes()) for file in files])
-    rows = rows[np.argsort(rows["start_ns"], kind="stable")]
-    return pd.DataFrame(
-        {
-            "start_s": rows["start_ns"] * 1e-9,
-            "latency_s": rows["latency_us"] * 1e-6,
-            "queue_s": rows["queue_us"] * 1e-6,
-            "type": pd.Categorical.from_codes(rows["type"].astype(np.int16), types),
-            "outcome": rows["outcome"],
-            "retries": rows["retries"],
-            "sqlstate": _sqlstates(rows["sqlstate"]),
-        }
-    )
-
-
-def _records(content: bytes) -> Any:
-    return np.frombuffer(content, dtype=_RECORD, count=len(content) // _RECORD.itemsize)
-
-
-def _sqlstates(codes: Any) -> Any:
-    """Turns base-36 numbers into a categorical column of five characters; 0 is none."""
-    distinct, places = np.unique(codes, return_inverse=True)
-    names = pd.Index([_sqlstate(int(code)) for code in distinct], dtype=str)
-    return pd.Categorical.from_codes(places, names)
-
-
-def _sqlstate(code: int) -> str:
-    return "".join(_BASE36[code // 36**place % 36] for place in range(4, -1, -1)) if code else ""
-
-
-def _facts(table: pd.DataFrame, out: Path) -> GeneratorFacts:
+def _facts(records: Records, out: Path) -> GeneratorFacts:
     """Cross-checks and counted errors of the whole run, warm-up included."""
     console = (out / "sysbench.out").read_text()
     totals = _TOTAL.findall(console)
@@ -261,8 +210,8 @@ def _facts(table: pd.DataFrame, out: Path) -> GeneratorFacts:
     begun_ms = [thread["begun_ms"] for thread in threads if "begun_ms" in thread]
     return GeneratorFacts(
         version=version(console),
-        recorded_transactions=len(table),
-        recorded_failures=int((table["outcome"] == transactions.FAILED).sum()),
+        recorded_transactions=records.count,
+        recorded_failures=records.failures,
         sysbench_transactions=int(totals[-1]) if totals else None,
         unstarted=sum(int(thread.get("unstarted", 0)) for thread in threads),
         arrival_rate_per_s=mode.get("arrival_rate_per_s") or None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -32,8 +32,10 @@ def _runs(*tables: pd.DataFrame | None, workload: str = "insert") -> list[RunDat
     ]
 
 
-def _kept(table: pd.DataFrame | None) -> pd.DataFrame | None:
-    return table
+def _kept(table: pd.DataFrame | None) -> Iterator[pd.DataFrame]:
+    """In parts, as they are stored; without those of a run that kept none."""
+    if table is not None:
+        yield from (table[:7], table[7:])
 
 
 def _table(latency_s: Sequence[float] | np.ndarray, **columns: Any) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from orchestrator.collectors.cgroup import CgroupCollector
@@ -17,6 +18,7 @@ from orchestrator.collectors.network import NetworkCollector
 from orchestrator.model import Node, Phase, Sample
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Machine
+from orchestrator.run import telemetry
 from orchestrator.run.telemetry import Readings, read_once, sampling
 from orchestrator.system.clock import SystemClock
 from tests.fakes import FakeClock
@@ -200,7 +202,7 @@ def test_a_process_that_is_not_the_containers_is_a_miss_and_hides_no_other_node(
         (tmp_path / "proc/42/cgroup").unlink()
     readings = Readings()
     read_once([DATABASE, SECOND], [collector], readings, FakeClock())
-    assert {sample.node for sample in readings.samples} == {"node-2"}
+    assert {sample.node for sample in readings.samples()} == {"node-2"}
     (miss,) = readings.facts()["misses"]
     assert reason in miss
 
@@ -247,14 +249,33 @@ class Steady:
 def test_a_broken_collector_fails_nothing_and_is_remembered(error: Exception) -> None:
     readings = Readings()
     read_once([DATABASE], [Broken(error), Steady()], readings, FakeClock())
-    assert len(readings.samples) == 1
+    assert len(list(readings.samples())) == 1
     assert readings.facts()["misses"] == {f"broken: {type(error).__name__}: gone": 1}
 
 
 def test_every_sample_carries_its_phase() -> None:
     readings = Readings([Sample(t, "n", "m", "s", 0.0) for t in (1.0, 5.0, 7.0)])
-    table = readings.table([Phase("warm-up", 4.0, 6.0), Phase("measure", 6.0, 8.0)])
+    (table,) = readings.tables([Phase("warm-up", 4.0, 6.0), Phase("measure", 6.0, 8.0)])
     assert table["phase"].tolist() == ["", "warm-up", "measure"]
+
+
+def test_samples_beyond_a_part_are_in_a_file_until_the_run_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(telemetry, "_PART", 4)
+    added = [
+        Sample(float(t), f"node-{t % 3}", "m" if t % 2 else "g", "s", t / 7) for t in range(11)
+    ]
+    readings = Readings(added, folder=tmp_path)
+    assert list(tmp_path.iterdir()) == []  # it has no name: nothing stays of a killed program
+    assert list(readings.samples()) == added
+    assert list(readings.samples({"g"})) == added[::2]
+    table = pd.concat(readings.tables([Phase("measure", 2.0, 5.0)]), ignore_index=True)
+    assert table["value"].tolist() == [one.value for one in added]
+    assert table["node"].tolist() == [one.node for one in added]
+    assert table["phase"].tolist() == ["", "", *["measure"] * 4, *[""] * 5]
+    (empty,) = Readings().tables([])
+    assert empty.empty and list(empty.columns) == list(table.columns)
 
 
 def test_the_sampler_stops_with_its_block() -> None:

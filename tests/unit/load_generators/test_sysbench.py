@@ -13,6 +13,7 @@ import pytest
 from orchestrator import load_generators
 from orchestrator.errors import LoadError, Mistake, UsageError
 from orchestrator.load_generators.sysbench import adapter, command_lines
+from orchestrator.load_generators.sysbench.records import Records
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
 from tests import ROOT
 from tests.fakes import FakePlatform, Log, QuietProgress, fake_world
@@ -204,17 +205,17 @@ def folder(path: Path, *files: bytes) -> Path:
 
 def test_the_version_is_what_sysbench_said_of_itself(tmp_path: Path) -> None:
     one = folder(tmp_path, record(1_000_000_000, 1500, 0, 0))
-    assert adapter._facts(adapter.read_records(one), one).version is None  # of older runs
+    assert adapter._facts(Records.of_folder(one), one).version is None  # of older runs
     console = (ROOT / "tests/fixtures/sysbench-1.0.20/oltp_point_select.out").read_text()
     (one / "sysbench.out").write_text(console)
-    assert adapter._facts(adapter.read_records(one), one).version == "1.0.20"
+    assert adapter._facts(Records.of_folder(one), one).version == "1.0.20"
 
 
 def test_records_of_all_threads_come_in_order_of_their_start(tmp_path: Path) -> None:
     serialization_failure = int("40001", 36)
     first = record(2_000_000_000, 1500, 0, 0) + record(4_000_000_000, 10, 1, 2, 6718465)
     second = record(3_000_000_000, 20, 1, 1, serialization_failure)
-    table = adapter.read_records(folder(tmp_path, first, second))
+    (table,) = Records.of_folder(folder(tmp_path, first, second))
     assert table["start_s"].tolist() == [2.0, 3.0, 4.0]
     assert table["latency_s"].tolist() == pytest.approx([0.0015, 0.00002, 0.00001])
     assert table["type"].tolist() == ["new_order", "payment", "payment"]
@@ -225,12 +226,13 @@ def test_records_of_all_threads_come_in_order_of_their_start(tmp_path: Path) -> 
 
 def test_a_record_cut_by_a_kill_is_dropped(tmp_path: Path) -> None:
     whole = record(1, 2, 0, 0)
-    assert len(adapter.read_records(folder(tmp_path, whole + whole[:11]))) == 1
+    records = Records.of_folder(folder(tmp_path, whole + whole[:11]))
+    assert (records.count, sum(map(len, records))) == (1, 1)
 
 
 def test_no_records_is_an_error_and_not_zero(tmp_path: Path) -> None:
     with pytest.raises(LoadError, match="no transaction records"):
-        adapter.read_records(tmp_path)
+        Records.of_folder(tmp_path)
 
 
 def test_the_cross_check_with_sysbench_itself(tmp_path: Path) -> None:
@@ -262,8 +264,8 @@ def test_latency_is_without_the_wait_for_a_connection_where_terminals_think(
     assert figures["latency_avg_s", "new_order"] == pytest.approx(latency_s)
     waits = [value for (metric, _), value in figures.items() if metric == "connection_wait_avg_s"]
     assert waits == ([pytest.approx(0.3)] if "think" in options else [])
-    kept = result.latencies
-    assert kept is not None and kept["latency_s"].tolist() == pytest.approx([0.5])
+    (kept,) = result.latencies or ()
+    assert kept["latency_s"].tolist() == pytest.approx([0.5])
 
 
 def test_what_a_loader_tried_again_is_noted(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_a_machine_out_of_reach_gives_no_values_or_an_error(tmp_path: Path) -> N
     """This machine's values must never be read instead."""
     readings = Readings()
     read_once([Node("host", "host")], [MachineCollector(lambda _: FAR)], readings, FakeClock())
-    assert readings.samples == []
+    assert not list(readings.samples())
     assert "the machine far is not reachable from here" in next(iter(readings.misses))
     platform: Any = FakePlatform(Log())
     platform.machines = lambda: (FAR,)

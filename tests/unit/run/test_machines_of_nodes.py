@@ -118,7 +118,7 @@ def test_each_node_is_read_on_its_own_machine(platform: Several) -> None:
     readings = Readings()
     read_once(nodes, of_machines(platform), readings, SystemClock())
     assert readings.misses == {}
-    found = {(sample.node, sample.metric): sample.value for sample in readings.samples}
+    found = {(sample.node, sample.metric): sample.value for sample in readings.samples()}
     for number, name in enumerate(PLACES, start=2):
         assert found[name, "cpu_seconds_total"] == number
         assert found[name, "memory_used_bytes"] == number * 4096
@@ -159,7 +159,7 @@ def test_a_machine_that_does_not_answer_is_a_miss_and_hides_no_other(platform: S
     assert next(one for one in nodes if one.name == "host-vm2").cpus is None
     readings = Readings()
     read_once(nodes, of_machines(platform), readings, SystemClock())
-    seen = {sample.node for sample in readings.samples}
+    seen = {sample.node for sample in readings.samples()}
     assert seen == {"node-1", "client", "host-vm1", "host-vm3"}
     assert "node-2: the machine vm2 does not answer: the image is not here" in str(readings.misses)
 
@@ -168,7 +168,7 @@ def test_a_node_whose_machine_cannot_be_told_is_read_nowhere(platform: Several) 
     nodes = nodes_of(platform, node("lost", "database", device="sdb", process_id=42))
     readings = Readings()
     read_once(nodes, of_machines(platform), readings, SystemClock())
-    assert "lost" not in {sample.node for sample in readings.samples}
+    assert "lost" not in {sample.node for sample in readings.samples()}
     assert "lost: no machine '' is known" in str(readings.misses)
 
 

@@ -49,7 +49,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     folder = store.create(tmp_path, plan, {"host": "h"}, NOW_S)
     intervals = pd.DataFrame({"time_s": [NOW_S], "phase": ["measure"], "throughput_per_s": [10]})
     samples = pd.DataFrame({"time_s": [NOW_S], "node": ["node-1"], "value": [1.5]})
-    store.save_run(store.run_folder(folder, plan.runs[0]), record, intervals, None, samples)
+    store.save_run(store.run_folder(folder, plan.runs[0]), record, intervals, None, [samples])
     campaign = store.load(tmp_path / "latest")
     assert (campaign.plan, campaign.fingerprint) == (plan, {"host": "h"})
     (run,) = campaign.runs

@@ -14,7 +14,7 @@ from orchestrator.errors import RunError
 from orchestrator.facts import WAL_NODES, WAL_SYNC_AVG_S, WAL_SYNC_S, WAL_SYNCS
 from orchestrator.model import Node, sources
 from orchestrator.powers import World
-from orchestrator.system import http_client
+from orchestrator.system import at_once, http_client
 from orchestrator.system.clock import wait_until
 
 QUIET_S = 15.0  # without a flush or a compaction
@@ -28,10 +28,9 @@ ByNode = Mapping[str, counters.Counters]
 
 def read(nodes: Sequence[Node]) -> dict[str, dict[str, float]]:
     """Node → its tablet server's counters. OSError if one does not answer."""
-    return {
-        name: counters.storage(http_client.get(f"{url}{counters.PATH}"))
-        for name, url in sources(nodes, pages.TSERVER).items()
-    }
+    urls = sources(nodes, pages.TSERVER)
+    texts = at_once.each(lambda url: http_client.get(f"{url}{counters.PATH}"), urls.values())
+    return {name: counters.storage(text) for name, text in zip(urls, texts, strict=True)}
 
 
 def await_quiet(nodes: Sequence[Node], world: World, deadline_s: float = _QUIET_DEADLINE_S) -> None:

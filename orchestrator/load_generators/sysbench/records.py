@@ -1,0 +1,169 @@
+"""The records of all transactions of a run, in order of start, read in parts.
+
+Each thread leaves a file (format: workloads/lib/recorder.lua) in the order in which it finished its
+transactions, which is almost that of their starts. A first pass notes of each block of a file when
+its transactions started; then the run is read again, some seconds at a time, from the blocks that
+have transactions of these. So memory holds one part, however long the run and however many the
+files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis.transactions import FAILED
+from orchestrator.errors import LoadError
+
+RECORD = np.dtype(
+    [
+        ("start_ns", "<i8"),
+        ("latency_us", "<u4"),
+        ("queue_us", "<u4"),
+        ("sqlstate", "<u4"),
+        ("type", "u1"),
+        ("outcome", "u1"),
+        ("retries", "<u2"),
+    ]
+)
+_BLOCK = 4096  # records: small beside a part, even of many hundred files
+_READ = 256 * _BLOCK
+_PART = 2**20
+_SECOND_NS = 10**9
+_BASE36 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@dataclass(frozen=True)
+class _File:
+    """`first_ns`, `last_ns`: of each block, the first and the last start in it, by the clock of the
+    file, which is ahead by `shift_ns`."""
+
+    path: Path
+    count: int
+    first_ns: np.ndarray
+    last_ns: np.ndarray
+    shift_ns: int = 0
+
+    def of(self, start_ns: int, end_ns: int) -> np.ndarray:
+        """The records that started in [start_ns, end_ns), in the file's order, by our clock."""
+        start_ns, end_ns = start_ns + self.shift_ns, end_ns + self.shift_ns
+        blocks = np.flatnonzero((self.first_ns < end_ns) & (self.last_ns >= start_ns))
+        if not len(blocks):
+            return np.empty(0, RECORD)
+        first, last = int(blocks[0]) * _BLOCK, min(int(blocks[-1] + 1) * _BLOCK, self.count)
+        rows = _read(self.path, first, last - first)
+        started_ns = rows["start_ns"]
+        found: np.ndarray = rows[(started_ns >= start_ns) & (started_ns < end_ns)]
+        found["start_ns"] -= self.shift_ns
+        return found
+
+
+class Records:
+    """The tables of transactions.py of these files, in order of start; read anew at each iteration.
+    At least one, which may be empty. `count`, `failures`: of all records.
+
+    Bytes beyond the last whole record (of a killed client) are dropped.
+    """
+
+    def __init__(self, files: Sequence[Path], types: Sequence[str]) -> None:
+        self.count = self.failures = 0
+        self.types = list(types)
+        self._seconds: Counter[int] = Counter()
+        self._codes: set[int] = set()
+        self._files = [self._known(file) for file in files]
+
+    @staticmethod
+    def merged(several: Sequence[Records], shifts_s: Sequence[float]) -> Records:
+        """Those of several clients, each once. `shifts_s`: by how much the clock of each is ahead
+        of ours. LoadError if their types differ."""
+        whole = Records((), several[0].types)
+        for one, shift_s in zip(several, shifts_s, strict=True):
+            if one.types != whole.types:
+                raise LoadError(f"clients ran other transactions: {one.types}, {whole.types}")
+            whole.count += one.count
+            whole.failures += one.failures
+            whole._codes |= one._codes
+            shift_ns = round(shift_s * 1e9)
+            whole._files += [replace(file, shift_ns=shift_ns) for file in one._files]
+            for second, count in one._seconds.items():
+                start_ns = second * _SECOND_NS - shift_ns
+                whole._seconds[start_ns // _SECOND_NS] += count
+                # Where these seconds are not whole by our clock, some are of the next.
+                whole._seconds[(start_ns + _SECOND_NS - 1) // _SECOND_NS] += 0
+        return whole
+
+    @staticmethod
+    def of_folder(out: Path) -> Records:
+        """All that one client left. LoadError if there is nothing to read."""
+        description = out / "recorder.json"
+        files = sorted(out.glob("latency-*.bin"))
+        if not description.is_file() or not files:
+            raise LoadError(f"{out} holds no transaction records: the generator left none")
+        return Records(files, json.loads(description.read_text())["types"])
+
+    def _known(self, path: Path) -> _File:
+        """Reads a file once, for what all parts need to know of it."""
+        count = path.stat().st_size // RECORD.itemsize
+        firsts, lasts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for offset in range(0, count, _READ):
+            rows = _read(path, offset, min(_READ, count - offset))
+            begins = np.arange(0, len(rows), _BLOCK)
+            firsts.append(np.minimum.reduceat(rows["start_ns"], begins))
+            lasts.append(np.maximum.reduceat(rows["start_ns"], begins))
+            seconds, counts = np.unique(rows["start_ns"] // _SECOND_NS, return_counts=True)
+            self._seconds.update(dict(zip(seconds.tolist(), counts.tolist(), strict=True)))
+            self._codes |= set(np.unique(rows["sqlstate"]).tolist())
+            self.failures += int((rows["outcome"] == FAILED).sum())
+        self.count += count
+        return _File(path, count, np.concatenate(firsts), np.concatenate(lasts))
+
+    def __iter__(self) -> Iterator[pd.DataFrame]:
+        for start_ns, end_ns in self._spans():
+            rows = np.concatenate([file.of(start_ns, end_ns) for file in self._files])
+            yield self._table(rows[np.argsort(rows["start_ns"], kind="stable")])
+
+    def _spans(self) -> Iterator[tuple[int, int]]:
+        """Whole seconds in order, as many at a time as a part may have records."""
+        seconds = sorted(self._seconds)
+        begin, count = (seconds[0] if seconds else 0), 0
+        for second in seconds:
+            if count and count + self._seconds[second] > _PART:
+                yield begin * _SECOND_NS, second * _SECOND_NS
+                begin, count = second, 0
+            count += self._seconds[second]
+        yield begin * _SECOND_NS, (seconds[-1] + 1 if seconds else 0) * _SECOND_NS
+
+    def _table(self, rows: np.ndarray) -> pd.DataFrame:
+        codes = np.array(sorted(self._codes), dtype=np.uint32)
+        names = pd.Index([_sqlstate(code) for code in codes.tolist()], dtype=str)
+        return pd.DataFrame(
+            {
+                "start_s": rows["start_ns"] * 1e-9,
+                "latency_s": rows["latency_us"] * 1e-6,
+                "queue_s": rows["queue_us"] * 1e-6,
+                "type": pd.Categorical.from_codes(
+                    rows["type"].astype(np.int16), pd.Index(self.types)
+                ),
+                "outcome": rows["outcome"],
+                "retries": rows["retries"],
+                "sqlstate": pd.Categorical.from_codes(
+                    np.searchsorted(codes, rows["sqlstate"]), names
+                ),
+            }
+        )
+
+
+def _read(path: Path, offset: int, count: int) -> Any:
+    return np.fromfile(path, RECORD, count, offset=offset * RECORD.itemsize)
+
+
+def _sqlstate(code: int) -> str:
+    """A base-36 number as five characters; 0 is none."""
+    return "".join(_BASE36[code // 36**place % 36] for place in range(4, -1, -1)) if code else ""

@@ -1,0 +1,36 @@
+"""Tables in parquet files, written and read in parts, so that none needs to be in memory whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+_ROWS = 2**20
+
+
+def write(file: Path, parts: Iterable[pd.DataFrame]) -> None:
+    """Writes one table, each of its parts as a row group. All parts have the same columns; there
+    is at least one, which may be empty."""
+    writer: pq.ParquetWriter | None = None
+    try:
+        for part in parts:
+            if writer is None:
+                schema = pa.Schema.from_pandas(part, preserve_index=False)
+                writer = pq.ParquetWriter(file, schema)
+            writer.write_table(pa.Table.from_pandas(part, writer.schema, preserve_index=False))
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def parts(file: Path) -> Iterator[pd.DataFrame]:
+    """The table of a file in parts, one after the other; none if there is no file."""
+    if not file.is_file():
+        return
+    with pq.ParquetFile(file) as table:
+        for batch in table.iter_batches(batch_size=_ROWS):
+            yield batch.to_pandas()

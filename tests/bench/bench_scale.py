@@ -1,0 +1,385 @@
+"""What a run on a hundred nodes with fifty clients costs this program, on a simulated platform.
+
+    make bench-scale [NODES=100 CLIENTS=50 TRANSACTIONS=10000000 HOURS=0.2]
+
+Goal: wall time, CPU and memory of the orchestrator at a size that nobody has at hand, stage by
+stage, so that what limits it is seen. Method: `run/experiment.execute` carries out one run of the
+built-in PostgreSQL form (one primary, all others standbys) and the real code of sysbench's records.
+Nothing is started: the platform waits as long as an engine took here (LATENCY_S), SQL answers at
+once. The clients' records are written beforehand by another process; telemetry has all its seconds
+at once, every node with the metrics that collectors give. Memory is the peak of resident memory in
+each stage (VmHWM of /proc/self/status).
+
+Not in it: the time of the database and of the measured window, and what a platform's own client
+needs for each call.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from orchestrator.analysis import distributions
+from orchestrator.databases.postgresql.adapter import PostgreSQL
+from orchestrator.facts import DatabaseFacts
+from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.load_generators.sysbench.records import RECORD
+from orchestrator.model import (
+    Cluster,
+    ClusterSpec,
+    Node,
+    Phase,
+    Sample,
+    Volume,
+    Workload,
+)
+from orchestrator.parts import Disks, Parts, Share
+from orchestrator.planning.plan import make_plan
+from orchestrator.powers import Completed, Container, ContainerSpec, World
+from orchestrator.run import experiment
+from orchestrator.system import store
+from orchestrator.system.clock import SystemClock
+from orchestrator.tier import Tier
+from orchestrator.tiers.dry import DryTier
+from tests.fakes import FakePlatform, QuietProgress
+from tests.plans import a_profile, a_workload
+
+# Medians of 8 containers (48 calls of exec and state, 24 of logs) on a Docker engine 29 of a
+# machine with 2 cores that others used too.
+LATENCY_S = {
+    "start": 0.60,
+    "remove": 0.12,
+    "stop": 0.22,
+    "exec": 0.134,
+    "state": 0.0077,
+    "logs": 0.061,
+}
+THREADS = 8  # of a client
+START_S, WARMUP_S = 1_000_000.0, 30.0
+LOG = "LOG:  checkpoint complete: wrote 1000 buffers\n" * 2000
+# What collectors read each second: cgroup, network and disk of a node, cgroup and network of a
+# client, and of the machine.
+OF_CONTAINER = (
+    ("cpu_seconds_total", "s"),
+    ("cpu_throttled_seconds_total", "s"),
+    ("memory_used_bytes", "bytes"),
+    ("memory_cache_bytes", "bytes"),
+    ("network_received_bytes_total", "bytes"),
+    ("network_sent_bytes_total", "bytes"),
+)
+OF_DISK = (
+    ("disk_reads_total", ""),
+    ("disk_read_bytes_total", "bytes"),
+    ("disk_read_seconds_total", "s"),
+    ("disk_writes_total", ""),
+    ("disk_written_bytes_total", "bytes"),
+    ("disk_write_seconds_total", "s"),
+    ("disk_in_flight", ""),
+    ("disk_busy_seconds_total", "s"),
+    ("disk_queue_seconds_total", "s"),
+    ("disk_flushes_total", ""),
+)
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--nodes", type=int, default=100)
+    arguments.add_argument("--clients", type=int, default=50)
+    arguments.add_argument("--transactions", type=float, default=1e7)
+    arguments.add_argument("--hours", type=float, default=0.2, help="of the measured window")
+    arguments.add_argument("--make", help="only write records to this folder")
+    asked = arguments.parse_args()
+    if asked.make:
+        make_records(Path(asked.make), asked)
+        return 0
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
+        raw = Path(folder) / "records"
+        raw.mkdir()
+        subprocess.run(
+            [sys.executable, "-m", "tests.bench.bench_scale", *sys.argv[1:], "--make", str(raw)],
+            check=True,
+        )
+        Console().print(carried_out(asked, raw, Path(folder)))
+    return 0
+
+
+# ------------------------------------------------------------------ what clients leave
+
+
+def make_records(out: Path, asked: argparse.Namespace) -> None:
+    """Closed loops: each thread's transactions one after the other, lognormal around the mean."""
+    dice = np.random.default_rng(1)
+    count = math.ceil(asked.transactions / (asked.clients * THREADS))
+    duration_us = (WARMUP_S + asked.hours * 3600) * 1e6
+    types = ["new_order", "payment", "order_status", "delivery", "stock_level"]
+    for client, thread in itertools.product(range(1, asked.clients + 1), range(THREADS)):
+        rows = np.zeros(count, RECORD)
+        latency_us = dice.lognormal(0, 0.5, count)
+        latency_us *= duration_us / latency_us.sum()
+        rows["latency_us"] = latency_us
+        rows["start_ns"] = START_S * 1e9 + 1000 * (np.cumsum(latency_us) - latency_us)
+        rows["type"] = dice.choice(5, count, p=[0.45, 0.43, 0.04, 0.04, 0.04])
+        rows["outcome"] = np.where(dice.random(count) < 0.005, 1, 0)
+        folder = out / f"client-{client}"
+        folder.mkdir(exist_ok=True)
+        rows.tofile(folder / f"latency-{thread}.bin")
+        (folder / "recorder.json").write_text(json.dumps({"types": types}))
+        (folder / "sysbench.out").write_text("")
+
+
+# ------------------------------------------------------------------ the simulated outside
+
+
+class SimulatedPlatform(FakePlatform):
+    """Answers as late as an engine does, and counts its calls."""
+
+    def __init__(self) -> None:
+        super().__init__(answer=lambda *_: "")
+        self.calls = dict.fromkeys(LATENCY_S, 0)
+
+    def _takes(self, call: str) -> None:
+        self.calls[call] += 1
+        time.sleep(LATENCY_S[call])
+
+    def image_present(self, tag: str) -> bool:
+        return True
+
+    @contextmanager
+    def running(self, spec: ContainerSpec) -> Iterator[Container]:
+        self._takes("start")
+        with super().running(spec) as container:
+            yield replace(container, process_id=None)
+            self._takes("remove")
+
+    def exec(self, container: str, argv: Sequence[str], **options: Any) -> Completed:
+        self._takes("exec")
+        return super().exec(container, argv, **options)
+
+    def state(self, container: str) -> str:
+        self._takes("state")
+        return super().state(container)
+
+    def stop(self, container: str, timeout_s: float) -> None:
+        self._takes("stop")
+
+    def logs(self, container: str, tail: int | None = None) -> str:
+        self._takes("logs")
+        return LOG if tail is None else "database system is shut down\n"
+
+
+class Answers:
+    """A session with the primary, whose standbys have all caught up."""
+
+    def __init__(self, standbys: int) -> None:
+        self._row = {"server_version": "17.2", "replicas_caught_up": standbys}
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        return [self._row]
+
+    def copy(self, sql: str, text: str) -> None: ...
+
+
+class SimulatedPostgreSQL(PostgreSQL):
+    """The nodes of the real one; it has no tables to warm and no facts to read."""
+
+    def check(self, spec: ClusterSpec, world: World) -> None:
+        """More standbys than a user would have."""
+
+    def settle(self, cluster: Cluster, world: World) -> None: ...
+
+    def warm(self, cluster: Cluster, world: World) -> None: ...
+
+    def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
+        return DatabaseFacts()
+
+
+class SimulatedTier(DryTier):
+    """Disks that a container of each serves; they take no time to make, and hold no data yet."""
+
+    name = "emulated"
+
+    def restores(self, *_: Any) -> bool:
+        return False
+
+    @contextmanager
+    def attached(self, tier: Tier, sizes_bytes: Sequence[int], *_: Any) -> Iterator[Disks]:
+        servers = [
+            Node(f"disk-{number}", "disk", f"disk-{number}") for number, _ in enumerate(sizes_bytes)
+        ]
+        volumes = (Volume(one.name, "", restored=True, server=one, kept=False) for one in servers)
+        yield Disks(tuple(volumes), {})
+
+
+class SimulatedCollector:
+    """All seconds of the run at its first reading."""
+
+    name = "simulated"
+
+    def __init__(self, seconds: int) -> None:
+        self._seconds = seconds
+        self.done = threading.Event()
+
+    def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
+        for second in range(0 if self.done.is_set() else self._seconds):
+            for node in nodes:
+                metrics = OF_CONTAINER + (OF_DISK if node.role == "database" else ())
+                for number, (metric, unit) in enumerate(metrics, start=1):
+                    yield Sample(START_S + second, node.name, metric, unit, 1.7 * number * second)
+        self.done.set()
+
+
+class SimulatedClients(Sysbench):
+    """Clients that have left `raw` when their window is over, which is at once."""
+
+    def __init__(self, raw: Path, collector: SimulatedCollector, stages: Stages) -> None:
+        self._raw, self._collector, self._stages = raw, collector, stages
+
+    @contextmanager
+    def client(self, *arguments: Any) -> Iterator[Node]:
+        with super().client(*arguments) as client:
+            yield client
+            if client.name == "client-1":
+                self._stages.begin("take all down, keep the nodes' logs")
+
+    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
+        self._stages.begin("checkpoints before the run")
+
+    def run_share(
+        self,
+        workload: Workload,
+        share: Share,
+        cluster: Cluster,
+        client: Node,
+        out: Path,
+        world: World,
+    ) -> tuple[Phase, Phase]:
+        for file in (self._raw / client.name).iterdir():
+            os.link(file, out / file.name)
+        if share.number == 1:
+            self._stages.begin("telemetry of the whole window")
+            self._collector.done.wait()
+        share.begin()
+        if share.number == 1:
+            self._stages.begin("disks' counters at the end")
+        middle_s = START_S + WARMUP_S
+        warmup = Phase("warm-up", START_S, middle_s)
+        return warmup, Phase("measure", middle_s, middle_s + workload.measure_s)
+
+    def verify(self, workload: Workload, cluster: Cluster, world: World) -> dict[str, Any]:
+        self._stages.begin("merge records, compute figures")
+        return {}
+
+    def result(self, *arguments: Any) -> Any:
+        result = super().result(*arguments)
+        self._stages.begin("write records and samples")
+        return result
+
+
+# ------------------------------------------------------------------ measuring
+
+
+class Stages:
+    """Wall time, CPU and peak memory from one `begin` to the next."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, float, float, float]] = []
+        self._name, self._wall_s, self._cpu_s = "", 0.0, 0.0
+
+    def begin(self, name: str) -> None:
+        if self._name:
+            wall_s, cpu_s = time.monotonic() - self._wall_s, time.process_time() - self._cpu_s
+            self.rows.append((self._name, wall_s, cpu_s, peak_mb()))
+        self._name = name
+        self._wall_s, self._cpu_s = time.monotonic(), time.process_time()
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_mb() -> float:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+
+
+class Told(QuietProgress):
+    """The steps of the orchestrator begin stages."""
+
+    def __init__(self, stages: Stages) -> None:
+        super().__init__()
+        self._stages = stages
+
+    def step(self, text: str, expected_s: float | None = None) -> None:
+        names = {"starting": "start nodes and clients", "warm-up,": "disks' counters at the begin"}
+        if name := names.get(text.split()[0]):
+            self._stages.begin(name)
+
+
+def carried_out(asked: argparse.Namespace, raw: Path, folder: Path) -> Table:
+    stages, collector = Stages(), SimulatedCollector(round(asked.hours * 3600))
+    stages.begin("check and plan")
+    platform = SimulatedPlatform()
+    world = World(SystemClock(), None, platform, Told(stages), folder, Path(__file__).parents[2])  # type: ignore[arg-type]
+    workload = replace(
+        a_workload("tpcc"),
+        script="tpcc/tpcc.lua",
+        warmup_s=WARMUP_S,
+        measure_s=asked.hours * 3600,
+        statements_per_transaction=None,
+        threads=THREADS * asked.clients,
+    )
+    profile = a_profile(nodes=asked.nodes)
+    plan = make_plan(
+        "scale",
+        [replace(profile, cluster=replace(profile.cluster, clients=asked.clients))],
+        [workload],
+        repetitions=1,
+        seed=1,
+        scale="smoke",
+        margin_pct=5.0,
+    )
+    parts = Parts(
+        {"postgresql": SimulatedPostgreSQL(lambda *_: nullcontext(Answers(asked.nodes - 1)))},
+        {"sysbench": SimulatedClients(raw, collector, stages)},
+        {"emulated": SimulatedTier()},
+        (collector,),
+    )
+    campaign = experiment.execute(plan, parts, world, folder / "results", {})
+    stages.begin("read it back")
+    (run,) = store.load(campaign).runs
+    assert run.record.outcome == "done", run.record.failure
+    stages.begin("latency by percentile, from the stored records")
+    distributions.of_runs([run], ["all"])
+    stages.begin("")
+    samples = len(run.samples)
+    table = Table(
+        "stage",
+        "wall, s",
+        "CPU, s",
+        "peak memory, MB",
+        title=f"{asked.nodes} nodes, {asked.clients} clients, {asked.transactions:,.0f} "
+        f"transactions, {samples:,} samples; calls: {platform.calls}",
+    )
+    for name, wall_s, cpu_s, mb in stages.rows:
+        table.add_row(name, f"{wall_s:.1f}", f"{cpu_s:.1f}", f"{mb:.0f}")
+    walls, cpus, peaks = zip(*(row[1:] for row in stages.rows), strict=True)
+    table.add_row("all", f"{sum(walls):.1f}", f"{sum(cpus):.1f}", f"{max(peaks):.0f}")
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""What is done for many nodes at once: nothing is left out, whatever fails."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from orchestrator.errors import RunError
+from orchestrator.system import at_once
+
+
+def test_all_are_done_at_the_same_time_and_answers_stay_in_order() -> None:
+    meet = threading.Barrier(8, timeout=30)  # broken unless all eight are under way at once
+
+    def square(number: int) -> int:
+        meet.wait()
+        return number * number
+
+    assert at_once.each(square, range(8)) == [number * number for number in range(8)]
+
+
+def test_all_are_done_although_one_fails() -> None:
+    done: set[int] = set()
+
+    def odd_fail(number: int) -> None:
+        done.add(number)
+        if number % 2:
+            raise RunError(f"number {number}")
+
+    with pytest.raises(RunError, match="number 1"):
+        at_once.each(odd_fail, range(6))
+    assert done == set(range(6))
+
+
+class Nodes:
+    """Brackets that note who is up; `cannot`: who cannot be started, or taken down."""
+
+    def __init__(self, cannot: str = "") -> None:
+        self.up: set[int] = set()
+        self.cannot = cannot
+
+    @contextmanager
+    def running(self, number: int) -> Iterator[int]:
+        if self.cannot == f"start {number}":
+            raise RunError(self.cannot)
+        self.up.add(number)
+        try:
+            yield number
+        finally:
+            if self.cannot == f"remove {number}":
+                raise RunError(self.cannot)
+            self.up.discard(number)
+
+
+def test_what_was_started_is_taken_down_whatever_happens() -> None:
+    nodes = Nodes()
+    with at_once.entered([nodes.running(number) for number in range(5)]) as numbers:
+        assert numbers == list(range(5)) and nodes.up == set(numbers)
+    assert nodes.up == set()
+    with (
+        pytest.raises(KeyError, match="mine"),
+        at_once.entered([nodes.running(number) for number in range(5)]),
+    ):
+        raise KeyError("mine")
+    assert nodes.up == set()
+
+
+def test_of_nodes_that_cannot_all_be_started_none_stays() -> None:
+    nodes = Nodes("start 3")
+    with (
+        pytest.raises(RunError, match="start 3"),
+        at_once.entered([nodes.running(number) for number in range(5)]),
+    ):
+        raise AssertionError("not all are up")
+    assert nodes.up == set()
+
+
+def test_one_that_cannot_be_taken_down_does_not_keep_the_others() -> None:
+    nodes = Nodes("remove 2")
+    with (
+        pytest.raises(RunError, match="remove 2"),
+        at_once.entered([nodes.running(number) for number in range(5)]),
+    ):
+        pass
+    assert nodes.up == {2}
