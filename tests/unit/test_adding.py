@@ -136,7 +136,7 @@ def test_a_tier_mechanism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("tier", ["{enforcement: magic}", "{type: azure/P15, enforcement: magic}"])
 def test_a_tier_mechanism_that_is_not_there(tmp_path: Path, tier: str) -> None:
-    known = "emulated, cgroup, mounted, existing, none"
+    known = "emulated, cgroup, mounted, storage-class, existing, none"
     with pytest.raises(UsageError) as refused:
         planned(tier, tmp_path)
     (mistake,) = refused.value.mistakes

@@ -9,11 +9,11 @@ here would run on. They run as the container's own user.
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from orchestrator.errors import NodeError, RunError
+from orchestrator.platforms.common.conversations import KEPT, LineConversation
 from orchestrator.platforms.common.output import Output
 from orchestrator.platforms.kubernetes.channels import Frames
 from orchestrator.platforms.kubernetes.connection import Api
@@ -177,30 +177,12 @@ def _environment(env: Mapping[str, str]) -> bytes:
     return "".join(f"{name}={value}\n" for name, value in env.items()).encode() + b"\n"
 
 
-class PodConversation:
+class PodConversation(LineConversation):
     """A command in a pod that is talked with."""
 
     def __init__(self, frames: Frames, doing: str, clock: Clock) -> None:
-        self._frames, self._doing, self._clock = frames, doing, clock
-        self._output = Output(frames)
-        self._lines: deque[str] = deque()
-        self._open = True
-
-    def send(self, line: str) -> None:
-        try:
-            self._frames.send(f"{line}\n".encode())
-        except OSError as error:
-            raise RunError(f"{self._doing}: it has ended: {error}") from error
-
-    def receive(self, timeout_s: float) -> str:
-        deadline = self._clock.monotonic() + timeout_s
-        while not self._lines:
-            if not self._open:
-                raise RunError(f"{self._doing}: it has ended", evidence=self._output.tail())
-            if self._clock.monotonic() >= deadline:
-                raise RunError(f"{self._doing}: no answer within {timeout_s:g} s")
-            self._open = self._output.follow(self._lines.append)
-        return self._lines.popleft()
+        self._frames = frames
+        super().__init__(Output(frames, kept=KEPT), frames.send, doing, clock)
 
     def close(self) -> None:
         """Ends its standard input, which ends every command that reads it."""

@@ -14,7 +14,10 @@ from orchestrator.platforms.common import registry
 from orchestrator.platforms.kubernetes.connection import Api, Thing
 from orchestrator.platforms.kubernetes.errors import Refused, cluster_errors
 from orchestrator.platforms.kubernetes.guard import NAMESPACES
+from orchestrator.powers import Clock
+from orchestrator.system.clock import wait_until
 
+_TOLD_S = 20.0  # a kubelet tells its state anew every ten (nodeStatusUpdateFrequency)
 _MOST_LISTED = 50  # a kubelet tells no more images than that (nodeStatusMaxImages)
 
 
@@ -22,15 +25,19 @@ class Images:
     """The part of `KubernetesPlatform` that deals with images."""
 
     _api: Api
+    _clock: Clock
 
     def _usable_nodes(self) -> list[Thing]:
         raise NotImplementedError
 
     def image_present(self, tag: str) -> bool:
         """On all machines; of one that does not tell all its images it is not known, and the first
-        pod will tell."""
-        if _in_registry(tag):
-            return True
+        pod will tell. Machines tell of a new image late, so a missing one is waited for."""
+        return _in_registry(tag) or wait_until(
+            lambda: self._is_told(tag), deadline_s=_TOLD_S, clock=self._clock, every_s=1.0
+        )
+
+    def _is_told(self, tag: str) -> bool:
         nodes = self._usable_nodes()
         return bool(nodes) and all(
             _named(node, tag) or len(_images(node)) >= _MOST_LISTED for node in nodes
