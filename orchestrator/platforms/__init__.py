@@ -15,9 +15,5 @@ def platforms() -> dict[str, Callable[[Clock, Placing], Platform]]:
 def _kubernetes(clock: Clock, placing: Placing) -> Platform:
     # Its client takes half a second to import, which every other command would wait for.
     from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
-    from orchestrator.platforms.kubernetes.placing import Settings
 
-    settings = Settings(
-        placing.node_selector, placing.tolerations, placing.zones, placing.image_pull_secrets
-    )
-    return KubernetesPlatform(clock, settings)
+    return KubernetesPlatform(clock, placing)

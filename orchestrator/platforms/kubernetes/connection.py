@@ -40,9 +40,9 @@ Thing = dict[str, Any]
 class Api:
     """The API server. Answers are JSON; `Refused` or `Unanswered` if there is none."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, context: str | None = None) -> None:
         self._clock = clock
-        self._configuration = _found()
+        self._configuration = _found(context)
         # Waiting and repeating are decided here, by the kind of call.
         self._configuration.retries = urllib3.Retry(0)
         self._client = ApiClient(self._configuration)
@@ -184,9 +184,9 @@ class _Missing(Refused):
     """What was asked for is not there."""
 
 
-def _found() -> Configuration:
-    """The cluster of KUBECONFIG or ~/.kube/config and its current context, else, in a pod, its own.
-    UnavailableError if there is none."""
+def _found(context: str | None) -> Configuration:
+    """The cluster of KUBECONFIG or ~/.kube/config, by this context or the current one; else, in a
+    pod, its own. UnavailableError if there is none."""
     configuration = Configuration()
     try:
         load_kube_config(_files(), client_configuration=configuration)

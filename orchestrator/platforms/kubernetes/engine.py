@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
+from orchestrator.model import Placing
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.agent import AgentMachine
@@ -20,7 +21,6 @@ from orchestrator.platforms.kubernetes.connection import Api, Thing
 from orchestrator.platforms.kubernetes.errors import cluster_errors
 from orchestrator.platforms.kubernetes.guard import NAMESPACES, Guard, namespace_of
 from orchestrator.platforms.kubernetes.labels import name_of
-from orchestrator.platforms.kubernetes.placing import Settings
 from orchestrator.platforms.kubernetes.pods import Pods
 from orchestrator.platforms.kubernetes.volume_manifests import size_bytes
 from orchestrator.powers import Clock, Conversation, Machine, MachineFacts
@@ -38,15 +38,15 @@ class KubernetesPlatform(Pods):
 
     name = "kubernetes"
 
-    def __init__(self, clock: Clock, settings: Settings | None = None) -> None:
+    def __init__(self, clock: Clock, placing: Placing | None = None) -> None:
         self._clock = clock
-        self.settings = settings or Settings()
+        self.placing = placing or Placing()
         self.campaign = secrets.token_hex(3)
         self._namespace = namespace_of(self.campaign)
         self._files, self._ports = {}, {}
         self._places, self._machine_names = {}, {}
         self._machines: dict[str, AgentMachine] = {}
-        self._api = Api(clock)
+        self._api = Api(clock, self.placing.context)
         with cluster_errors(f"connecting to {self._api.host}"):
             self._version = self._api.get("/version")
         self._usable_nodes()
@@ -75,7 +75,7 @@ class KubernetesPlatform(Pods):
 
     def _bring_pull_secrets(self) -> None:
         """Copies them from the context's namespace: pods can only use those of their own."""
-        for name in self.settings.pull_secrets:
+        for name in self.placing.image_pull_secrets:
             with cluster_errors(f"reading the pull secret {name}"):
                 found = self._api.get(f"{NAMESPACES}/{self._api.namespace}/secrets/{name}")
                 copy = {"type": found["type"], "data": found.get("data") or {}}

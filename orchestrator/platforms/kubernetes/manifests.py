@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from orchestrator.errors import UnavailableError
+from orchestrator.model import Placing
 from orchestrator.platforms.kubernetes.labels import (
     LABEL,
     NAME,
@@ -20,7 +21,7 @@ from orchestrator.platforms.kubernetes.labels import (
     ROLE,
     object_name,
 )
-from orchestrator.platforms.kubernetes.placing import Settings, Spread, placement_labels, rules
+from orchestrator.platforms.kubernetes.placing import Spread, placement_labels, rules
 from orchestrator.powers import HOST_NETWORK, ContainerSpec, Mount
 
 MAIN, CARRIER, GATE = "main", "carrier", "gate"
@@ -79,7 +80,7 @@ def pod(
     image: str,
     labels: Mapping[str, str],
     places: Mapping[str, Place],
-    settings: Settings,
+    placing: Placing,
     spread: Spread,
 ) -> dict[str, Any]:
     """The pod of a container. `places`: the volumes that its mounts name. UnavailableError if it
@@ -92,7 +93,7 @@ def pod(
     volumes, mounts, carrier_mounts = _volumes(spec, places)
     hostname, _, subdomain = (spec.address or "").partition(".")
     on_machine_network = spec.network == HOST_NETWORK
-    secrets = [{"name": name} for name in settings.pull_secrets]
+    secrets = [{"name": name} for name in placing.image_pull_secrets]
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -120,7 +121,7 @@ def pod(
                 else {}
             ),
             **({"imagePullSecrets": secrets} if secrets else {}),
-            **rules(spec.placement, spread, settings),
+            **rules(spec.placement, spread, placing),
             **_before(spec, image, carrier_mounts),
             "containers": [
                 *([_beside(spec, image, carrier_mounts)] if carrier_mounts else []),

@@ -6,28 +6,18 @@ machines without nodes if there are any, and everything of one placement to one 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.model import Placing
 from orchestrator.platforms.kubernetes.labels import KIND, PLACEMENT
 
 MACHINE = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
-_NODE = "node"
+_NODE, _CLIENT = "node", "client"
+ANY = (_NODE, _CLIENT)
 _KEEPS_AWAY = ("NoSchedule", "NoExecute")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What an owner of a cluster decides. `node_selector`: labels of the machines to be used, a
-    node pool's; `tolerations`: as in a pod; `zones`: names of zones, none for any; `pull_secrets`:
-    names of secrets in the context's namespace, by which images are pulled."""
-
-    node_selector: Mapping[str, str] = field(default_factory=dict)
-    tolerations: tuple[Mapping[str, str], ...] = ()
-    zones: tuple[str, ...] = ()
-    pull_secrets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -48,15 +38,15 @@ def placement_labels(placement: str) -> dict[str, str]:
     return {PLACEMENT: placement, KIND: kind_of(placement)} if placement else {}
 
 
-def rules(placement: str, spread: Spread, settings: Settings) -> dict[str, Any]:
+def rules(placement: str, spread: Spread, chosen: Placing) -> dict[str, Any]:
     """Returns the parts of a pod's spec that choose its machine."""
     parts: dict[str, Any] = {}
-    if settings.node_selector:
-        parts["nodeSelector"] = dict(settings.node_selector)
-    if settings.tolerations:
-        parts["tolerations"] = [dict(one) for one in settings.tolerations]
+    if labels := _labels(placement, chosen):
+        parts["nodeSelector"] = dict(labels)
+    if chosen.tolerations:
+        parts["tolerations"] = [dict(one) for one in chosen.tolerations]
     affinity: dict[str, Any] = {}
-    demands = [_demand(ZONE, settings.zones)] if settings.zones else []
+    demands = [_demand(ZONE, chosen.zones)] if chosen.zones else []
     demands += [_demand(MACHINE, (spread.machine,))] if spread.machine else []
     if demands:
         affinity["nodeAffinity"] = {
@@ -78,6 +68,14 @@ def rules(placement: str, spread: Spread, settings: Settings) -> dict[str, Any]:
             }
         ]
     return parts
+
+
+def _labels(placement: str, chosen: Placing) -> Mapping[str, str]:
+    """Those of the machines that a placement may be on. Clients are where nodes are, unless the
+    profile says otherwise."""
+    if kind_of(placement) == _CLIENT and chosen.client_selector:
+        return chosen.client_selector
+    return chosen.node_selector
 
 
 def _away_from_nodes(placement: str, enough: bool) -> dict[str, Any]:
@@ -108,23 +106,23 @@ def _demand(key: str, values: tuple[str, ...]) -> dict[str, Any]:
     return {"key": key, "operator": "In", "values": list(values)}
 
 
-def usable(node: Mapping[str, Any], settings: Settings) -> bool:
-    """Whether pods of ours may run on a machine: ready, chosen, and without a taint that is not
-    tolerated."""
+def usable(node: Mapping[str, Any], chosen: Placing, placements: Sequence[str] = (_NODE,)) -> bool:
+    """Whether pods of one of these placements may run on a machine: ready, chosen, and without a
+    taint that is not tolerated."""
     labels = node["metadata"].get("labels") or {}
     conditions = node.get("status", {}).get("conditions") or []
     ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
-    chosen = all(labels.get(key) == value for key, value in settings.node_selector.items())
-    in_zone = not settings.zones or labels.get(ZONE) in settings.zones
+    fits = any(_labels(one, chosen).items() <= labels.items() for one in placements)
+    in_zone = not chosen.zones or labels.get(ZONE) in chosen.zones
     spec = node.get("spec", {})
     kept_away = any(
-        taint["effect"] in _KEEPS_AWAY and not _tolerated(taint, settings)
+        taint["effect"] in _KEEPS_AWAY and not _tolerated(taint, chosen)
         for taint in spec.get("taints") or []
     )
-    return ready and chosen and in_zone and not kept_away and not spec.get("unschedulable")
+    return ready and fits and in_zone and not kept_away and not spec.get("unschedulable")
 
 
-def _tolerated(taint: Mapping[str, str], settings: Settings) -> bool:
+def _tolerated(taint: Mapping[str, str], chosen: Placing) -> bool:
     """As the scheduler decides it (pod-spec `tolerations`)."""
     return any(
         one.get("effect") in (None, "", taint["effect"])
@@ -132,5 +130,5 @@ def _tolerated(taint: Mapping[str, str], settings: Settings) -> bool:
             (one.get("operator") == "Exists" and one.get("key") in (None, "", taint["key"]))
             or (one.get("key") == taint["key"] and one.get("value", "") == taint.get("value", ""))
         )
-        for one in settings.tolerations
+        for one in chosen.tolerations
     )

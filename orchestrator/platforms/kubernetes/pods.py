@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
+from orchestrator.model import Placing
 from orchestrator.platforms.common import registry
 from orchestrator.platforms.common.carried import Carried
 from orchestrator.platforms.common.taking_down import taken_down
@@ -29,7 +30,7 @@ from orchestrator.platforms.kubernetes.labels import (
     object_name,
 )
 from orchestrator.platforms.kubernetes.manifests import CARRIER, GATE, MAIN
-from orchestrator.platforms.kubernetes.placing import Settings, Spread, kind_of, usable
+from orchestrator.platforms.kubernetes.placing import ANY, Spread, kind_of, usable
 from orchestrator.platforms.kubernetes.ports import PortForward
 from orchestrator.platforms.kubernetes.volumes import Volumes
 from orchestrator.powers import Completed, Container, ContainerSpec, Standing
@@ -54,7 +55,7 @@ class _Files:
 class Pods(Commands, Images, Volumes):
     """The part of `KubernetesPlatform` that runs containers."""
 
-    settings: Settings
+    placing: Placing
     start_s = START_S
     _files: dict[str, _Files]
     _ports: dict[str, list[PortForward]]
@@ -151,7 +152,7 @@ class Pods(Commands, Images, Volumes):
             registry.name_of(spec.image),
             self._labels(),
             self._places,
-            self.settings,
+            self.placing,
             self._spread(spec.placement),
         )
         with cluster_errors(f"starting {spec.name}"):
@@ -224,12 +225,13 @@ class Pods(Commands, Images, Volumes):
         taken = {
             machine for place, machine in self._machine_names.items() if kind_of(place) == "node"
         }
-        return [name for name in map(name_of, self._usable_nodes()) if name not in taken]
+        machines = map(name_of, self._usable_nodes(("node",)))
+        return [name for name in machines if name not in taken]
 
     def machine_for(self, placement: str) -> str:
         """Returns the machine of a placement; chooses one if nothing of it has run yet."""
         if placement not in self._machine_names:
-            names = [name_of(one) for one in self._usable_nodes()]
+            names = [name_of(one) for one in self._usable_nodes((placement,))]
             if not names or (len(names) > 1 and not placement):
                 raise UnavailableError(
                     "a device is on one machine, and it is not known on which"
@@ -241,10 +243,10 @@ class Pods(Commands, Images, Volumes):
             self._machine_names[placement] = free[0]
         return self._machine_names[placement]
 
-    def _usable_nodes(self) -> list[Thing]:
+    def _usable_nodes(self, placements: Sequence[str] = ANY) -> list[Thing]:
         with cluster_errors("looking at the cluster's machines"):
             nodes = self._api.listed(_NODES)
-        return [node for node in nodes if usable(node, self.settings)]
+        return [node for node in nodes if usable(node, self.placing, placements)]
 
     def _described(self, spec: ContainerSpec, pod: Thing) -> Container:
         state = self.state(spec.name)

@@ -6,6 +6,7 @@ carried files, and one without anything.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,14 @@ import pytest
 import yaml
 
 from orchestrator.errors import UnavailableError
-from orchestrator.model import DeviceCap
+from orchestrator.model import DeviceCap, Placing
 from orchestrator.platforms.common import registry
 from orchestrator.platforms.common.claims import Source
 from orchestrator.platforms.kubernetes import manifests, placing, volume_manifests
 from orchestrator.platforms.kubernetes.images import full_name
 from orchestrator.platforms.kubernetes.labels import object_name, ours
 from orchestrator.platforms.kubernetes.manifests import Place
-from orchestrator.platforms.kubernetes.placing import Settings, Spread
+from orchestrator.platforms.kubernetes.placing import Spread
 from orchestrator.powers import ContainerSpec, Mount
 from tests import golden
 
@@ -76,10 +77,10 @@ def written(*manifests: dict[str, Any]) -> str:
     return str(yaml.dump_all(manifests, Dumper=dumper, sort_keys=False, width=100))
 
 
-def pod(spec: ContainerSpec, settings: Settings | None = None, **spread: Any) -> dict[str, Any]:
+def pod(spec: ContainerSpec, settings: Placing | None = None, **spread: Any) -> dict[str, Any]:
     places = {"tierbench-feed00-1-node-2": Place("tierbench-feed00-1-node-2")}
     return manifests.pod(
-        spec, registry.name_of(spec.image), LABELS, places, settings or Settings(), Spread(**spread)
+        spec, registry.name_of(spec.image), LABELS, places, settings or Placing(), Spread(**spread)
     )
 
 
@@ -112,18 +113,18 @@ def test_what_is_not_a_pod() -> None:
 
 
 def test_a_pool_with_a_taint_in_two_zones() -> None:
-    settings = Settings(
+    settings = Placing(
         node_selector={"pool": "bench"},
         tolerations=({"key": "bench", "operator": "Exists", "effect": "NoSchedule"},),
         zones=("a", "b"),
-        pull_secrets=("registry",),
+        image_pull_secrets=("registry",),
     )
     golden.compare("kubernetes/pool.yaml", written(pod(NODE, settings)["spec"]))
 
 
 def test_a_node_may_share_a_machine_only_where_there_are_too_few() -> None:
     def rule(**spread: Any) -> list[str]:
-        rules = placing.rules("node-2", Spread(**spread), Settings())["affinity"]
+        rules = placing.rules("node-2", Spread(**spread), Placing())["affinity"]
         return list(rules["podAntiAffinity"])
 
     assert rule() == ["requiredDuringSchedulingIgnoredDuringExecution"]
@@ -131,7 +132,7 @@ def test_a_node_may_share_a_machine_only_where_there_are_too_few() -> None:
 
 
 def test_all_of_a_placement_run_on_one_machine() -> None:
-    assert placing.rules("node-2", Spread("vm-b"), Settings())["affinity"] == {
+    assert placing.rules("node-2", Spread("vm-b"), Placing())["affinity"] == {
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {
                 "nodeSelectorTerms": [
@@ -144,7 +145,7 @@ def test_all_of_a_placement_run_on_one_machine() -> None:
             }
         }
     }
-    assert placing.rules("", Spread(), Settings()) == {}
+    assert placing.rules("", Spread(), Placing()) == {}
 
 
 @pytest.mark.parametrize(
@@ -163,10 +164,16 @@ def test_machines_that_may_be_used(node: dict[str, Any], usable: bool) -> None:
         "spec": node,
         "status": {"conditions": [{"type": "Ready", "status": "True"}]},
     }
-    settings = Settings({"pool": "bench"}, ({"key": "bench", "operator": "Exists"},))
+    settings = Placing(
+        node_selector={"pool": "bench"}, tolerations=({"key": "bench", "operator": "Exists"},)
+    )
     assert placing.usable(thing, settings) is usable
-    assert not placing.usable(thing, Settings({"pool": "other"}))
+    assert not placing.usable(thing, Placing(node_selector={"pool": "other"}))
     assert not placing.usable({**thing, "status": {}}, settings)
+    loads = replace(settings, client_selector={"pool": "loads"})
+    assert placing.usable(thing, loads) is usable
+    assert not placing.usable(thing, loads, ("client-1",))
+    assert placing.rules("client-1", Spread(), loads)["nodeSelector"] == {"pool": "loads"}
 
 
 def test_a_pod_cannot_have_limits_of_a_disk() -> None:

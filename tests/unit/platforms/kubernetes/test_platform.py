@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import NodeError, RunError, UnavailableError
+from orchestrator.model import Placing
 from orchestrator.platforms.common.claims import Claims
 from orchestrator.platforms.kubernetes import guard
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms.kubernetes.labels import BEAT, PROCESS, ours
-from orchestrator.platforms.kubernetes.placing import Settings
 from orchestrator.powers import ContainerSpec, Mount
 from orchestrator.system.clock import SystemClock
 from tests.fake_cluster import FakeCluster, end
@@ -267,7 +267,7 @@ def test_a_pull_secret_is_copied_from_the_contexts_namespace(cluster: FakeCluste
         "type": "kubernetes.io/dockerconfigjson",
         "data": {".dockerconfigjson": "e30="},
     }
-    connected = KubernetesPlatform(SystemClock(), Settings(pull_secrets=("registry",)))
+    connected = KubernetesPlatform(SystemClock(), Placing(image_pull_secrets=("registry",)))
     with connected.alone():
         assert cluster.names("secrets") == ["registry", "registry"]
     assert cluster.names("secrets") == ["registry"]
