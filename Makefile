@@ -24,7 +24,7 @@ PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-agent bench-scale bench-client bench-warm-up bench-compare check fix lock clean compare-results history bench-history bench-blocks bench-until test-kubernetes
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-agent bench-platforms bench-scale bench-client bench-warm-up bench-compare check fix lock clean compare-results history bench-history bench-blocks bench-until test-kubernetes
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -47,7 +47,7 @@ $(VENV)/.ready: pyproject.toml requirements.lock
 	@touch $@
 
 setup: $(VENV)/.ready ## everything a first campaign needs: venv, Docker engine, images
-	@$(TIERBENCH) setup
+	@$(TIERBENCH) setup$(if $(PLATFORM), --platform $(PLATFORM))
 
 demo: setup ## compare two tiers on this machine in minutes and write a report
 	@$(COMPARE) --profiles "premium ultra" --workloads "$(WORKLOADS)" --db $(DB) --scale smoke --nodes 1 --repeats 2 --until decided --max-repeats 6 --seed $(SEED)
@@ -89,7 +89,7 @@ calibrate: setup ## hold a tier's disk against what it declares, with fio
 	@$(TIERBENCH) calibrate --profile $(PROFILE) $(if $(DRAIN),--drain)
 
 doctor: $(VENV)/.ready ## what this machine offers and lacks; DB=yugabytedb: its first-run checklist
-	@$(TIERBENCH) doctor $(if $(filter yugabytedb,$(DB)),--db $(DB))
+	@$(TIERBENCH) doctor $(if $(filter yugabytedb,$(DB)),--db $(DB)) $(if $(PLATFORM),--platform $(PLATFORM))
 
 yugabyte-image: setup ## pack a downloaded distribution of YugabyteDB into an image: TARBALL=
 	@$(TIERBENCH) yugabyte-image "$(TARBALL)"
@@ -133,6 +133,10 @@ bench-blocks: setup ## what comparing within repetitions costs and gains, simula
 bench-until: setup ## how often a campaign that ends when it is decided is wrong, simulated; REPEATS=
 	@$(VENV)/bin/python -m tests.bench.bench_until $(if $(REPEATS),--repeats $(REPEATS))
 
+bench-platforms: setup ## the same runs on Docker and on a Kubernetes of this machine; REPEATS=
+	@$(VENV)/bin/python -m tests.cluster setup
+	@$(VENV)/bin/python -m tests.bench.bench_platforms $(if $(REPEATS),--rounds $(REPEATS))
+
 bench-agent: setup ## what the agent that reads a machine costs it, with 1, 3 and 20 containers
 	@$(VENV)/bin/python -m tests.bench.bench_agent
 
@@ -163,4 +167,4 @@ lock: $(VENV)/.ready ## pin the newest versions that pyproject.toml allows, with
 	  --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" --output-file requirements.lock
 
 clean: $(VENV)/.ready ## remove leftovers in Docker and kept data sets; results stay
-	@$(TIERBENCH) clean
+	@$(TIERBENCH) clean$(if $(PLATFORM), --platform $(PLATFORM))

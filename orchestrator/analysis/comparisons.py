@@ -11,10 +11,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from orchestrator.analysis import looks, stats
 from orchestrator.analysis.conclusions import Delta, VerdictWord
-from orchestrator.analysis.overload import Outcome
-from orchestrator.analysis.stats import Ratio
+from orchestrator.analysis.loads.overload import Outcome
+from orchestrator.analysis.statistics import looks, stats
+from orchestrator.analysis.statistics.stats import Ratio
 from orchestrator.metrics import Metric
 from orchestrator.units import counted, format_change, format_quantity
 

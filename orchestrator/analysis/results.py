@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis import stats, validity
-from orchestrator.analysis.counters import Growth
+from orchestrator.analysis.doubts import validity
+from orchestrator.analysis.statistics import stats
+from orchestrator.analysis.telemetry.counters import Growth
 from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts, group
 from orchestrator.metrics import PERCENTILES
 from orchestrator.model import (

@@ -8,22 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from orchestrator.analysis import (
-    bottlenecks,
-    comparability,
-    comparisons,
-    decision,
-    load_sweeps,
-    looks,
-    overload,
-    resources,
-    results,
-    stats,
-)
+from orchestrator.analysis import comparability, comparisons, results
 from orchestrator.analysis.comparisons import COMPARED, Pair
 from orchestrator.analysis.conclusions import CellSummary, Delta, ExcludedRun, Verdict
+from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.doubts import campaign_checks, noise_checks
+from orchestrator.analysis.loads import load_sweeps, overload
 from orchestrator.analysis.results import Key, Measured, Results, RunData
+from orchestrator.analysis.statistics import looks, stats
+from orchestrator.analysis.telemetry import bottlenecks, resources
 from orchestrator.metrics import METRICS
 from orchestrator.model import Run
 

@@ -14,8 +14,8 @@ from platform import python_version
 from typing import Any
 
 from orchestrator import __version__, report
-from orchestrator.analysis import same_rate
 from orchestrator.analysis.conclusions import Verdict
+from orchestrator.analysis.loads import same_rate
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import outside, plans

@@ -13,9 +13,9 @@ import typer
 from rich.console import Console
 
 from orchestrator import report
-from orchestrator.analysis import over_time
-from orchestrator.analysis.campaign_list import Entry, Filters
-from orchestrator.analysis.trend import Trend, trend
+from orchestrator.analysis.campaigns import over_time
+from orchestrator.analysis.campaigns.campaign_list import Entry, Filters
+from orchestrator.analysis.campaigns.trend import Trend, trend
 from orchestrator.cli.options import AcceptOption, FailOption, ResultsOption
 from orchestrator.errors import EXIT_INCONCLUSIVE, EXIT_WORSE, UsageError
 from orchestrator.system import store, stored_campaigns

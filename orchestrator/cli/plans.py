@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from orchestrator.analysis import looks
+from orchestrator.analysis.statistics import looks
 from orchestrator.cli import outside
 from orchestrator.cli.options import Request
 from orchestrator.databases import AUTO, PREFERRED, choose, databases

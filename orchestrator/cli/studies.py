@@ -10,7 +10,7 @@ from rich.console import Console
 from typer import Argument, Option
 
 from orchestrator import __version__, report
-from orchestrator.analysis import published_deltas
+from orchestrator.analysis.campaigns import published_deltas
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis import transactions
+from orchestrator.analysis.figures import transactions
 from orchestrator.facts import GeneratorFacts
 from orchestrator.model import (
     CLIENT,

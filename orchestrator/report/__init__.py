@@ -14,23 +14,17 @@ from pathlib import Path
 from rich.console import RenderableType
 from rich.text import Text
 
-from orchestrator.analysis.campaign_list import Entry
+from orchestrator.analysis.campaigns.campaign_list import Entry
+from orchestrator.analysis.campaigns.over_time import Comparison
+from orchestrator.analysis.campaigns.trend import Trend
 from orchestrator.analysis.conclusions import Verdict
-from orchestrator.analysis.over_time import Comparison
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.trend import Trend
-from orchestrator.report import (
-    beside,
-    decisions,
-    disks,
-    stored_campaigns,
-    summary,
-    sweeps,
-    terminal,
-)
+from orchestrator.report import beside, stored_campaigns
 from orchestrator.report.blocks import charts_of
-from orchestrator.report.caveats import stamps
+from orchestrator.report.rendering import terminal
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import decisions, disks, summary, sweeps
+from orchestrator.report.sections.caveats import stamps
 from orchestrator.tier import Gate
 
 __all__ = [
@@ -63,8 +57,8 @@ def write(
     `cache`: a folder that keeps what every page has; without it, that is made anew.
     """
     # Here, because what draws charts takes half a second to import: only a report waits for it.
-    from orchestrator.report import markdown, page
     from orchestrator.report.document import arrange
+    from orchestrator.report.rendering import markdown, page
 
     document = arrange(campaign, verdict)
     paths = ReportPaths(
@@ -117,7 +111,7 @@ def comparison_table(made: Comparison) -> RenderableType:
 
 def comparison_markdown(made: Comparison) -> str:
     """The same as Markdown."""
-    from orchestrator.report import markdown
+    from orchestrator.report.rendering import markdown
 
     return markdown.table(stored_campaigns.comparison(made))
 

@@ -6,7 +6,10 @@ from dataclasses import replace
 
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.report import (
+from orchestrator.report.blocks import Document, Part, Section
+from orchestrator.report.charts import price_charts
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import (
     bottlenecks,
     chart_sections,
     conditions,
@@ -16,15 +19,12 @@ from orchestrator.report import (
     failures,
     method,
     nodes,
-    price_charts,
     storage_engine,
     summary,
     sweeps,
     tables,
 )
-from orchestrator.report.blocks import Document, Part, Section
-from orchestrator.report.caveats import stamps
-from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections.caveats import stamps
 
 
 def arrange(campaign: Results, verdict: Verdict) -> Document:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from orchestrator import units
-from orchestrator.analysis import change_points
-from orchestrator.analysis.campaign_list import Entry
-from orchestrator.analysis.over_time import Comparison, ProfileDelta
-from orchestrator.analysis.trend import Level, Point, Trend
+from orchestrator.analysis.campaigns.campaign_list import Entry
+from orchestrator.analysis.campaigns.over_time import Comparison, ProfileDelta
+from orchestrator.analysis.campaigns.trend import Level, Point, Trend
+from orchestrator.analysis.statistics import change_points
 from orchestrator.metrics import METRICS
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Table, numbers, texts

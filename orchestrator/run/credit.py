@@ -7,8 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.analysis import burst_credit, results
-from orchestrator.analysis.burst_credit import Buckets, Seen
+from orchestrator.analysis import results
+from orchestrator.analysis.telemetry import burst_credit
+from orchestrator.analysis.telemetry.burst_credit import Buckets, Seen
 from orchestrator.collectors import disk
 from orchestrator.model import (
     Node,

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orchestrator.analysis.bottlenecks import bottlenecks
 from orchestrator.analysis.conclusions import Decision
-from orchestrator.analysis.decision import decisions
-from orchestrator.analysis.looks import repetitions
+from orchestrator.analysis.decisions.decision import decisions
+from orchestrator.analysis.statistics.looks import repetitions
+from orchestrator.analysis.telemetry.bottlenecks import bottlenecks
 from orchestrator.model import Plan
 from orchestrator.planning.plan import grown
 from orchestrator.powers import Progress

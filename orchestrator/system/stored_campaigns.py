@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from orchestrator.analysis import campaign_list
-from orchestrator.analysis.campaign_list import Entry
+from orchestrator.analysis.campaigns import campaign_list
+from orchestrator.analysis.campaigns.campaign_list import Entry
 from orchestrator.analysis.results import began_s
 from orchestrator.errors import TierbenchError, UsageError
 from orchestrator.system import store

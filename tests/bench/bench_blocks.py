@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy import special
 
-from orchestrator.analysis import stats
+from orchestrator.analysis.statistics import stats
 from tests.plans import a_plan
 
 REPETITIONS = (2, 3, 4, 5, 7)

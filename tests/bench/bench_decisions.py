@@ -22,8 +22,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator.analysis import stats
-from orchestrator.analysis.contests import (
+from orchestrator.analysis.decisions.contests import (
     LATENCIES,
     THROUGHPUT,
     Aspect,
@@ -32,6 +31,7 @@ from orchestrator.analysis.contests import (
     chances,
     make_contest,
 )
+from orchestrator.analysis.statistics import stats
 from orchestrator.model import Objective
 from tests.campaigns import build_profile
 

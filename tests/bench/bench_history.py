@@ -20,7 +20,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator.analysis import change_points, trend, unpaired
+from orchestrator.analysis.campaigns import trend
+from orchestrator.analysis.statistics import change_points, unpaired
 
 LENGTHS = (8, 12, 20, 40)
 NOISE = 0.02  # of campaign means, of their logarithms

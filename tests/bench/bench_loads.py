@@ -22,7 +22,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator.analysis import load_sweeps, overload
+from orchestrator.analysis.loads import load_sweeps, overload
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Objective, Record, Run, Workload
 from tests import loads

@@ -36,7 +36,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator.analysis import distributions
+from orchestrator.analysis.figures import distributions
 from orchestrator.databases.postgresql.adapter import PostgreSQL
 from orchestrator.facts import DatabaseFacts
 from orchestrator.load_generators.sysbench.adapter import Sysbench

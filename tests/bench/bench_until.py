@@ -23,8 +23,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator.analysis import decision, looks, stats
-from orchestrator.analysis.contests import (
+from orchestrator.analysis.decisions import decision
+from orchestrator.analysis.decisions.contests import (
     LATENCIES,
     THROUGHPUT,
     Candidate,
@@ -32,6 +32,7 @@ from orchestrator.analysis.contests import (
     chances,
     make_contest,
 )
+from orchestrator.analysis.statistics import looks, stats
 from tests.bench.bench_blocks import Case, draw, drift, steady
 from tests.campaigns import build_profile
 

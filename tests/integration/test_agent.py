@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from orchestrator.analysis import resources
+from orchestrator.analysis.telemetry import resources
 from orchestrator.cli import outside
 from orchestrator.cli.main import app
 from orchestrator.collectors.cgroup import CgroupCollector

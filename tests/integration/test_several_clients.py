@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from orchestrator.analysis import transactions
+from orchestrator.analysis.figures import transactions
 from orchestrator.errors import LoadError
 from orchestrator.load_generators.common import several
 from orchestrator.load_generators.sysbench.adapter import Sysbench

@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from orchestrator.analysis import transactions
+from orchestrator.analysis.figures import transactions
 from orchestrator.load_generators.sysbench.adapter import Sysbench
 from orchestrator.load_generators.sysbench.records import Records
 from orchestrator.model import Cluster, Node, Workload

@@ -259,9 +259,9 @@ from pathlib import Path
 from typing import Any
 import altair as alt
 import pandas as pd
-from orchestrator.analysis import transactions
+from orchestrator.analysis.figures import transactions
 from orchestrator.errors import UsageError
-from orchestrator.report import charts
+from orchestrator.report.charts import charts
 from orchestrator.report.blocks import Chart
 """
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 
-from orchestrator.analysis import comparability, resources, results
+from orchestrator.analysis import comparability, results
 from orchestrator.analysis.doubts import gate_checks, run_checks
 from orchestrator.analysis.results import Results
+from orchestrator.analysis.telemetry import resources
 from orchestrator.facts import DoubtKind, NoteKind
 from orchestrator.model import Doubt, Profile
 from orchestrator.planning import latency_quantiles, rehearsal

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from orchestrator.analysis import counters, machines, results
-from orchestrator.analysis.bottlenecks import CLIENT_PCT
-from orchestrator.analysis.resources import Values
+from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry import counters, machines
+from orchestrator.analysis.telemetry.bottlenecks import CLIENT_PCT
+from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.units import format_seconds
 
 CLOCK_MOVED_S = 0.010

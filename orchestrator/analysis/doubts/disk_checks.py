@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from orchestrator.analysis import results
-from orchestrator.analysis.disk_demand import BASE_TOLERANCE
-from orchestrator.analysis.overheads import overheads
+from orchestrator.analysis.doubts.validity import Reasons, named
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.validity import Reasons, named
+from orchestrator.analysis.telemetry.disk_demand import BASE_TOLERANCE
+from orchestrator.analysis.telemetry.overheads import overheads
 from orchestrator.facts import DoubtKind, GateWord, group
 from orchestrator.tier import GateCheck
 from orchestrator.units import format_change, format_number, listed

@@ -3,10 +3,11 @@ be checked. Pure."""
 
 from __future__ import annotations
 
-from orchestrator.analysis import overload as at_rate
-from orchestrator.analysis import resources, results
+from orchestrator.analysis import results
+from orchestrator.analysis.doubts.validity import Reasons
+from orchestrator.analysis.loads import overload as at_rate
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.validity import Reasons
+from orchestrator.analysis.telemetry import resources
 from orchestrator.model import Record
 from orchestrator.units import format_number, format_seconds
 

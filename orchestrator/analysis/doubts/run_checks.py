@@ -10,15 +10,18 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Literal
 
-from orchestrator.analysis import disk_demand, resources, results, stats, validity
-from orchestrator.analysis.bottlenecks import CEILING_PCT, HOST_PCT
+from orchestrator.analysis import results
+from orchestrator.analysis.doubts import validity
 from orchestrator.analysis.doubts.client_checks import client_busy, clients_apart
 from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
 from orchestrator.analysis.doubts.load_checks import not_checked, overload
+from orchestrator.analysis.doubts.validity import Reasons
 from orchestrator.analysis.doubts.write_back_checks import few_checkpoints
-from orchestrator.analysis.resources import Values
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.validity import Reasons
+from orchestrator.analysis.statistics import stats
+from orchestrator.analysis.telemetry import disk_demand, resources
+from orchestrator.analysis.telemetry.bottlenecks import CEILING_PCT, HOST_PCT
+from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import DoubtKind
 from orchestrator.model import Doubt, Record
 from orchestrator.units import format_bytes, format_change, format_number, format_seconds

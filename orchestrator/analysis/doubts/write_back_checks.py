@@ -6,10 +6,11 @@ merged. Two of them are asked for. Pure.
 
 from __future__ import annotations
 
-from orchestrator.analysis import counters, results
-from orchestrator.analysis.resources import Values
+from orchestrator.analysis import results
+from orchestrator.analysis.doubts.validity import Reasons
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.validity import Reasons
+from orchestrator.analysis.telemetry import counters
+from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.units import format_seconds, parse_seconds
 
 AT_LEAST = 2

@@ -18,7 +18,7 @@ from typing import Any
 
 import pandas as pd
 
-from orchestrator.analysis import transactions
+from orchestrator.analysis.figures import transactions
 from orchestrator.errors import LoadError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.benchbase import config, results

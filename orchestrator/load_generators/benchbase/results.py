@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.transactions import COMMITTED, FAILED, ROLLED_BACK
+from orchestrator.analysis.figures.transactions import COMMITTED, FAILED, ROLLED_BACK
 from orchestrator.errors import LoadError
 from orchestrator.load_generators.benchbase.config import TYPES
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.transactions import FAILED
+from orchestrator.analysis.figures.transactions import FAILED
 from orchestrator.errors import LoadError
 
 RECORD = np.dtype(

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from orchestrator.analysis import stats
+from orchestrator.analysis.statistics import stats
 from orchestrator.load_generators.common.sysbench_console import STARTED
 from orchestrator.model import Phase, Workload
 from orchestrator.powers import World

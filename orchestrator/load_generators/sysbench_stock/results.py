@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from orchestrator.analysis import stats
+from orchestrator.analysis.statistics import stats
 from orchestrator.errors import LoadError
 from orchestrator.load_generators.common.sysbench_console import version
 from orchestrator.metrics import INTERVAL_COLUMNS, PERCENTILES, measured

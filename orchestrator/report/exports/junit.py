@@ -21,9 +21,9 @@ from orchestrator.analysis.results import Results
 from orchestrator.metrics import METRICS
 from orchestrator.planning import load_points
 from orchestrator.report import wording
-from orchestrator.report.caveats import stamps
 from orchestrator.report.exports.run_figures import RunFigures, runs
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections.caveats import stamps
 
 _Outcome = Literal["passed", "skipped", "failure", "error"]
 # What XML 1.0 cannot hold, not even escaped; a server's log may have it.

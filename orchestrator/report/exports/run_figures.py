@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from orchestrator.analysis import resources, results
+from orchestrator.analysis import results
 from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.telemetry import resources
 from orchestrator.model import Measurement, Run
 
 MISSING = "missing"  # in the place of an outcome: the run left no record

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis import bottlenecks, disk_demand, resources
 from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry import bottlenecks, disk_demand, resources
 from orchestrator.tier import (
     Burst,
     Gate,

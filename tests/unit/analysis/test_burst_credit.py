@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis import burst_credit, comparability
-from orchestrator.analysis.burst_credit import Bucket, Seen
-from orchestrator.analysis.disk_demand import Credit, demand
+from orchestrator.analysis import comparability
 from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
+from orchestrator.analysis.telemetry import burst_credit
+from orchestrator.analysis.telemetry.burst_credit import Bucket, Seen
+from orchestrator.analysis.telemetry.disk_demand import Credit, demand
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.model import (
     Node,

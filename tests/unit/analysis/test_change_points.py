@@ -13,9 +13,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from orchestrator.analysis import change_points
+from orchestrator.analysis.campaigns.trend import Trend, trend
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.trend import Trend, trend
+from orchestrator.analysis.statistics import change_points
 from orchestrator.report import stored_campaigns
 from orchestrator.report.blocks import Table
 from tests.campaigns import build_campaign, later

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.analysis import stats
+from orchestrator.analysis.statistics import stats
 from tests.bench import bench_blocks
 from tests.bench.bench_decisions import USUAL, WORST, shares
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from orchestrator import facts as counted
-from orchestrator.analysis import bottlenecks, resources
+from orchestrator.analysis.telemetry import bottlenecks, resources
 from orchestrator.databases.common.yugabyte import counters, lsm
 from orchestrator.databases.postgresql import queries
 from orchestrator.system.sql import Row

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.analysis import decision
 from orchestrator.analysis.conclusions import Decision
-from orchestrator.analysis.contests import THROUGHPUT, Candidate, make_contest
+from orchestrator.analysis.decisions import decision
+from orchestrator.analysis.decisions.contests import THROUGHPUT, Candidate, make_contest
 from orchestrator.report import wording
 from orchestrator.tier import Price
 from tests.campaigns import build_campaign, build_profile

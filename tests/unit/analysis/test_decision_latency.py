@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.analysis import decision, stats
 from orchestrator.analysis.conclusions import Bottleneck, Decision
-from orchestrator.analysis.contests import THROUGHPUT, Candidate, chances, make_contest
+from orchestrator.analysis.decisions import decision
+from orchestrator.analysis.decisions.contests import THROUGHPUT, Candidate, chances, make_contest
+from orchestrator.analysis.statistics import stats
 from orchestrator.facts import BottleneckCause
 from orchestrator.metrics import measured
 from orchestrator.model import Dataset, Record

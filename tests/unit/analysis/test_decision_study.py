@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.analysis import decision
 from orchestrator.analysis.conclusions import Bottleneck, Decision
+from orchestrator.analysis.decisions import decision
 from orchestrator.facts import BottleneckCause
 from orchestrator.metrics import measured
 from orchestrator.model import Dataset, Record

@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis import distributions, stats
+from orchestrator.analysis.figures import distributions
+from orchestrator.analysis.figures.transactions import COMMITTED, FAILED
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.transactions import COMMITTED, FAILED
+from orchestrator.analysis.statistics import stats
 from tests.campaigns import START_S, build_campaign
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from orchestrator.analysis import load_sweeps
 from orchestrator.analysis.conclusions import Decision, Sweep, TierSweep
+from orchestrator.analysis.loads import load_sweeps
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import measured

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from orchestrator.analysis import looks
+from orchestrator.analysis.statistics import looks
 from tests.bench import bench_until
 from tests.plans import a_plan
 

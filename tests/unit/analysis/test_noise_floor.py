@@ -8,9 +8,9 @@ from dataclasses import replace
 from orchestrator.analysis import verdicts
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.report import summary, tables
 from orchestrator.report.blocks import Table
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import summary, tables
 from tests.campaigns import build_campaign, build_profile
 
 PREMIUM, ULTRA = [1500, 1512, 1488, 1505], [1600, 1613, 1588, 1606]

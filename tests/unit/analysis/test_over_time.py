@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.analysis import campaign_comparability, over_time, unpaired
-from orchestrator.analysis.over_time import Comparison
+from orchestrator.analysis.campaigns import campaign_comparability, over_time
+from orchestrator.analysis.campaigns.over_time import Comparison
 from orchestrator.analysis.results import Results
+from orchestrator.analysis.statistics import unpaired
 from orchestrator.model import Objective, Record
 from orchestrator.tier import Burst, Price
 from tests.campaigns import build_campaign, later

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from orchestrator.analysis import counters, resources, results
+from orchestrator.analysis import results
+from orchestrator.analysis.telemetry import counters, resources
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Measurement, Node
 from tests.campaigns import build_campaign, empty_samples

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis import decision, overload, same_rate
 from orchestrator.analysis.conclusions import Bottleneck, Decision, Delta
+from orchestrator.analysis.decisions import decision
+from orchestrator.analysis.loads import overload, same_rate
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import measured

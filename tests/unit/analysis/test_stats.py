@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from orchestrator.analysis import stats
+from orchestrator.analysis.statistics import stats
 
 
 def test_mean_with_t_interval() -> None:

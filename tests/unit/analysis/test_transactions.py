@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.analysis import transactions
+from orchestrator.analysis.figures import transactions
 from orchestrator.model import Measurement
 from tests.fakes import transaction_table
 

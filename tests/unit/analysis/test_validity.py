@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.analysis import results, validity, verdicts
+from orchestrator.analysis import results, verdicts
+from orchestrator.analysis.doubts import validity
 from orchestrator.analysis.results import Results
 from orchestrator.model import Doubt, Record
-from orchestrator.report import summary
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import summary
 from tests.campaigns import build_campaign, build_gate
 from tests.documented import table_below
 

@@ -13,9 +13,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from orchestrator.analysis import comparisons, stats, verdicts
+from orchestrator.analysis import comparisons, verdicts
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Results
+from orchestrator.analysis.statistics import stats
 from orchestrator.metrics import METRICS, measured
 from tests.campaigns import build_campaign
 

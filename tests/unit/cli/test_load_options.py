@@ -11,7 +11,7 @@ from orchestrator.cli.options import Request
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
 from orchestrator.planning.plan import as_used
-from orchestrator.report.method import command
+from orchestrator.report.sections.method import command
 from tests import ROOT
 
 

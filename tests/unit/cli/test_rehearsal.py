@@ -17,7 +17,7 @@ from orchestrator.databases import choose
 from orchestrator.errors import UsageError
 from orchestrator.planning.profiles import read_profile
 from orchestrator.planning.rehearsal import NOTE, WARNING
-from orchestrator.report import method
+from orchestrator.report.sections import method
 from orchestrator.system import store
 from tests import ROOT
 from tests.fakes import QuietProgress

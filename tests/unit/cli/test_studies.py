@@ -16,9 +16,9 @@ import yaml
 from pydantic import BaseModel, TypeAdapter
 
 from orchestrator import units
-from orchestrator.analysis import published_deltas
+from orchestrator.analysis.campaigns import published_deltas
+from orchestrator.analysis.campaigns.published_deltas import Reproduced
 from orchestrator.analysis.conclusions import Verdict
-from orchestrator.analysis.published_deltas import Reproduced
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import campaign, rehearsal, studies
@@ -28,7 +28,8 @@ from orchestrator.errors import EXIT_DONE, UsageError
 from orchestrator.facts import DoubtKind
 from orchestrator.planning import published_study
 from orchestrator.planning.published_study import STATEMENT, Study
-from orchestrator.report import beside, markdown
+from orchestrator.report import beside
+from orchestrator.report.rendering import markdown
 from orchestrator.system import store
 from tests import ROOT, golden
 from tests.fakes import QuietProgress

@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from orchestrator import report
-from orchestrator.analysis import comparability, resources
+from orchestrator.analysis import comparability
 from orchestrator.analysis.doubts import run_checks
 from orchestrator.analysis.results import Results
+from orchestrator.analysis.telemetry import resources
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import campaign, plans
 from orchestrator.cli.options import Request
@@ -36,8 +37,8 @@ from orchestrator.model import (
 from orchestrator.planning import project_files
 from orchestrator.planning.plan import make_plan
 from orchestrator.powers import Network
-from orchestrator.report import existing_clusters
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import existing_clusters
 from orchestrator.run import space
 from orchestrator.system import sql, store
 from orchestrator.tier import (

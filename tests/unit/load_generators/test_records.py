@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.analysis import transactions
+from orchestrator.analysis.figures import transactions
 from orchestrator.errors import LoadError
 from orchestrator.load_generators.sysbench import records
 from orchestrator.load_generators.sysbench.records import Records

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from orchestrator import load_generators
-from orchestrator.analysis import stats
+from orchestrator.analysis.statistics import stats
 from orchestrator.errors import UsageError
 from orchestrator.load_generators.sysbench import adapter, command_lines
 from orchestrator.load_generators.sysbench.warm_up import (

@@ -11,7 +11,7 @@ from orchestrator.facts import LoadPoint
 from orchestrator.load_generators import bind
 from orchestrator.planning import load_points
 from orchestrator.planning.plan import followed_by, make_plan
-from orchestrator.report.method import command
+from orchestrator.report.sections.method import command
 from tests.plans import a_plan, a_profile, a_workload
 
 LOAD = a_workload()

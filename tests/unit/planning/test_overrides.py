@@ -14,8 +14,8 @@ from orchestrator.cli.options import Request
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan, Workload
 from orchestrator.parts import Parts
-from orchestrator.report import conditions, method
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import conditions, method
 from orchestrator.run import datasets
 from orchestrator.system import store
 from tests import ROOT, report_verdicts

@@ -11,17 +11,11 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.verdicts import judge
-from orchestrator.report import (
-    chart_sections,
-    charts,
-    latency_charts,
-    price_charts,
-    series,
-    time_charts,
-)
 from orchestrator.report.blocks import Chart, Charts
-from orchestrator.report.charts import Measure
+from orchestrator.report.charts import charts, latency_charts, price_charts, series, time_charts
+from orchestrator.report.charts.charts import Measure
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import chart_sections
 from orchestrator.tier import Burst
 from tests import report_verdicts
 from tests.campaigns import START_S, build_campaign, build_tier

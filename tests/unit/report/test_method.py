@@ -13,8 +13,8 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import plans
 from orchestrator.cli.options import Request
 from orchestrator.model import Plan
-from orchestrator.report.method import command, section
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections.method import command, section
 from tests import ROOT
 from tests.campaigns import build_campaign, later
 

@@ -6,9 +6,9 @@ import pytest
 
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.report import nodes
 from orchestrator.report.blocks import Section, Table
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import nodes
 from tests.campaigns import build_campaign
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orchestrator.report import page_scripts
+from orchestrator.report.rendering import page_scripts
 
 
 def test_the_code_that_draws_is_kept_for_the_next_page(tmp_path: Path) -> None:

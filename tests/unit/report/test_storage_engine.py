@@ -7,16 +7,16 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from orchestrator.analysis import storage_engine
-from orchestrator.analysis.counters import Growth
 from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.telemetry import storage_engine
+from orchestrator.analysis.telemetry.counters import Growth
 from orchestrator.analysis.verdicts import judge
 from orchestrator.databases.common.yugabyte import counters
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node
-from orchestrator.report import storage_engine as section
 from orchestrator.report.blocks import Table
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import storage_engine as section
 from tests.campaigns import build_campaign
 
 MB = 1e6

@@ -10,9 +10,10 @@ from orchestrator import report
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Measurement, Objective, Run, Workload
-from orchestrator.report import summary, sweep_charts
+from orchestrator.report.charts import sweep_charts
 from orchestrator.report.exports import junit, openmetrics
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import summary
 from tests import loads
 
 P99 = Objective("latency_p99_s", "all", 0.05)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from orchestrator.analysis.verdicts import judge
 from orchestrator.planning.slo import parse
-from orchestrator.report import transaction_types
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import transaction_types
 from tests.campaigns import build_campaign
 
 TIERS = ("premium", "ultra")

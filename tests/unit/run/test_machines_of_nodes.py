@@ -13,8 +13,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.counters import Growth
-from orchestrator.analysis.machines import Machines
+from orchestrator.analysis.telemetry.counters import Growth
+from orchestrator.analysis.telemetry.machines import Machines
 from orchestrator.collectors import collectors
 from orchestrator.errors import RunError
 from orchestrator.model import Cluster, Node, Volume

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis import results, same_rate
+from orchestrator.analysis import results
+from orchestrator.analysis.loads import same_rate
 from orchestrator.model import Plan
 from orchestrator.run.schedule import Following
 from orchestrator.system import store

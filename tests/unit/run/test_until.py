@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis import looks
 from orchestrator.analysis.conclusions import Decision
+from orchestrator.analysis.statistics import looks
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import plans
 from orchestrator.cli.options import Request
@@ -22,7 +22,7 @@ from orchestrator.metrics import measured
 from orchestrator.model import Plan, Record
 from orchestrator.parts import Result
 from orchestrator.planning.plan import grown as grown_by_one
-from orchestrator.report import method
+from orchestrator.report.sections import method
 from orchestrator.run import until
 from orchestrator.system import store
 from tests import ROOT

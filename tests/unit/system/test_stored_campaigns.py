@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis.campaign_list import Entry, Filters
+from orchestrator.analysis.campaigns.campaign_list import Entry, Filters
 from orchestrator.analysis.verdicts import judge
 from orchestrator.errors import UsageError
 from orchestrator.system import store, stored_campaigns

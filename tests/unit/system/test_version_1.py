@@ -15,8 +15,8 @@ from pydantic import TypeAdapter
 
 from orchestrator import report
 from orchestrator.analysis.conclusions import Verdict
+from orchestrator.analysis.doubts.validity import EXCLUDING
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.validity import EXCLUDING
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Record
 from orchestrator.system import store

@@ -1,0 +1,1 @@
+"""Several stored campaigns: their list, one against another, and trends."""

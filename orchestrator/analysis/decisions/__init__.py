@@ -1,0 +1,1 @@
+"""Which tier to buy: what takes part, what is proven of it, what it costs."""

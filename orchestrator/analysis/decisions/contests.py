@@ -1,0 +1,338 @@
+"""Tiers compared for a decision: which take part, in what, and what is proven. Pure.
+
+Only intervals prove that a tier is within the margin of another or outside; else it is open. That a
+tier is enough is a claim; claims are made at a level that holds for all of them together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+
+from orchestrator.analysis.conclusions import Standing
+from orchestrator.analysis.loads.overload import NO_RATE, Overload
+from orchestrator.analysis.statistics import looks, stats
+from orchestrator.analysis.statistics.stats import Ratio
+from orchestrator.analysis.telemetry.bottlenecks import HARNESS_LIMITS
+from orchestrator.metrics import METRICS
+from orchestrator.model import Objective, Profile
+from orchestrator.planning.slo import format_objective
+from orchestrator.tier import Price
+from orchestrator.tier_catalog import prices
+from orchestrator.units import format_change, format_quantity
+
+ONE_SIDED = 1 - stats.CONFIDENCE  # of a claim alone
+SHOWN = 1 - 2 * ONE_SIDED  # an interval whose either end is a one-sided bound at that level
+
+
+@dataclass(frozen=True)
+class Aspect:
+    """A metric in which tiers are compared, and what a reader calls it."""
+
+    metric: str
+    title: str
+    scope: str = "all"
+
+    @property
+    def is_latency(self) -> bool:
+        return METRICS[self.metric].direction == "lower"
+
+
+THROUGHPUT = Aspect("throughput_per_s", "throughput")
+NOPM = Aspect("nopm", "throughput")
+LATENCIES = (Aspect("latency_avg_s", "average latency"), Aspect("latency_p99_s", "p99 latency"))
+# Of TPC-C's transactions the one whose rate is counted: all together would mostly be others.
+NEW_ORDER = (
+    Aspect("latency_avg_s", "average New-Order latency", "new_order"),
+    Aspect("latency_p99_s", "p99 New-Order latency", "new_order"),
+)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A tier with its values, one per finished repetition; `limit`: the cause of its bottleneck.
+
+    `measured`: values for the objectives of an SLO; an objective that a run lacks is not there.
+    `repetitions`: their numbers, in the order of the values; 1, 2, 3 and so on if not given.
+    `with_vms`: its cost includes the machines, because tiers are compared on unlike ones.
+    """
+
+    profile: Profile
+    values: Mapping[Aspect, tuple[float, ...]]
+    limit: str
+    measured: Mapping[Objective, tuple[float, ...]] | None = None
+    repetitions: tuple[int, ...] = ()
+    with_vms: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.profile.name
+
+    @property
+    def price(self) -> Price | None:
+        return self.profile.tier.price
+
+    @property
+    def monthly_cost(self) -> float | None:
+        """Price of the cluster's disks, one on each node, and of its machines if they count."""
+        vm = self.profile.cluster.vm_price if self.with_vms else None
+        if self.price is None or (self.with_vms and vm is None):
+            return None
+        of_node = self.price.monthly + (vm.monthly if vm else 0.0)
+        return round(of_node * self.profile.cluster.nodes, 2)
+
+    def by_repetition(self, aspect: Aspect) -> dict[int, float]:
+        values = self.values[aspect]
+        return dict(zip(self.repetitions or range(1, len(values) + 1), values, strict=True))
+
+
+@dataclass(frozen=True)
+class Contest:
+    """All candidates of a workload, from cheap to dear; `absent` tiers left no figures.
+
+    Without a price for each in one list (`no_prices` says why) the order is by declared limits.
+    `aspects` are compared, `left_out` are not, as a run lacks them. `at_ceiling`: think time holds
+    the rate at its ceiling on every tier, so it is not compared. `overload`: tiers that are no
+    candidates, as they do not serve the rate asked for. `slo`: if any, it decides instead
+    of the margin. `chance`: the highest p-value that counts as a difference among all that the
+    campaign's decisions compare. `share`: of the usual levels, those of this look (`looks`).
+    `obstacle`: why nothing may be compared at all.
+    """
+
+    workload: str
+    candidates: tuple[Candidate, ...]
+    absent: tuple[str, ...]
+    margin_pct: float
+    no_prices: str
+    aspects: tuple[Aspect, ...]
+    left_out: tuple[Aspect, ...] = ()
+    at_ceiling: bool = False
+    slo: tuple[Objective, ...] = ()
+    chance: float = ONE_SIDED
+    share: float = 1.0
+    obstacle: str = ""
+    overload: Overload = NO_RATE
+
+    @cached_property
+    def proof(self) -> Proof:
+        """What its figures prove, worked out once."""
+        return _proof(self)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One tier against another in one aspect. `p_value`: of being worse by more than the margin, to
+    be held against the usual levels (`looks.at_look`)."""
+
+    one: Candidate
+    other: Candidate
+    aspect: Aspect
+    ratio: Ratio
+    p_value: float
+    outside: bool
+
+    def __str__(self) -> str:
+        pair = f"{self.one.name} against {self.other.name}, {self.aspect.title}"
+        if self.ratio.interval_pct is None:
+            return f"{pair} has no interval: fewer than two repetitions finished on both"
+        low, high = self.ratio.interval_pct
+        change = format_change(self.ratio.change_pct)
+        return f"{pair} {change} ({format_change(low)} to {format_change(high)})"
+
+
+@dataclass(frozen=True)
+class Promise:
+    """One objective of one tier. `p_value`: of not reaching it, as in `Comparison`; `missed`: that
+    is proven."""
+
+    objective: Objective
+    value: float | None
+    low: float | None
+    high: float | None
+    p_value: float
+    missed: bool
+
+    def __str__(self) -> str:
+        return f"{format_objective(self.objective)}: {self.measured}"
+
+    @property
+    def measured(self) -> str:
+        """`41.2 ms (40.1 ms to 42.4 ms)`."""
+        if self.value is None:
+            return "not every run has it"
+        unit = METRICS[self.objective.metric].unit
+        values = (
+            format_quantity(value, "NOPM" if unit == "1/min" else unit)
+            for value in (self.value, self.low, self.high)
+            if value is not None
+        )
+        mean, *ends = values
+        return f"{mean} ({ends[0]} to {ends[1]})" if ends else mean
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Standings of all tiers of a contest, by name. `level`: at which claims hold together."""
+
+    comparisons: Mapping[str, tuple[Comparison, ...]]
+    promises: Mapping[str, tuple[Promise, ...]]
+    standings: Mapping[str, Standing]
+    level: float
+
+
+def _priced(candidates: Sequence[Candidate]) -> tuple[list[Candidate], str]:
+    """The candidates with what counts as their cost, and why costs cannot be compared, or nothing.
+
+    On machines of one kind these cost the same for every tier, so disks alone are compared. Where a
+    tier is measured on another machine, such as a larger one whose caps let it through, they count.
+    """
+    clusters = [candidate.profile.cluster for candidate in candidates]
+    count = len({cluster.vm for cluster in clusters}) > 1
+    of_disks = [candidate.price for candidate in candidates]
+    of_vms = [cluster.vm_price for cluster in clusters] if count else []
+    without = ", ".join(sorted({str(one.vm) for one in clusters if not one.vm_price}))
+    if count and without and not prices.unlike(of_disks):
+        return list(
+            candidates
+        ), f"Tiers are on unlike machines, and prices of {without} are missing"
+    counted = [replace(candidate, with_vms=count) for candidate in candidates]
+    return counted, prices.unlike([*of_disks, *of_vms])
+
+
+def make_contest(
+    workload: str,
+    candidates: Sequence[Candidate],
+    tiers: Sequence[str],
+    margin_pct: float,
+    aspects: Sequence[Aspect] = (THROUGHPUT, *LATENCIES),
+) -> Contest:
+    """Candidates in the order in which one would prefer them; `tiers`: all that were planned."""
+    candidates, no_prices = _priced(candidates)
+    by_limits = sorted(candidates, key=lambda candidate: _limits(candidate.profile))
+    by_cost = sorted(by_limits, key=lambda candidate: candidate.monthly_cost or 0.0)
+    present = {candidate.name for candidate in candidates}
+    shared = tuple(a for a in aspects if all(a in candidate.values for candidate in candidates))
+    return Contest(
+        workload,
+        tuple(by_limits if no_prices else by_cost),
+        tuple(name for name in tiers if name not in present),
+        margin_pct,
+        no_prices,
+        shared,
+        tuple(aspect for aspect in aspects if aspect not in shared),
+    )
+
+
+def _limits(profile: Profile) -> tuple[float, float, float]:
+    """Less is a lesser disk; what is not limited counts as the most."""
+    tier = profile.tier
+    return tier.iops or math.inf, tier.bytes_per_s or math.inf, -(tier.read_latency_s or 0.0)
+
+
+def chances(contest: Contest) -> list[float]:
+    """p-values of all that a workload's decision compares."""
+    if contest.obstacle:
+        return []
+    ratios = (
+        _ratio(one, other, aspect, contest)
+        for one, other in combinations(contest.candidates, 2)
+        for aspect in contest.aspects
+    )
+    p_values = [ratio.p_value for ratio in ratios if ratio.p_value is not None]
+    return looks.at_look(p_values, contest.share)
+
+
+def _in_common(one: Candidate, other: Candidate, aspect: Aspect) -> tuple[list[float], list[float]]:
+    """The values of both in the repetitions that both finished."""
+    ours, theirs = one.by_repetition(aspect), other.by_repetition(aspect)
+    common = [repetition for repetition in ours if repetition in theirs]
+    return [ours[number] for number in common], [theirs[number] for number in common]
+
+
+def _ratio(one: Candidate, other: Candidate, aspect: Aspect, contest: Contest) -> Ratio:
+    """`one` over `other`, block by block; of all means, without an interval, if none is whole."""
+    ours, theirs = _in_common(one, other, aspect)
+    if not ours:
+        return stats.ratio_of_all(other.values[aspect], one.values[aspect])
+    return stats.ratio_of_means(theirs, ours, looks.confidence(SHOWN, contest.share))
+
+
+# ------------------------------------------------------------------ what is proven
+
+
+def _proof(contest: Contest) -> Proof:
+    """A tier is enough if each of its comparisons, or each objective of an SLO, is proven: so the
+    worst p-value is that of the claim. Tiers proven to be outside make none."""
+    tiers = contest.candidates
+    compared = {tier.name: _comparisons(tier, contest) for tier in tiers}
+    promised = {tier.name: _promises(tier, contest) for tier in tiers}
+    if contest.slo:
+        held_back = {tier.name for tier in tiers if tier.limit in HARNESS_LIMITS}
+        missed = {name for name, kept in promised.items() if any(one.missed for one in kept)}
+        outside = missed - held_back  # of the disk nothing is proven there
+        claims = {name: max(one.p_value for one in kept) for name, kept in promised.items()}
+    else:
+        outside = {name for name, made in compared.items() if any(one.outside for one in made)}
+        alone = 0.0 if contest.overload.always else 1.0  # the others do not serve the rate
+        claims = {
+            name: max((one.p_value for one in made), default=alone)
+            for name, made in compared.items()
+        }
+    level = stats.level_of_claims([p for name, p in claims.items() if name not in outside])
+    standings: dict[str, Standing] = {
+        name: "not enough" if name in outside else "enough" if p <= level else "open"
+        for name, p in claims.items()
+    }
+    return Proof(compared, promised, standings, level)
+
+
+def _comparisons(candidate: Candidate, contest: Contest) -> tuple[Comparison, ...]:
+    """A candidate with each other one, aspect by aspect."""
+    return tuple(
+        _compared(candidate, other, aspect, contest)
+        for aspect in contest.aspects
+        for other in others(candidate, contest)
+    )
+
+
+def _compared(one: Candidate, other: Candidate, aspect: Aspect, contest: Contest) -> Comparison:
+    """Outside the margin only if the interval is, and chance among many comparisons does not make
+    one such likely."""
+    ratio = _ratio(one, other, aspect, contest)
+    if ratio.p_value is None:
+        return Comparison(one, other, aspect, ratio, 1.0, False)
+    ours, theirs = _in_common(one, other, aspect)
+    sign = 1 if aspect.is_latency else -1
+    p = stats.chance_beyond(theirs, ours, 1 + sign * contest.margin_pct / 100)
+    worse = p if aspect.is_latency else 1 - p
+    enough, apart, unlike = looks.at_look((worse, 1 - worse, ratio.p_value), contest.share)
+    likely = contest.chance * (1 + 1e-9)  # the same p, maybe summed anew
+    return Comparison(one, other, aspect, ratio, enough, apart <= ONE_SIDED and unlike <= likely)
+
+
+def _promises(candidate: Candidate, contest: Contest) -> tuple[Promise, ...]:
+    return tuple(_promise(candidate, objective, contest) for objective in contest.slo)
+
+
+def _promise(candidate: Candidate, objective: Objective, contest: Contest) -> Promise:
+    """Missed at a level divided by all objectives of all tiers: one of several is enough for that,
+    and what a tier that misses sets free goes to the claims of the others."""
+    values = (candidate.measured or {}).get(objective, ())
+    if not values:
+        return Promise(objective, None, None, None, 1.0, False)
+    mean = math.exp(sum(math.log(value) for value in values) / len(values))
+    interval = stats.bounds(values, looks.confidence(SHOWN, contest.share))
+    if interval is None:
+        return Promise(objective, mean, None, None, 1.0, False)
+    p = stats.chance_above(values, objective.limit)
+    failing = p if METRICS[objective.metric].direction == "lower" else 1 - p
+    kept, missed = looks.at_look((failing, 1 - failing), contest.share)
+    family = len(contest.slo) * len(contest.candidates)
+    return Promise(objective, mean, *interval, kept, missed <= ONE_SIDED / family)
+
+
+def others(candidate: Candidate, contest: Contest) -> list[Candidate]:
+    return [other for other in contest.candidates if other is not candidate]

@@ -1,0 +1,1 @@
+"""One record per transaction → figures of a run."""

@@ -1,0 +1,78 @@
+"""How often each value occurred: exact percentiles of more values than memory holds. Pure.
+
+Latencies are whole microseconds, so that even of 10⁸ there are few distinct ones: what is kept
+grows with these, and no value is rounded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from orchestrator.analysis.statistics import stats
+
+_LOOSE = 2**20  # distinct values that may wait to be put in order with the others
+
+
+class Counted:
+    """Values with their counts. `total`: of all values. `sum`: differs from that of all values in
+    a row by rounding alone."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._sums: list[float] = []
+        self._pieces: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def add(self, values: np.ndarray) -> None:
+        if not len(values):
+            return
+        self.total += len(values)
+        self._sums.append(float(np.sum(values)))
+        self._pieces.append(np.unique(values, return_counts=True))
+        if sum(len(piece) for piece, _ in self._pieces[1:]) > max(_LOOSE, len(self._pieces[0][0])):
+            self._ordered()
+
+    @property
+    def sum(self) -> float:
+        return math.fsum(self._sums)
+
+    @property
+    def mean(self) -> float:
+        return self.sum / self.total
+
+    @property
+    def most(self) -> float:
+        return max(float(values[-1]) for values, _ in self._pieces)
+
+    def percentile(self, percent: float) -> float:
+        """`stats.percentile` of all values. ValueError without values."""
+        return float(self.at_ranks(np.array([stats.rank(self.total, percent)]))[0])
+
+    def at_ranks(self, ranks: np.ndarray) -> np.ndarray:
+        """The values that stand at these places in order, counted from 1."""
+        values, counts = self._ordered()
+        found: np.ndarray = values[np.searchsorted(np.cumsum(counts), ranks)]
+        return found
+
+    def _ordered(self) -> tuple[np.ndarray, np.ndarray]:
+        """All distinct values in order, with their counts; kept as the one piece."""
+        if len(self._pieces) > 1:
+            values = np.concatenate([values for values, _ in self._pieces])
+            counts = np.concatenate([counts for _, counts in self._pieces])
+            order = np.argsort(values, kind="stable")
+            values = values[order]
+            first = np.flatnonzero(np.diff(values, prepend=np.nan))
+            self._pieces = [(values[first], np.add.reduceat(counts[order], first))]
+        return self._pieces[0]
+
+
+def together(several: Iterable[Counted]) -> Counted:
+    """All values of these."""
+    whole = Counted()
+    for one in several:
+        whole.total += one.total
+        whole._sums += one._sums
+        whole._pieces += one._pieces
+    return whole

@@ -1,0 +1,271 @@
+"""Tables of single transactions → the figures and intervals of a window. Pure.
+
+Every load generator that keeps each transaction is read into the same table, so its figures are
+defined once, here (docs/METHOD.md):
+
+table: start_s (Unix; when it was started, or was due in an open loop or with think time),
+    latency_s (to its end, retries and queueing included), queue_s, type (category), outcome
+    (0 committed, 1 rolled back on purpose, 2 failed), retries, sqlstate ("" if none).
+
+A transaction belongs to the window in which it *ended*. Throughput and latency count what
+committed or was rolled back on purpose; failed ones are counted apart and never as throughput.
+New-Orders (NOPM) are counted from commits alone.
+
+Percentiles of all TPC-C-derived types together leave Delivery out: it is the 4 % whose transactions
+do tenfold work, so the p99 of all would be little but Delivery's upper quartile. In the
+specification it is answered before it is done.
+
+A long run has more transactions than memory holds: `Window` and `Seconds` are given its tables one
+after the other, and keep only what their figures need. Percentiles are exact all the same.
+
+`pooled`: terminals with think time share connections. Then `queue_s` is a terminal's wait for a
+free one: it is a measurement of its own, and latency is without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis.figures.counted import Counted, together
+from orchestrator.analysis.statistics import stats
+from orchestrator.metrics import INTERVAL_COLUMNS, PERCENTILES, measured
+from orchestrator.model import Measurement
+
+COMMITTED, ROLLED_BACK, FAILED = 0, 1, 2
+NEW_ORDER, DELIVERY = "new_order", "delivery"
+
+
+def measurements(
+    table: pd.DataFrame,
+    start_s: float,
+    end_s: float,
+    statements: int | None,
+    pooled: bool = False,
+) -> tuple[Measurement, ...]:
+    """All figures of [start_s, end_s), for all types together and, if several, for each."""
+    window = Window(start_s, end_s, pooled)
+    window.add(table)
+    return window.measurements(statements)
+
+
+@dataclass
+class _Scope:
+    """What is kept of the transactions of one type, or of all."""
+
+    counts: dict[int, int] = field(default_factory=lambda: dict.fromkeys((0, 1, 2), 0))
+    retries: int = 0
+    latency_s: Counted = field(default_factory=Counted)
+
+    def add(self, part: pd.DataFrame) -> None:
+        outcome = part["outcome"].to_numpy()
+        for word in self.counts:
+            self.counts[word] += int((outcome == word).sum())
+        self.retries += int(part["retries"].sum())
+        self.latency_s.add(part["latency_s"].to_numpy()[outcome != FAILED])
+
+
+class Window:
+    """The figures of the transactions that ended in [start_s, end_s), whose tables come in any
+    order."""
+
+    def __init__(self, start_s: float, end_s: float, pooled: bool = False) -> None:
+        self._start_s, self._end_s, self._pooled = start_s, end_s, pooled
+        self._types: dict[str, _Scope] = {}
+        self._waits_s = Counted()
+
+    def add(self, table: pd.DataFrame) -> None:
+        inside = ended(table, self._start_s, self._end_s)
+        if self._pooled:
+            self._waits_s.add(inside["queue_s"].to_numpy())
+            inside = inside.assign(latency_s=inside["latency_s"] - inside["queue_s"])
+        for name in inside["type"].cat.categories:
+            scope = self._types.setdefault(name, _Scope())
+            scope.add(inside[inside["type"] == name])
+
+    def measurements(self, statements: int | None) -> tuple[Measurement, ...]:
+        """For all types together and, if several, for each."""
+        every = self._types
+        figures = list(self._of_all())
+        average_s = next((m.value for m in figures if m.metric == "latency_avg_s"), None)
+        if statements and average_s is not None:
+            figures.append(measured("statement_latency_avg_s", average_s / statements))
+        if len(every) > 1:
+            for name, scope in every.items():
+                figures.extend(self._of_scope(scope, scope.latency_s, name))
+        if NEW_ORDER in every:
+            orders = every[NEW_ORDER].counts[COMMITTED]
+            figures.append(measured("nopm", orders / (self._end_s - self._start_s) * 60))
+        return (*figures, *self._of_waits())
+
+    def _of_all(self) -> Iterator[Measurement]:
+        scopes = self._types.values()
+        counts = {word: sum(scope.counts[word] for scope in scopes) for word in _Scope().counts}
+        retries = sum(scope.retries for scope in scopes)
+        latency_s = together(scope.latency_s for scope in scopes)
+        ranked = [scope.latency_s for name, scope in self._types.items() if self._ranks(name)]
+        yield from self._of_scope(_Scope(counts, retries, latency_s), together(ranked), "all")
+
+    def _ranks(self, name: str) -> bool:
+        """Whether the percentiles of all types together are of this one too."""
+        return name != DELIVERY or NEW_ORDER not in self._types
+
+    def _of_scope(self, scope: _Scope, ranked: Counted, name: str) -> Iterator[Measurement]:
+        served = scope.latency_s.total
+        yield measured("transactions", served, name)
+        yield measured("throughput_per_s", served / (self._end_s - self._start_s), name)
+        yield measured("rollbacks", scope.counts[ROLLED_BACK], name)
+        yield measured("failures", scope.counts[FAILED], name)
+        yield measured("retries", scope.retries, name)
+        if not served:
+            return
+        yield measured("latency_avg_s", scope.latency_s.mean, name)
+        yield measured("latency_max_s", scope.latency_s.most, name)
+        for metric, percent in PERCENTILES.items():
+            if ranked.total >= stats.percentile_min_count(percent):
+                yield measured(metric, ranked.percentile(percent), name)
+
+    def _of_waits(self) -> Iterator[Measurement]:
+        """How long terminals waited for a connection, transactions of all types together."""
+        if self._waits_s.total:
+            yield measured("connection_wait_avg_s", self._waits_s.mean)
+        if self._waits_s.total >= stats.percentile_min_count(99.0):
+            yield measured("connection_wait_p99_s", self._waits_s.percentile(99.0))
+
+
+def ended(table: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:
+    """The transactions that ended in [start_s, end_s)."""
+    ended_s = table["start_s"] + table["latency_s"]
+    return table[(ended_s >= start_s) & (ended_s < end_s)]
+
+
+def ranked_latencies(
+    table: pd.DataFrame, start_s: float, end_s: float, scope: str = "all", pooled: bool = False
+) -> np.ndarray:
+    """The latencies, in s, that the percentiles of a scope are computed from; in no order."""
+    inside = ended(table, start_s, end_s)
+    served = inside[inside["outcome"] != FAILED]
+    kept = _in_percentiles(served["type"]) if scope == "all" else served["type"] == scope
+    rows = served[kept]
+    # A generator that does not know what was spent waiting leaves no number.
+    waited_s = np.nan_to_num(rows["queue_s"].to_numpy(dtype=float)) if pooled else 0.0
+    latencies_s: np.ndarray = rows["latency_s"].to_numpy(dtype=float) - waited_s
+    return latencies_s
+
+
+def _in_percentiles(types: pd.Series) -> np.ndarray:
+    """Which transactions the percentiles of all types together are of."""
+    if NEW_ORDER not in types.cat.categories:
+        return np.full(len(types), True)
+    return (types != DELIVERY).to_numpy()
+
+
+# ------------------------------------------------------------------ second by second
+
+
+def intervals(
+    table: pd.DataFrame, phases: Mapping[str, tuple[float, float]], pooled: bool = False
+) -> pd.DataFrame:
+    """One row per whole second of each phase, with INTERVAL_COLUMNS; `time_s` is its begin (Unix).
+
+    A second without transactions has throughput 0. Percentiles as of all types together.
+    """
+    seconds = Seconds(phases, pooled)
+    seconds.add(table)
+    return seconds.intervals()
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """Transactions by columns. `ranked`: which of them percentiles are of."""
+
+    ended_s: np.ndarray
+    latency_s: np.ndarray
+    failed: np.ndarray
+    ranked: np.ndarray
+
+    def which(self, places: np.ndarray | slice) -> _Ended:
+        return _Ended(
+            self.ended_s[places], self.latency_s[places], self.failed[places], self.ranked[places]
+        )
+
+
+class Seconds:
+    """The intervals of transactions whose tables come in order of start: no transaction of a table
+    starts before one of the table before. So a second is over for good when a table begins after
+    it, and only transactions that end later are kept."""
+
+    def __init__(self, phases: Mapping[str, tuple[float, float]], pooled: bool = False) -> None:
+        self._pooled = pooled
+        self._edges = {
+            phase: np.arange(start_s, end_s + 1e-6, 1.0)
+            for phase, (start_s, end_s) in phases.items()
+        }
+        self._rows: dict[str, list[dict[str, object]]] = {phase: [] for phase in phases}
+        self._open: list[_Ended] = []
+
+    def add(self, table: pd.DataFrame) -> None:
+        if table.empty:
+            return
+        start_s = table["start_s"].to_numpy()
+        if self._open:
+            self._close(float(start_s.min()))
+        latency_s = table["latency_s"].to_numpy()
+        waited_s = table["queue_s"].to_numpy() if self._pooled else 0.0
+        failed = table["outcome"].to_numpy() == FAILED
+        ranked = _in_percentiles(table["type"])
+        self._open.append(_Ended(start_s + latency_s, latency_s - waited_s, failed, ranked))
+
+    def intervals(self) -> pd.DataFrame:
+        """See `intervals`. Nothing can be added any more."""
+        self._close(np.inf)
+        rows = [row for of_phase in self._rows.values() for row in of_phase]
+        return pd.DataFrame(rows, columns=list(INTERVAL_COLUMNS))
+
+    def _close(self, until_s: float) -> None:
+        """Makes the rows of all seconds that end by `until_s`, before which nothing more ends."""
+        found = _in_order(self._open)
+        needed_s = until_s
+        for phase, edges in self._edges.items():
+            rows = self._rows[phase]
+            left = edges[len(rows) :]
+            over = left[: 1 + np.count_nonzero(left[1:] <= until_s)]
+            cuts = np.searchsorted(found.ended_s, over)
+            for begin_s, low, high in zip(over[:-1], cuts[:-1], cuts[1:], strict=True):
+                rows.append(_interval(begin_s, phase, found.which(slice(low, high))))
+            if 0 < len(over) < len(left):
+                needed_s = min(needed_s, float(over[-1]))
+        self._open = [found.which(found.ended_s >= needed_s)]
+
+
+def _in_order(pieces: Sequence[_Ended]) -> _Ended:
+    """All of them, in order of their end."""
+    names = ("ended_s", "latency_s", "failed", "ranked")
+    if not pieces:
+        return _Ended(*(np.empty(0, dtype) for dtype in (float, float, bool, bool)))
+    whole = _Ended(*(np.concatenate([getattr(piece, name) for piece in pieces]) for name in names))
+    return whole.which(np.argsort(whole.ended_s, kind="stable"))
+
+
+def _interval(begin_s: float, phase: str, ended: _Ended) -> dict[str, object]:
+    good = ~ended.failed
+    latency_s, ranked_s = ended.latency_s[good], ended.latency_s[good & ended.ranked]
+    row: dict[str, object] = {
+        "time_s": round(float(begin_s), 6),
+        "phase": phase,
+        "throughput_per_s": len(latency_s),
+        "errors": int(ended.failed.sum()),
+    }
+    if len(latency_s):
+        row["latency_avg_s"] = float(latency_s.mean())
+    if len(ranked_s):
+        p50, p95, p99 = np.percentile(ranked_s, (50, 95, 99), method="inverted_cdf")
+        row |= {
+            "latency_p50_s": float(p50),
+            "latency_p95_s": float(p95),
+            "latency_p99_s": float(p99),
+        }
+    return row

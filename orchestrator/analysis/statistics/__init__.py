@@ -1,0 +1,1 @@
+"""Numbers in, numbers out: what is taken for a difference, a level, an interval."""

@@ -1,0 +1,107 @@
+"""CPU and memory of the machines that nodes and load generators run on, over a window. Pure.
+
+A machine is a node of role "host", and each other node names its own. Of one machine alone all
+nodes are on it, named or not, as in records of campaigns that knew no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from orchestrator.analysis.telemetry import counters
+from orchestrator.analysis.telemetry.counters import Growth
+from orchestrator.model import NODE_EXPORTER, Node
+
+
+class Machines:
+    """`cpus`: cores of the only machine, where its node does not say them."""
+
+    def __init__(self, nodes: Sequence[Node], growth: Growth, cpus: float | None) -> None:
+        self._nodes, self._growth, self._cpus = nodes, growth, cpus
+        self._hosts = [node for node in nodes if node.role == "host"]
+
+    def cpus(self, node: Node) -> float | None:
+        """Cores of the machine of `node`."""
+        return cores(self._nodes, node, self._cpus)
+
+    def around(self, node: Node) -> dict[str, float]:
+        """The values of the machine of `node`, and of the load generators' if that is another."""
+        own = _host_of(self._nodes, node)
+        clients = [one for one in self._nodes if one.role == "client"]
+        others = {_name(host): host for host in (_host_of(self._nodes, one) for one in clients)}
+        found = dict(self._of(own))
+        apart = [dict(self._of(host)) for name, host in others.items() if name != _name(own)]
+        for name, of_client in (
+            ("client_cpu_pct", "client_cpu_pct"),
+            ("client_machine_cpu_pct", "host_cpu_pct"),
+        ):
+            known = [values[of_client] for values in apart if of_client in values]
+            if known:
+                found[name] = max(*known, found.get(name, 0.0))
+        return found
+
+    def busiest(self) -> dict[str, float]:
+        """Of each value the highest of all machines."""
+        found: dict[str, float] = {}
+        for values in map(self._of, self._hosts) if self._hosts else (self._of(None),):
+            for name, value in values:
+                found[name] = max(value, found.get(name, value))
+        return found
+
+    def _of(self, host: Node | None) -> Iterator[tuple[str, float]]:
+        """CPU use by role, in % of a machine, and its memory. `host` None: it was not sampled."""
+        growth = self._growth
+        pressure = growth.per_s(host.name, counters.MEMORY_PRESSURE_SECONDS) if host else None
+        if pressure is not None:
+            yield "memory_pressure_pct", 100 * pressure
+        machine = (host.cpus if host else None) or (self._cpus if len(self._hosts) < 2 else None)
+        if not machine:
+            return
+        used: dict[str, float] = {}
+        alone_pct = 0.0  # of a load client with a limit of its own
+        for node in self._nodes:
+            if _name(_host_of(self._nodes, node)) != _name(host):
+                continue
+            seconds = growth.per_s(node.name, counters.CPU_SECONDS)
+            if seconds is not None and NODE_EXPORTER not in node.sources:  # else of another machine
+                used[node.role] = used.get(node.role, 0.0) + 100 * seconds / machine
+                if node.role == "client" and node.cpus:
+                    alone_pct = max(alone_pct, 100 * seconds / node.cpus)
+        if "client" in used:
+            yield "client_cpu_pct", max(used["client"], alone_pct)
+        if "disk" in used:
+            yield "disk_server_cpu_pct", used["disk"]
+        busy = growth.per_s(host.name, counters.HOST_CPU_SECONDS) if host else None
+        if busy is not None:
+            yield "host_cpu_pct", 100 * busy / machine
+            if "database" in used or (used and self._all_placed()):
+                yield "other_cpu_pct", max(0.0, 100 * busy / machine - sum(used.values()))
+
+    def _all_placed(self) -> bool:
+        """Whether no database node may be on a machine that has none by what is known."""
+        several = len(self._hosts) > 1
+        return several and all(node.machine for node in self._nodes if node.role == "database")
+
+
+def cores(nodes: Sequence[Node], node: Node, cpus: float | None) -> float | None:
+    """Cores of the machine of `node`, as it says itself, else `cpus` if there is only one."""
+    host = _host_of(nodes, node)
+    alone = sum(one.role == "host" for one in nodes) < 2
+    return (host.cpus if host else None) or (cpus if alone else None)
+
+
+def cpu_limits(nodes: Sequence[Node], cpus: float | None) -> dict[str, float]:
+    """Node → the cores that it may use: its own limit, else its whole machine's, where known."""
+    limits = {node.name: node.cpus or cores(nodes, node, cpus) for node in nodes}
+    return {name: limit for name, limit in limits.items() if limit}
+
+
+def _host_of(nodes: Sequence[Node], node: Node) -> Node | None:
+    hosts = [one for one in nodes if one.role == "host"]
+    if len(hosts) == 1 and "" in (node.machine, hosts[0].machine):
+        return hosts[0]
+    return next((host for host in hosts if node.machine and host.machine == node.machine), None)
+
+
+def _name(host: Node | None) -> str:
+    return host.name if host else ""

@@ -1,0 +1,306 @@
+"""Use of each resource while a run was measured: values by name, no judgement. Pure.
+
+Only here do samples become values; metrics, bottlenecks and doubts all read these. A value that was
+not sampled is absent, never 0. Rates are from the first to the last sample of the window.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from orchestrator.analysis import results
+from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry import counters, machines, storage_engine, wal_disks
+from orchestrator.analysis.telemetry.counters import Growth
+from orchestrator.analysis.telemetry.disk_demand import against_caps
+from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts, GateQuantity
+from orchestrator.metrics import METRICS, measured
+from orchestrator.model import Measurement, Node, Record
+from orchestrator.tier import Gate, Tier
+
+Values = Mapping[str, float]  # by their names in `VALUES`
+
+# Every value that a Bottleneck's evidence may hold: name → unit, meaning.
+VALUES = {
+    "iops_of_cap_pct": ("%", "IOPS of the IOPS cap in force, median second (mean if published)"),
+    "time_at_iops_cap_pct": ("%", "share of seconds within 5 % of the IOPS cap"),
+    "bandwidth_of_cap_pct": ("%", "bytes/s of the cap in force, median second (mean if published)"),
+    "time_at_bandwidth_cap_pct": ("%", "share of seconds within 5 % of the bandwidth cap"),
+    "burst_credit_left_pct": ("%", "burst credit at the end, of a full bucket"),
+    "iops_before_fall": ("1/s", "mean IOPS before burst credit ran out"),
+    "iops_after_fall": ("1/s", "mean IOPS after it did"),
+    "disk_iops": ("1/s", "I/Os that ended"),
+    "disk_bytes_per_s": ("bytes/s", "bytes read and written"),
+    "disk_await_s": ("s", "mean time of an I/O, waiting included"),
+    "io_size_bytes": ("bytes", "mean size of an I/O"),
+    "idle_disk_latency_s": ("s", "time of an I/O of this mix on the idle disk"),
+    "disk_queue_depth": ("", "mean number of I/Os in flight"),
+    "disk_busy_pct": ("%", "share of time with an I/O in flight"),
+    "cpu_pct": ("%", "CPU of the node, of its limit"),
+    "memory_pressure_pct": ("%", "share of time in which tasks of the machine waited for memory"),
+    "client_cpu_pct": ("%", "CPU of the load generator, of what it may use"),
+    "client_machine_cpu_pct": ("%", "CPU of the load generator's machine, if that is another"),
+    "disk_server_cpu_pct": ("%", "CPU of the programs that serve emulated disks, of the machine"),
+    "host_cpu_pct": ("%", "CPU of the whole machine"),
+    "other_cpu_pct": ("%", "CPU of the machine that none of the above used"),
+    "nopm_of_ceiling_pct": ("%", "New-Orders a minute of what think time allows"),
+    "sessions_reading_pct": ("%", "share of their time that sessions wait for reads"),
+    "log_syncing_pct": ("%", "share of time with a log sync that commits wait for"),
+    "wal_disk_syncing_pct": (
+        "%",
+        "the same of a log on a disk of its own, which no cap is known of",
+    ),
+    "background_log_syncing_pct": ("%", "share of time with a log sync that no commit waits for"),
+}
+
+# With the specification's think and keying times ten terminals begin 12.86 New-Orders a minute in
+# the usual mix; 1 % of them are rolled back on purpose, and NOPM counts commits.
+CEILING_NOPM_PER_WAREHOUSE = 12.73
+BEGUN_NOPM_PER_WAREHOUSE = 12.86  # the ceiling of generators that count rollbacks too
+_USUAL_MIX = "45,43,4,4,4"
+OPEN_LOOP = ("arrival_rate", "arrival-rate", "rate")  # options that set the load's own pace
+
+
+def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
+    """Database node → its values and those of its machine, by their names in `VALUES`.
+
+    Without samples those that the record itself states, if any. `cpus`: cores of the machine, for
+    nodes that do not say theirs.
+    """
+    window, growth, nodes = results.measured_window(run.record), run.growth, run.record.nodes
+    if window is None or growth is None:
+        return _stated(run.record)
+    shared = dict(_sessions(run.record))
+    on_machines = machines.Machines(nodes, growth, cpus)
+    gathered = {
+        node.name: {
+            **dict(against_caps(run, node, window)),
+            **dict(_node(node, growth, on_machines.cpus(node))),
+            **dict(_idle_latency(run.record, node, growth)),
+            **on_machines.around(node),
+            **shared,
+        }
+        for node in nodes
+        if node.role == "database"
+    }
+    return {
+        name: {value: values[value] for value in VALUES if value in values}
+        for name, values in gathered.items()
+    }
+
+
+def _stated(record: Record) -> dict[str, dict[str, float]]:
+    """What the figures of a record say of its nodes' resources, where nothing was sampled. CPU of
+    all nodes is their mean and stands for each; what their disks did together does not."""
+    figures = [m for m in record.measurements if m.metric in VALUES and math.isfinite(m.value)]
+    shared = {m.metric: m.value for m in figures if (m.metric, m.scope) == ("cpu_pct", "all")}
+    nodes: dict[str, dict[str, float]] = {"each node": {}} if shared else {}
+    for m in figures:
+        if m.scope != "all":
+            nodes.setdefault(m.scope, {})[m.metric] = m.value
+    tier, waits = record.profile.tier, dict(_sessions(record))
+    return {
+        name: {**shared, **own, **dict(_mean_of_caps(tier, own)), **waits}
+        for name, own in nodes.items()
+    }
+
+
+def _mean_of_caps(tier: Tier, own: Values) -> Iterator[tuple[str, float]]:
+    """Means in the place of medians of seconds, which nobody can know of them."""
+    for name, metric, cap in (
+        ("iops_of_cap_pct", "disk_iops", tier.iops),
+        ("bandwidth_of_cap_pct", "disk_bytes_per_s", tier.bytes_per_s),
+    ):
+        if cap and metric in own:
+            yield name, 100 * own[metric] / cap
+
+
+# ------------------------------------------------------------------ over the window
+
+_COUNTED = {  # value → the counters whose growth per second it is
+    "disk_read_iops": (counters.READS,),
+    "disk_write_iops": (counters.WRITES,),
+    "disk_iops": (counters.READS, counters.WRITES),
+    "disk_read_bytes_per_s": (counters.READ_BYTES,),
+    "disk_write_bytes_per_s": (counters.WRITTEN_BYTES,),
+    "disk_bytes_per_s": (counters.READ_BYTES, counters.WRITTEN_BYTES),
+    "disk_queue_depth": (counters.QUEUE_SECONDS,),
+}
+_WAITED = (counters.READ_SECONDS, counters.WRITE_SECONDS)
+
+
+def _node(node: Node, growth: Growth, machine_cpus: float | None) -> Iterator[tuple[str, float]]:
+    """A node's CPU and its disk, the whole disk even if several nodes are on it."""
+    grown = {name: growth.per_s(node.name, *metrics) for name, metrics in _COUNTED.items()}
+    values = {name: value for name, value in grown.items() if value is not None}
+    yield from values.items()
+    count, size = values.get("disk_iops"), values.get("disk_bytes_per_s")
+    waited = growth.per_s(node.name, *_WAITED)
+    if count and waited is not None:
+        yield "disk_await_s", waited / count
+    if count and size is not None:
+        yield "io_size_bytes", size / count
+    busy = growth.per_s(node.name, counters.BUSY_SECONDS)
+    if busy is not None:
+        yield "disk_busy_pct", 100 * busy
+    used, limit = growth.per_s(node.name, counters.CPU_SECONDS), node.cpus or machine_cpus
+    if used is not None and limit:
+        yield "cpu_pct", 100 * used / limit
+
+
+def telemetry(
+    nodes: Sequence[Node], growth: Growth, cpus: float | None = None
+) -> tuple[Measurement, ...]:
+    """The telemetry metrics over a window. What was not sampled is absent, never 0.
+
+    Scope is a database node's name, or "all": the sum over their disks of IOPS, bandwidth and
+    queue depth, the mean of their CPU, and the wait of all I/Os over the number of all I/Os.
+    `cpus`: cores of the machine, for nodes that do not say theirs.
+    """
+    on_machines = machines.Machines(nodes, growth, cpus)
+    database = [node for node in nodes if node.role == "database"]
+    values = {node.name: dict(_node(node, growth, on_machines.cpus(node))) for node in database}
+    busiest = on_machines.busiest()
+    # Each node has the counters of its whole disk; a sum counts each disk once.
+    firsts = [on_it[0].name for on_it in results.by_disk(database).values()]
+    return (
+        *(
+            measured(name, of_node[name], node)
+            for name in METRICS
+            for node, of_node in values.items()
+            if name in of_node
+        ),
+        *(measured(name, value) for name, value in _totals(values, firsts, growth)),
+        *wal_disks.telemetry(nodes, growth),
+        *storage_engine.telemetry(nodes, growth),
+        *(measured(name, value) for name, value in busiest.items() if name in METRICS),
+    )
+
+
+def _totals(
+    values: Mapping[str, Values], firsts: Sequence[str], growth: Growth
+) -> Iterator[tuple[str, float]]:
+    """Over all nodes, if every one has the value. `firsts`: one node of each disk."""
+    cpu = [of_node["cpu_pct"] for of_node in values.values() if "cpu_pct" in of_node]
+    if cpu and len(cpu) == len(values):
+        yield "cpu_pct", sum(cpu) / len(cpu)
+    for name in _COUNTED if values else ():
+        if all(name in of_node for of_node in values.values()):
+            yield name, sum(values[first][name] for first in firsts)
+    waited = [growth.per_s(node, *_WAITED) for node in values]
+    if None in waited or not all("disk_iops" in of_node for of_node in values.values()):
+        return
+    total = sum(values[first]["disk_iops"] for first in firsts)
+    if total > 0:
+        yield "disk_await_s", sum(growth.per_s(first, *_WAITED) or 0.0 for first in firsts) / total
+
+
+def telemetry_of(run: RunData, cpus: float | None = None) -> tuple[Measurement, ...]:
+    """`telemetry` over the run's measured window."""
+    return telemetry(run.record.nodes, run.growth, cpus) if run.growth else ()
+
+
+def total(run: RunData, cpus: float | None) -> dict[str, float]:
+    """The values of all database nodes together and of the busiest machine, over the window.
+    Without samples those that the record itself states."""
+    nodes, growth = run.record.nodes, run.growth
+    if growth is None:
+        every = (m for m in run.record.measurements if m.scope == "all")
+        return {m.metric: m.value for m in every if m.metric in VALUES}
+    together = {m.metric: m.value for m in telemetry_of(run, cpus) if m.scope == "all"}
+    return {**together, **machines.Machines(nodes, growth, cpus).busiest()}
+
+
+def _idle_latency(record: Record, node: Node, growth: Growth) -> Iterator[tuple[str, float]]:
+    reads, writes = (growth.per_s(node.name, name) for name in (counters.READS, counters.WRITES))
+    if reads is not None and writes is not None:
+        idle_s = idle_latency_s(record.profile.tier, record.gate, reads, writes, node.name)
+        if idle_s is not None:
+            yield "idle_disk_latency_s", idle_s
+
+
+def idle_latency_s(
+    tier: Tier, gate: Gate | None, reads: float, writes: float, node: str = ""
+) -> float | None:
+    """Time of an I/O of this mix on the idle disk: declared, else as the gate measured it, on the
+    disk of `node` if each has its own. What is only assumed of a real disk comes last."""
+    assumed = tier.latency_assumed if tier.is_real else ()
+    read_s, write_s = (
+        declared_s if declared_s and way not in assumed else measured_s or declared_s
+        for way, declared_s, measured_s in (
+            ("read", tier.read_latency_s, _gate_latency_s(gate, "latency_read", node)),
+            ("write", tier.write_latency_s, _gate_latency_s(gate, "latency_write", node)),
+        )
+    )
+    if reads + writes <= 0 or (reads > 0 and read_s is None) or (writes > 0 and write_s is None):
+        return None
+    return (reads * (read_s or 0.0) + writes * (write_s or 0.0)) / (reads + writes)
+
+
+def _gate_latency_s(gate: Gate | None, quantity: GateQuantity, node: str) -> float | None:
+    checks = [
+        check
+        for check in (gate.checks if gate else ())
+        if check.quantity == quantity and check.measured > 0
+    ]
+    own = [check for check in checks if node in check.nodes]
+    return next((check.measured for check in own or checks), None)
+
+
+# ------------------------------------------------------------------ what sessions waited for
+
+
+def _sessions(record: Record) -> Iterator[tuple[str, float]]:
+    if (share_pct := of_ceiling_pct(record)) is not None:
+        yield "nopm_of_ceiling_pct", share_pct
+    begin, measure = record.phase("warm-up"), record.phase("measure")
+    if begin is None or measure is None or measure.end_s <= begin.start_s:
+        return
+    elapsed_s = measure.end_s - begin.start_s
+    before, after = results.database_before(record), results.database(record)
+    reading_s, syncing_s = (_grown(before, after, name) for name in (READ_S, WAL_SYNC_S))
+    if reading_s is not None and record.workload.threads:
+        yield "sessions_reading_pct", 100 * reading_s / elapsed_s / record.workload.threads
+    if syncing_s is not None:
+        # Commits that are answered before the log is on the disk do not wait for its syncs.
+        behind = after.durable is False
+        nodes = after.counter(WAL_NODES) or 1.0
+        share = min(100.0, 100 * syncing_s / elapsed_s / nodes)
+        own_disk = any(node.wal_device for node in record.nodes)
+        waited = "wal_disk_syncing_pct" if own_disk else "log_syncing_pct"
+        yield "background_log_syncing_pct" if behind else waited, share
+
+
+def _grown(before: DatabaseFacts, after: DatabaseFacts, name: str) -> float | None:
+    """A counter's growth from just before the warm-up, if recorded there, to the end."""
+    last = after.counter(name)
+    return None if last is None else max(0.0, last - (before.counter(name) or 0.0))
+
+
+def paced(record: Record) -> bool:
+    """Whether threads pause on purpose: then they are not all in flight."""
+    options = record.workload.options
+    open_loop = any(options.get(name) not in (None, 0, 0.0, "0", "") for name in OPEN_LOOP)
+    return open_loop or record.workload.thinks
+
+
+def ceiling_nopm(record: Record) -> float | None:
+    """New-Orders a minute that think time allows at most: committed ones, unless the workload says
+    that its generator counts those rolled back too (`rollbacks: counted`).
+
+    None without think time, or with another mix.
+    """
+    workload = record.workload
+    warehouses = workload.dataset.parameters.get("warehouses")
+    usual = str(workload.options.get("weights", _USUAL_MIX)).replace(" ", "") == _USUAL_MIX
+    if not workload.thinks or not usual or not isinstance(warehouses, (int, float)):
+        return None
+    counted = workload.options.get("rollbacks") == "counted"
+    return (BEGUN_NOPM_PER_WAREHOUSE if counted else CEILING_NOPM_PER_WAREHOUSE) * warehouses
+
+
+def of_ceiling_pct(record: Record) -> float | None:
+    """A run's NOPM in % of that ceiling, if it has both."""
+    ceiling, nopm = ceiling_nopm(record), results.value_of(record, "nopm")
+    return 100 * nopm / ceiling if ceiling and nopm is not None else None

@@ -1,0 +1,1 @@
+"""Drawings: one module for each kind, and what all of them share."""

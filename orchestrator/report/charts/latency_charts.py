@@ -1,0 +1,106 @@
+"""The distribution of latency of each tier, from every transaction that was kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from orchestrator import units
+from orchestrator.analysis.figures import distributions
+from orchestrator.analysis.figures.distributions import Distribution
+from orchestrator.report.blocks import Chart
+from orchestrator.report.charts import charts, live
+from orchestrator.report.report_index import NEW_ORDER, ReportIndex, sentence
+
+_P50 = -math.log10(0.5)
+_HEIGHT, _MOST_LABELS = 190, 12
+_LEAST_MS = 1e-3  # what generators write down
+
+
+def of_workload(index: ReportIndex, workload: str) -> Iterator[Chart]:
+    """A chart of all transactions, and before it one of New-Orders where they are counted apart."""
+    scopes = {"all": "transactions"}
+    if index.latency_scope(workload) == NEW_ORDER:
+        scopes = {NEW_ORDER: "New-Orders", "all": "all transactions but Delivery"}
+    found = {
+        tier: distributions.of_runs(index.finished(tier, workload), scopes) for tier in index.tiers
+    }
+    for scope, what in scopes.items():
+        curves = {tier: of_tier[scope] for tier, of_tier in found.items() if scope in of_tier}
+        if curves:
+            suffix = "" if scope == "all" else "-new-order"
+            yield _chart(f"{workload}-latency-distribution{suffix}", what, curves, index.tiers)
+
+
+def _chart(name: str, what: str, curves: Mapping[str, Distribution], tiers: Sequence[str]) -> Chart:
+    last = max(float(curve.nines[-1]) for curve in curves.values())
+    marks = [0.0, _P50, *range(1, math.floor(last + 1e-9) + 1)]
+    axis = alt.Axis(
+        values=marks, labelExpr=_percent("datum.value"), labelFlush=False, grid=True, tickCount=9
+    )
+    x = alt.X(
+        "nines:Q", title="percentile of transactions, %", axis=axis, scale=alt.Scale(nice=False)
+    )
+    low, *_, high = ticks = _ticks(curves.values())
+    y = alt.Y(
+        "value:Q",
+        title="latency, ms (log scale)",
+        scale=alt.Scale(type="log", domain=[low, high], nice=False),
+        axis=alt.Axis(
+            values=_labelled(ticks), format=",~r", labelOverlap=False, tickCount=len(ticks)
+        ),
+    )
+    line = alt.Chart(alt.NamedData("curves")).mark_line(strokeWidth=1.4, clip=True)
+    lines = line.encode(x=x, y=y, color=charts.colour(tiers))
+    title = alt.Title("Latency by percentile", subtitle=what)
+    chart = alt.layer(lines).properties(width=charts.WIDTH, height=_HEIGHT, title=title)
+    shown = f"({_percent('datum.nines')}) + ' %'"
+    each = {tier: live.of_tier(tier) for tier in curves}
+    reading = live.readings("curves", "nines", each, "ms", shown, more=[live.zoom("x")])
+    tables = {"curves": [row for tier, curve in curves.items() for row in _rows(tier, curve)]}
+    told = f"Latency of {what} by percentile, ms on a log scale"
+    return charts.figure(name, told, chart.to_dict(), tables, _counts(what, curves), [reading])
+
+
+def _ticks(curves: Iterable[Distribution]) -> list[float]:
+    """1, 2 and 5 of each decade, in ms, from below the lowest point to above the highest."""
+    each = [curve.latency_s * 1e3 for curve in curves]
+    low = max(min(float(ms[0]) for ms in each), _LEAST_MS)
+    high = max(float(ms[-1]) for ms in each)
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    marks = [step * 10.0**decade for decade in decades for step in (1, 2, 5)]
+    first = max(mark for mark in marks if mark <= low * (1 + 1e-9))
+    last = next(mark for mark in marks if mark >= high and mark > first)
+    return [mark for mark in marks if first <= mark <= last]
+
+
+def _labelled(ticks: Sequence[float]) -> list[float]:
+    """All of them as long as there is room, else powers of ten."""
+    powers = [tick for tick in ticks if math.log10(tick).is_integer()]
+    return list(ticks) if len(ticks) <= _MOST_LABELS else powers
+
+
+def _percent(nines: str) -> str:
+    """An expression: 2 → `99`, 3 → `99.9`, with as many digits as tell it from its neighbours."""
+    share = f"100 - 100 * pow(10, -{nines})"
+    return (
+        f"{nines} < 1 ? format({share}, '.0f') : {nines} < 2.001 ? format({share}, '.1~f') : "
+        f"{nines} < 3.001 ? format({share}, '.2~f') : {nines} < 4.001 ? format({share}, '.3~f') : "
+        f"format({share}, '.5~f')"
+    )
+
+
+def _rows(tier: str, curve: Distribution) -> Iterator[dict[str, Any]]:
+    for nines, latency_s in zip(curve.nines, curve.latency_s, strict=True):
+        yield {"tier": tier, "nines": float(nines), "value": max(float(latency_s) * 1e3, _LEAST_MS)}
+
+
+def _counts(what: str, curves: Mapping[str, Distribution]) -> str:
+    counted = "; ".join(
+        f"{tier} {curve.transactions:,} in {units.counted(curve.runs, 'run')}"
+        for tier, curve in curves.items()
+    )
+    return sentence(f"{what}: {counted}")

@@ -1,0 +1,1 @@
+"""A document as a page, as Markdown and on the terminal."""

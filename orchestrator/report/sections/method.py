@@ -1,0 +1,206 @@
+"""The method, how to repeat the campaign, and where the raw files of each run are."""
+
+from __future__ import annotations
+
+import shlex
+
+from orchestrator import units
+from orchestrator.analysis.campaigns import campaign_comparability
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.statistics.looks import confidence, repetitions, share
+from orchestrator.analysis.statistics.stats import CONFIDENCE
+from orchestrator.model import Plan, Run
+from orchestrator.planning import load_points, project_files, slo
+from orchestrator.report import wording
+from orchestrator.report.blocks import (
+    Cell,
+    Code,
+    Items,
+    Paragraph,
+    Part,
+    Section,
+    Table,
+    numbers,
+    texts,
+)
+from orchestrator.report.report_index import ReportIndex
+
+_DISCLAIMER = (
+    "The order-entry workload is derived from the TPC-C specification and does not comply with it: "
+    "nothing here was audited, and no figure may be held against what the TPC publishes or "
+    "against other programs that go by that name. NOPM counts the New-Order transactions "
+    "committed per minute of the measured window. TPC-C is a trademark of the Transaction "
+    "Processing Performance Council."
+)
+
+
+def section(index: ReportIndex) -> Section:
+    method = _method_published if index.published else _method
+    parts = [Part("Method", (method(index.campaign.plan),))]
+    if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
+        parts.append(Part("TPC-C-derived, not TPC-C", (Paragraph(_DISCLAIMER),)))
+    parts.append(Part("To do it again", _again(index.campaign)))
+    files = "Cells and their files" if index.published else "Runs and their raw files"
+    parts.append(Part(files, (_runs(index), _files(index))))
+    return Section("method", "Method, and how to reproduce", tuple(parts))
+
+
+def _method(plan: Plan) -> Paragraph:
+    margin = units.format_quantity(plan.margin_pct, "%")
+    return Paragraph(
+        f"Every tier ran {_times(plan)}, round by round in an order that turns about, so "
+        "that a slow drift of the machine favours none; the warm-up is recorded and not counted. "
+        f"{_clients(plan)}"
+        "A change is the ratio of contender to baseline within each repetition, so what slows a "
+        "whole repetition down cancels out: its geometric mean, with an interval at "
+        f"{_levels(plan)} from the spread between repetitions (Student's paired test on "
+        "logarithms). It is the same if that whole interval lies "
+        f"within ±{margin}, better or worse if it lies on one side of no change and the number "
+        "of comparisons does not make that likely by chance, and inconclusive otherwise. The long "
+        "form is docs/METHOD.md."
+    )
+
+
+def _clients(plan: Plan) -> str:
+    """Says that the load came from several clients, if it did."""
+    most = max(profile.cluster.clients for profile in plan.profiles)
+    if most == 1:
+        return ""
+    return (
+        f"The load came from {most} clients that began together; what each recorded is one table, "
+        "in which every transaction is once, and only the time in which all measured counts. "
+    )
+
+
+def _times(plan: Plan) -> str:
+    if not plan.looks:
+        times = "once" if plan.repetitions == 1 else f"{plan.repetitions} times"
+        return f"every workload {times}"
+    names = [load.name for load in plan.workloads]
+    made = units.listed([f"{name} {repetitions(plan, name)} times" for name in names])
+    return (
+        f"{made} (from {min(plan.looks)} on, repetitions were added where the decision was open, "
+        f"to {max(plan.looks)} at most)"
+    )
+
+
+def _levels(plan: Plan) -> str:
+    shares = [share(plan, load.name) for load in plan.workloads]
+    levels = wording.confidence(100 * confidence(CONFIDENCE, one) for one in shares)
+    if not plan.looks:
+        return levels
+    return (
+        f"{levels} (95 % if it were judged once: as it was judged again after each repetition, "
+        "each judgement has a share of the 5 % chance of a false answer)"
+    )
+
+
+def _method_published(_: Plan) -> Paragraph:
+    return Paragraph(
+        "Others measured and published these figures; their own text says how. A change is the "
+        "ratio of the contender's figure to the baseline's. One value on a side has no interval, "
+        "so every change is inconclusive and no tier is named. The long form is docs/METHOD.md and "
+        "docs/STUDY.md."
+    )
+
+
+def _again(campaign: Results) -> tuple[Paragraph | Code, ...]:
+    plan, code = campaign.plan, campaign_comparability.revision(campaign)
+    measured = f"tierbench {code} measured. " if code else ""
+    holds = (
+        "study.yaml holds the tables, plan.json and the records what was read out of them."
+        if "study" in plan.files
+        else "plan.json holds every decision taken, fingerprint.json the machine."
+    )
+    return (
+        Code(command(plan)),
+        Paragraph(
+            f"{measured}{holds} The report is made from the files of this folder alone, and can "
+            "be made again without Docker:"
+        ),
+        Code("tierbench analyze ."),
+    )
+
+
+def command(plan: Plan) -> str:
+    """The command that plans this campaign again, on a machine that is set up."""
+    if "study" in plan.files:
+        return f"tierbench import-study {shlex.quote(plan.files['study'])}"
+    by_baseline = sorted((p.name for p in plan.tiers), key=lambda name: name != plan.baseline)
+    profiles = [plan.files.get(f"profile {name}", name) for name in by_baseline]
+    asked, loads_at = load_points.again(plan)
+    workloads = [plan.files.get(f"workload {name}", name) for name in asked]
+    names, loads = shlex.quote(" ".join(profiles)), shlex.quote(" ".join(workloads))
+    repeats = min(plan.looks, default=plan.repetitions)
+    rest = f"--scale {plan.scale} --repeats {repeats} --seed {plan.seed}"
+    if any(note.kind == "rehearsal" for note in plan.notes):
+        return f"tierbench rehearse --profiles {names} --workloads {loads} {rest}"
+    verb = f"compare --profiles {names} --workloads {loads} --margin {plan.margin_pct:g}"
+    if plan.twin:
+        verb += " --aa"
+    elif len(profiles) == 1 and len(workloads) == 1:
+        verb = f"run --profile {shlex.quote(profiles[0])} --workload {shlex.quote(workloads[0])}"
+    clusters = {(profile.cluster.database, profile.cluster.nodes) for profile in plan.profiles}
+    same = ""
+    if len(clusters) == 1:
+        database, nodes = clusters.pop()
+        same = f" --db {database} --nodes {nodes}"
+    numbers_of_clients = {profile.cluster.clients for profile in plan.profiles}
+    if max(numbers_of_clients) > 1 == len(numbers_of_clients):
+        same += f" --clients {numbers_of_clients.pop()}"
+    other = f" --generator {plan.generator}" if plan.generator else ""
+    other += f" --until decided --max-repeats {max(plan.looks)}" if plan.looks else ""
+    other += f" --slo {shlex.quote(text)}" if (text := slo.of_all(plan.workloads)) else ""
+    other += loads_at
+    other += " --warmup steady" if any(w.warmup_most_s for w in plan.workloads) else ""
+    longer = any(note.kind == "longer windows" for note in plan.notes)
+    other += " --windows checkpoints" if longer else ""
+    prices = plan.files.get(project_files.PRICE_LIST)
+    other += f" --prices {shlex.quote(prices)}" if prices else ""
+    other += "".join(f" --set {shlex.quote(one)}" for one in plan.overrides)
+    return f"tierbench {verb}{same} {rest}{other}"
+
+
+def _runs(index: ReportIndex) -> Table:
+    columns = (
+        *numbers("Run"),
+        *texts("Tier", "Workload"),
+        *numbers("Repetition"),
+        *texts("Measured from", "Outcome", "Files"),
+    )
+    return Table(columns, tuple(_run_row(index, run) for run in index.campaign.plan.runs))
+
+
+def _run_row(index: ReportIndex, run: Run) -> tuple[Cell, ...]:
+    data = index.run(run.number)
+    window = data.record.phase("measure") if data is not None else None
+    loss = index.loss(run)
+    folder = f"runs/{run.slug}/"
+    return (
+        Cell(str(run.number)),
+        Cell(run.profile, tier=run.profile),
+        Cell(run.workload),
+        Cell(str(run.repetition)),
+        Cell(wording.moment(window.start_s)) if window else _unknown_time(index),
+        Cell(loss or "done", missing=loss is not None),
+        Cell(folder, href=folder) if data is not None else Cell("none"),
+    )
+
+
+def _unknown_time(index: ReportIndex) -> Cell:
+    return Cell("not published" if index.published else "never measured", missing=True)
+
+
+def _files(index: ReportIndex) -> Items:
+    """What a run's folder holds, as far as any run of this campaign left it."""
+    runs = index.campaign.runs
+    rows = [Paragraph("every figure of the run, its phases, facts and doubts", lead="record.json")]
+    if not all(run.intervals.empty for run in runs):
+        rows.append(Paragraph("throughput and latency, second by second", lead="intervals.csv"))
+    if not all(run.samples.empty for run in runs):
+        counters = "CPU, memory and disk counters as read, once a second"
+        rows.append(Paragraph(counters, lead="samples.parquet"))
+    if not index.published:
+        untouched = "untouched output, exact commands, logs, settings as applied"
+        rows.append(Paragraph(untouched, lead="raw/"))
+    return Items(tuple(rows))

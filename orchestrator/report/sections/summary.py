@@ -1,0 +1,260 @@
+"""The first screen: the answer to each workload, how sure it is, and the changes it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from orchestrator import units
+from orchestrator.analysis.conclusions import CellSummary, Decision, Sweep
+from orchestrator.analysis.results import database, measuring_pct, span_s
+from orchestrator.analysis.statistics.looks import repetitions
+from orchestrator.model import Plan
+from orchestrator.planning.load_points import load_in_words
+from orchestrator.report import wording
+from orchestrator.report.blocks import Answer, Cell, StatusWord, Table, numbers, texts
+from orchestrator.report.report_index import ReportIndex
+
+_LATENCIES = {"latency_avg_s": "Average latency", "latency_p99_s": "p99 latency"}
+
+
+def title(index: ReportIndex) -> str:
+    names = [name for name in index.tiers if name != index.twin]
+    if len(names) == 1:
+        return f"{names[0]}, measured"
+    return f"Which disk tier: {', '.join(names[:-1])} or {names[-1]}?"
+
+
+def subtitle(index: ReportIndex) -> str:
+    """Campaign, database, size and time, which tell this report from others."""
+    plan = index.campaign.plan
+    cluster = plan.profiles[0].cluster
+    parts = [index.campaign.name, _database(index), units.counted(cluster.nodes, "node")]
+    if plan.repetitions > 1:
+        parts.append(f"{_least(plan)}{plan.repetitions} repetitions")
+    parts.append(_when(index))
+    return " · ".join(part for part in parts if part)
+
+
+def _least(plan: Plan) -> str:
+    """`2 to `, where workloads have unlike numbers of repetitions."""
+    least = min(repetitions(plan, workload.name) for workload in plan.workloads)
+    return f"{least} to " if least < plan.repetitions else ""
+
+
+def _database(index: ReportIndex) -> str:
+    """Name and version as the running server gave it, else as the profile asks."""
+    cluster = index.campaign.plan.profiles[0].cluster
+    if cluster.database == "none":
+        return "the disk alone, no database"
+    versions = (database(run.record).version for run in index.campaign.runs)
+    version = next((version for version in versions if version), cluster.version)
+    return f"{cluster.database} {version}" if version else cluster.database
+
+
+def _when(index: ReportIndex) -> str:
+    span = span_s(index.campaign)
+    if span is None:
+        return ""
+    first, last = map(wording.moment, span)
+    share_pct = measuring_pct(index.campaign)
+    measuring = f", {share_pct:.0f} % of it measuring" if share_pct is not None else ""
+    return f"{first} to {last}{measuring}"
+
+
+def status(index: ReportIndex) -> tuple[StatusWord, str]:
+    """Conclusive if every workload has an answer and every planned run left figures."""
+    lost = _lost_text(index)
+    if not index.contenders:
+        only = "One profile was measured; there is nothing to compare it with."
+        return "nothing to compare", f"{only}{lost}"
+    answered = sum(decision.tier is not None for decision in index.verdict.decisions)
+    total, deltas = len(index.subjects), index.verdict.deltas
+    if not answered:
+        few = ": with one run of each there is no telling a difference from chance"
+        too_few = few if index.campaign.plan.repetitions == 1 else ""
+        return "not conclusive", f"No workload has an answer{too_few}.{lost}"
+    have = "has" if answered == 1 else "have"
+    settled = sum(delta.verdict != "inconclusive" for delta in deltas)
+    word: StatusWord = "conclusive" if answered == total and not lost else "partly conclusive"
+    return word, (
+        f"{answered} of {units.counted(total, 'workload')} {have} an answer; "
+        f"{settled} of {units.counted(len(deltas), 'comparison')} came to a verdict.{lost}"
+    )
+
+
+def _lost_text(index: ReportIndex) -> str:
+    if not (lost := index.lost_runs):
+        return ""
+    if index.published:
+        verb = "was" if len(lost) == 1 else "were"
+        return f" {len(lost)} of {len(index.campaign.plan.runs)} cells {verb} not published."
+    planned = units.counted(len(index.campaign.plan.runs), "planned run")
+    text = f" {len(lost)} of {planned} left no figures"
+    if index.excluded:
+        were = "was" if index.excluded == 1 else "were"
+        text += f" that count: {index.excluded} {were} excluded as invalid"
+    return f"{text}."
+
+
+def answers(index: ReportIndex) -> tuple[Answer, ...]:
+    decisions = {decision.workload: decision for decision in index.verdict.decisions}
+    return tuple(_answer(index, name, decisions.get(name)) for name in index.subjects)
+
+
+def _answer(index: ReportIndex, workload: str, decision: Decision | None) -> Answer:
+    if not index.contenders:
+        return Answer(workload, None, _lone_profile(index, workload), "")
+    if decision is None:
+        return Answer(workload, None, "No decision was recorded.", "")
+    price = wording.decision_price(decision)
+    return Answer(workload, decision.tier, index.opening(decision.reason), price)
+
+
+def _lone_profile(index: ReportIndex, workload: str) -> str:
+    """The values of a profile that is compared with none, as a sentence."""
+    name = index.verdict.baseline
+    for sweep in index.verdict.sweeps:
+        if sweep.workload == workload:
+            return f"{name}: {_swept(sweep)}."
+    rate = index.cell(name, workload, index.throughput_metric(workload))
+    if rate is None:
+        return " ".join(index.losses(index.planned(name, workload)))
+    latencies = [
+        f"{word} {wording.value_with_unit(cell)}"
+        for word, metric in (("average", "latency_avg_s"), ("99th percentile", "latency_p99_s"))
+        if (cell := index.cell(name, workload, metric)) is not None
+    ]
+    whose = "New-Order latency " if index.latency_scope(workload) != "all" else "latency "
+    tail = f"; {whose}{', '.join(latencies)}" if latencies else ""
+    return f"{name} did {wording.value_with_unit(rate)}{tail} (n = {rate.n})."
+
+
+def _swept(sweep: Sweep) -> str:
+    """What a sweep found of its one tier."""
+    found = sweep.tiers[0]
+    if found.peak_per_s is None:
+        return "no load left figures"
+    peak = units.format_quantity(found.peak_per_s, "1/s")
+    ends = [load_in_words(sweep.axis, value) for value in (sweep.values[0], sweep.values[-1])]
+    text = f"at most {peak} from {ends[0]} to {ends[1]}; the knee "
+    known = found.knee is not None
+    text += f"is at {load_in_words(sweep.axis, found.knee or 0)}" if known else "was not reached"
+    if not sweep.slo:
+        return text
+    if found.at_slo is None:
+        return f"{text}; no load is proven to meet the SLO"
+    return f"{text}; proven to meet the SLO up to {load_in_words(sweep.axis, found.at_slo)}"
+
+
+def verdict_table(index: ReportIndex) -> Table:
+    """Per workload: the baseline's own values, then each contender's change against them."""
+    rows: list[tuple[Cell, ...]] = []
+    for workload in index.workloads:
+        rows.append((Cell(f"{workload.name}: {workload.title}", strong=True),))
+        rows.append(_baseline_row(index, workload.name))
+        rows.extend(_contender_row(index, c, workload.name) for c in index.contenders)
+        if index.twin:
+            rows.append(_contender_row(index, index.twin, workload.name))
+    titles = (_LATENCIES[metric] for metric in _latencies(index))
+    columns = (*texts("Tier"), *numbers("Throughput", *titles))
+    remarks = (*_reading(index), *index.losses(index.campaign.plan.runs))
+    return Table(columns, tuple(rows), remarks=remarks)
+
+
+def _reading(index: ReportIndex) -> Iterator[str]:
+    """How to read the table, as far as this one needs it."""
+    if index.contenders:
+        margin = units.format_quantity(index.campaign.plan.margin_pct, "%")
+        yield (
+            f"Changes are against the baseline of the same workload, with their {levels(index)} "
+            f"interval; one that lies within ±{margin} counts as the same."
+            if has_intervals(index)
+            else "Changes are against the baseline of the same workload; without repetitions they "
+            "have no interval."
+        )
+    if index.twin:
+        yield (
+            f"{index.twin} is {index.verdict.baseline} under a second name: its changes are the "
+            "noise floor, what two equal tiers differed by. It takes part in no decision."
+        )
+    if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
+        yield (
+            "The TPC-C-derived workload counts New-Orders per minute (NOPM), "
+            "and its latency is that of New-Order."
+        )
+
+
+def levels(index: ReportIndex) -> str:
+    """Of the changes' intervals: `95 %`."""
+    return wording.confidence(delta.confidence_pct for delta in index.verdict.deltas)
+
+
+def has_intervals(index: ReportIndex) -> bool:
+    """Whether any change has one: it needs two repetitions on each side."""
+    return any(delta.ci_low_pct is not None for delta in index.verdict.deltas)
+
+
+def _latencies(index: ReportIndex) -> tuple[str, ...]:
+    """Without the percentile if no run of the campaign has one."""
+    return tuple(m for m in _LATENCIES if m == "latency_avg_s" or index.has(m))
+
+
+def _baseline_row(index: ReportIndex, workload: str) -> tuple[Cell, ...]:
+    name = index.verdict.baseline
+    notes = index.notes(workload, name)
+    metrics = (index.throughput_metric(workload), *_latencies(index))
+    cells = [index.cell(name, workload, metric) for metric in metrics]
+    n = max((cell.n for cell in cells if cell is not None), default=0)
+    label = f"baseline, n = {n}" if index.contenders else f"n = {n}"
+    return (
+        Cell(name, detail=label, tier=name, notes=notes),
+        *(value_cell(index, name, workload, cell, wording.value_with_unit) for cell in cells),
+    )
+
+
+def value_cell(
+    index: ReportIndex,
+    profile: str,
+    workload: str,
+    cell: CellSummary | None,
+    words: Callable[[CellSummary], str],
+) -> Cell:
+    """A value with its spread. What finished runs did not measure is told from lost runs."""
+    if cell is None:
+        return Cell(_absence(index, profile, workload), missing=True)
+    return Cell(words(cell), detail=wording.spread(cell))
+
+
+def _absence(index: ReportIndex, profile: str, workload: str) -> str:
+    absent = "not published" if index.published else "not measured"
+    return absent if index.finished(profile, workload) else "missing"
+
+
+def _contender_row(index: ReportIndex, contender: str, workload: str) -> tuple[Cell, ...]:
+    metrics = (index.throughput_metric(workload), *_latencies(index))
+    deltas = [index.delta(contender, workload, metric) for metric in metrics]
+    n = next((wording.runs_on_each_side(d) for d in deltas if d is not None), None)
+    if n is None:
+        n = str(len(index.finished(contender, workload)))
+    floor = "noise floor, " if contender == index.twin else ""
+    return (
+        Cell(contender, detail=f"{floor}n = {n}", tier=contender),
+        *(change_cell(index, contender, workload, metric) for metric in metrics),
+    )
+
+
+def change_cell(index: ReportIndex, contender: str, workload: str, metric: str) -> Cell:
+    """A change with its interval, verdict word and the doubts about either side."""
+    delta = index.delta(contender, workload, metric)
+    if delta is None:
+        baseline = index.cell(index.verdict.baseline, workload, metric)
+        own = index.cell(contender, workload, metric)
+        lacks = _absence(index, contender, workload) if own is None else "no baseline"
+        return Cell("no change" if own and baseline else lacks, missing=True)
+    no_figure = f"overloaded: {', '.join(delta.overloaded)}" if delta.overloaded else ""
+    return Cell(
+        "not compared" if no_figure else units.format_change(delta.change_pct),
+        detail=no_figure or wording.interval(delta) or "no interval",
+        word=delta.verdict,
+        notes=index.notes(workload, contender, index.verdict.baseline),
+    )

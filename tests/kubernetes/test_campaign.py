@@ -1,0 +1,195 @@
+"""Campaigns on a real Kubernetes: from the command line to a report, and what may go wrong between.
+
+Method: `tierbench` as a person starts it; its results are read from the files that it leaves, and
+what is left on the cluster is asked of the cluster. Small sizes: two cores play three machines, so
+figures mean nothing here.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import kubernetes
+import pytest
+
+from orchestrator.analysis.results import Results
+from orchestrator.platforms import own_images
+from orchestrator.system import store
+from orchestrator.system.clock import SystemClock, wait_until
+from tests import ROOT
+from tests.cluster import programs, provisioner
+from tests.cluster.cluster import Cluster
+
+pytestmark = [pytest.mark.kubernetes, pytest.mark.docker]
+
+NODES = ("node-1", "node-2", "node-3")
+PROFILE = """
+question: What does a volume of this class give?
+title: Fast volumes
+platform: kubernetes
+tier: {enforcement: storage-class, storage_class: fast, size: 2GiB}
+cluster:
+  database: postgresql
+  nodes: 1
+  replication_factor: 1
+  node: {smoke: {cpus: 1, memory: 512MiB, disk: 2GiB}}
+"""
+FAST = {
+    "metadata": {"name": "fast"},
+    "provisioner": provisioner.NAME,
+    "parameters": {"csi.storage.k8s.io/fstype": "xfs"},
+    "volumeBindingMode": "WaitForFirstConsumer",
+    "reclaimPolicy": "Delete",
+}
+
+
+@pytest.fixture(scope="session")
+def loaded(cluster: Cluster, debian: str) -> Cluster:
+    """With our images on every node."""
+    subprocess.run([sys.executable, "-m", "orchestrator", "setup"], cwd=ROOT, check=True)
+    cluster.load(*(own_images.tag(ROOT, name) for name in own_images.OURS))
+    return cluster
+
+
+@pytest.fixture
+def core(loaded: Cluster) -> Iterator[Any]:
+    """The cluster's objects; afterwards nothing of ours is among them."""
+    api = kubernetes.client.CoreV1Api(loaded.api)
+    yield api
+    assert ours(api) == []
+
+
+def ours(core: Any) -> list[str]:
+    found = [*core.list_namespace(label_selector="tierbench=1").items]
+    found += core.list_persistent_volume(label_selector="tierbench=1").items
+    return [one.metadata.name for one in found]
+
+
+def command(cluster: Cluster, *words: str) -> subprocess.Popen[str]:
+    env = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig), "TIERBENCH_LEASE_S": "20"}
+    env["TIERBENCH_CACHE"] = str(programs.CACHE.parent)
+    argv = [sys.executable, "-m", "orchestrator", *words]
+    return subprocess.Popen(
+        argv, cwd=ROOT, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+
+
+def finished(process: subprocess.Popen[str], exit_code: int = 0, within_s: float = 900) -> str:
+    out, _ = process.communicate(timeout=within_s)
+    assert process.returncode == exit_code, out[-6000:]
+    return out
+
+
+def run(cluster: Cluster, results: Path, *words: str) -> Results:
+    started = command(cluster, *words, "--scale", "smoke", "--results", str(results))
+    finished(started)
+    return store.load(results / "latest")
+
+
+def test_three_nodes_carry_every_workload_from_two_clients(
+    loaded: Cluster, core: Any, tmp_path: Path
+) -> None:
+    """The main job: three copies on three emulated disks, one on each machine, loaded once."""
+    where = ("--platform", "kubernetes", "--db", "postgresql", "--nodes", "3", "--clients", "2")
+    workloads = ("--workloads", "point-select insert tpcc")
+    campaign = run(
+        *(loaded, tmp_path, "compare", "--profiles", "ultra", *workloads, "--repeats", "1"),
+        *("--accept-inconclusive", *where),
+    )
+    assert campaign.plan.platform == "kubernetes"
+    assert [data.record.outcome for data in campaign.runs] == ["done"] * 3
+    for data in campaign.runs:
+        record = data.record
+        databases = [node for node in record.nodes if node.role == "database"]
+        assert tuple(node.name for node in databases) == NODES
+        assert len({node.machine for node in databases}) == 3
+        assert record.gate is not None and record.gate.checks
+        assert set(record.facts["generator"]["clients"]) == {"client-1", "client-2"}
+        measured = {(m.metric, m.scope): m.value for m in record.measurements}
+        assert measured["throughput_per_s", "all"] > 0
+        assert data.samples is not None
+        seen = data.samples.groupby("node")["metric"].unique()
+        for node in databases:
+            assert {"cpu_seconds_total", "disk_writes_total"} <= set(seen[node.name])
+    assert (tmp_path / "latest" / "report.html").stat().st_size > 100_000
+
+
+def test_volumes_of_a_class_are_compared_as_any_tier(
+    loaded: Cluster, core: Any, tmp_path: Path
+) -> None:
+    """Rented for each run, read back, and gone with the campaign."""
+    storage = kubernetes.client.StorageV1Api(loaded.api)
+    storage.create_storage_class(FAST)
+    try:
+        profile = tmp_path / "fast.yaml"
+        profile.write_text(PROFILE)
+        words = ("run", "--profile", str(profile), "--workload", "insert")
+        campaign = run(loaded, tmp_path / "results", *words)
+    finally:
+        storage.delete_storage_class("fast")
+    record = campaign.runs[0].record
+    assert record.outcome == "done"
+    given = record.facts["tier"]
+    assert provisioner.NAME in str(given) and "fast" in str(given)
+    assert core.list_persistent_volume().items == []
+
+
+def test_a_killed_pod_fails_its_run_and_leaves_nothing(
+    loaded: Cluster, core: Any, tmp_path: Path
+) -> None:
+    started = begun(loaded, core, tmp_path)
+    namespace, pod = database_pod(core)
+    core.delete_namespaced_pod(pod, namespace, grace_period_seconds=0)
+    finished(started, exit_code=2)
+    record = store.load(tmp_path / "latest").runs[0].record
+    assert record.outcome == "failed" and "node-1" in str(record.failure)
+
+
+def test_what_a_killed_program_left_is_removed(loaded: Cluster, core: Any, tmp_path: Path) -> None:
+    started = begun(loaded, core, tmp_path)
+    started.send_signal(signal.SIGKILL)
+    started.communicate()
+    assert ours(core)
+    finished(command(loaded, "clean", "--platform", "kubernetes"))
+
+
+def begun(cluster: Cluster, core: Any, results: Path) -> subprocess.Popen[str]:
+    """A campaign whose database runs."""
+    started = command(
+        *(cluster, "run", "--profile", "ultra", "--workload", "point-select", "--scale", "smoke"),
+        *("--platform", "kubernetes", "--db", "postgresql", "--nodes", "1"),
+        *("--results", str(results)),
+    )
+    up = wait_until(
+        lambda: started.poll() is not None or bool(client_pod(core)),
+        deadline_s=400,
+        clock=SystemClock(),
+    )
+    assert up and started.poll() is None, started.communicate()[0][-4000:]
+    return started
+
+
+def pods(core: Any, ending: str) -> list[tuple[str, str]]:
+    """Namespace and name of our running pods with this ending, but for those that load."""
+    found = core.list_pod_for_all_namespaces(label_selector="tierbench=1").items
+    return [
+        (pod.metadata.namespace, pod.metadata.name)
+        for pod in found
+        if pod.metadata.name.endswith(ending)
+        and "-load" not in pod.metadata.name
+        and pod.status.phase == "Running"
+    ]
+
+
+def client_pod(core: Any) -> list[tuple[str, str]]:
+    return pods(core, "-client") or pods(core, "-client-1")
+
+
+def database_pod(core: Any) -> tuple[str, str]:
+    return next(one for one in pods(core, "-node-1") if "disk" not in one[1])
