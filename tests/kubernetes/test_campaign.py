@@ -20,6 +20,7 @@ import pytest
 
 from orchestrator.analysis.results import Results
 from orchestrator.platforms import own_images
+from orchestrator.platforms.kubernetes import labels
 from orchestrator.system import store
 from orchestrator.system.clock import SystemClock, wait_until
 from tests import ROOT
@@ -29,6 +30,7 @@ from tests.cluster.cluster import Cluster
 pytestmark = [pytest.mark.kubernetes, pytest.mark.docker]
 
 NODES = ("node-1", "node-2", "node-3")
+LOAD = ("database", "client")  # roles of what runs while load does
 PROFILE = """
 question: What does a volume of this class give?
 title: Fast volumes
@@ -144,7 +146,7 @@ def test_a_killed_pod_fails_its_run_and_leaves_nothing(
     loaded: Cluster, core: Any, tmp_path: Path
 ) -> None:
     started = begun(loaded, core, tmp_path)
-    namespace, pod = database_pod(core)
+    namespace, pod = running(core, "database")[0]
     core.delete_namespaced_pod(pod, namespace, grace_period_seconds=0)
     finished(started, exit_code=2)
     record = store.load(tmp_path / "latest").runs[0].record
@@ -160,14 +162,14 @@ def test_what_a_killed_program_left_is_removed(loaded: Cluster, core: Any, tmp_p
 
 
 def begun(cluster: Cluster, core: Any, results: Path) -> subprocess.Popen[str]:
-    """A campaign whose database runs."""
+    """A campaign whose load begins: its database and its client run."""
     started = command(
         *(cluster, "run", "--profile", "ultra", "--workload", "point-select", "--scale", "smoke"),
         *("--platform", "kubernetes", "--db", "postgresql", "--nodes", "1"),
         *("--results", str(results)),
     )
     up = wait_until(
-        lambda: started.poll() is not None or bool(client_pod(core)),
+        lambda: started.poll() is not None or all(running(core, one) for one in LOAD),
         deadline_s=400,
         clock=SystemClock(),
     )
@@ -175,21 +177,12 @@ def begun(cluster: Cluster, core: Any, results: Path) -> subprocess.Popen[str]:
     return started
 
 
-def pods(core: Any, ending: str) -> list[tuple[str, str]]:
-    """Namespace and name of our running pods with this ending, but for those that load."""
-    found = core.list_pod_for_all_namespaces(label_selector="tierbench=1").items
+def running(core: Any, role: str) -> list[tuple[str, str]]:
+    """Namespace and name of our running pods of this role, but for those that load data."""
+    label = f"{labels.LABEL}=1,{labels.ROLE}={role}"
+    found = core.list_pod_for_all_namespaces(label_selector=label).items
     return [
         (pod.metadata.namespace, pod.metadata.name)
         for pod in found
-        if pod.metadata.name.endswith(ending)
-        and "-load" not in pod.metadata.name
-        and pod.status.phase == "Running"
+        if "-load-" not in pod.metadata.name and pod.status.phase == "Running"
     ]
-
-
-def client_pod(core: Any) -> list[tuple[str, str]]:
-    return pods(core, "-client") or pods(core, "-client-1")
-
-
-def database_pod(core: Any) -> tuple[str, str]:
-    return next(one for one in pods(core, "-node-1") if "disk" not in one[1])
