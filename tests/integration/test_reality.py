@@ -41,6 +41,7 @@ def cell(verdict: Verdict, profile: str, metric: str) -> float:
     return found
 
 
+@pytest.mark.slow
 @measured
 def test_data_beyond_memory_feel_the_disk(tmp_path: Path) -> None:
     campaign, verdict, text = compare(tmp_path, "point-select", repeats=2)

@@ -14,7 +14,7 @@ import pytest
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.model import Placing
 from orchestrator.platforms.common.claims import Claims
-from orchestrator.platforms.kubernetes import guard
+from orchestrator.platforms.kubernetes import guard, images
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms.kubernetes.labels import BEAT, PROCESS, ours
 from orchestrator.powers import ContainerSpec, Mount
@@ -234,7 +234,11 @@ def test_a_quota_that_is_exceeded_leaves_nothing(
     assert cluster.names("secrets") == []
 
 
-def test_an_image_that_is_missing(platform: KubernetesPlatform, cluster: FakeCluster) -> None:
+def test_an_image_that_is_missing(
+    platform: KubernetesPlatform, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(images, "_TOLD_S", 0.0)
+
     def waits(pod: dict[str, Any]) -> None:
         for status in pod["status"]["containerStatuses"]:
             status["state"] = {"waiting": {"reason": "ErrImageNeverPull", "message": "not here"}}
