@@ -23,10 +23,12 @@ _KEEPS_AWAY = ("NoSchedule", "NoExecute")
 @dataclass(frozen=True)
 class Spread:
     """What is known when a pod is made. `machine`: where its placement runs already, "" if nowhere;
-    `enough`: whether there is a machine for it where no node of a database runs."""
+    `enough`: whether there is a machine for it where no node of a database runs; `taken`: those
+    that other nodes have, also while none of their pods runs."""
 
     machine: str = ""
     enough: bool = True
+    taken: tuple[str, ...] = ()
 
 
 def kind_of(placement: str) -> str:
@@ -48,13 +50,15 @@ def rules(placement: str, spread: Spread, chosen: Placing) -> dict[str, Any]:
     affinity: dict[str, Any] = {}
     demands = [_demand(ZONE, chosen.zones)] if chosen.zones else []
     demands += [_demand(MACHINE, (spread.machine,))] if spread.machine else []
+    if kind_of(placement) == _NODE and not spread.machine and spread.enough and spread.taken:
+        demands.append({**_demand(MACHINE, spread.taken), "operator": "NotIn"})
     if demands:
         affinity["nodeAffinity"] = {
             "requiredDuringSchedulingIgnoredDuringExecution": {
                 "nodeSelectorTerms": [{"matchExpressions": demands}]
             }
         }
-    elif placement:
+    if placement and not spread.machine:
         affinity["podAntiAffinity"] = _away_from_nodes(placement, spread.enough)
     if affinity:
         parts["affinity"] = affinity

@@ -218,13 +218,21 @@ class Pods(Commands, Images, Volumes):
         machine = self._machine_names.get(placement, "")
         if not placement or machine:
             return Spread(machine)
-        return Spread(enough=bool(self._free_machines()))
+        return Spread(enough=bool(self._free_machines()), taken=self._taken(placement))
+
+    def _taken(self, placement: str = "") -> tuple[str, ...]:
+        """The machines of all nodes of a database, but of this one."""
+        return tuple(
+            sorted(
+                machine
+                for place, machine in self._machine_names.items()
+                if kind_of(place) == "node" and place != placement
+            )
+        )
 
     def _free_machines(self) -> list[str]:
         """The machines on which no node of a database runs."""
-        taken = {
-            machine for place, machine in self._machine_names.items() if kind_of(place) == "node"
-        }
+        taken = self._taken()
         machines = map(name_of, self._usable_nodes(("node",)))
         return [name for name in machines if name not in taken]
 

@@ -145,6 +145,8 @@ def test_all_of_a_placement_run_on_one_machine() -> None:
             }
         }
     }
+    kept = placing.rules("node-2", Spread(taken=("vm-a",)), Placing())["affinity"]["nodeAffinity"]
+    assert "NotIn" in str(kept) and "vm-a" in str(kept)
     assert placing.rules("", Spread(), Placing()) == {}
 
 
