@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from docker import DockerClient
-from orchestrator.errors import NodeError, RunError
+from orchestrator.errors import RunError
+from orchestrator.platforms.common.watching import Watching
 from orchestrator.platforms.docker.carrying import Carrier
 from orchestrator.platforms.docker.conversations import DockerConversation
 from orchestrator.platforms.docker.errors import engine_errors
@@ -15,18 +16,12 @@ from orchestrator.platforms.docker.patience import patiently
 from orchestrator.powers import Clock, Completed
 
 
-class Commands:
+class Commands(Watching):
     """The part of `DockerPlatform` that runs commands in containers."""
 
     _client: DockerClient
     _clock: Clock
     _carrier: Carrier
-
-    def state(self, container: str) -> str:
-        raise NotImplementedError
-
-    def logs(self, container: str, tail: int | None = None) -> str:
-        raise NotImplementedError
 
     def exec(
         self,
@@ -96,13 +91,3 @@ class Commands:
             yield conversation
         finally:
             conversation.close()
-
-    def _raise_if_dead(self, watch: Sequence[str], output: Output) -> None:
-        for name in watch:
-            state = self.state(name)
-            if state != "running":
-                raise NodeError(
-                    f"{name} died in the middle of the run: {state}",
-                    advice="look at its log among the raw files of the run",
-                    evidence=self.logs(name, tail=20) + "\n" + output.tail(),
-                )

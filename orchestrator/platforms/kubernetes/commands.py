@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from orchestrator.errors import NodeError, RunError
 from orchestrator.platforms.common.conversations import KEPT, LineConversation
 from orchestrator.platforms.common.output import Output
+from orchestrator.platforms.common.watching import Watching
 from orchestrator.platforms.kubernetes.channels import Frames
 from orchestrator.platforms.kubernetes.connection import Api
 from orchestrator.platforms.kubernetes.errors import Refused, cluster_errors
@@ -33,18 +34,12 @@ _GRACE_S = 15.0  # after the time limit: for its KILL, and for the answer
 _LOOK_EVERY_S = 1.0
 
 
-class Commands:
+class Commands(Watching):
     """The part of `KubernetesPlatform` that runs commands in pods."""
 
     _api: Api
     _clock: Clock
     _namespace: str
-
-    def state(self, container: str) -> str:
-        raise NotImplementedError
-
-    def logs(self, container: str, tail: int | None = None) -> str:
-        raise NotImplementedError
 
     def _put_files(self, container: str) -> None:
         raise NotImplementedError
@@ -157,16 +152,6 @@ class Commands:
             advice="was the API server, or a proxy before it, restarted?",
             evidence=output.tail(),
         )
-
-    def _raise_if_dead(self, watch: Sequence[str], output: Output) -> None:
-        for name in watch:
-            state = self.state(name)
-            if state != "running":
-                raise NodeError(
-                    f"{name} died in the middle of the run: {state}",
-                    advice="look at its log among the raw files of the run",
-                    evidence=self.logs(name, tail=20) + "\n" + output.tail(),
-                )
 
 
 def _environment(env: Mapping[str, str]) -> bytes:
