@@ -50,7 +50,8 @@ class Frames:
             if not self._status:
                 raise TierbenchError(f"the output stream broke: {error}") from error
         finally:
-            self.close()
+            with contextlib.suppress(websocket.WebSocketException, OSError):
+                self._socket.shutdown()
 
     def send(self, data: bytes) -> None:
         """Sends to standard input. OSError if the command has ended."""
@@ -66,11 +67,13 @@ class Frames:
             if self._socket.subprotocol == _V5:
                 self._socket.send_binary(bytes([_END, _INPUT]))
             else:
-                self.close()
+                self.cut()
 
-    def close(self) -> None:
-        with contextlib.suppress(websocket.WebSocketException, OSError):
-            self._socket.shutdown()
+    def cut(self) -> None:
+        """Ends the connection; whoever reads its frames closes it. Closed here, under a thread that
+        reads, its number would be given to the next connection, whose bytes that thread would then
+        take."""
+        self._socket.abort()
 
     @property
     def exit_code(self) -> int:

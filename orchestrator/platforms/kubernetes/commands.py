@@ -69,7 +69,7 @@ class Commands(Watching):
         while output.follow(on_line or (lambda _line: None)):
             now = self._clock.monotonic()
             if now >= deadline:
-                frames.close()
+                frames.cut()
                 break
             if now >= next_look:
                 self._raise_if_dead(watch, output)

@@ -10,9 +10,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+import ssl
+from collections.abc import Callable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import urllib3
 import websocket
@@ -33,6 +34,7 @@ _PATIENCE_S, _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 60.0, 0.25, 8.0
 _PASSING = (429, 500, 502, 503, 504)  # of a server that starts, is too busy, or is behind a proxy
 _MERGE = "application/merge-patch+json"
 
+T = TypeVar("T")
 Thing = dict[str, Any]
 """An object of the cluster as it is written: apiVersion, kind, metadata, spec, status."""
 
@@ -121,6 +123,9 @@ class Api:
         headers: dict[str, str] = {}
         self._client.update_params_for_auth(headers, [], ["BearerToken"], path, "GET", None)
         url = ws_client.get_websocket_url(f"{self.host}{path}", query)
+        return self._again(lambda: self._opened(url, headers), _is_not_begun)
+
+    def _opened(self, url: str, headers: Mapping[str, str]) -> Any:
         try:
             return ws_client.create_websocket(self._configuration, url, headers)
         except websocket.WebSocketBadStatusException as error:
@@ -136,15 +141,17 @@ class Api:
     def _asked_again(
         self, method: str, path: str, query: Mapping[str, Any], body: Mapping[str, Any] | None
     ) -> bytes:
+        return self._again(lambda: self._asked(method, path, query, body), _is_passing)
+
+    def _again(self, ask: Callable[[], T], may_pass: Callable[[Exception], bool]) -> T:
         """Asks at least twice, and until a minute has passed; then raises the last error."""
         end = self._clock.monotonic() + _PATIENCE_S
         pause_s, again = _FIRST_PAUSE_S, False
         while True:
             try:
-                return self._asked(method, path, query, body)
+                return ask()
             except (Refused, Unanswered) as error:
-                passing = isinstance(error, Unanswered) or error.status in _PASSING
-                if not passing or (again and self._clock.monotonic() + pause_s > end):
+                if not may_pass(error) or (again and self._clock.monotonic() + pause_s > end):
                     raise
             self._clock.sleep(pause_s)
             pause_s, again = min(2 * pause_s, _LONGEST_PAUSE_S), True
@@ -182,6 +189,15 @@ class Api:
 
 class _Missing(Refused):
     """What was asked for is not there."""
+
+
+def _is_passing(error: Exception) -> bool:
+    return isinstance(error, Unanswered) or getattr(error, "status", 0) in _PASSING
+
+
+def _is_not_begun(error: Exception) -> bool:
+    """Whether no connection was made, so that a command cannot have begun."""
+    return isinstance(error.__cause__, (ConnectionRefusedError, ssl.SSLError))
 
 
 def _found(context: str | None) -> Configuration:

@@ -176,8 +176,8 @@ class Pods(Commands, Images, Volumes):
         return pod
 
     def _await_begun(self, spec: ContainerSpec) -> Thing:
-        started = self._clock.monotonic()
-        next_look, path = started + _LOOK_EVERY_S, self._path("pods", object_name(spec.name))
+        path, now = self._path("pods", object_name(spec.name)), self._clock.monotonic()
+        next_look, patience = now + _LOOK_EVERY_S, trouble.Patience(now)
         has_files = bool(self._files[spec.name].carried)
         while True:
             with cluster_errors(f"starting {spec.name}"):
@@ -192,11 +192,13 @@ class Pods(Commands, Images, Volumes):
                 raise NodeError(f"{spec.name} was not started: {trouble.in_words(pod)}")
             now = self._clock.monotonic()
             if now >= next_look:
-                self._raise_if_hopeless(spec, pod, now - started)
+                self._raise_if_hopeless(spec, pod, patience)
                 next_look = now + _LOOK_EVERY_S
             self._clock.sleep(0.1)
 
-    def _raise_if_hopeless(self, spec: ContainerSpec, pod: Thing, waited_s: float) -> None:
+    def _raise_if_hopeless(
+        self, spec: ContainerSpec, pod: Thing, patience: trouble.Patience
+    ) -> None:
         claims = [
             volume["persistentVolumeClaim"]["claimName"]
             for volume in pod["spec"].get("volumes") or []
@@ -205,7 +207,7 @@ class Pods(Commands, Images, Volumes):
         events = [event for thing in (name_of(pod), *claims) for event in self._events(thing)]
         found = trouble.of_pod(pod, events)
         limit_s = GROWN_S if trouble.grows(events) else self.start_s
-        if waited_s < limit_s and not (found and found.lasting):
+        if not patience.ends(self._clock.monotonic(), found, limit_s):
             return
         said = found.text if found else trouble.in_words(pod)
         raise UnavailableError(

@@ -62,17 +62,21 @@ class PortForward:
         except (Refused, Unanswered):
             here.close()  # as a port where nothing listens: who connects tries again
             return
-        threading.Thread(target=_copy, args=(there, here), daemon=True).start()
+        back = threading.Thread(target=_copy, args=(there, here), daemon=True)
+        back.start()
         _copy(here, there)
+        back.join()
+        # Only now: the number of a socket that is closed while a thread still uses it is given to
+        # the next connection, whose bytes that thread would then take.
+        here.close()
+        there.close()
 
 
 def _copy(source: Any, target: Any) -> None:
-    """Copies one direction to its end, then ends the connection."""
+    """Copies one direction to its end, then ends the connection in both."""
     with contextlib.suppress(OSError):
         while data := source.recv(_PIECE):
             target.sendall(data)
     for one in (source, target):
         with contextlib.suppress(OSError):
             one.shutdown(socket.SHUT_RDWR)
-    with contextlib.suppress(OSError):
-        target.close()

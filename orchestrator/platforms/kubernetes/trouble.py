@@ -5,26 +5,48 @@ The words after the colon are those of the kubelet, the scheduler or the provisi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.platforms.kubernetes.manifests import MAIN
 
-# Reasons of a waiting container that do not pass by themselves. ErrImagePull becomes
+# Reasons of a waiting container that seldom pass by themselves. ErrImagePull becomes
 # ImagePullBackOff when the kubelet has tried again.
 _IMAGE = ("ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName")
 _SETTING = ("CreateContainerConfigError", "CreateContainerError", "RunContainerError")
 _GROWS = "TriggeredScaleUp"  # the autoscaler adds a machine
 
+# A kubelet that is busy says CreateContainerConfigError too ("failed to sync secret cache", after
+# one second: kubernetes/kubernetes#117972), and tries again after 10 to 15 s.
+_TRIED_AGAIN_S = 40.0
+
 
 @dataclass(frozen=True)
 class Trouble:
-    """`lasting`: waiting longer does not help."""
+    """`lasting_s`: waiting helps no more once it has lasted for so long."""
 
     text: str
     advice: str
-    lasting: bool = False
+    lasting_s: float = math.inf
+
+
+class Patience:
+    """Decides when a pod that has not begun is waited for no longer: after `limit_s` of waiting,
+    or when the same kind of trouble has lasted for too long."""
+
+    def __init__(self, now: float) -> None:
+        self._began = now
+        self._troubled: float | None = None  # since when trouble is seen that may last
+
+    def ends(self, now: float, found: Trouble | None, limit_s: float) -> bool:
+        if found is None or found.lasting_s == math.inf:
+            self._troubled = None
+            return now - self._began >= limit_s
+        if self._troubled is None:
+            self._troubled = now
+        return now - self._troubled >= found.lasting_s or now - self._began >= limit_s
 
 
 def of_pod(pod: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> Trouble | None:
@@ -42,10 +64,14 @@ def of_pod(pod: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> Troub
                 f"its image cannot be pulled ({reason}): {_pull_error(events) or text}",
                 "push the image to a registry that the cluster can reach, and say where with "
                 "TIERBENCH_REGISTRY; a private one needs a pull secret",
-                lasting=True,
+                lasting_s=0.0,
             )
         if reason in _SETTING:
-            return Trouble(f"it cannot be started ({reason}): {text}", "", lasting=True)
+            return Trouble(
+                f"it cannot be started ({reason}): {text}",
+                "`kubectl describe pod` shows what its machine's kubelet says",
+                lasting_s=_TRIED_AGAIN_S,
+            )
     if text := _unscheduled(status):
         volumes = volume_trouble(events)
         return Trouble(

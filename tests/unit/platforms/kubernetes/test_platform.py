@@ -5,11 +5,13 @@ answers. The client library and the connections are real; behind them is `tests/
 from __future__ import annotations
 
 import hashlib
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kubernetes.stream import ws_client
 
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.model import Placing
@@ -77,6 +79,38 @@ def test_lines_come_as_they_are_written_and_large_output_whole(
 def test_a_command_past_its_time(platform: KubernetesPlatform) -> None:
     with platform.running(spec()), pytest.raises(RunError, match="did not end within 1 s"):
         platform.exec("runs", ("sleep", "60"), timeout_s=1)
+
+
+def test_a_connection_that_was_not_made_is_tried_again(
+    platform: KubernetesPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = ws_client.create_websocket
+    refused: list[OSError] = [ssl.SSLError("unexpected message"), ConnectionRefusedError()]
+
+    def connected(*arguments: Any) -> Any:
+        if refused:
+            raise refused.pop()
+        return connect(*arguments)
+
+    with platform.running(spec()):
+        monkeypatch.setattr(ws_client, "create_websocket", connected)
+        assert platform.exec("runs", ("true",), timeout_s=20).exit_code == 0
+
+
+def test_a_command_whose_connection_was_cut_is_not_begun_again(
+    platform: KubernetesPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def cut(*arguments: Any) -> Any:
+        tried.append(arguments)
+        raise ConnectionResetError
+
+    with platform.running(spec()):
+        monkeypatch.setattr(ws_client, "create_websocket", cut)
+        with pytest.raises(UnavailableError, match="does not answer"):
+            platform.exec("runs", ("true",), timeout_s=20)
+    assert len(tried) == 1
 
 
 def test_a_death_while_a_command_runs(platform: KubernetesPlatform, cluster: FakeCluster) -> None:

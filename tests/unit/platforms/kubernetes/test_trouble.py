@@ -5,6 +5,7 @@ Statuses and events are those that Kubernetes 1.31 gave.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -39,16 +40,34 @@ def ended(code: int, reason: str) -> dict[str, Any]:
 def test_an_image_that_cannot_be_pulled() -> None:
     event = {"reason": "Failed", "message": 'Failed to pull image "a": no such host'}
     found = trouble.of_pod(waiting("ImagePullBackOff", 'Back-off pulling image "a"'), [event])
-    assert found is not None and found.lasting
+    assert found is not None and found.lasting_s == 0
     assert "no such host" in found.text and "TIERBENCH_REGISTRY" in found.advice
     assert trouble.of_pod(waiting("ErrImagePull"), []) is None, "the kubelet tries again"
 
 
 def test_no_machine_takes_it() -> None:
     found = trouble.of_pod({"status": PENDING}, [])
-    assert found is not None and not found.lasting and "2 Insufficient cpu" in found.text
+    assert found is not None and found.lasting_s == math.inf and "2 Insufficient cpu" in found.text
     grown = {"reason": "TriggeredScaleUp", "message": "pod triggered scale-up"}
     assert trouble.grows([grown])
+
+
+def test_a_kubelet_that_is_late_with_a_secret_is_given_time_to_try_again() -> None:
+    text = "failed to sync secret cache: timed out waiting for the condition"
+    late = trouble.of_pod(waiting("CreateContainerConfigError", text), [])
+    patience = trouble.Patience(100.0)
+    assert late is not None and text in late.text
+    assert not patience.ends(150.0, None, 180.0), "its image is pulled"
+    assert not patience.ends(160.0, late, 180.0), "whatever was waited for before"
+    assert not patience.ends(170.0, None, 180.0)
+    assert not patience.ends(175.0, late, 180.0), "trouble that went away counts from anew"
+    assert patience.ends(175.0 + late.lasting_s, late, 1000.0)
+    assert patience.ends(280.0, None, 180.0)
+
+
+def test_an_image_that_cannot_be_pulled_is_not_waited_for() -> None:
+    found = trouble.of_pod(waiting("ImagePullBackOff"), [])
+    assert trouble.Patience(100.0).ends(100.0, found, 180.0)
 
 
 def test_what_the_provisioner_says_of_a_claim() -> None:
