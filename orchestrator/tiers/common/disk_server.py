@@ -7,7 +7,6 @@ mounts nothing itself. docs/TIERS.md says what happens inside.
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,7 +44,11 @@ _NODE_DISK = re.compile(r"-disk-node-(\d+)$")
 def need_kernel(devices: Sequence[tuple[str, str]], machines: Sequence[Machine]) -> None:
     """UnavailableError if a machine lacks one of `devices`; each is given with its kernel
     module."""
-    for machine, (device, module) in itertools.product(machines, devices):
+    at_once.each(lambda machine: _need_of(machine, devices), machines)
+
+
+def _need_of(machine: Machine, devices: Sequence[tuple[str, str]]) -> None:
+    for device, module in devices:
         try:
             is_there = machine.exists(device)
         except OSError as error:
