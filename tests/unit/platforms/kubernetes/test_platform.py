@@ -238,6 +238,16 @@ def test_a_volume_of_a_device_is_on_the_machine_of_its_placement(
                 }
             ]
             assert cluster.names("persistentvolumeclaims") == ["data"]
+            asked = [
+                (method, path.split("/")[-2 if method == "GET" else -1])
+                for method, path in cluster.calls
+                if "/persistentvolume" in path and method != "DELETE"
+            ]
+            # A claim that the cluster sees before its volume is looked at again after 15 s.
+            volumes, claims = "persistentvolumes", "persistentvolumeclaims"
+            assert asked[-4:] == [
+                *(("POST", volumes), ("GET", volumes), ("POST", claims), ("GET", claims))
+            ]
         assert cluster.names("persistentvolumes") == []
         with (
             pytest.raises(UnavailableError, match="not known on which"),
