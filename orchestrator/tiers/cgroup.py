@@ -114,6 +114,9 @@ class CgroupTier:
         return _on_files(tier, files, world, restored=snapshots is not None)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
+        return self.gate_on("node-1", tier, world, thorough)
+
+    def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Judges the rates only: what a control group does not hold is just measured."""
 
         def take(judged: Tier, disks: Disks) -> Gate:
@@ -128,7 +131,7 @@ class CgroupTier:
 
         if _is_real(tier):
             return disk_gates.take_each(tier, world, thorough, on_disk)
-        with _on_files(tier, disk_files.of_gate(world), world) as disks:
+        with _on_files(tier, disk_files.of_gate(placement, world), world) as disks:
             return take(tier, disks)
 
 

@@ -11,12 +11,13 @@ import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.errors import RunError, TierbenchError
 from orchestrator.platforms import own_images
-from orchestrator.powers import ContainerSpec, Mount, World
+from orchestrator.powers import ContainerSpec, Machine, Mount, World
+from orchestrator.system import at_once
 from orchestrator.units import format_bytes
 
 GATE_BYTES = 2 * 2**30
@@ -77,10 +78,10 @@ def of_run(
     )
 
 
-def of_gate(world: World) -> tuple[DiskFile, ...]:
-    """One empty file, under a name that is no node's, where the first node runs."""
+def of_gate(placement: str, world: World) -> tuple[DiskFile, ...]:
+    """One empty file, under a name that is no node's, on the machine that runs `placement`."""
     path = _folder(world) / _DISKS / "gate.img"
-    return (DiskFile(path, "node-1", size_bytes=GATE_BYTES, temporary=True),)
+    return (DiskFile(path, placement, size_bytes=GATE_BYTES, temporary=True),)
 
 
 def of_load(
@@ -149,21 +150,36 @@ def forget(world: World) -> tuple[str, ...]:
     return tuple(removed)
 
 
+def machines_of_nodes(nodes: int, world: World) -> list[Machine]:
+    """The machine that runs each node, in their order: that of a container in its place."""
+
+    def machine_of(number: int) -> Machine:
+        spec = _container(number, "place", ("sleep", "infinity"), world)
+        with world.platform.running(replace(spec, init=True, stop_timeout_s=1)):
+            return world.platform.machine_of(spec.name)
+
+    return at_once.each(machine_of, range(1, nodes + 1))
+
+
 def _there(
     number: int, name: str, script: str, paths: Sequence[Path], timeout_s: float, world: World
 ) -> str | None:
     """The output of a script on the machine that runs node `number`; None if it failed."""
-    spec = ContainerSpec(
+    files = (inside(path, world) for path in paths)
+    spec = _container(number, name, ("sh", "-c", script, name, *files), world)
+    done = world.platform.once(replace(spec, mounts=(mounted(world),)), timeout_s)
+    return done.out if done.exit_code == 0 else None
+
+
+def _container(number: int, name: str, argv: Sequence[str], world: World) -> ContainerSpec:
+    return ContainerSpec(
         name=f"{world.scope}-{name}-node-{number}",
         image=own_images.need(world.root, "disk", world.platform),
-        entrypoint=("sh",),
-        command=("-c", script, name, *(inside(path, world) for path in paths)),
+        entrypoint=(argv[0],),
+        command=tuple(argv[1:]),
         role="disk-files",
-        mounts=(mounted(world),),
         placement=f"node-{number}",
     )
-    done = world.platform.once(spec, timeout_s)
-    return done.out if done.exit_code == 0 else None
 
 
 def _folder(world: World) -> Path:
