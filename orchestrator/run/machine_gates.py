@@ -8,7 +8,7 @@ from typing import Any
 
 from orchestrator.powers import Machine, World
 from orchestrator.tier import Gate, GateCheck
-from orchestrator.tiers.common import disk_files, host_load
+from orchestrator.tiers.common import disk_files, host_load, where
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def identity(place: GatePlace, world: World) -> Any:
     others lie there side by side."""
     facts = place.machine.facts()
     kind = (facts.kernel, facts.cpus, facts.cpu_model)
-    if world.platform.folder(world.cache) == world.cache:
+    if where.is_here(world):
         return kind
     return (world.platform.engine_id(), place.machine.name, *kind)
 
