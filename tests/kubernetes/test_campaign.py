@@ -126,7 +126,9 @@ def test_three_nodes_carry_every_workload_from_two_clients(
         databases = [node for node in record.nodes if node.role == "database"]
         assert tuple(node.name for node in databases) == NODES
         assert len({node.machine for node in databases}) == 3
-        assert record.gate is not None and record.gate.checks
+        assert record.gate is not None
+        assert {check.nodes for check in record.gate.checks} == {(node,) for node in NODES}
+        assert set(record.gate.device["machines"]) == {node.machine for node in databases}
         assert set(record.facts["generator"]["clients"]) == {"client-1", "client-2"}
         measured = {(m.metric, m.scope): m.value for m in record.measurements}
         assert measured["throughput_per_s", "all"] > 0
