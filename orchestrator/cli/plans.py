@@ -20,6 +20,7 @@ from orchestrator.parts import KeepsIntervals
 from orchestrator.planning import (
     costs,
     load_points,
+    machines,
     overrides,
     plan,
     project_files,
@@ -66,6 +67,7 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
         bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
     else:
         bound, notes = _with_databases(found, request, platform, cache, failure)
+    machines.check(bound, platform)
     workloads, longer = _windows(workloads, bound, request.windows)
     seed = {"seed": request.seed}
     workloads = tuple(replace(load, options={**load.options, **seed}) for load in workloads)
@@ -145,7 +147,8 @@ def _platform(found: Sequence[Profile], request: Request) -> str:
     placings = {profile.name: profile.placing for profile in found}
     if any(one != found[0].placing for one in placings.values()):
         raise UsageError(
-            f"the profiles {', '.join(placings)} say different things under `kubernetes`",
+            f"the profiles {', '.join(placings)} say different things under `kubernetes` "
+            "or `machines`",
             advice="tiers are compared on the same machines: write the same in each",
         )
     name = request.platform or next(iter(named.values()), outside.PLATFORM)
@@ -164,18 +167,19 @@ def _with_databases(
     found: Sequence[Profile], request: Request, platform: str, cache: Path, failure: str
 ) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
     """Binds profiles to nodes and a database on this machine, with notes on what was changed."""
-    cores = LocalMachine().facts().cpus if platform == outside.PLATFORM else None
+    elsewhere = platform != outside.PLATFORM or any(map(machines.named, found))
+    cores = None if elsewhere else LocalMachine().facts().cpus
     fitted, notes = plan.fit_to_machine(found, request.nodes, cores)
     bound, choices = [], []
     for profile in fitted:
         cluster = profile.cluster
         database = cluster.database if request.database == AUTO else request.database
-        choice = choose(database, partial(_proven, cluster, platform, cache), failure)
+        choice = choose(database, partial(_proven, profile, platform, cache), failure)
         bound.append(replace(profile, cluster=on_database(cluster, choice.name)))
         choices += [choice.note] if choice.note else []
     for profile in bound:
         if profile.cluster.database == PREFERRED and not request.dry_run:
-            _pull(profile.cluster, platform)
+            _pull(profile, platform)
     return tuple(bound), (*dict.fromkeys(choices), *notes)
 
 
@@ -218,15 +222,16 @@ def _settings(given: Mapping[str, str], database: str) -> dict[str, str]:
     return {key.removeprefix(f"{database}."): value for key, value in own.items()}
 
 
-def _pull(cluster: ClusterSpec, platform: str) -> None:
+def _pull(profile: Profile, platform: str) -> None:
     """Pulls the image if it is missing. If that fails, `check` names all ways to get it."""
     with contextlib.suppress(UnavailableError):
-        image.obtain(cluster, outside.platform(platform))
+        image.obtain(profile.cluster, outside.platform(platform, profile.placing))
 
 
-def _proven(cluster: ClusterSpec, platform: str, cache: Path) -> str:
+def _proven(profile: Profile, platform: str, cache: Path) -> str:
     try:
-        return first_runs.passed(cluster, outside.platform(platform), cache)
+        where = outside.platform(platform, profile.placing)
+        return first_runs.passed(profile.cluster, where, cache)
     except UnavailableError:
         return ""
 
