@@ -20,6 +20,7 @@ from orchestrator.parts import KeepsIntervals
 from orchestrator.planning import (
     costs,
     load_points,
+    machines,
     overrides,
     plan,
     project_files,
@@ -73,6 +74,7 @@ def make_plan(
         bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
     else:
         bound, notes = _with_databases(found, request, platform, cache, failure, connect)
+    machines.check(bound, platform)
     workloads, longer = _windows(workloads, bound, request.windows)
     seed = {"seed": request.seed}
     workloads = tuple(replace(load, options={**load.options, **seed}) for load in workloads)
@@ -158,7 +160,8 @@ def _platform(found: Sequence[Profile], request: Request) -> str:
     placings = {profile.name: profile.placing for profile in found}
     if any(one != found[0].placing for one in placings.values()):
         raise UsageError(
-            f"the profiles {', '.join(placings)} say different things under `kubernetes`",
+            f"the profiles {', '.join(placings)} say different things under `kubernetes` "
+            "or `machines`",
             advice="tiers are compared on the same machines: write the same in each",
         )
     name = request.platform or next(iter(named.values()), outside.PLATFORM)

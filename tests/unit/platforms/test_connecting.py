@@ -26,7 +26,7 @@ def test_an_engine_through_ssh_is_refused_with_a_way_to_reach_it(
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "ssh://vm1")
     with pytest.raises(UnavailableError, match="ssh://vm1") as refused:
-        connecting.client()
+        connecting.connect()
     assert "DOCKER_HOST=tcp://" in refused.value.advice
 
 
@@ -36,4 +36,4 @@ def test_a_context_that_does_not_exist_is_not_this_computers_engine(
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     monkeypatch.setenv("DOCKER_CONTEXT", "no-such-context")
     with pytest.raises(UsageError, match="no Docker context named no-such-context"):
-        connecting.client()
+        connecting.connect()
