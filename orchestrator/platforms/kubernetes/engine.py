@@ -45,7 +45,7 @@ class KubernetesPlatform(Pods):
         self.placing = placing or Placing()
         self.campaign = secrets.token_hex(3)
         self._namespace = namespace_of(self.campaign)
-        self._files, self._ports = {}, {}
+        self._files, self._ports, self._lost = {}, {}, set()
         self._places, self._machine_names = {}, {}
         self._scheduling = threading.Lock()
         self._machines: dict[str, AgentMachine] = {}
