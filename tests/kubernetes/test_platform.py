@@ -188,6 +188,19 @@ def test_a_stopped_container_keeps_its_log_and_a_killed_one_is_seen(
         killing.join()
 
 
+def test_pods_that_ask_for_all_that_is_free_find_a_machine(
+    platform: KubernetesPlatform, debian: str
+) -> None:
+    """As nodes do while data are loaded, beside what others have asked for."""
+    other = sleeper("other", debian, cpus=0.3, placement="node-1")
+    with platform.running(other):
+        cpus = platform.free_cpus(3)
+        assert 0 < cpus <= platform.machines()[0].facts().cpus - 0.3
+        nodes = [sleeper(f"n{k}", debian, cpus=cpus, placement=f"node-{k}") for k in (1, 2, 3)]
+        with at_once.entered([platform.running(node) for node in nodes]):
+            assert platform.free_cpus(3) < 0.2
+
+
 @pytest.mark.parametrize("where", ["watched", "client"])
 def test_a_lost_machine_is_seen_as_soon_as_the_cluster_knows(
     platform: KubernetesPlatform, cluster: Cluster, debian: str, where: str
