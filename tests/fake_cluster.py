@@ -74,6 +74,16 @@ class FakeCluster:
         self._server.shutdown()
         self._server.server_close()
 
+    def lose(self, machine: str) -> None:
+        """As the node controller does when a kubelet is not heard of."""
+        lost = {"type": "Ready", "status": "Unknown", "lastTransitionTime": "2026-01-01T00:00:16Z",
+                "message": "Kubelet stopped posting node status."}  # fmt: skip
+        with self.lock:
+            self.things[f"/api/v1/nodes/{machine}"]["status"]["conditions"] = [lost]
+            for path, thing in self.things.items():
+                if "/pods/" in path and thing["spec"]["nodeName"] == machine:
+                    thing["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+
     def names(self, kind: str) -> list[str]:
         """The names of all objects of a kind, in whatever namespace."""
         with self.lock:
@@ -145,6 +155,7 @@ def _run(pod: Thing) -> None:
     pod["spec"]["nodeName"] = "vm-0"
     pod["status"] = {
         "phase": "Running",
+        "conditions": [{"type": "Ready", "status": "True"}],
         "initContainerStatuses": [{"name": one["name"], "state": running} for one in gates],
         "containerStatuses": [
             {"name": one["name"], "state": {} if gates else running, "imageID": "sha256:0",

@@ -22,6 +22,7 @@ from typing import Any
 from orchestrator.errors import UnavailableError, UnfinishedError
 from orchestrator.model import ClusterSpec, NodeSize, Profile, Workload
 from orchestrator.parts import Parts, Restorable
+from orchestrator.platforms.common.promising import Promises
 from orchestrator.powers import World
 from orchestrator.system import store
 from orchestrator.tiers.common import disk_files, restoring
@@ -245,11 +246,18 @@ class _Unfinished:
 
 
 def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:
-    """Nodes for loading, which is not measured: they may have more memory and CPU."""
+    """Nodes for loading, which is not measured: they may have more memory, and all CPUs, where one
+    need not ask for them, else those that nobody has asked for."""
     if spec.node is None:
         return spec
+    platform: Any = world.platform
+    cpus = (
+        platform.free_cpus(spec.nodes)
+        if isinstance(platform, Promises)
+        else float(world.machine.facts().cpus)
+    )
     node = NodeSize(
-        cpus=max(spec.size.cpus, float(world.machine.facts().cpus)),
+        cpus=max(spec.size.cpus, cpus),
         memory_bytes=max(spec.size.memory_bytes, _LOADING_MEMORY_BYTES // spec.nodes),
         disk_bytes=spec.size.disk_bytes,
     )

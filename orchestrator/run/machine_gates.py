@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import Machine, World
 from orchestrator.tier import Gate, GateCheck
-from orchestrator.tiers.common import disk_files, host_load, where
+from orchestrator.tiers.common import disk_files, host_load
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def identity(place: GatePlace, world: World) -> Any:
     others lie there side by side."""
     facts = place.machine.facts()
     kind = (facts.kernel, facts.cpus, facts.cpu_model)
-    if where.is_here(world):
+    if is_here(world):
         return kind
     return (world.platform.engine_id(), place.machine.name, *kind)
 

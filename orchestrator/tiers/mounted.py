@@ -17,6 +17,7 @@ from typing import NoReturn
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import World
 from orchestrator.tier import (
     DiskKind,
@@ -56,7 +57,7 @@ class MountedTier:
 
     def _asking(self, world: World) -> cloud_metadata.Ask:
         """Of the disks of another machine, the service that answers here knows nothing."""
-        return self._ask if where.is_here(world) else partial(_only_there, world.machine.name)
+        return self._ask if is_here(world) else partial(_only_there, world.machine.name)
 
     def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
         return restoring.places(tier, nodes, world.machine)

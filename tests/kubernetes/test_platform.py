@@ -176,6 +176,55 @@ def test_a_stopped_container_keeps_its_log_and_a_killed_one_is_seen(
         killing.join()
 
 
+def test_pods_that_ask_for_all_that_is_free_find_a_machine(
+    platform: KubernetesPlatform, debian: str
+) -> None:
+    """As nodes do while data are loaded, beside what others have asked for."""
+    other = sleeper("other", debian, cpus=0.3, placement="node-1")
+    with platform.running(other):
+        cpus = platform.free_cpus(3)
+        assert 0 < cpus <= platform.machines()[0].facts().cpus - 0.3
+        nodes = [sleeper(f"n{k}", debian, cpus=cpus, placement=f"node-{k}") for k in (1, 2, 3)]
+        with at_once.entered([platform.running(node) for node in nodes]):
+            assert platform.free_cpus(3) < 0.2
+
+
+@pytest.mark.parametrize("where", ["watched", "client"])
+def test_a_lost_machine_is_seen_as_soon_as_the_cluster_knows(
+    platform: KubernetesPlatform, cluster: Cluster, debian: str, where: str
+) -> None:
+    """Long before its pods are evicted; and nothing waits for what it cannot say any more."""
+    clock = SystemClock()
+
+    def run() -> float:
+        """Returns when the loss was seen."""
+        with (
+            platform.running(sleeper("watched", debian, placement="node-1")),
+            platform.running(sleeper("client", debian, placement="client-1")),
+        ):
+            machine = platform.machine_of(where).name
+            (node,) = [one for one in cluster.nodes if one.name == machine]
+            losing = threading.Timer(2.0, cluster.kill, (node,))
+            losing.start()
+            argv = ("sleep", "300")
+            with pytest.raises(NodeError, match=r"lost \(its machine .* is not ready since 20"):
+                platform.exec("client", argv, timeout_s=300, watch=("watched",))
+            losing.join()
+            killed.append(node)
+            return clock.monotonic()
+
+    killed: list[Any] = []
+    began = clock.monotonic()
+    seen = run()
+    removed = clock.monotonic()
+    cluster.again(killed[0])
+    assert wait_until(
+        lambda: killed[0].name in cluster.ready(), deadline_s=90, clock=clock, every_s=0.5
+    )
+    assert seen - began < 60, "the cluster itself is told to take 16 s"
+    assert removed - seen < 20
+
+
 def test_out_of_memory(platform: KubernetesPlatform, debian: str) -> None:
     spec = sleeper(
         "eats",

@@ -3,7 +3,7 @@
 Each client is a container (`client-1`, …) with a folder of its own for raw output, and carries its
 share by its load generator (`parts.Splits`) on a thread of this program. A client that fails ends
 the others. What is known of each is kept in `clients.json`, by which `read` merges what they left
-(`merging`).
+(`merging`), and of the only client if it is on another machine.
 
 The measured window is the time in which all of them measured. Times are by this computer's clock:
 a client's are shifted by how far its clock is from it (`clocks`).
@@ -25,6 +25,7 @@ from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.load_generators.common import clocks, merging
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, Phase, Tls, Workload
 from orchestrator.parts import LoadGenerator, Result, Share, Splits
+from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import Progress, World
 from orchestrator.system import at_once
 
@@ -92,7 +93,7 @@ def run(
     """As the generator's own `run`, by all clients. LoadError that names the client if one fails,
     or if they did not measure at the same time."""
     if len(clients) == 1:
-        return generator.run(workload, cluster, clients[0], out, world)
+        return _alone(generator, workload, cluster, clients[0], out, world)
     assert isinstance(generator, Splits), f"{generator.name} was checked"
     together = _Together(generator, workload, cluster, clients, out, world)
     return together.run()
@@ -107,11 +108,15 @@ def read(
     end_s: float,
 ) -> Result:
     """As the generator's own `read`: of all clients each transaction once."""
-    if len(clients) == 1:
+    if not (out / _NOTES).is_file():  # the only one was here
         return generator.read(workload, out, start_s, end_s)
-    assert isinstance(generator, Splits), f"{generator.name} was checked"
     notes: dict[str, dict[str, Any]] = json.loads((out / _NOTES).read_text())
-    left = {name: generator.records(out / name) for name in notes}
+    if not isinstance(generator, Splits):
+        (name,) = notes
+        result = generator.read(workload, out, start_s, end_s)
+        return replace(result, facts=merging.one_of({name: result.facts}, notes))
+    folders = {name: out / name if len(clients) > 1 else out for name in notes}
+    left = {name: generator.records(folder) for name, folder in folders.items()}
     shifts_s = [float(notes[name]["shifted_s"]) for name in left]
     records = generator.merged([one for one, _ in left.values()], shifts_s)
     facts = merging.one_of({name: facts for name, (_, facts) in left.items()}, notes)
@@ -127,6 +132,7 @@ class _Ran:
     before: clocks.Offset | None
     after: clocks.Offset | None
     threads: int
+    shift_s: float
 
     def note(self) -> dict[str, Any]:
         offsets: dict[str, float] = {}
@@ -141,9 +147,43 @@ class _Ran:
             "began_s": self.warmup.start_s,
             "measured_from_s": self.measure.start_s,
             "measured_to_s": self.measure.end_s,
-            "shifted_s": self.before.shift_s if self.before else 0.0,
+            "shifted_s": self.shift_s,
             **offsets,
         }
+
+
+def _alone(
+    generator: LoadGenerator,
+    workload: Workload,
+    cluster: Cluster,
+    client: Node,
+    out: Path,
+    world: World,
+) -> tuple[Phase, Phase]:
+    """The run of the only client; its clock is that of this computer if it runs there. Times of a
+    generator without a record of each transaction are by this computer's clock anyway."""
+    if is_here(world):
+        return generator.run(workload, cluster, client, out, world)
+    before = clocks.compare(client, world)
+    shift_s = before.shift_s if before and isinstance(generator, Splits) else 0.0
+    own = _as_client(world, shift_s)
+    warmup, measure = generator.run(workload, cluster, client, out, own)
+    after = clocks.compare(client, world)
+    ran = _Ran(
+        _moved(warmup, shift_s), _moved(measure, shift_s), before, after, workload.threads, shift_s
+    )
+    if isinstance(generator, Splits) or (before and after):  # else it changes nothing
+        (out / _NOTES).write_text(json.dumps({client.name: ran.note()}, indent=1) + "\n")
+    return ran.warmup, ran.measure
+
+
+def _as_client(world: World, shift_s: float) -> World:
+    """With the client's clock, which is that much later."""
+    return replace(
+        world,
+        clock=clocks.ShiftedClock(world.clock, shift_s),
+        window_begins=lambda time_s: world.window_begins(time_s - shift_s),
+    )
 
 
 class _Together:
@@ -199,12 +239,9 @@ class _Together:
         client, workload = self._clients[at], self._workloads[at]
         before = clocks.compare(client, self._world)
         shift_s = before.shift_s if before else 0.0
-        own = replace(
-            self._world,
-            clock=clocks.ShiftedClock(self._world.clock, shift_s),
-            progress=_Prefixed(self._world.progress, client.name, len(self._clients), at == 0),
-            window_begins=lambda time_s: self._window_begins(time_s - shift_s),
-        )
+        progress = _Prefixed(self._world.progress, client.name, len(self._clients), at == 0)
+        whole = replace(self._world, progress=progress, window_begins=self._window_begins)
+        own = _as_client(whole, shift_s)
         first = [0, *accumulate(one.threads for one in self._workloads)][at]
 
         def agree(would: bool) -> float | None:
@@ -216,9 +253,8 @@ class _Together:
             workload, share, self._cluster, client, self._out / client.name, own
         )
         after = clocks.compare(client, self._world)
-        return _Ran(
-            _moved(warmup, shift_s), _moved(measure, shift_s), before, after, workload.threads
-        )
+        warmup, measure = _moved(warmup, shift_s), _moved(measure, shift_s)
+        return _Ran(warmup, measure, before, after, workload.threads, shift_s)
 
     def _agree(self) -> None:
         """Once, when all clients are ready."""

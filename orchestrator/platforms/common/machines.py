@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from orchestrator.powers import Machine, MachineFacts
+from orchestrator.powers import Machine, MachineFacts, World
 
 _FOLDERS_BELOW_ROOT = ("proc", "sys", "dev", "etc")
 
@@ -63,6 +63,11 @@ def told(machine: Machine) -> MachineFacts:
     says them."""
     facts = machine.told if isinstance(machine, ToldOf) else None
     return facts or machine.facts()
+
+
+def is_here(world: World) -> bool:
+    """Whether containers run on this computer, and nowhere else."""
+    return world.platform.folder(world.cache) == world.cache
 
 
 def value(text: str, key: str) -> str:

@@ -21,6 +21,7 @@ from orchestrator.platforms.kubernetes.connection import Api
 from orchestrator.platforms.kubernetes.errors import Refused, cluster_errors
 from orchestrator.platforms.kubernetes.labels import object_name
 from orchestrator.platforms.kubernetes.manifests import MAIN
+from orchestrator.platforms.kubernetes.trouble import LOST
 from orchestrator.powers import Clock, Completed
 
 # $0: the seconds. KILL follows TERM after five.
@@ -73,6 +74,9 @@ class Commands(Watching):
                 break
             if now >= next_look:
                 self._raise_if_dead(watch, output)
+                if watch and (state := self.state(container)).startswith(LOST):
+                    frames.cut()
+                    raise NodeError(f"{doing}: {container} is {state}", evidence=output.tail())
                 next_look = now + _LOOK_EVERY_S
         took_s = self._clock.monotonic() - started
         if took_s >= timeout_s and frames.exit_code in (*_ENDED_BY_TIMEOUT, -1):

@@ -17,7 +17,7 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.findings import Finding
-from orchestrator.platforms.kubernetes import examination
+from orchestrator.platforms.kubernetes import examination, requests
 from orchestrator.platforms.kubernetes.connection import Api, Thing
 from orchestrator.platforms.kubernetes.errors import cluster_errors
 from orchestrator.platforms.kubernetes.guard import NAMESPACES, Guard, namespace_of
@@ -27,6 +27,7 @@ from orchestrator.platforms.kubernetes.volume_manifests import size_bytes
 from orchestrator.powers import Clock, Conversation, Machine, MachineFacts
 from orchestrator.system import at_once
 
+_PODS = "/api/v1/pods"  # of all namespaces
 _FOLDER = Path("/var/lib/tierbench")
 _ROOT = Path(__file__).resolve().parents[3]
 
@@ -45,7 +46,7 @@ class KubernetesPlatform(Pods):
         self.placing = placing or Placing()
         self.campaign = secrets.token_hex(3)
         self._namespace = namespace_of(self.campaign)
-        self._files, self._ports = {}, {}
+        self._files, self._ports, self._lost = {}, {}, set()
         self._places, self._machine_names = {}, {}
         self._scheduling = threading.Lock()
         self._machines: dict[str, AgentMachine] = {}
@@ -128,6 +129,11 @@ class KubernetesPlatform(Pods):
 
             self._machines[name] = AgentMachine(name, talking, self._clock, _facts(node))
         return self._machines[name]
+
+    def free_cpus(self, nodes: int) -> float:
+        machines = self._usable_nodes(("node",))
+        with cluster_errors("looking at what pods ask for"):
+            return requests.each(nodes, machines, self._api.listed(_PODS))
 
     def folder(self, cache: Path) -> Path:
         return _FOLDER

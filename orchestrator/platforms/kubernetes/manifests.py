@@ -32,7 +32,7 @@ READY = f"{CARRIED}/ready"  # its file says that all carried files are there
 OPEN_GATE = ("sh", "-c", f"chmod a+rwX {CARRIED}/[0-9]* && touch {READY}")
 # A pod's own end: longer than any stop that is asked for, which says its own time.
 LONGEST_STOP_S = 300
-_CARRIER_CPU, _CARRIER_MEMORY = "100m", "64Mi"
+CARRIER_CPU, _CARRIER_MEMORY = "100m", "64Mi"
 _NAME_WAIT_S = 60
 _WAIT_FOR_FILES = f"until [ -e {READY} ]; do sleep 0.1; done"
 # Its own name, which DNS knows only when the pod has an address: a second after it has begun. Who
@@ -212,7 +212,7 @@ def _small(
 ) -> dict[str, Any]:
     """A container beside `main`; with limits if `main` has some, or the pod's would not count."""
     amounts = {
-        **({"cpu": _CARRIER_CPU} if spec.cpus else {}),
+        **({"cpu": CARRIER_CPU} if spec.cpus else {}),
         **({"memory": _CARRIER_MEMORY} if spec.memory_bytes else {}),
     }
     return {

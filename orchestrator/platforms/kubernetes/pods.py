@@ -30,6 +30,7 @@ from orchestrator.platforms.kubernetes.labels import (
 )
 from orchestrator.platforms.kubernetes.manifests import CARRIER, GATE, MAIN
 from orchestrator.platforms.kubernetes.ports import PortForward
+from orchestrator.platforms.kubernetes.spreading import NODES
 from orchestrator.platforms.kubernetes.volumes import Volumes
 from orchestrator.powers import Completed, Container, ContainerSpec, Standing
 from orchestrator.system.clock import wait_until
@@ -55,6 +56,7 @@ class Pods(Commands, Images, Volumes):
     start_s = START_S
     _files: dict[str, _Files]
     _ports: dict[str, list[PortForward]]
+    _lost: set[str]  # containers whose machine was not ready when they were looked at last
 
     # -------------------------------------------------------------- up and down
 
@@ -106,12 +108,15 @@ class Pods(Commands, Images, Volumes):
         for port in self._ports.pop(container, []):
             port.close()
         try:
-            if container in self._files and self.state(container) != "gone":
+            state = self.state(container)
+            if container in self._files and state != "gone" and container not in self._lost:
                 self._take_files(container)
         finally:
             self._files.pop(container, None)
-            # 0 would only forget the pod: its containers would still be ending.
-            self._remove_object("container", path, container, grace_s=max(1.0, timeout_s))
+            # 0 only forgets the pod: its containers would still be ending. Of a machine that is
+            # lost nobody would ever say that they have.
+            grace_s = 0.0 if container in self._lost else max(1.0, timeout_s)
+            self._remove_object("container", path, container, grace_s=grace_s)
             self._remove_object("secret", self._path("secrets", name), container)
 
     def stop(self, container: str, timeout_s: float) -> None:
@@ -259,13 +264,23 @@ class Pods(Commands, Images, Volumes):
             return self._api.found(self._path("pods", object_name(container)))
 
     def state(self, container: str) -> str:
-        return trouble.in_words(self._pod(container))
+        pod = self._pod(container)
+        lost = self._of_machine(pod) if pod and trouble.may_be_lost(pod) else ""
+        (self._lost.add if lost else self._lost.discard)(container)
+        return lost or trouble.in_words(pod)
+
+    def _of_machine(self, pod: Thing) -> str:
+        name = str(pod["spec"]["nodeName"])
+        with cluster_errors(f"looking at the machine {name}"):
+            return trouble.of_machine(name, self._api.found(f"{NODES}/{name}"))
 
     def image_of(self, container: str) -> str:
         pod = self._pod(container)
         return str(_status_of_main(pod).get("imageID") or "") if pod else ""
 
     def logs(self, container: str, tail: int | None = None) -> str:
+        if container in self._lost:
+            return ""  # its machine would be waited for
         path = self._path("pods", f"{object_name(container)}/log")
         query = {"container": MAIN, **({"tailLines": tail} if tail else {})}
         with cluster_errors(f"reading the log of {container}"):

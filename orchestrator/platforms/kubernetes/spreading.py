@@ -13,7 +13,7 @@ from orchestrator.platforms.kubernetes.errors import cluster_errors
 from orchestrator.platforms.kubernetes.labels import name_of
 from orchestrator.platforms.kubernetes.placing import ANY, Spread, kind_of, usable
 
-_NODES = "/api/v1/nodes"
+NODES = "/api/v1/nodes"
 
 
 class Spreading:
@@ -72,5 +72,5 @@ class Spreading:
 
     def _usable_nodes(self, placements: Sequence[str] = ANY) -> list[Thing]:
         with cluster_errors("looking at the cluster's machines"):
-            nodes = self._api.listed(_NODES)
+            nodes = self._api.listed(NODES)
         return [node for node in nodes if usable(node, self.placing, placements)]

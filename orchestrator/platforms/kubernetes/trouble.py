@@ -141,3 +141,28 @@ def in_words(pod: Mapping[str, Any] | None) -> str:
     if status.get("phase") == "Failed":  # such as evicted: its containers may be forgotten
         return f"failed ({status.get('reason')}: {status.get('message')})"
     return f"waiting ({(state.get('waiting') or {}).get('reason') or status.get('phase')})"
+
+
+# ------------------------------------------------------------------ a machine that is gone
+
+LOST = "lost"
+
+
+def may_be_lost(pod: Mapping[str, Any]) -> bool:
+    """Whether what is known of a running pod may be old: when its machine is not heard of any more,
+    Kubernetes only takes its condition Ready away, and evicts it after minutes."""
+    conditions = pod.get("status", {}).get("conditions") or []
+    is_ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    return "running" in main_state(pod) and not is_ready
+
+
+def of_machine(name: str, node: Mapping[str, Any] | None) -> str:
+    """Returns the state of the pods of a machine that is not ready, beginning with LOST; "" if it
+    is ready."""
+    if node is None:
+        return f"{LOST} (its machine {name} is gone)"
+    for condition in node.get("status", {}).get("conditions") or []:
+        if condition["type"] == "Ready" and condition["status"] != "True":
+            since, why = condition.get("lastTransitionTime"), condition.get("message")
+            return f"{LOST} (its machine {name} is not ready since {since}: {why})"
+    return ""

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from orchestrator.errors import RunError, TierbenchError
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import ContainerSpec, Machine, Mount, World
 from orchestrator.system import at_once
-from orchestrator.tiers.common import where
 from orchestrator.units import format_bytes
 
 GATE_BYTES = 2 * 2**30
@@ -54,7 +54,7 @@ def snapshots(nodes: int, name: str, world: World) -> tuple[Path, ...]:
     """The files of a data set, each on the machine of its node, in the order of the nodes: sorted
     by name, node-10 would be the second. On other machines the name has theirs, since what is known
     of a data set is in the one cache here."""
-    if not where.is_here(world):
+    if not is_here(world):
         machines = " ".join(sorted(machine.name for machine in world.platform.machines()))
         name = f"{name}-{hashlib.sha256(machines.encode()).hexdigest()[:8]}"
     folder = _folder(world) / _DATASETS / name
@@ -98,7 +98,7 @@ def of_load(
 def mounted(world: World) -> Mount:
     """The folder of the machines, as their containers see it at INSIDE."""
     folder = _folder(world)
-    if where.is_here(world):  # made by us, so that it does not belong to the engine's user
+    if is_here(world):  # made by us, so that it does not belong to the engine's user
         (folder / _DISKS).mkdir(parents=True, exist_ok=True)
         folder = folder.resolve()
     return Mount(str(folder), str(INSIDE), on_machine=True)
@@ -111,7 +111,7 @@ def inside(path: Path, world: World) -> str:
 
 def are_far(paths: Sequence[Path], world: World) -> bool:
     """Whether these are files of ours on other machines than this computer."""
-    return not where.is_here(world) and paths[0].is_relative_to(_folder(world))
+    return not is_here(world) and paths[0].is_relative_to(_folder(world))
 
 
 def exist(paths: Sequence[Path], world: World) -> bool:
@@ -136,7 +136,7 @@ def discard(paths: Sequence[Path], world: World) -> None:
 
 def forget(world: World) -> tuple[str, ...]:
     """Removes all files of disks from machines other than this computer; one line each."""
-    if where.is_here(world):
+    if is_here(world):
         return ()
     knows_some = (world.cache / _DATASETS).is_dir()
     if not knows_some and not world.platform.image_present(own_images.tag(world.root, "disk")):

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from orchestrator.errors import UnavailableError
+from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import World
 from orchestrator.tier import Tier
 from orchestrator.units import listed
-
-
-def is_here(world: World) -> bool:
-    """Whether containers run on this computer, and nowhere else."""
-    return world.platform.folder(world.cache) == world.cache
 
 
 def require_here(what: str, world: World) -> None:

@@ -402,6 +402,98 @@ def test_clients_that_never_measured_together_measured_nothing(tmp_path: Path) -
         carried(Load(carry), fake_world(platform=Elsewhere()), tmp_path)
 
 
+# ------------------------------------------------------------------ one client on another machine
+
+
+class Far(Elsewhere):
+    def folder(self, cache: Path) -> Path:
+        return Path("/var/lib/tierbench")
+
+
+class Alone:
+    """A load generator with one client, which measures for 5 s by the clock it is given."""
+
+    name = "sysbench"
+    recorded = pd.DataFrame({"start_s": [1101.5, 1102.0]})
+
+    def run(
+        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
+    ) -> tuple[Phase, Phase]:
+        now_s = world.clock.now()
+        world.window_begins(now_s + 1)
+        return Phase("warm-up", now_s, now_s + 1), Phase("measure", now_s + 1, now_s + 6)
+
+    def read(
+        self, workload: Workload, out: Path, start_s: float, end_s: float
+    ) -> tuple[str, float]:
+        return "read as it is", start_s
+
+    def records(self, out: Path) -> tuple[Any, GeneratorFacts]:
+        return self.recorded, GeneratorFacts(recorded_transactions=2, began_s=1101.0)
+
+    def merged(self, several: Sequence[Any], shifts_s: Sequence[float]) -> Any:
+        return pd.concat([one - shift_s for one, shift_s in zip(several, shifts_s, strict=True)])
+
+    def result(
+        self, workload: Workload, records: Any, facts: GeneratorFacts, start_s: float, end_s: float
+    ) -> Result:
+        return Result((), None, [records], facts)
+
+    def run_share(self, *_: Any) -> tuple[Phase, Phase]:
+        raise NotImplementedError
+
+
+def test_the_clock_of_the_only_client_is_compared_if_it_is_elsewhere(tmp_path: Path) -> None:
+    platform, windows = Far(ahead_s={"t-client": 100.0}), list[float]()
+    world = fake_world(platform=platform, clock=platform.clock)
+    world = replace(world, window_begins=windows.append)
+    generator: Any = Alone()
+    client = Node("client", "client", "t-client")
+    warmup, measure = several.run(generator, a_workload(), CLUSTER, [client], tmp_path, world)
+    began_s = warmup.start_s
+    assert began_s == pytest.approx(platform.clock.now(), abs=1.0), "by this computer's clock"
+    assert windows == [measure.start_s] and measure.duration_s == pytest.approx(5.0)
+    result = several.read(
+        generator, a_workload(), [client], tmp_path, measure.start_s, measure.end_s
+    )
+    (table,) = result.latencies or ()
+    assert table["start_s"].tolist() == [pytest.approx(1001.5), pytest.approx(1002.0)]
+    (note,) = result.facts.clients.values()
+    for when in ("clock_offset_s", "clock_offset_after_s", "shifted_s"):
+        assert note[when] == pytest.approx(100.0)
+    assert note["recorded_transactions"] == 2 and note["began_s"] == pytest.approx(1001.0)
+
+
+def test_a_client_here_has_the_clock_of_this_computer(tmp_path: Path) -> None:
+    platform = Elsewhere(ahead_s={"t-client": 100.0})
+    world = fake_world(platform=platform, clock=platform.clock)
+    generator: Any = Alone()
+    client = Node("client", "client", "t-client")
+    before_s = platform.clock.now()
+    warmup, measure = several.run(generator, a_workload(), CLUSTER, [client], tmp_path, world)
+    assert warmup.start_s == before_s == platform.clock.now(), "nothing was asked"
+    assert not list(tmp_path.iterdir())
+    read: Any = several.read(generator, a_workload(), [client], tmp_path, measure.start_s, 9.0)
+    assert read == ("read as it is", measure.start_s)
+
+
+def test_a_generator_that_keeps_no_records_is_read_as_it_is(tmp_path: Path) -> None:
+    class Totals:
+        name, run = "sysbench-stock", Alone.run
+
+        def read(self, *_: Any) -> Result:
+            return Result((), None, None, GeneratorFacts(version="1.0.20"))
+
+    platform = Far(ahead_s={"t-client": 100.0})
+    world = fake_world(platform=platform, clock=platform.clock)
+    generator: Any = Totals()
+    client = Node("client", "client", "t-client")
+    _, measure = several.run(generator, a_workload(), CLUSTER, [client], tmp_path, world)
+    facts = several.read(generator, a_workload(), [client], tmp_path, measure.start_s, 9e9).facts
+    assert facts.version == "1.0.20" and facts.clients["client"]["shifted_s"] == 0.0
+    assert facts.clients["client"]["clock_offset_s"] == pytest.approx(100.0)
+
+
 class Writes(FakePlatform):
     """Clients whose shell writes what it is sent, and says so."""
 

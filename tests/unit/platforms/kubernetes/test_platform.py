@@ -151,6 +151,25 @@ def test_a_death_while_a_command_runs(platform: KubernetesPlatform, cluster: Fak
             platform.exec("runs", ("sleep", "20"), timeout_s=30, watch=("node",))
 
 
+@pytest.mark.parametrize(("watched", "said"), [("node", "node died .*"), ("runs", "runs is ")])
+def test_a_machine_that_is_lost_while_a_command_runs(
+    platform: KubernetesPlatform, cluster: FakeCluster, watched: str, said: str
+) -> None:
+    """Kubernetes calls its pods running for minutes more."""
+    words = r"lost \(its machine vm-0 is not ready since 2026-01-01T00:00:16Z: Kubelet stopped"
+    with platform.running(spec()), platform.running(spec("node")):
+        path = next(path for path in cluster.things if path.endswith(f"/pods/{watched}"))
+        other = next(path for path in cluster.things if path.endswith("/pods/node"))
+        assert platform.state(watched) == "running"
+        if watched == "runs":
+            cluster.things[other]["spec"]["nodeName"] = "vm-1"
+        cluster.lose("vm-0")
+        with pytest.raises(NodeError, match=said + words):
+            platform.exec("runs", ("sleep", "20"), timeout_s=30, watch=("node",))
+        assert platform.logs(watched) == "" and ("GET", f"{path}/log") not in cluster.calls
+    assert ("DELETE", path) in cluster.calls
+
+
 def test_a_command_is_talked_with(platform: KubernetesPlatform) -> None:
     script = "while read -r line; do echo got $line; done"
     with platform.running(spec()), platform.conversation("runs", ("sh", "-c", script)) as talk:

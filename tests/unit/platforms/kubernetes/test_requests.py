@@ -1,0 +1,64 @@
+"""What machines have left of what pods may ask for, as the scheduler counts it; a tenth of a CPU is
+left for what carries a node's files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchestrator.platforms.kubernetes import requests
+
+
+def machine(name: str, cpu: str) -> dict[str, Any]:
+    status = {"capacity": {"cpu": "8"}, "allocatable": {"cpu": cpu}}
+    return {"metadata": {"name": name}, "status": status}
+
+
+def pod(name: str, cpu: str = "", phase: str = "Running", **more: Any) -> dict[str, Any]:
+    container = {"resources": {"requests": {"cpu": cpu}}} if cpu else {}
+    spec = {"nodeName": name, "containers": [container, {}], **more}
+    return {"spec": spec, "status": {"phase": phase}}
+
+
+MACHINES = [machine("a", "3920m"), machine("b", "4"), machine("c", "3920m")]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "pods", "each"),
+    [
+        (3, [], 3.8),
+        (1, [], 3.9),
+        (6, [], 1.8),
+        (3, [pod("a", "1"), pod("a", "250m"), pod("z", "3"), pod("", "3")], 2.5),
+        (2, [pod("a", "1"), pod("a", "250m")], 3.8),
+        (3, [pod("a", "3", "Succeeded"), pod("b", "3", "Failed")], 3.8),
+        (3, [pod("a", "8")], 0.0),
+        (3, [pod("a", overhead={"cpu": "120m"})], 3.7),
+    ],
+    ids=[
+        "the least of all",
+        "the most free one",
+        "two each",
+        "others have asked",
+        "the fuller one is not needed",
+        "over",
+        "nothing left",
+        "overhead",
+    ],
+)
+def test_what_each_node_may_ask_for(nodes: int, pods: list[Any], each: float) -> None:
+    assert requests.each(nodes, MACHINES, pods) == each
+
+
+def test_containers_that_run_before_and_beside_others() -> None:
+    def asks(cpu: str, **more: str) -> dict[str, Any]:
+        return {"resources": {"requests": {"cpu": cpu}}, **more}
+
+    before = [asks("2"), asks("500m", restartPolicy="Always")]
+    (one,) = [pod("b", "1", initContainers=before)]
+    assert requests.each(1, [machine("b", "4")], [one]) == 1.4
+
+
+def test_without_a_machine_there_is_nothing() -> None:
+    assert requests.each(3, [], []) == 0.0
