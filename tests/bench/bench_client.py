@@ -93,7 +93,6 @@ def workloads(world: World) -> dict[str, Workload]:
         "point-select": select,
         "insert": insert,
         "TPC-C-derived": tpcc(None),
-        "TPC-C-derived, no foreign keys": tpcc(None, foreign_keys=False),
     }
     try:
         load_generators()["benchbase"].check(tpcc("benchbase"), SERVER, world)
