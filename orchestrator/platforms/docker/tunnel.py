@@ -13,6 +13,7 @@ import atexit
 import shutil
 import tempfile
 import threading
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
@@ -92,17 +93,14 @@ class Tunnel:
 
     def _keep(self) -> None:
         """Opens the tunnel again when it breaks: its loss then costs no more than one run."""
-        while True:
+        while not self._closing.is_set():
             for _ in self._beside.lines():
                 pass
-            if self._closing.wait(_AGAIN_S):
-                return
-            try:
-                self._beside = self._opened()
-            except TierbenchError:
-                continue
-            if self._closing.is_set():
-                self._beside.close()
+            while not self._closing.wait(_AGAIN_S):
+                with suppress(TierbenchError):
+                    self._beside = self._opened()
+                    break
+        self._beside.close()
 
 
 def _split(url: str) -> SplitResult:

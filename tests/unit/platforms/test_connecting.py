@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.errors import UsageError
 from orchestrator.platforms.docker import connecting
 from orchestrator.platforms.docker.connecting import Reach
 
@@ -19,15 +19,6 @@ from orchestrator.platforms.docker.connecting import Reach
 )
 def test_ports_are_published_where_the_engine_is(url: str, reach: Reach) -> None:
     assert connecting.reach(url) == reach
-
-
-def test_an_engine_through_ssh_is_refused_with_a_way_to_reach_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("DOCKER_HOST", "ssh://vm1")
-    with pytest.raises(UnavailableError, match="ssh://vm1") as refused:
-        connecting.connect()
-    assert "DOCKER_HOST=tcp://" in refused.value.advice
 
 
 def test_a_context_that_does_not_exist_is_not_this_computers_engine(
