@@ -24,7 +24,7 @@ PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-agent bench-platforms bench-scale bench-client bench-warm-up bench-compare check fix lock clean compare-results history bench-history bench-blocks bench-until test-kubernetes
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-agent bench-platforms bench-scale bench-judging bench-client bench-warm-up bench-compare check fix lock clean compare-results history bench-history bench-blocks bench-until test-kubernetes
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -148,6 +148,9 @@ bench-history: $(VENV)/.ready ## how often a trend and a comparison over time se
 
 bench-scale: $(VENV)/.ready ## what a hundred nodes and fifty clients cost this program, simulated; NODES= CLIENTS= TRANSACTIONS= HOURS=
 	@$(VENV)/bin/python -m tests.bench.bench_scale $(if $(NODES),--nodes $(NODES)) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(TRANSACTIONS),--transactions $(TRANSACTIONS)) $(if $(HOURS),--hours $(HOURS))
+
+bench-judging: $(VENV)/.ready ## what judging a campaign on a hundred nodes and its report cost; NODES= HOURS= REPEATS=
+	@$(VENV)/bin/python -m tests.bench.bench_judging $(if $(NODES),--nodes $(NODES)) $(if $(HOURS),--hours $(HOURS)) $(if $(REPEATS),--repeats $(REPEATS))
 
 bench-client: setup ## transactions/s that one core of a client makes, by workload
 	@$(VENV)/bin/python -m tests.bench.bench_client

@@ -3,7 +3,8 @@
 Members need not inherit from them, and touch the outside only through `World`. A tier mechanism
 and a database keep nothing between calls: what `attached` or `running` learns is in the `Disks` or
 the `Cluster` that it yields. What only some members can do is a protocol of its own (`Restorable`,
-`KeepsGate`, `DrainsBurst`, `TakesSpace`, `KeepsIntervals`, `Splits`), tested with `isinstance`.
+`KeepsGate`, `MadeOnMachines`, `DrainsBurst`, `TakesSpace`, `KeepsIntervals`, `Splits`), tested with
+`isinstance`.
 """
 
 from __future__ import annotations
@@ -98,8 +99,17 @@ class KeepsGate(Protocol):
     """A tier mechanism whose passed gate may be kept and used again."""
 
     def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
-        """Returns what a kept gate depends on, besides the tier's limits and this machine. None
+        """Returns what a kept gate depends on, besides the tier's limits and the machine. None
         if the gate of this tier is never kept, because its disk may change unnoticed."""
+
+
+@runtime_checkable
+class MadeOnMachines(Protocol):
+    """A tier mechanism that makes its disks where their nodes run: a gate says what a disk of one
+    machine is, so each has its own."""
+
+    def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool = False) -> Gate:
+        """`gate` of a disk on the machine that runs `placement`."""
 
 
 @runtime_checkable

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.metrics import INTERVAL_COLUMNS, SAMPLE_COLUMNS, measured
 from orchestrator.model import (
     ClusterSpec,
@@ -367,11 +368,11 @@ def build_run(
         facts=default_facts(profile),
     )
     if not (frames and done):
-        return RunData(record, empty_intervals(), empty_samples())
+        return RunData(record, empty_intervals(), Samples.held(empty_samples()))
     return RunData(
         record,
         _intervals(workload, phases, shape.throughput_per_s, drift_pct, seed),
-        _samples(nodes, phases, shape, host_cpus, seed + 1),
+        Samples.held(_samples(nodes, phases, shape, host_cpus, seed + 1)),
         partial(_transactions, workload, phases, shape.throughput_per_s, seed + 2),
     )
 

@@ -99,6 +99,10 @@ class FakeCluster:
         if folder.endswith("/pods"):
             _run(thing)
             self.started(thing)
+        if folder.endswith("/persistentvolumes"):
+            thing["status"] = {"phase": "Available"}
+        if folder.endswith("/persistentvolumeclaims") and "volumeName" in thing["spec"]:
+            thing["status"] = {"phase": "Bound"}
         if folder.endswith("/namespaces"):
             account = f"{path}/serviceaccounts/default"
             self.things[account] = {"metadata": {"name": "default"}}

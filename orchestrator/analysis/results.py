@@ -13,6 +13,8 @@ import pandas as pd
 from orchestrator.analysis.doubts import validity
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry.counters import Growth
+from orchestrator.analysis.telemetry.disk_demand import against_caps
+from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts, group
 from orchestrator.metrics import PERCENTILES
 from orchestrator.model import (
@@ -45,24 +47,54 @@ class RunData:
 
     intervals: time_s (Unix), phase, throughput_per_s, latency_avg_s, latency_p50_s,
         latency_p95_s, latency_p99_s, errors: one row per second.
-    samples: time_s (Unix), node, metric, unit, value, phase: counters as read, no rates.
-    Both are empty frames with these columns if a run left none.
+    sampled: counters as read, of which there may be more than memory should hold.
+    Both are empty, with their columns, if a run left none.
     transactions: reads all transactions (see `transactions.py`), of which there may be more than
         memory holds, as tables in order of start, anew at each call; none if the run kept none.
     """
 
     record: Record
     intervals: pd.DataFrame
-    samples: pd.DataFrame
+    sampled: Samples = field(compare=False)
     transactions: Callable[[], Iterator[pd.DataFrame]] = field(
         default=_no_transactions, compare=False
     )
 
-    @cached_property
+    @property
+    def samples(self) -> pd.DataFrame:
+        """All that was sampled, as one table: of small runs."""
+        return self.sampled.whole()
+
+    @property
     def growth(self) -> Growth | None:
         """What its counters grew by in the measured window; None without window or samples."""
+        return self._measured[0]
+
+    @property
+    def against_caps(self) -> Mapping[str, Mapping[str, float]]:
+        """Database node → its disk against the caps of its tier (see `disk_demand`), for nodes
+        that were sampled."""
+        return self._measured[1]
+
+    @cached_property
+    def _measured(self) -> tuple[Growth | None, dict[str, dict[str, float]]]:
+        """Both at once, because all samples are read for each."""
+        growth: Growth | None = None
+        of_disks: dict[str, dict[str, float]] = {}
         window = measured_window(self.record)
-        return None if window is None or self.samples.empty else Growth(self.samples, *window)
+        if window is None:
+            return None, {}
+        for table in self.sampled.by_nodes():
+            if growth is None:
+                growth = Growth(table, *window)
+            else:
+                growth.add(table)
+            there = set(table["node"].unique())
+            for node in self.record.nodes:
+                if node.role == "database" and node.name in there:
+                    values = against_caps(self.record, table, node, window)
+                    of_disks[node.name] = dict(values)
+        return growth, of_disks
 
 
 @dataclass(frozen=True)

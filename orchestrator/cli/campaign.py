@@ -142,7 +142,8 @@ def calibrate(
     with outside.at_work(root, cache, progress, *where) as (world, _):
         mechanisms = tier_mechanisms()
         mechanisms[tier.enforcement].check(tier, world)
-        return Gates(mechanisms, world).measure(tier, thorough, drain)
+        gates = Gates(mechanisms, world, nodes=found[0].cluster.nodes)
+        return gates.measure(tier, thorough, drain)
 
 
 def set_limits(

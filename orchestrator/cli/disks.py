@@ -34,7 +34,7 @@ from orchestrator.tier import (
     Tier,
 )
 from orchestrator.tiers import emulated
-from orchestrator.tiers.common import disk_server, standing, truth_gate
+from orchestrator.tiers.common import disk_server, standing, truth_gate, where
 
 TierArgument = Annotated[
     str, typer.Argument(help="A row of the catalog (azure/P15), a profile's name or file.")
@@ -120,6 +120,7 @@ def _up(root: Path, cache: Path, out: Console, progress: ConsoleProgress) -> Cal
             outside.powers(root, cache, progress) as (world, engine),
             outside.alone(engine),  # it would disturb a campaign
         ):
+            where.require_here("`disk up` mounts a disk", world)
             emulated.EmulatedTier().check(limits, world)
             named = name or at.name
             disk = standing.prepared(
@@ -194,6 +195,7 @@ def _down(root: Path, cache: Path, out: Console, progress: ConsoleProgress) -> C
             raise UsageError("name a disk, or say --all", advice="tierbench disk list")
         _require_root("unmount")
         with outside.powers(root, cache, progress) as (world, _):
+            where.require_here("`disk down` unmounts a disk", world)
             disks = standing.found(world) if every else (standing.named(name, world),)
             _ask([one.disk for one in disks], keep_data, yes)
             stayed: list[TierbenchError] = []

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from orchestrator.analysis.statistics import looks
@@ -15,7 +15,7 @@ from orchestrator.databases import AUTO, PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import first_runs, image
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.load_generators import bind, keys, warmed
-from orchestrator.model import ClusterSpec, Note, Plan, Profile, Workload
+from orchestrator.model import ClusterSpec, Note, Placing, Plan, Profile, Workload
 from orchestrator.parts import KeepsIntervals
 from orchestrator.planning import (
     costs,
@@ -27,18 +27,25 @@ from orchestrator.planning import (
     slo,
     windows,
 )
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.machines import LocalMachine, told
+from orchestrator.powers import Platform
 from orchestrator.tier import DiskKind
 from orchestrator.tiers import tier_mechanisms
 from orchestrator.units import listed, shortened
 
 SLO = "--slo"
+# UnavailableError if it does not answer.
+Connect = Callable[[str, Placing | None], Platform]
+Connected = Callable[[], Platform]
 
 
-def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> Plan:
+def make_plan(
+    request: Request, root: Path, cache: Path, failure: str = "", connect: Connect | None = None
+) -> Plan:
     """Files and options → a plan. UsageError with every mistake; nothing is started.
 
     `failure`: why the database that `auto` preferred did not start; then it takes the other.
+    `connect`: to a platform other than the one that is named.
     """
     _require_names(request)
     named = [Path(name).stem for name in request.workloads]
@@ -66,7 +73,7 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
     if all(workload.database for workload in workloads):  # nothing to choose, nothing to fit
         bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
     else:
-        bound, notes = _with_databases(found, request, platform, cache, failure)
+        bound, notes = _with_databases(found, request, platform, cache, failure, connect)
     machines.check(bound, platform)
     workloads, longer = _windows(workloads, bound, request.windows)
     seed = {"seed": request.seed}
@@ -97,11 +104,7 @@ def make_plan(request: Request, root: Path, cache: Path, failure: str = "") -> P
             *plan.tier_notes(bound),
         ),
     )
-    files = {
-        **project_files.paths("profile", request.profiles),
-        **project_files.paths("workload", request.workloads),
-        **({project_files.PRICE_LIST: str(request.price_list)} if request.price_list else {}),
-    }
+    files = _files(request)
     asked = tuple(request.overrides or ())
     costs.check(made, request.max_cost)
     notes = (*made.notes, *costs.notes(made))
@@ -114,6 +117,16 @@ def _require_names(request: Request) -> None:
             "no profile or no workload is named",
             advice="name at least one of each; `tierbench list` shows them",
         )
+
+
+def _files(request: Request) -> dict[str, str]:
+    """Those that were named, for the plan to say where it comes from."""
+    prices = {project_files.PRICE_LIST: str(request.price_list)} if request.price_list else {}
+    return {
+        **project_files.paths("profile", request.profiles),
+        **project_files.paths("workload", request.workloads),
+        **prices,
+    }
 
 
 def _looks(request: Request) -> Mapping[int, float]:
@@ -164,22 +177,27 @@ def _platform(found: Sequence[Profile], request: Request) -> str:
 
 
 def _with_databases(
-    found: Sequence[Profile], request: Request, platform: str, cache: Path, failure: str
+    found: Sequence[Profile],
+    request: Request,
+    platform: str,
+    folder: Path,
+    failure: str,
+    connect: Connect | None,
 ) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
-    """Binds profiles to nodes and a database on this machine, with notes on what was changed."""
-    elsewhere = platform != outside.PLATFORM or any(map(machines.named, found))
-    cores = None if elsewhere else LocalMachine().facts().cpus
-    fitted, notes = plan.fit_to_machine(found, request.nodes, cores)
+    """Binds profiles to nodes and a database where they run, with notes on what was changed."""
+    connected = cache(partial(connect or outside.platform, platform, found[0].placing))
+    cores = [] if request.nodes else _cores(connected, platform)
+    fitted, notes = plan.fit_to_machines(found, request.nodes, cores)
     bound, choices = [], []
     for profile in fitted:
         cluster = profile.cluster
         database = cluster.database if request.database == AUTO else request.database
-        choice = choose(database, partial(_proven, profile, platform, cache), failure)
+        choice = choose(database, partial(_proven, cluster, connected, folder), failure)
         bound.append(replace(profile, cluster=on_database(cluster, choice.name)))
         choices += [choice.note] if choice.note else []
     for profile in bound:
         if profile.cluster.database == PREFERRED and not request.dry_run:
-            _pull(profile, platform)
+            _pull(profile.cluster, connected)
     return tuple(bound), (*dict.fromkeys(choices), *notes)
 
 
@@ -222,16 +240,24 @@ def _settings(given: Mapping[str, str], database: str) -> dict[str, str]:
     return {key.removeprefix(f"{database}."): value for key, value in own.items()}
 
 
-def _pull(profile: Profile, platform: str) -> None:
+def _cores(connected: Connected, platform: str) -> list[int]:
+    """Of each machine that runs containers. Where no platform answers, of this computer if that is
+    where they run if nothing else is said; of no machine if they are elsewhere."""
+    try:
+        return [told(machine).cpus for machine in connected().machines()]
+    except UnavailableError:
+        return [LocalMachine().facts().cpus] if platform == outside.PLATFORM else []
+
+
+def _pull(cluster: ClusterSpec, connected: Connected) -> None:
     """Pulls the image if it is missing. If that fails, `check` names all ways to get it."""
     with contextlib.suppress(UnavailableError):
-        image.obtain(profile.cluster, outside.platform(platform, profile.placing))
+        image.obtain(cluster, connected())
 
 
-def _proven(profile: Profile, platform: str, cache: Path) -> str:
+def _proven(cluster: ClusterSpec, connected: Connected, folder: Path) -> str:
     try:
-        where = outside.platform(platform, profile.placing)
-        return first_runs.passed(profile.cluster, where, cache)
+        return first_runs.passed(cluster, connected(), folder)
     except UnavailableError:
         return ""
 

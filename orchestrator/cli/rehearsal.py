@@ -55,9 +55,10 @@ def carry_out(request: Request, root: Path, results: Path, progress: Progress) -
     """Plans as asked, goes through all runs in made-up time, and returns the campaign's folder."""
     with TemporaryDirectory() as cache:
         request = replace(request, database="postgresql")  # any: none is started
-        made = rehearsal.rehearsed(plans.make_plan(request, root, Path(cache)))
-        progress.warn(rehearsal.WARNING)
         platform: Any = DryPlatform()
+        plan = plans.make_plan(request, root, Path(cache), connect=lambda *_: platform)
+        made = rehearsal.rehearsed(plan)
+        progress.warn(rehearsal.WARNING)
         clock = MadeUpClock(SystemClock().now())
         world = World(clock, SystemShell(), platform, progress, Path(cache), root)
         dry = tuple(c for c in collectors(world.platform) if c.name == rehearsal.NAME)

@@ -32,15 +32,15 @@ SAMPLE_S = 1.5 * SAMPLED_ABOVE
 PAYMENTS_S = 3 * 3 / 125
 
 
-def fit_to_machine(
-    profiles: Sequence[Profile], nodes: int | None, cores: int | None
+def fit_to_machines(
+    profiles: Sequence[Profile], nodes: int | None, cores: Sequence[int]
 ) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
     """The profiles with the number of nodes that will be started, each with its disks, and what
     must be said about it. UsageError if a node has no disk.
 
-    `nodes` is what the user asked for; without it, a machine with fewer than two cores per node
-    gets one node. The replication factor follows the nodes down, never up. `cores` None: of
-    machines that are not known yet.
+    `nodes` is what the user asked for; without it, machines with fewer than two cores per node get
+    one node. The replication factor follows the nodes down, never up. `cores`: of each machine;
+    none if they are not known yet.
     """
     notes: list[Note] = []
     fitted: list[Profile] = []
@@ -50,10 +50,11 @@ def fit_to_machine(
         if cluster.database == EXISTING:
             fitted.append(profile)  # not this machine's nodes
             continue
-        if nodes is None and cores is not None and cores < CORES_PER_NODE * wanted:
+        if nodes is None and cores and sum(cores) < CORES_PER_NODE * wanted:
             wanted = 1
         if wanted != cluster.nodes:
-            why = "as asked" if nodes else f"this machine has {cores} cores"
+            have = "this machine has" if len(cores) == 1 else f"the {len(cores)} machines have"
+            why = "as asked" if nodes else f"{have} {sum(cores)} cores"
             text = (
                 f"{counted(wanted, 'database node')} instead of the profile's "
                 f"{cluster.nodes} ({why}): replication is not what the profile says"

@@ -2,8 +2,9 @@
 real disks are also taken after the last run and, as asked, between runs.
 
 A gate that passed is kept in the cache under all that it depends on: the tier's limits, how they
-are enforced, the image of the disk, the fio jobs, kernel and processor. While that is unchanged,
-later campaigns use it again for seven days. Real disks are always measured.
+are enforced, the image of the disk, the fio jobs, the machine. While that is unchanged, later
+campaigns use it again for seven days. Real disks are always measured. Of disks that are made on
+each node's machine there is a gate on each of these (`machine_gates`).
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.errors import GateError
 from orchestrator.model import Run
-from orchestrator.parts import DrainsBurst, KeepsGate, TierMechanism
+from orchestrator.parts import DrainsBurst, KeepsGate, MadeOnMachines, TierMechanism
 from orchestrator.planning.plan import is_real
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
+from orchestrator.run import machine_gates
 from orchestrator.run.credit import BurstCredit
+from orchestrator.run.machine_gates import GatePlace
 from orchestrator.run.schedule import Schedule
 from orchestrator.system import store
 from orchestrator.tier import (
@@ -51,9 +54,12 @@ class Gates:
         world: World,
         schedule: Schedule | None = None,
         keep: Callable[[Sequence[Gate]], None] = lambda _gates: None,
+        nodes: int = 1,
     ) -> None:
-        """`keep` gets all gates so far, each time that one was taken."""
+        """`keep` gets all gates so far, each time that one was taken. `nodes`: that have disks of a
+        tier, if there is no schedule to say so."""
         self._mechanisms, self._world, self._keep = mechanisms, world, keep
+        self._nodes = nodes
         self._schedule = schedule
         self._in_force: dict[str, Gate] = {}
         self._all: list[Gate] = []
@@ -65,7 +71,11 @@ class Gates:
         """The gate in force, passed or not: of this campaign, kept from before, or taken now."""
         if tier.name not in self._in_force:
             drain = self._schedule is not None and self._schedule.plan.drain
-            self._add(tier, self._kept(tier) or self.measure(tier, drain=drain))
+            gates = [
+                (place, self._kept(tier, place) or self._taken(tier, place, drain=drain))
+                for place in self._places(tier)
+            ]
+            self._add(tier, machine_gates.together(gates))
         return self._in_force[tier.name]
 
     def after(self, run: Run) -> None:
@@ -103,32 +113,54 @@ class Gates:
     def measure(self, tier: Tier, thorough: bool = False, drain: bool = False) -> Gate:
         """Takes the gate now; keeps it if it passed. `drain`: a real disk's burst credit is used
         up first, and it is then held to its base limits."""
+        places = self._places(tier)
+        return machine_gates.together(
+            [(place, self._taken(tier, place, thorough, drain)) for place in places]
+        )
+
+    def _places(self, tier: Tier) -> tuple[GatePlace, ...]:
+        """Where the gate is taken: once, where the mechanism has its disks, or on each machine."""
+        if not isinstance(self._mechanisms[tier.enforcement], MadeOnMachines):
+            return (GatePlace(self._world.machine),)
+        nodes = self._nodes
+        if self._schedule is not None:
+            profiles = self._schedule.plan.profiles
+            nodes = max(one.cluster.nodes for one in profiles if one.tier.name == tier.name)
+        return machine_gates.places(nodes, self._scoped())
+
+    def _taken(
+        self, tier: Tier, place: GatePlace, thorough: bool = False, drain: bool = False
+    ) -> Gate:
         question = f"truth gate: is the disk what {tier.title} declares?"
+        if place.nodes:
+            question = f"{question[:-1]} on {place.machine.name}?"
         self._world.progress.step(question, 180 if thorough else 15)
-        gate = self._measured(tier, thorough, drain)
+        gate = self._measured(tier, place, thorough, drain)
         for _ in range(0 if thorough else _RETRIES):
             if gate.passed or any(check.quantity == "drained" for check in gate.checks):
                 break  # a disk that was loaded for so long in vain is not loaded again
             # A busy moment of this machine may fail an honest disk; a dishonest one fails on.
-            gate = self._measured(tier, False, drain)
-        if gate.passed and gate.checks and (file := self._file(tier)):
+            gate = self._measured(tier, place, False, drain)
+        if gate.passed and gate.checks and (file := self._file(tier, place)):
             file.parent.mkdir(parents=True, exist_ok=True)
             store.write_json(file, asdict(gate))
         return gate
 
-    def _measured(self, tier: Tier, thorough: bool, drain: bool) -> Gate:
-        mechanism = self._mechanisms[tier.enforcement]
+    def _measured(self, tier: Tier, place: GatePlace, thorough: bool, drain: bool) -> Gate:
+        mechanism, world = self._mechanisms[tier.enforcement], self._scoped()
         if drain and tier.burst is not None and isinstance(mechanism, DrainsBurst):
-            return mechanism.drained_gate(tier, self._scoped(), thorough)
-        return mechanism.gate(tier, self._scoped(), thorough)
+            return mechanism.drained_gate(tier, world, thorough)
+        if isinstance(mechanism, MadeOnMachines):
+            return mechanism.gate_on(place.placement, tier, world, thorough)
+        return mechanism.gate(tier, world, thorough)
 
     def _scoped(self) -> World:
         """A world with its own names for each attempt: leftovers of one do not hinder the next."""
         self._attempts += 1
         return replace(self._world, scope=f"{self._world.scope}-g{self._attempts}")
 
-    def _kept(self, tier: Tier) -> Gate | None:
-        file = self._file(tier)
+    def _kept(self, tier: Tier, place: GatePlace) -> Gate | None:
+        file = self._file(tier, place)
         if file is None or not file.is_file():
             return None
         try:
@@ -139,29 +171,25 @@ class Gates:
         if not gate.passed or not 0 <= age_s <= MAX_AGE_S:
             return None
         ago = f"{format_seconds(age_s)} ago"
-        self._world.progress.note(f"truth gate of {tier.name}: passed {ago}, nothing changed since")
+        on = f" on {place.machine.name}" if place.nodes else ""
+        text = f"truth gate of {tier.name}{on}: passed {ago}, nothing changed since"
+        self._world.progress.note(text)
         return replace(gate, tier=tier.name, reused=True)
 
-    def _file(self, tier: Tier) -> Path | None:
+    def _file(self, tier: Tier, place: GatePlace) -> Path | None:
         mechanism = self._mechanisms[tier.enforcement]
         if not isinstance(mechanism, KeepsGate):
             return None
         identity = mechanism.gate_identity(tier, self._world)
         if identity is None:
             return None
-        kinds = sorted(
-            {
-                (facts.kernel, facts.cpus, facts.cpu_model)
-                for facts in (machine.facts() for machine in self._world.platform.machines())
-            }
-        )
         text = json.dumps(
             {
                 **identity,
                 "schema_version": 2,  # checks have their quantity
                 "limits": {k: v for k, v in asdict(tier).items() if k not in _NAMES},
                 "jobs": own_images.content_hash(self._world.root / "workloads" / "fio"),
-                "machine": kinds[0] if len(kinds) == 1 else kinds,
+                "machine": machine_gates.identity(place, self._world),
             },
             sort_keys=True,
         )

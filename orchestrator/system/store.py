@@ -19,9 +19,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.analysis.conclusions import Decision, Verdict
 from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.analysis.verdicts import SCHEMA_VERSION as VERDICT_VERSION
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.metrics import INTERVAL_COLUMNS, SAMPLE_COLUMNS
+from orchestrator.metrics import INTERVAL_COLUMNS
 from orchestrator.model import (
     Plan,
     Record,
@@ -158,6 +159,7 @@ def limit_changes(run: Path) -> list[Any]:
 
 
 _TRANSACTIONS = "latencies.parquet"
+_TEXTS = ("node", "metric", "unit", "phase")  # columns of samples.parquet
 
 
 def save_run(
@@ -230,16 +232,16 @@ def _load_run(file: Path, tables: bool) -> RunData:
     intervals, samples = file.with_name("intervals.csv"), file.with_name("samples.parquet")
     return RunData(
         record=_read(file, Record, version_1.record),
-        intervals=_table(intervals if tables else None, pd.read_csv, INTERVAL_COLUMNS),
-        samples=_table(samples if tables else None, pd.read_parquet, SAMPLE_COLUMNS),
+        intervals=_intervals(intervals if tables else None),
+        sampled=Samples(partial(parquet.parts, samples, _TEXTS) if tables else tuple),
         transactions=partial(parquet.parts, file.with_name(_TRANSACTIONS)),
     )
 
 
-def _table(
-    file: Path | None, read: Callable[..., pd.DataFrame], columns: Iterable[str]
-) -> pd.DataFrame:
-    return read(file) if file and file.is_file() else pd.DataFrame(columns=list(columns))
+def _intervals(file: Path | None) -> pd.DataFrame:
+    if file and file.is_file():
+        return pd.read_csv(file)
+    return pd.DataFrame(columns=list(INTERVAL_COLUMNS))
 
 
 def _read(

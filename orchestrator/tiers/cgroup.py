@@ -38,6 +38,7 @@ from orchestrator.tiers.common import (
     restoring,
     snapshots,
     truth_gate,
+    where,
 )
 
 _LOSETUP_S = 10.0
@@ -66,11 +67,12 @@ class CgroupTier:
                 advice="give `iops` or `throughput`, or use `enforcement: none`",
             )
         if _is_real(tier):
+            where.require_one_machine(tier, world)
             disks = real_disk.found(tier, lambda _: 0, world.machine)
             snapshots.check(tier, list(disks.values()), world)
         else:
             disk_server.need_kernel((("/dev/loop-control", "loop"),), world.platform.machines())
-        version(world.machine)
+        _require_alike(tier, world)
 
     def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
         if _is_real(tier):
@@ -114,6 +116,9 @@ class CgroupTier:
         return _on_files(tier, files, world, restored=snapshots is not None)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
+        return self.gate_on("node-1", tier, world, thorough)
+
+    def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Judges the rates only: what a control group does not hold is just measured."""
 
         def take(judged: Tier, disks: Disks) -> Gate:
@@ -128,7 +133,7 @@ class CgroupTier:
 
         if _is_real(tier):
             return disk_gates.take_each(tier, world, thorough, on_disk)
-        with _on_files(tier, disk_files.of_gate(world), world) as disks:
+        with _on_files(tier, disk_files.of_gate(placement, world), world) as disks:
             return take(tier, disks)
 
 
@@ -211,9 +216,21 @@ def version(machine: Machine) -> int:
     if machine.exists(controllers) and "io" in machine.read(controllers).split():
         return 2
     raise UnavailableError(
-        "no control group here limits block devices (`blkio.throttle` or `io.max`)",
+        f"no control group of {machine.name} limits block devices (`blkio.throttle` or `io.max`)",
         advice="use `enforcement: emulated`, which needs only FUSE and loop devices",
     )
+
+
+def _require_alike(tier: Tier, world: World) -> None:
+    """UnavailableError if a machine cannot limit disks, or another would not limit the same."""
+    versions = {machine.name: version(machine) for machine in world.platform.machines()}
+    if len(set(versions.values())) > 1:
+        told = ", ".join(f"{name}: {number}" for name, number in versions.items())
+        raise UnavailableError(
+            f"{tier.name}: machines have control groups of different versions ({told}), whose "
+            "limits have other blind spots",
+            advice="use machines that are alike, or `enforcement: emulated`",
+        )
 
 
 def _bypass_cache(volume: Volume, world: World) -> None:

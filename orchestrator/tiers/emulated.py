@@ -90,11 +90,14 @@ class EmulatedTier:
             yield replace(disks, facts={**disks.facts, **_latency_facts(tier, world)})
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
+        return self.gate_on("node-1", tier, world, thorough)
+
+    def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Without burst and slow epochs: a gate is shorter than the one and the others."""
         model = tier.latency_model
         model = replace(model, slow_epochs=None) if model else None
         limits = limits_of(replace(tier, burst=None, latency_model=model))
-        file = disk_files.of_gate(world)
+        file = disk_files.of_gate(placement, world)
         with disk_server.devices("serve", file, limits, world, latency=model) as disks:
             disks = replace(disks, facts={**disks.facts, **_latency_facts(tier, world)})
             return truth_gate.take(tier, disks, world, thorough=thorough)

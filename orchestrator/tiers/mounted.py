@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
@@ -30,6 +32,7 @@ from orchestrator.tiers.common import (
     real_disk,
     restoring,
     truth_gate,
+    where,
 )
 from orchestrator.tiers.common import snapshots as kept_copies
 
@@ -44,11 +47,16 @@ class MountedTier:
     def check(self, tier: Tier, world: World) -> None:
         """See `TierMechanism`. Warns where the cloud says that a disk is of another type."""
         own_images.need(world.root, "disk", world.platform)
+        where.require_one_machine(tier, world)
         disks = real_disk.found(tier, lambda _: disk_gates.QUICK_GATE_BYTES, world.machine)
         kept_copies.check(tier, list(disks.values()), world)
-        answer = cloud_metadata.about(tier, disks, world.machine, self._ask)
+        answer = cloud_metadata.about(tier, disks, world.machine, self._asking(world))
         for line in answer.warnings:
             world.progress.warn(f"{tier.name}: {line}")
+
+    def _asking(self, world: World) -> cloud_metadata.Ask:
+        """Of the disks of another machine, the service that answers here knows nothing."""
+        return self._ask if where.is_here(world) else partial(_only_there, world.machine.name)
 
     def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
         return restoring.places(tier, nodes, world.machine)
@@ -80,7 +88,7 @@ class MountedTier:
                 yield disks
                 return
             found = real_disk.found(tier, lambda _: 0, world.machine)
-            answer = cloud_metadata.about(tier, found, world.machine, self._ask)
+            answer = cloud_metadata.about(tier, found, world.machine, self._asking(world))
             yield Disks(disks.volumes, {**disks.facts, "cloud": answer.recorded()})
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
@@ -100,3 +108,7 @@ class MountedTier:
             return replace(gate, device={**gate.device, **cache})
 
         return disk_gates.take_each(tier, world, thorough, take)
+
+
+def _only_there(machine: str, *_: object) -> NoReturn:
+    raise OSError(f"it can only be asked on {machine}, which has the disks")

@@ -22,6 +22,7 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import Claims, RentedVolume, Source
 from orchestrator.platforms.common.claims import StorageClass as Found
 from orchestrator.powers import World
+from orchestrator.system import at_once
 from orchestrator.tier import DiskKind, Gate, StorageClass, Tier
 from orchestrator.tier_catalog import storage_classes
 from orchestrator.tiers.common import disk_files, disk_server, truth_gate
@@ -79,18 +80,16 @@ class StorageClassTier:
         platform, copies = _claims(tier, world), tier.snapshots is not None
         before = [_source(one) for one in snapshots] if resumed else [None] * len(snapshots)
         names = [_next_name(one, number) for number, one in enumerate(snapshots, start=1)]
-        with _class(tier, world) as found, ExitStack() as up:
-            volumes = [
-                _volume(up.enter_context(claim), number, restored=resumed, kept=True)
-                for number, claim in enumerate(
-                    (
-                        platform.claim(name, found.name, _size(tier), source, stays=copies)
-                        for name, source in zip(names, before, strict=True)
-                    ),
-                    start=1,
-                )
+        with ExitStack() as up:
+            found = up.enter_context(_class(tier, world))
+            claims = [
+                platform.claim(name, found.name, _size(tier), source, stays=copies)
+                for name, source in zip(names, before, strict=True)
             ]
-            yield tuple(volumes)
+            yield tuple(
+                _volume(claim, number, restored=resumed, kept=True)
+                for number, claim in enumerate(up.enter_context(at_once.entered(claims)), start=1)
+            )
             for name in () if copies else names:
                 world.progress.step(f"keeping a snapshot of {name}")
                 with platform.snapshot(name, name, _COPY_S, stays=True):
@@ -106,16 +105,20 @@ class StorageClassTier:
         platform = _claims(tier, world)
         sources = [_source(one) for one in snapshots] if snapshots else [None] * len(sizes_bytes)
         way = sources[0].kind if sources and sources[0] else "none"
-        with _class(tier, world) as found, ExitStack() as up:
-            volumes: list[Volume] = []
-            for number, source in enumerate(sources, start=1):
-                name = f"{world.scope}-node-{number}"
-                claim = platform.claim(name, found.name, _size(tier), source)
-                restored = source is not None
-                volumes.append(_volume(up.enter_context(claim), number, restored, kept=False))
-            given = {volume.placement: _given(tier, volume, found, world) for volume in volumes}
+        with ExitStack() as up:
+            found = up.enter_context(_class(tier, world))
+            claims = [
+                platform.claim(f"{world.scope}-node-{number}", found.name, _size(tier), source)
+                for number, source in enumerate(sources, start=1)
+            ]
+            volumes = tuple(
+                _volume(claim, number, restored=snapshots is not None, kept=False)
+                for number, claim in enumerate(up.enter_context(at_once.entered(claims)), start=1)
+            )
+            given = at_once.each(lambda volume: _given(tier, volume, found, world), volumes)
+            of_nodes = {one.placement: its for one, its in zip(volumes, given, strict=True)}
             restored_by = {"restored": {"way": way}} if snapshots else {}
-            yield Disks(tuple(volumes), {**_facts(tier, found, given), **restored_by})
+            yield Disks(volumes, {**_facts(tier, found, of_nodes), **restored_by})
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Measures one volume on the machine of each node, one after the other."""

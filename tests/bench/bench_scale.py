@@ -58,6 +58,7 @@ from orchestrator.system import store
 from orchestrator.system.clock import SystemClock
 from orchestrator.tier import Tier
 from orchestrator.tiers.dry import DryTier
+from tests.bench.stages import Stages
 from tests.fakes import FakePlatform, QuietProgress
 from tests.plans import a_profile, a_workload
 
@@ -295,27 +296,6 @@ class SimulatedClients(Sysbench):
 # ------------------------------------------------------------------ measuring
 
 
-class Stages:
-    """Wall time, CPU and peak memory from one `begin` to the next."""
-
-    def __init__(self) -> None:
-        self.rows: list[tuple[str, float, float, float]] = []
-        self._name, self._wall_s, self._cpu_s = "", 0.0, 0.0
-
-    def begin(self, name: str) -> None:
-        if self._name:
-            wall_s, cpu_s = time.monotonic() - self._wall_s, time.process_time() - self._cpu_s
-            self.rows.append((self._name, wall_s, cpu_s, peak_mb()))
-        self._name = name
-        self._wall_s, self._cpu_s = time.monotonic(), time.process_time()
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def peak_mb() -> float:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
-
-
 class Told(QuietProgress):
     """The steps of the orchestrator begin stages."""
 
@@ -361,24 +341,15 @@ def carried_out(asked: argparse.Namespace, raw: Path, folder: Path) -> Table:
     campaign = experiment.execute(plan, parts, world, folder / "results", {})
     stages.begin("read it back")
     (run,) = store.load(campaign).runs
+    samples = sum(map(len, run.sampled.parts()))
     assert run.record.outcome == "done", run.record.failure
     stages.begin("latency by percentile, from the stored records")
     distributions.of_runs([run], ["all"])
-    stages.begin("")
-    samples = len(run.samples)
-    table = Table(
-        "stage",
-        "wall, s",
-        "CPU, s",
-        "peak memory, MB",
-        title=f"{asked.nodes} nodes, {asked.clients} clients, {asked.transactions:,.0f} "
-        f"transactions, {samples:,} samples; calls: {platform.calls}",
+    stages.end()
+    return stages.table(
+        f"{asked.nodes} nodes, {asked.clients} clients, {asked.transactions:,.0f} transactions, "
+        f"{samples:,} samples; calls: {platform.calls}"
     )
-    for name, wall_s, cpu_s, mb in stages.rows:
-        table.add_row(name, f"{wall_s:.1f}", f"{cpu_s:.1f}", f"{mb:.0f}")
-    walls, cpus, peaks = zip(*(row[1:] for row in stages.rows), strict=True)
-    table.add_row("all", f"{sum(walls):.1f}", f"{sum(cpus):.1f}", f"{max(peaks):.0f}")
-    return table
 
 
 if __name__ == "__main__":

@@ -9,10 +9,13 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from orchestrator.load_generators.common.client import put
+from orchestrator.model import Node
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.docker.engine import DockerPlatform
@@ -20,6 +23,7 @@ from orchestrator.powers import ContainerSpec, Mount
 from orchestrator.system import store
 from orchestrator.system.clock import SystemClock
 from tests import ROOT
+from tests.fakes import fake_world
 from tests.integration.conftest import tierbench
 from tests.integration.engines import RemoteEngine, remote_engine
 
@@ -132,6 +136,28 @@ def test_the_machine_is_read_where_it_is(platform: DockerPlatform, tmp_path: Pat
     assert platform.folder(tmp_path) == Path("/var/lib/tierbench")
     platform.sweep()  # the agent goes, and is there again when it is needed
     assert machine.read("/proc/uptime")
+
+
+def test_a_file_is_put_into_a_client_while_a_command_runs_in_it(
+    platform: DockerPlatform, tmp_path: Path
+) -> None:
+    """It is there at once, and what the command has written so far is not carried for it."""
+    out = tmp_path / "out"
+    out.mkdir()
+    world = replace(fake_world(platform=platform), clock=SystemClock())
+    script = "echo row > /out/rows; echo ready; until [ -f /out/ends ]; do sleep 0.1; done"
+    carried: list[list[str]] = []
+    with platform.running(idle(Mount(str(out), "/out"))) as container:
+        client = Node("client", "client", container=container.name)
+
+        def told(_line: str) -> None:
+            put(client, "/out/ends", "1700000000.5", world)
+            carried.append([file.name for file in out.iterdir()])
+
+        argv = ("sh", "-c", script)
+        done = platform.exec(container.name, argv, timeout_s=20, on_line=told)
+    assert done.exit_code == 0 and carried == [[]]
+    assert (out / "ends").read_text() == "1700000000.5\n" and (out / "rows").is_file()
 
 
 @pytest.mark.slow

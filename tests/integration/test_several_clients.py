@@ -98,6 +98,21 @@ def test_what_all_clients_recorded_is_what_the_database_committed(two: Bench) ->
     assert facts.start_skew_s is not None and facts.start_skew_s >= 0
 
 
+def test_a_window_of_all_begins_when_throughput_is_steady_and_ends_as_told(two: Bench) -> None:
+    """Each client hears of the window's end while its program runs, and no later than that it is
+    over."""
+    steady = replace(INSERT, warmup_s=1.0, warmup_most_s=45.0)
+    warmup, measure = several.run(GENERATOR, steady, two.cluster, two.clients, two.out, two.world)
+    assert 20 <= warmup.duration_s <= 47
+    assert measure.duration_s == pytest.approx(INSERT.measure_s, abs=0.1)
+    result = several.read(GENERATOR, steady, two.clients, two.out, measure.start_s, measure.end_s)
+    for client in two.clients:
+        ends_s = float((two.out / client.name / "window-ends").read_text())
+        assert ends_s == pytest.approx(measure.end_s, abs=0.1)
+    last_s = max(table["start_s"].max() for table in result.latencies or ())
+    assert last_s < measure.end_s + 1.5, "the program ran on after its window"
+
+
 def test_a_client_that_dies_ends_the_run_and_the_other_clients(two: Bench) -> None:
     def die(_: float) -> None:
         two.world.platform.stop(two.clients[1].container or "", 1.0)

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from orchestrator.errors import NodeError, RunError, TierbenchError, Unavailable
 from orchestrator.platforms.common.claims import Source
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec, Mount
+from orchestrator.system import at_once
 from orchestrator.system.clock import SystemClock, wait_until
 from tests import ROOT
 from tests.cluster import provisioner
@@ -232,6 +234,15 @@ def test_nodes_have_names_and_machines_of_their_own(
             done = platform.exec(name, ("getent", "hosts", "node-2.nodes"), timeout_s=20)
             assert done.exit_code == 0
     assert len(platform.machines()) == 3
+
+
+def test_nodes_that_start_at_once_have_machines_of_their_own_while_there_are_some(
+    platform: KubernetesPlatform, debian: str
+) -> None:
+    four = [sleeper(f"node-{n}", debian, placement=f"node-{n}") for n in range(1, 5)]
+    with at_once.entered([platform.running(one) for one in four]):
+        machines = [platform.machine_of(one.name).name for one in four]
+    assert sorted(Counter(machines).values()) == [1, 1, 2]
 
 
 def test_a_volume_of_a_device_is_mounted_and_removed(
@@ -485,3 +496,38 @@ def test_many_connections_to_a_port(platform: KubernetesPlatform, debian: str) -
         for one in many:
             one.close()
         assert answers()
+
+
+def test_a_connection_that_is_hung_up_while_data_comes_ends_quietly(
+    platform: KubernetesPlatform, debian: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of a server that sends without end; no thread is left, and the next one is served."""
+    perl = (
+        "use IO::Socket::INET; $SIG{CHLD}='IGNORE'; $SIG{PIPE}='IGNORE'; "
+        "$s=IO::Socket::INET->new(LocalPort=>7000,Listen=>50,ReuseAddr=>1); "
+        "while($c=$s->accept){if(!fork){1 while print $c 'x' x 65536; exit}}"
+    )
+    spec = ContainerSpec(
+        "sends",
+        debian,
+        ("-e", perl),
+        "client",
+        entrypoint=("perl",),
+        ports={7000: None},
+        stop_timeout_s=1,
+    )
+    before = threading.active_count()
+    with platform.running(spec) as container:
+        address = ("127.0.0.1", container.ports[7000])
+
+        def comes() -> bool:
+            with socket.create_connection(address, timeout=10) as one:
+                return len(one.recv(TWENTY_MB)) > 0
+
+        assert wait_until(comes, deadline_s=20, clock=SystemClock())
+        for _ in range(10):
+            assert comes()
+    assert wait_until(
+        lambda: threading.active_count() <= before, deadline_s=20, clock=SystemClock()
+    )
+    assert "Exception" not in capfd.readouterr().err

@@ -47,7 +47,7 @@ def _above_its_limit(run: RunData) -> Reasons:
     """Where no counter was sampled, so that only a mean tells: nothing but credit or a cache lets a
     disk do more than its tier for a whole run."""
     limit = run.record.profile.tier.iops
-    if limit is None or not run.samples.empty:
+    if limit is None or not run.sampled.empty:
         return
     for figure in run.record.measurements:
         node_iops = figure.value if figure.metric == "disk_iops" and figure.scope != "all" else 0.0

@@ -19,7 +19,7 @@ from orchestrator.analysis.doubts.validity import Reasons
 from orchestrator.analysis.doubts.write_back_checks import few_checkpoints
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import stats
-from orchestrator.analysis.telemetry import disk_demand, resources
+from orchestrator.analysis.telemetry import resources
 from orchestrator.analysis.telemetry.bottlenecks import CEILING_PCT, HOST_PCT
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import DoubtKind
@@ -172,16 +172,10 @@ def _old_gate(run: RunData, values: Values) -> Reasons:
 
 
 def _burst_credit(run: RunData, _: Values) -> Reasons:
-    window, tier = results.measured_window(run.record), run.record.profile.tier
-    if window is None or tier.burst is None:
+    if run.record.profile.tier.burst is None:
         return
-    left_pct = [
-        value
-        for node in run.record.nodes
-        if node.role == "database"
-        for name, value in disk_demand.against_caps(run, node, window)
-        if name == "burst_credit_left_pct"
-    ]
+    left = (values.get("burst_credit_left_pct") for values in run.against_caps.values())
+    left_pct = [value for value in left if value is not None]
     if left_pct and max(left_pct) > 0:
         yield (
             f"{max(left_pct):.0f} % of the burst credit was left at the end: the figures are the "

@@ -73,12 +73,12 @@ def _interval_s(run: RunData) -> float | None:
 def _flushes(run: RunData) -> int | None:
     """Stretches of the window in which a node flushed, of the node that has most; None if flushes
     were not sampled."""
-    rows = run.samples[(run.samples["metric"] == FLUSHED) & (run.samples["phase"] == "measure")]
-    rates = counters.rates(rows)
+    rows = run.sampled.of_metrics({FLUSHED})
+    rates = counters.rates(rows[rows["phase"] == "measure"])
     if rates.empty:
         return None
     stretches = []
-    for _, own in rates.groupby("node"):
+    for _, own in rates.groupby("node", observed=True):
         flushing = own.sort_values("time_s")["value"] > 0
         stretches.append(int((flushing & ~flushing.shift(fill_value=False)).sum()))
     return max(stretches)

@@ -41,9 +41,11 @@ def rates(samples: pd.DataFrame) -> pd.DataFrame:
     One row per two successive samples, so a gap is one long step at its mean rate. A step where
     the counter falls was a reset: how much it grew is not known, so the step is left out.
     """
-    counters = samples[samples["metric"].astype(str).str.endswith("_total")]
+    counted = [name for name in samples["metric"].unique() if str(name).endswith("_total")]
+    counters = samples[samples["metric"].isin(counted)]
     ordered = counters.sort_values(["node", "metric", "time_s"], ignore_index=True)
-    steps = ordered.groupby(["node", "metric"], sort=False)[["time_s", "value"]].diff()
+    series = ordered.groupby(["node", "metric"], sort=False, observed=True)
+    steps = series[["time_s", "value"]].diff()
     step_s, growth = steps["time_s"], steps["value"]
     kept = (step_s > 0) & (growth >= 0)
     table = ordered.loc[kept, ["time_s", "node", "metric", "phase"]].assign(
@@ -57,6 +59,7 @@ def wide_rates(samples: pd.DataFrame, node: str) -> pd.DataFrame:
     table = rates(samples[samples["node"] == node])
     if table.empty:
         return pd.DataFrame({"step_s": pd.Series(dtype="float64")})
+    table["metric"] = table["metric"].astype(str)
     wide = table.pivot_table(index="time_s", columns="metric", values="value")
     wide.insert(0, "step_s", table.groupby("time_s")["step_s"].max())
     return wide
@@ -70,20 +73,24 @@ class Growth:
     """
 
     def __init__(self, samples: pd.DataFrame, start_s: float, end_s: float) -> None:
+        self._start_s, self._end_s = start_s, end_s
+        self._per_s: dict[tuple[str, str], float] = {}
+        self.add(samples)
+
+    def add(self, samples: pd.DataFrame) -> None:
+        """Takes in the samples of further nodes."""
+        start_s, end_s = self._start_s, self._end_s
         inside = samples[(samples["time_s"] >= start_s) & (samples["time_s"] <= end_s)]
         table = rates(inside)
         sums = (
             table.assign(growth=table["value"] * table["step_s"])
-            .groupby(["node", "metric"])[["growth", "step_s"]]
+            .groupby(["node", "metric"], observed=True)[["growth", "step_s"]]
             .sum()
         )
         enough = sums[sums["step_s"] >= MIN_COVERAGE * (end_s - start_s)]
-        self._per_s: dict[tuple[str, str], float] = {
-            (str(node), str(metric)): float(growth) / float(step_s)
-            for (node, metric), growth, step_s in zip(
-                enough.index, enough["growth"], enough["step_s"], strict=True
-            )
-        }
+        rows = zip(enough.index, enough["growth"], enough["step_s"], strict=True)
+        for (node, metric), growth, step_s in rows:
+            self._per_s[str(node), str(metric)] = float(growth) / float(step_s)
 
     def per_s(self, node: str, *metrics: str) -> float | None:
         """The sum of these counters per second; None if any was not sampled."""

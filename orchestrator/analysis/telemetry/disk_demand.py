@@ -12,7 +12,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import counters
 from orchestrator.analysis.telemetry.burst_credit import REAL
 from orchestrator.facts import group
@@ -145,12 +144,12 @@ def _cap(
 
 
 def against_caps(
-    run: RunData, node: Node, window: tuple[float, float]
+    record: Record, samples: pd.DataFrame, node: Node, window: tuple[float, float]
 ) -> Iterator[tuple[str, float]]:
     """Values that compare a node's disk with its tier, by their names in `resources.VALUES`."""
-    tier = run.record.profile.tier
-    begin, end = (served_credit(run.record, node.name, side) for side in ("begin", "end"))
-    disk_demand = demand(tier, run.samples, node.name, begin)
+    tier = record.profile.tier
+    begin, end = (served_credit(record, node.name, side) for side in ("begin", "end"))
+    disk_demand = demand(tier, samples, node.name, begin)
     if disk_demand is None:
         return
     disk = disk_demand.within(*window)

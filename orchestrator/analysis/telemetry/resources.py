@@ -13,7 +13,6 @@ from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import counters, machines, storage_engine, wal_disks
 from orchestrator.analysis.telemetry.counters import Growth
-from orchestrator.analysis.telemetry.disk_demand import against_caps
 from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts, GateQuantity
 from orchestrator.metrics import METRICS, measured
 from orchestrator.model import Measurement, Node, Record
@@ -68,14 +67,14 @@ def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
     Without samples those that the record itself states, if any. `cpus`: cores of the machine, for
     nodes that do not say theirs.
     """
-    window, growth, nodes = results.measured_window(run.record), run.growth, run.record.nodes
-    if window is None or growth is None:
+    growth, nodes = run.growth, run.record.nodes
+    if growth is None:
         return _stated(run.record)
     shared = dict(_sessions(run.record))
     on_machines = machines.Machines(nodes, growth, cpus)
     gathered = {
         node.name: {
-            **dict(against_caps(run, node, window)),
+            **run.against_caps.get(node.name, {}),
             **dict(_node(node, growth, on_machines.cpus(node))),
             **dict(_idle_latency(run.record, node, growth)),
             **on_machines.around(node),

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
-from orchestrator.errors import LoadError, TierbenchError, UsageError
+from orchestrator.errors import LoadError, RunError, TierbenchError, UsageError
 from orchestrator.model import CLIENT, Cluster, Node, Tls
 from orchestrator.powers import Completed, ContainerSpec, Mount, World
 
@@ -34,6 +34,10 @@ while [ "$still" -lt "$LEASE_S" ]; do
 done
 echo "no sign of tierbench for $LEASE_S s: the client ends" """
 _HEAR = ("sh", "-c", f"while read -r number; do echo $number > {_HEARTBEAT}; done")
+_PUT = (
+    *("sh", "-c"),
+    'read -r line && echo "$line" > "$0.new" && mv "$0.new" "$0" && echo written',
+)
 _ROOT, _CERTIFICATE, _KEY = "/tls/root.crt", "/tls/client.crt", "/tls/client.key"
 
 
@@ -137,12 +141,19 @@ def jdbc_options(tls: Tls) -> list[str]:
 
 
 def put(client: Node, file: str, line: str, world: World) -> None:
-    """Puts a file into the client, whole or not at all. LoadError if it cannot be written."""
-    shell = 'printf "%s\\n" "$2" > "$1.new" && mv "$1.new" "$1"'
-    argv = ("sh", "-c", shell, "sh", file, line)
-    done = world.platform.exec(client.container or "", argv, timeout_s=PUT_WITHIN_S)
-    if done.exit_code != 0:
-        raise LoadError(f"{client.name}: {file} could not be written", evidence=done.tail())
+    """Puts a file into the client while a command runs in it, whole or not at all. LoadError if it
+    cannot be written.
+
+    By a conversation, because a command would carry all that was recorded so far from a client
+    elsewhere, and a file of this computer gets there only before the next command."""
+    container = client.container or ""
+    try:
+        with world.platform.conversation(container, (*_PUT, file)) as talk:
+            talk.send(line)
+            talk.receive(PUT_WITHIN_S)
+    except RunError as error:
+        what = f"{client.name}: {file} could not be written: {error.what}"
+        raise LoadError(what, evidence=error.evidence) from error
 
 
 def run_in_client(

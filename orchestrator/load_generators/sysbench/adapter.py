@@ -36,7 +36,7 @@ from orchestrator.load_generators.sysbench.command_lines import (
     seed_of,
 )
 from orchestrator.load_generators.sysbench.records import Records
-from orchestrator.load_generators.sysbench.warm_up import WarmUp, found, longest_s
+from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, WarmUp, found, longest_s
 from orchestrator.model import (
     CLIENT,
     TLS_IF_OFFERED,
@@ -102,7 +102,8 @@ class Sysbench:
     def run(
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
     ) -> tuple[Phase, Phase]:
-        argv, warming = run_command(workload, cluster), WarmUp(workload, out, world)
+        argv = run_command(workload, cluster)
+        warming = WarmUp(workload, out, world, _ending(client, world))
         return self._run(argv, warming, longest_s(workload), cluster, client, out, world)
 
     def run_share(
@@ -124,7 +125,7 @@ class Sysbench:
             return begin_s
 
         argv = run_command(workload, cluster, share)
-        warming = WarmUp(workload, out, world, begin, share.agree)
+        warming = WarmUp(workload, out, world, _ending(client, world), begin, share.agree)
         most_s = longest_s(workload) + TOGETHER_S
         return self._run(argv, warming, most_s, cluster, client, out, world)
 
@@ -193,6 +194,11 @@ class Sysbench:
         if facts.arrival_rate_per_s:
             figures += flow.measurements(facts.arrival_rate_per_s, facts.unstarted or 0.0)
         return Result(figures, seconds.intervals(), records, facts)
+
+
+def _ending(client: Node, world: World) -> Callable[[float], None]:
+    """What tells the program in the client when its window ends."""
+    return lambda ends_s: put(client, ENDS_FILE, f"{ends_s:.6f}", world)
 
 
 def _conditions(workload: Workload, world: World) -> str:

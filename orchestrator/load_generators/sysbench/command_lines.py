@@ -64,7 +64,7 @@ def run_command(workload: Workload, cluster: Cluster, share: Share | None = None
         f"--time={most_s:g}",
         "--report-interval=1",
         "--out=/out",
-        *([f"--ends-file=/out/{ENDS_FILE}"] if workload.warmup_most_s else []),
+        *([f"--ends-file={ENDS_FILE}"] if workload.warmup_most_s else []),
         *(_share_options(share) if share else []),
         "run",
     ]

@@ -22,7 +22,7 @@ from orchestrator.units import format_number
 SHORTEST_S = 2 * stats.BATCHES  # fewer seconds cannot be judged
 IN_A_ROW = 10
 LATE_S = 5.0
-ENDS_FILE = "window-ends"  # in Unix seconds
+ENDS_FILE = "/out/window-ends"  # in the client: when it does, in Unix seconds
 _FACTS_FILE = "warm-up.json"
 _SECOND, _RATE = re.compile(r"\[ (\d+)s \]"), re.compile(r"tps: ([\d.]+)")
 
@@ -53,7 +53,7 @@ class WarmUp:
     """One run: `line` gets each line that sysbench prints, and the window is begun in time. `begin`
     is called when its threads are ready, and returns when they begin; without it they begin then.
     `agree` is told each second whether the window could begin, and returns when it does, if it
-    does; without it it begins as soon as it could.
+    does; without it it begins as soon as it could. `end_at` is then told when the window ends.
     """
 
     def __init__(
@@ -61,12 +61,13 @@ class WarmUp:
         workload: Workload,
         out: Path,
         world: World,
+        end_at: Callable[[float], None],
         begin: Callable[[], float] | None = None,
         agree: Callable[[bool], float | None] | None = None,
     ) -> None:
         self._workload, self._out, self._world = workload, out, world
         self._begin_load = begin or world.clock.now
-        self._agree = agree
+        self._end_at, self._agree = end_at, agree
         self._rule = SteadyRule()
         self._start_s: float | None = None
         self._middle_s: float | None = None
@@ -100,9 +101,7 @@ class WarmUp:
         seen = {} if self._rule.drift is None else vars(self._rule.drift)
         facts = {"warmup_s": middle_s - start_s, **seen, "steady": steady}
         (self._out / _FACTS_FILE).write_text(json.dumps(facts) + "\n")
-        hidden = self._out / f".{ENDS_FILE}"
-        hidden.write_text(f"{ends_s:.6f}\n")
-        hidden.rename(self._out / ENDS_FILE)  # so that nobody reads half of it
+        self._end_at(ends_s)
 
     def _begin(self, middle_s: float) -> float:
         self._middle_s = middle_s

@@ -77,13 +77,13 @@ class _Found:
 
 class AgentMachine:
     """The `Machine` protocol, and `ReadAtOnce`. `converse` begins a conversation with the agent.
-    `known`: its facts, as the platform says them, in case that the agent cannot be asked."""
+    `told`: its facts, as the platform says them, in case that the agent cannot be asked."""
 
     def __init__(
-        self, name: str, converse: Converse, clock: Clock, known: MachineFacts | None = None
+        self, name: str, converse: Converse, clock: Clock, told: MachineFacts | None = None
     ) -> None:
         self.name = name
-        self._converse, self._clock, self._known = converse, clock, known
+        self._converse, self._clock, self.told = converse, clock, told
         self._facts: MachineFacts | None = None
         self._asking = threading.Lock()
         self._asker: int | None = None  # the thread that holds it
@@ -107,9 +107,9 @@ class AgentMachine:
             try:
                 self._facts = self._read_facts()
             except OSError:
-                if self._known is None:
+                if self.told is None:
                     raise
-                return self._known
+                return self.told
         return self._facts
 
     def _read_facts(self) -> MachineFacts:

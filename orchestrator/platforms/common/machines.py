@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from orchestrator.powers import MachineFacts
+from orchestrator.powers import Machine, MachineFacts
 
 _FOLDERS_BELOW_ROOT = ("proc", "sys", "dev", "etc")
 
@@ -49,6 +49,20 @@ class ReadAtOnce(Protocol):
 
     def clock_offset(self) -> ClockOffset | None:
         """Returns the offset as the shortest way there and back has shown it; None before any."""
+
+
+@runtime_checkable
+class ToldOf(Protocol):
+    """A machine that is elsewhere. `told`: its facts as the platform says them, if it does."""
+
+    told: MachineFacts | None
+
+
+def told(machine: Machine) -> MachineFacts:
+    """Returns the facts that are known without starting anything on the machine, if the platform
+    says them."""
+    facts = machine.told if isinstance(machine, ToldOf) else None
+    return facts or machine.facts()
 
 
 def value(text: str, key: str) -> str:

@@ -10,7 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+import threading
+from collections.abc import Collection, Iterator
+from selectors import EVENT_READ as READ
+from selectors import EVENT_WRITE as WRITE
+from selectors import PollSelector
 from typing import Any
 
 import websocket
@@ -21,19 +25,37 @@ from orchestrator.platforms.common.output import Chunk
 _INPUT, _OUTPUT, _ERRORS, _STATUS, _END = 0, 1, 2, 3, 255
 _V5 = "v5.channel.k8s.io"
 _PIECE = 256 * 1024  # of input: a frame must fit into the server's buffer
+_REST_S = 0.2  # for the rest of a frame that has begun to come; then senders have their turn
+
+
+def await_any(reading: Collection[Any], writing: Collection[Any]) -> set[tuple[Any, int]]:
+    """Waits until something can be read from or written to a socket; returns which, with READ or
+    WRITE. Of what TLS has decrypted already the kernel does not know."""
+    decrypted = {(one, READ) for one in reading if getattr(one, "pending", int)()}
+    with PollSelector() as selector:
+        for one in {*reading, *writing}:
+            selector.register(one, READ * (one in reading) | WRITE * (one in writing))
+        found = selector.select(0 if decrypted else None)
+    return decrypted | {
+        (key.fileobj, event) for key, events in found for event in (READ, WRITE) if events & event
+    }
 
 
 class Frames:
-    """A command that runs, by the WebSocket `socket`. Iterating gives its output to its end."""
+    """A command that runs, by the WebSocket `socket`. Iterating gives its output to its end.
+
+    One thread may iterate while another sends: they take turns, for a TLS connection must not be
+    used by two at once."""
 
     def __init__(self, socket: Any) -> None:
         self._socket = socket
+        self._turn = threading.Lock()
         self._status: dict[str, Any] = {}
 
     def __iter__(self) -> Iterator[Chunk]:
         try:
             while True:
-                code, frame = self._socket.recv_data_frame(True)
+                code, frame = self._received()
                 if code == websocket.ABNF.OPCODE_CLOSE:
                     break
                 if code not in (websocket.ABNF.OPCODE_BINARY, websocket.ABNF.OPCODE_TEXT):
@@ -50,14 +72,28 @@ class Frames:
             if not self._status:
                 raise TierbenchError(f"the output stream broke: {error}") from error
         finally:
-            with contextlib.suppress(websocket.WebSocketException, OSError):
+            with self._turn, contextlib.suppress(websocket.WebSocketException, OSError):
                 self._socket.shutdown()
+
+    def _received(self) -> tuple[int, Any]:
+        while True:
+            await_any([self._socket.sock], [])
+            with self._turn:
+                self._socket.settimeout(_REST_S)
+                try:
+                    code, frame = self._socket.recv_data_frame(True)
+                    return int(code), frame
+                except websocket.WebSocketTimeoutException:
+                    continue  # what came is kept, and the rest follows
+                finally:
+                    self._socket.settimeout(None)
 
     def send(self, data: bytes) -> None:
         """Sends to standard input. OSError if the command has ended."""
         for start in range(0, len(data), _PIECE):
             try:
-                self._socket.send_binary(bytes([_INPUT]) + data[start : start + _PIECE])
+                with self._turn:
+                    self._socket.send_binary(bytes([_INPUT]) + data[start : start + _PIECE])
             except websocket.WebSocketException as error:
                 raise OSError(str(error)) from error
 
@@ -65,7 +101,8 @@ class Frames:
         """Ends standard input; on clusters before 1.30 that is only possible by closing all."""
         with contextlib.suppress(websocket.WebSocketException, OSError):
             if self._socket.subprotocol == _V5:
-                self._socket.send_binary(bytes([_END, _INPUT]))
+                with self._turn:
+                    self._socket.send_binary(bytes([_END, _INPUT]))
             else:
                 self.cut()
 
@@ -73,7 +110,8 @@ class Frames:
         """Ends the connection; whoever reads its frames closes it. Closed here, under a thread that
         reads, its number would be given to the next connection, whose bytes that thread would then
         take."""
-        self._socket.abort()
+        with self._turn:
+            self._socket.abort()
 
     @property
     def exit_code(self) -> int:

@@ -32,6 +32,13 @@ from orchestrator.powers import Clock
 _CONNECT_S, _READ_S = 10.0, 60.0
 _PATIENCE_S, _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 60.0, 0.25, 8.0
 _PASSING = (429, 500, 502, 503, 504)  # of a server that starts, is too busy, or is behind a proxy
+_UNCONNECTED = (
+    ConnectionRefusedError,
+    ssl.SSLError,
+    urllib3.exceptions.SSLError,
+    urllib3.exceptions.NewConnectionError,
+    urllib3.exceptions.ConnectTimeoutError,
+)
 _MERGE = "application/merge-patch+json"
 
 T = TypeVar("T")
@@ -96,8 +103,10 @@ class Api:
         return self._asked_again("GET", path, query, None).decode(errors="replace")
 
     def make(self, path: str, thing: Mapping[str, Any]) -> Thing:
-        """Is asked only once: whether an unanswered call made it cannot be told."""
-        return dict(json.loads(self._asked("POST", path, {}, thing)))
+        """Is asked again only where no connection was made: whether a call that was not answered
+        made it cannot be told."""
+        answer = self._again(lambda: self._asked("POST", path, {}, thing), _is_not_begun)
+        return dict(json.loads(answer))
 
     def change(self, path: str, change: Mapping[str, Any]) -> Thing:
         """Merges `change` into an object (RFC 7386)."""
@@ -196,8 +205,9 @@ def _is_passing(error: Exception) -> bool:
 
 
 def _is_not_begun(error: Exception) -> bool:
-    """Whether no connection was made, so that a command cannot have begun."""
-    return isinstance(error.__cause__, (ConnectionRefusedError, ssl.SSLError))
+    """Whether no connection was made, so that nothing can have begun."""
+    reason = getattr(error.__cause__, "reason", None) or error.__cause__
+    return isinstance(reason, _UNCONNECTED)
 
 
 def _found(context: str | None) -> Configuration:

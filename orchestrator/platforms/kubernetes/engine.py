@@ -6,6 +6,7 @@ Everything made here carries the labels `tierbench=1` and its campaign's. Docs: 
 from __future__ import annotations
 
 import secrets
+import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -24,6 +25,7 @@ from orchestrator.platforms.kubernetes.labels import name_of
 from orchestrator.platforms.kubernetes.pods import Pods
 from orchestrator.platforms.kubernetes.volume_manifests import size_bytes
 from orchestrator.powers import Clock, Conversation, Machine, MachineFacts
+from orchestrator.system import at_once
 
 _FOLDER = Path("/var/lib/tierbench")
 _ROOT = Path(__file__).resolve().parents[3]
@@ -45,6 +47,7 @@ class KubernetesPlatform(Pods):
         self._namespace = namespace_of(self.campaign)
         self._files, self._ports = {}, {}
         self._places, self._machine_names = {}, {}
+        self._scheduling = threading.Lock()
         self._machines: dict[str, AgentMachine] = {}
         self._api = Api(clock, self.placing.context)
         with cluster_errors(f"connecting to {self._api.host}"):
@@ -70,8 +73,7 @@ class KubernetesPlatform(Pods):
 
     def _close_agents(self) -> None:
         """A later question to a machine starts its agent again."""
-        for machine in self._machines.values():
-            machine.close()
+        at_once.each(AgentMachine.close, self._machines.values())
 
     def _bring_pull_secrets(self) -> None:
         """Copies them from the context's namespace: pods can only use those of their own."""

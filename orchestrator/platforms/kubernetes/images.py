@@ -11,9 +11,10 @@ from typing import NoReturn
 
 from orchestrator.errors import UnavailableError
 from orchestrator.platforms.common import registry
-from orchestrator.platforms.kubernetes.connection import Api, Thing
+from orchestrator.platforms.kubernetes.connection import Thing
 from orchestrator.platforms.kubernetes.errors import Refused, cluster_errors
 from orchestrator.platforms.kubernetes.guard import NAMESPACES
+from orchestrator.platforms.kubernetes.spreading import Spreading
 from orchestrator.powers import Clock
 from orchestrator.system.clock import wait_until
 
@@ -21,14 +22,10 @@ _TOLD_S = 20.0  # a kubelet tells its state anew every ten (nodeStatusUpdateFreq
 _MOST_LISTED = 50  # a kubelet tells no more images than that (nodeStatusMaxImages)
 
 
-class Images:
+class Images(Spreading):
     """The part of `KubernetesPlatform` that deals with images."""
 
-    _api: Api
     _clock: Clock
-
-    def _usable_nodes(self) -> list[Thing]:
-        raise NotImplementedError
 
     def image_present(self, tag: str) -> bool:
         """On all machines; of one that does not tell all its images it is not known, and the first

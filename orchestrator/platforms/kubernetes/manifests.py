@@ -35,8 +35,10 @@ LONGEST_STOP_S = 300
 _CARRIER_CPU, _CARRIER_MEMORY = "100m", "64Mi"
 _NAME_WAIT_S = 60
 _WAIT_FOR_FILES = f"until [ -e {READY} ]; do sleep 0.1; done"
-# Its own name, which DNS knows only when the pod has an address. It runs without it all the same.
+# Its own name, which DNS knows only when the pod has an address: a second after it has begun. Who
+# asks before is told for 5 s that there is none. It runs without it all the same.
 _WAIT_FOR_NAME = f"""n=0
+sleep 1.5
 while command -v getent >/dev/null && ! getent hosts "$0" >/dev/null; do
   n=$((n + 1)); [ $n -lt {_NAME_WAIT_S * 5} ] || break; sleep 0.2
 done"""

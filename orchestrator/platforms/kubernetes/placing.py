@@ -59,7 +59,7 @@ def rules(placement: str, spread: Spread, chosen: Placing) -> dict[str, Any]:
             }
         }
     if placement and not spread.machine:
-        affinity["podAntiAffinity"] = _away_from_nodes(placement, spread.enough)
+        affinity["podAntiAffinity"] = _away_from_nodes(placement)
     if affinity:
         parts["affinity"] = affinity
     if kind_of(placement) == _NODE and not spread.machine:
@@ -82,7 +82,9 @@ def _labels(placement: str, chosen: Placing) -> Mapping[str, str]:
     return chosen.node_selector
 
 
-def _away_from_nodes(placement: str, enough: bool) -> dict[str, Any]:
+def _away_from_nodes(placement: str) -> dict[str, Any]:
+    """Only a wish: a demand of the nodes that run would keep one more than there are machines from
+    all of them."""
     others = {
         "labelSelector": {
             "matchExpressions": [
@@ -92,8 +94,6 @@ def _away_from_nodes(placement: str, enough: bool) -> dict[str, Any]:
         },
         "topologyKey": MACHINE,
     }
-    if kind_of(placement) == _NODE and enough:
-        return {"requiredDuringSchedulingIgnoredDuringExecution": [others]}
     alike = {
         "labelSelector": {"matchLabels": {KIND: kind_of(placement)}},
         "topologyKey": MACHINE,

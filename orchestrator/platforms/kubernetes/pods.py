@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NoReturn
 
 from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
-from orchestrator.model import Placing
 from orchestrator.platforms.common import registry
 from orchestrator.platforms.common.carried import Carried
 from orchestrator.platforms.common.taking_down import taken_down
@@ -30,13 +29,11 @@ from orchestrator.platforms.kubernetes.labels import (
     object_name,
 )
 from orchestrator.platforms.kubernetes.manifests import CARRIER, GATE, MAIN
-from orchestrator.platforms.kubernetes.placing import ANY, Spread, kind_of, usable
 from orchestrator.platforms.kubernetes.ports import PortForward
 from orchestrator.platforms.kubernetes.volumes import Volumes
 from orchestrator.powers import Completed, Container, ContainerSpec, Standing
 from orchestrator.system.clock import wait_until
 
-_NODES = "/api/v1/nodes"
 # A pod waits this long for a machine, a volume or an image; or until the cluster has grown.
 START_S, GROWN_S = 180.0, 900.0
 _KILLED_S = 30.0
@@ -55,11 +52,9 @@ class _Files:
 class Pods(Commands, Images, Volumes):
     """The part of `KubernetesPlatform` that runs containers."""
 
-    placing: Placing
     start_s = START_S
     _files: dict[str, _Files]
     _ports: dict[str, list[PortForward]]
-    _machine_names: dict[str, str]  # placement → machine, for this campaign
 
     # -------------------------------------------------------------- up and down
 
@@ -147,18 +142,18 @@ class Pods(Commands, Images, Volumes):
         name = object_name(spec.name)
         self._remove_object("container", self._path("pods", name), spec.name, grace_s=1)
         self._remove_object("secret", self._path("secrets", name), spec.name)
-        manifest = manifests.pod(
-            spec,
-            registry.name_of(spec.image),
-            self._labels(),
-            self._places,
-            self.placing,
-            self._spread(spec.placement),
-        )
-        with cluster_errors(f"starting {spec.name}"):
-            if manifests.secret_values(spec):
-                self._api.make(self._path("secrets"), manifests.secret(spec, self._labels()))
-            self._api.make(self._path("pods"), manifest)
+        with self._choosing(spec.placement) as spread:
+            image = registry.name_of(spec.image)
+            manifest = manifests.pod(
+                spec, image, self._labels(), self._places, self.placing, spread
+            )
+            with cluster_errors(f"starting {spec.name}"):
+                if manifests.secret_values(spec):
+                    self._api.make(self._path("secrets"), manifests.secret(spec, self._labels()))
+                self._api.make(self._path("pods"), manifest)
+            if spec.placement:
+                pod = self._awaited(spec, lambda pod: bool(pod["spec"].get("nodeName")))
+                self._machine_names.setdefault(spec.placement, str(pod["spec"]["nodeName"]))
         self._files[spec.name] = _Files(
             tuple(
                 Carried(
@@ -170,23 +165,30 @@ class Pods(Commands, Images, Volumes):
                 for place in manifests.carried(spec)
             )
         )
-        pod = self._await_begun(spec)
-        if spec.placement:
-            self._machine_names.setdefault(spec.placement, str(pod["spec"]["nodeName"]))
-        return pod
+        return self._await_begun(spec)
 
     def _await_begun(self, spec: ContainerSpec) -> Thing:
-        path, now = self._path("pods", object_name(spec.name)), self._clock.monotonic()
-        next_look, patience = now + _LOOK_EVERY_S, trouble.Patience(now)
         has_files = bool(self._files[spec.name].carried)
-        while True:
-            with cluster_errors(f"starting {spec.name}"):
-                pod = self._api.get(path)
+
+        def has_begun(pod: Thing) -> bool:
+            nonlocal has_files
             if has_files and _is_running(pod, "initContainerStatuses", GATE):
                 self._first_files(spec.name)
                 has_files = False
-            if set(trouble.main_state(pod)) & {"running", "terminated"}:
-                self._files[spec.name].inside = CARRIER
+            return bool(set(trouble.main_state(pod)) & {"running", "terminated"})
+
+        pod = self._awaited(spec, has_begun)
+        self._files[spec.name].inside = CARRIER
+        return pod
+
+    def _awaited(self, spec: ContainerSpec, done: Callable[[Thing], bool]) -> Thing:
+        """Returns the pod when it is `done`. UnavailableError when that is hopeless."""
+        path, now = self._path("pods", object_name(spec.name)), self._clock.monotonic()
+        next_look, patience = now + _LOOK_EVERY_S, trouble.Patience(now)
+        while True:
+            with cluster_errors(f"starting {spec.name}"):
+                pod = self._api.get(path)
+            if done(pod):
                 return pod
             if pod.get("status", {}).get("phase") == "Failed":
                 raise NodeError(f"{spec.name} was not started: {trouble.in_words(pod)}")
@@ -215,48 +217,6 @@ class Pods(Commands, Images, Volumes):
             advice=found.advice if found else "look at the machine's kubelet",
             evidence="\n".join(f"{one.get('reason')}: {one.get('message')}" for one in events),
         )
-
-    def _spread(self, placement: str) -> Spread:
-        machine = self._machine_names.get(placement, "")
-        if not placement or machine:
-            return Spread(machine)
-        return Spread(enough=bool(self._free_machines()), taken=self._taken(placement))
-
-    def _taken(self, placement: str = "") -> tuple[str, ...]:
-        """The machines of all nodes of a database, but of this one."""
-        return tuple(
-            sorted(
-                machine
-                for place, machine in self._machine_names.items()
-                if kind_of(place) == "node" and place != placement
-            )
-        )
-
-    def _free_machines(self) -> list[str]:
-        """The machines on which no node of a database runs."""
-        taken = self._taken()
-        machines = map(name_of, self._usable_nodes(("node",)))
-        return [name for name in machines if name not in taken]
-
-    def machine_for(self, placement: str) -> str:
-        """Returns the machine of a placement; chooses one if nothing of it has run yet."""
-        if placement not in self._machine_names:
-            names = [name_of(one) for one in self._usable_nodes((placement,))]
-            if not names or (len(names) > 1 and not placement):
-                raise UnavailableError(
-                    "a device is on one machine, and it is not known on which"
-                    if names
-                    else "no machine of the cluster can run pods of ours",
-                    advice="look with `kubectl get nodes`; taints need tolerations",
-                )
-            free = self._free_machines() or names
-            self._machine_names[placement] = free[0]
-        return self._machine_names[placement]
-
-    def _usable_nodes(self, placements: Sequence[str] = ANY) -> list[Thing]:
-        with cluster_errors("looking at the cluster's machines"):
-            nodes = self._api.listed(_NODES)
-        return [node for node in nodes if usable(node, self.placing, placements)]
 
     def _described(self, spec: ContainerSpec, pod: Thing) -> Container:
         state = self.state(spec.name)

@@ -18,6 +18,7 @@ from orchestrator.platforms.kubernetes.guard import CLASSES, VOLUMES
 from orchestrator.platforms.kubernetes.labels import LABEL, label_of, name_of, object_name, ours
 from orchestrator.platforms.kubernetes.leftovers import REMOVAL_S, Leftovers
 from orchestrator.platforms.kubernetes.manifests import Place
+from orchestrator.platforms.kubernetes.spreading import Spreading
 from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOTS
 from orchestrator.powers import Network
 from orchestrator.system.clock import wait_until
@@ -27,15 +28,13 @@ _SNAPSHOT_CLASSES = f"/{_SNAPSHOT_GROUP}/volumesnapshotclasses"
 # Of a volume without a declared device: what a tier without limits gets where there is a class.
 _UNDECLARED_SIZE = "16Gi"
 _UNMOUNTED_S = 60.0
+_BINDING_S = 20.0
 
 
-class Volumes(Leftovers):
+class Volumes(Leftovers, Spreading):
     """The part of `KubernetesPlatform` that makes networks, volumes and claims."""
 
     _places: dict[str, Place]
-
-    def machine_for(self, placement: str) -> str:
-        raise NotImplementedError
 
     def _exec_beside(self, placement: str, argv: Sequence[str]) -> None:
         raise NotImplementedError
@@ -90,11 +89,23 @@ class Volumes(Leftovers):
                 ),
             )
             with taken_down(remove):
+                self._await_phase(volume_path, "Available")
                 self._api.make(
                     self._path("persistentvolumeclaims"),
                     volume_manifests.local_claim(claim, volume, labels),
                 )
+                self._await_phase(claim_path, "Bound")
                 yield
+
+    def _await_phase(self, path: str, phase: str) -> None:
+        """A claim that the cluster sees before its volume is looked at again only 15 s later, and a
+        pod that is made before its claim is bound waits for the scheduler to try again. Past the
+        deadline the pod's own start says what is wrong."""
+
+        def reached() -> bool:
+            return (self._api.get(path).get("status") or {}).get("phase") == phase
+
+        wait_until(reached, deadline_s=_BINDING_S, clock=self._clock, every_s=0.05)
 
     def _await_unmounted(self, device: str, placement: str) -> None:
         """The kubelet unmounts a device a moment after its last pod is gone: what is still to be

@@ -82,7 +82,8 @@ def of_nodes(index: ReportIndex, workload: str, metric: str) -> Series:
     """CPU, IOPS or bandwidth of each database node, the mean of a tier's runs."""
     pieces = []
     for tier, data, start_s in _runs(index, workload):
-        for node, rate in _node_rates(index, data, metric).groupby("node", sort=False):
+        rates = _node_rates(index, data, metric)
+        for node, rate in rates.groupby("node", sort=False, observed=True):
             seconds = rate["time_s"] - start_s
             piece = _piece(seconds, rate["value"], tier, data, node=str(node))
             pieces.append(piece.assign(run=tier))
@@ -134,13 +135,12 @@ def _node_rates(index: ReportIndex, data: RunData, metric: str) -> pd.DataFrame:
     if metric == "cpu_pct":
         limits = machines.cpu_limits(data.record.nodes, results.machine_cpus(index.campaign))
         scale = {node: 100 / limits[node] for node in scale if node in limits}
-    table = data.samples
-    rows = table["metric"].isin(_COUNTERS[metric]) & table["node"].isin(list(scale))
-    rates = counters.rates(table[rows])
+    table = data.sampled.of_metrics(_COUNTERS[metric])
+    rates = counters.rates(table[table["node"].isin(list(scale))])
     rates = rates[rates["phase"].isin(_COUNTED)].copy()
     rates["time_s"] -= rates["step_s"]
     rates["value"] *= rates["node"].map(scale).astype(float)
-    sums = rates.groupby(["node", "time_s", "phase"], sort=False)["value"].sum()
+    sums = rates.groupby(["node", "time_s", "phase"], sort=False, observed=True)["value"].sum()
     return sums.reset_index()
 
 
@@ -149,5 +149,5 @@ def _busiest(rates: pd.DataFrame) -> pd.Series:
     measuring = rates[rates["phase"] == "measure"]
     if measuring.empty:
         return pd.Series(dtype=float)
-    busiest = measuring.groupby("node")["value"].mean().idxmax()
+    busiest = measuring.groupby("node", observed=True)["value"].mean().idxmax()
     return rates[rates["node"] == busiest].set_index("time_s")["value"]

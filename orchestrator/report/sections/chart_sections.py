@@ -36,7 +36,7 @@ _BY_NODE = "Node by node: CPU, IOPS and bandwidth"
 
 
 def over_time(index: ReportIndex) -> Section:
-    if all(run.intervals.empty and run.samples.empty for run in index.campaign.runs):
+    if all(run.intervals.empty and run.sampled.empty for run in index.campaign.runs):
         nothing = Paragraph("No charts: no run left figures over time.")
         return Section("over-time", "Over time", (Part("", (nothing,)),))
     alone = [one for one in index.workloads if load_points.of_sweep(one) is None]

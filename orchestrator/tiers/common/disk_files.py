@@ -11,12 +11,14 @@ import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.errors import RunError, TierbenchError
 from orchestrator.platforms import own_images
-from orchestrator.powers import ContainerSpec, Mount, World
+from orchestrator.powers import ContainerSpec, Machine, Mount, World
+from orchestrator.system import at_once
+from orchestrator.tiers.common import where
 from orchestrator.units import format_bytes
 
 GATE_BYTES = 2 * 2**30
@@ -52,7 +54,7 @@ def snapshots(nodes: int, name: str, world: World) -> tuple[Path, ...]:
     """The files of a data set, each on the machine of its node, in the order of the nodes: sorted
     by name, node-10 would be the second. On other machines the name has theirs, since what is known
     of a data set is in the one cache here."""
-    if not _is_here(world):
+    if not where.is_here(world):
         machines = " ".join(sorted(machine.name for machine in world.platform.machines()))
         name = f"{name}-{hashlib.sha256(machines.encode()).hexdigest()[:8]}"
     folder = _folder(world) / _DATASETS / name
@@ -77,10 +79,10 @@ def of_run(
     )
 
 
-def of_gate(world: World) -> tuple[DiskFile, ...]:
-    """One empty file, under a name that is no node's, where the first node runs."""
+def of_gate(placement: str, world: World) -> tuple[DiskFile, ...]:
+    """One empty file, under a name that is no node's, on the machine that runs `placement`."""
     path = _folder(world) / _DISKS / "gate.img"
-    return (DiskFile(path, "node-1", size_bytes=GATE_BYTES, temporary=True),)
+    return (DiskFile(path, placement, size_bytes=GATE_BYTES, temporary=True),)
 
 
 def of_load(
@@ -96,7 +98,7 @@ def of_load(
 def mounted(world: World) -> Mount:
     """The folder of the machines, as their containers see it at INSIDE."""
     folder = _folder(world)
-    if _is_here(world):  # made by us, so that it does not belong to the engine's user
+    if where.is_here(world):  # made by us, so that it does not belong to the engine's user
         (folder / _DISKS).mkdir(parents=True, exist_ok=True)
         folder = folder.resolve()
     return Mount(str(folder), str(INSIDE), on_machine=True)
@@ -109,7 +111,7 @@ def inside(path: Path, world: World) -> str:
 
 def are_far(paths: Sequence[Path], world: World) -> bool:
     """Whether these are files of ours on other machines than this computer."""
-    return not _is_here(world) and paths[0].is_relative_to(_folder(world))
+    return not where.is_here(world) and paths[0].is_relative_to(_folder(world))
 
 
 def exist(paths: Sequence[Path], world: World) -> bool:
@@ -134,7 +136,7 @@ def discard(paths: Sequence[Path], world: World) -> None:
 
 def forget(world: World) -> tuple[str, ...]:
     """Removes all files of disks from machines other than this computer; one line each."""
-    if _is_here(world):
+    if where.is_here(world):
         return ()
     knows_some = (world.cache / _DATASETS).is_dir()
     if not knows_some and not world.platform.image_present(own_images.tag(world.root, "disk")):
@@ -149,26 +151,37 @@ def forget(world: World) -> tuple[str, ...]:
     return tuple(removed)
 
 
+def machines_of_nodes(nodes: int, world: World) -> list[Machine]:
+    """The machine that runs each node, in their order: that of a container in its place."""
+
+    def machine_of(number: int) -> Machine:
+        spec = _container(number, "place", ("sleep", "infinity"), world)
+        with world.platform.running(replace(spec, init=True, stop_timeout_s=1)):
+            return world.platform.machine_of(spec.name)
+
+    return at_once.each(machine_of, range(1, nodes + 1))
+
+
 def _there(
     number: int, name: str, script: str, paths: Sequence[Path], timeout_s: float, world: World
 ) -> str | None:
     """The output of a script on the machine that runs node `number`; None if it failed."""
-    spec = ContainerSpec(
+    files = (inside(path, world) for path in paths)
+    spec = _container(number, name, ("sh", "-c", script, name, *files), world)
+    done = world.platform.once(replace(spec, mounts=(mounted(world),)), timeout_s)
+    return done.out if done.exit_code == 0 else None
+
+
+def _container(number: int, name: str, argv: Sequence[str], world: World) -> ContainerSpec:
+    return ContainerSpec(
         name=f"{world.scope}-{name}-node-{number}",
         image=own_images.need(world.root, "disk", world.platform),
-        entrypoint=("sh",),
-        command=("-c", script, name, *(inside(path, world) for path in paths)),
+        entrypoint=(argv[0],),
+        command=tuple(argv[1:]),
         role="disk-files",
-        mounts=(mounted(world),),
         placement=f"node-{number}",
     )
-    done = world.platform.once(spec, timeout_s)
-    return done.out if done.exit_code == 0 else None
 
 
 def _folder(world: World) -> Path:
     return world.platform.folder(world.cache)
-
-
-def _is_here(world: World) -> bool:
-    return _folder(world) == world.cache

@@ -7,7 +7,6 @@ mounts nothing itself. docs/TIERS.md says what happens inside.
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from orchestrator.model import Node, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.powers import Container, ContainerSpec, Machine, Mount, World
+from orchestrator.system import at_once
 from orchestrator.system.clock import wait_until
 from orchestrator.tier import LatencyModel
 from orchestrator.tiers.common import disk_files, latency_tables
@@ -44,7 +44,11 @@ _NODE_DISK = re.compile(r"-disk-node-(\d+)$")
 def need_kernel(devices: Sequence[tuple[str, str]], machines: Sequence[Machine]) -> None:
     """UnavailableError if a machine lacks one of `devices`; each is given with its kernel
     module."""
-    for machine, (device, module) in itertools.product(machines, devices):
+    at_once.each(lambda machine: _need_of(machine, devices), machines)
+
+
+def _need_of(machine: Machine, devices: Sequence[tuple[str, str]]) -> None:
+    for device, module in devices:
         try:
             is_there = machine.exists(device)
         except OSError as error:
@@ -94,19 +98,34 @@ def devices(
     """Serves each file as a device with a volume on it; facts are what the last server reported,
     and `overhead_us` of each: what the way to it costs at its latency, taken off there. `latency`:
     what its latencies are drawn from instead of being constant."""
+    # Each measures its overhead when it begins: two on one machine would disturb each other.
+    on_their_own = len(world.platform.machines()) >= len(files)
+    brackets = [_on_volume(verb, file, limits, latency, world) for file in files]
     with ExitStack() as up:
-        volumes: list[Volume] = []
-        facts: dict[str, Any] = {}
-        overheads: dict[str, dict[str, float]] = {}
-        for file in files:
-            node, facts = up.enter_context(_serving(verb, file, limits, latency, world))
-            overheads[node.name] = overhead_us(facts.get("limits") or {})
-            name, device = f"{world.scope}-{file.path.stem}", facts["device"]
-            up.enter_context(world.platform.volume(name, device, "xfs", file.placement))
-            volumes.append(
-                Volume(name, device, restored, server=node, kept=kept, placement=file.placement)
-            )
-        yield Disks(tuple(volumes), {**facts, "overhead_us": overheads})
+        served = (
+            up.enter_context(at_once.entered(brackets))
+            if on_their_own
+            else [up.enter_context(one) for one in brackets]
+        )
+        volumes = tuple(replace(volume, restored=restored, kept=kept) for volume, _ in served)
+        overheads = {
+            volume.server.name: overhead_us(facts.get("limits") or {})
+            for volume, facts in served
+            if volume.server is not None
+        }
+        yield Disks(volumes, {**served[-1][1], "overhead_us": overheads})
+
+
+@contextmanager
+def _on_volume(
+    verb: str, file: DiskFile, limits: Limits, latency: LatencyModel | None, world: World
+) -> Iterator[tuple[Volume, dict[str, Any]]]:
+    """The volume on the device of `file`, and what its server reported."""
+    name = f"{world.scope}-{file.path.stem}"
+    with _serving(verb, file, limits, latency, world) as (node, facts):
+        device = str(facts["device"])
+        with world.platform.volume(name, device, "xfs", file.placement):
+            yield Volume(name, device, False, server=node, placement=file.placement), facts
 
 
 def overhead_us(limits: Mapping[str, Any]) -> dict[str, float]:

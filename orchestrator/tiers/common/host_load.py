@@ -11,7 +11,7 @@ kernel saw beyond what the disk took is the overhead of the way between them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -31,6 +31,7 @@ from orchestrator.tiers.common import disk_server
 BUSY_CPU_PCT = 90.0
 LATE_S = 150e-6
 OVER_PCT = 20.0
+_LOAD = ("host_cpu_pct", "late_s", "over_pct")
 _WAYS = ("read", "write")
 _LEAST_IOS = 100  # the kernel's sums are in ms: with so many the mean is known to 10 µs
 
@@ -177,11 +178,16 @@ def _growth(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> fl
     return sum(float(after[way][key]) - float(before[way][key]) for way in _WAYS)
 
 
+def worst(devices: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """The highest of each figure of `since`, of several gates."""
+    known = list(devices)
+    found = {name: [one[name] for one in known if name in one] for name in _LOAD}
+    return {name: max(values) for name, values in found.items() if values}
+
+
 def reasons(gate: Gate) -> tuple[str, ...]:
     """Why this machine, and not the disk, may have failed the gate. Empty if it was calm."""
-    cpu_pct, late_s, over_pct = (
-        gate.device.get(name, 0.0) for name in ("host_cpu_pct", "late_s", "over_pct")
-    )
+    cpu_pct, late_s, over_pct = (gate.device.get(name, 0.0) for name in _LOAD)
     slower = f"for {over_pct:.0f} % of requests the host itself was slower than the tier"
     texts = (
         (cpu_pct > BUSY_CPU_PCT, f"its CPUs were {cpu_pct:.0f} % busy"),

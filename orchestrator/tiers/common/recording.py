@@ -28,6 +28,7 @@ from orchestrator.tier import Quantiles, Tier
 from orchestrator.tiers.common import fio_jobs, real_disk
 from orchestrator.tiers.common.fio_jobs import Fio, Jobs
 from orchestrator.tiers.common.truth_gate import IOPS_BLOCK_BYTES
+from orchestrator.tiers.common.where import require_one_machine
 
 _DEPTH, _LARGE_DEPTH = 128, 32
 _RAMP = "500ms"
@@ -60,6 +61,7 @@ def record(path: Path, effort: Effort, world: World, allow_root_disk: bool = Fal
     tier = Tier(
         "recorded", where, "mounted", None, None, path=where, allow_root_disk=allow_root_disk
     )
+    require_one_machine(tier, world)
     disk = real_disk.believable(tier, where, round(_ROOM * effort.file_bytes), world.machine)
     place = real_disk.Place(where)
     began_s, facts = world.clock.now(), real_disk.facts(place, disk, world.machine)

@@ -25,7 +25,7 @@ from orchestrator.errors import RunError, UnavailableError, UsageError
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, ContainerSpec, Machine, Mount, World
 from orchestrator.tier import Snapshots, Tier
-from orchestrator.tiers.common import mounts
+from orchestrator.tiers.common import mounts, where
 from orchestrator.units import format_bytes
 
 FOLDER = "tierbench-snapshots"
@@ -108,6 +108,8 @@ def places(tier: Tier, directories: Mapping[Path, int], machine: Machine) -> dic
 def check(tier: Tier, disks: Sequence[mounts.RealDisk], world: World) -> None:
     """UsageError or UnavailableError if snapshots cannot be kept in the way that is asked for."""
     way, machine = chosen(tier), world.machine
+    if way.save or way.restore:
+        where.require_here(f"{tier.name}: `snapshots` runs the profile's commands", world)
     roots = [Path(way.path)] if way.path else [disk.path for disk in disks]
     for root in roots if way.way in ("copy", "reflink", "elsewhere") else ():
         if not machine.is_folder(str(root)):

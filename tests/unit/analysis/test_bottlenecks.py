@@ -11,6 +11,7 @@ import pytest
 
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import bottlenecks, disk_demand, resources
+from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.tier import (
     Burst,
     Gate,
@@ -267,7 +268,7 @@ def test_the_busiest_node_is_judged() -> None:
     quiet = run.samples.copy()
     disk = quiet["metric"].str.startswith("disk_") & quiet["node"].isin(["node-1", "node-3"])
     quiet.loc[disk, "value"] = 0.0
-    found = bottlenecks.bottleneck([replace(run, samples=quiet)], 32.0)
+    found = bottlenecks.bottleneck([replace(run, sampled=Samples.held(quiet))], 32.0)
     assert found is not None
     assert (found.node, found.verdict) == ("node-2", "iops_cap")
 

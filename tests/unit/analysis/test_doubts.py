@@ -13,6 +13,7 @@ import pytest
 from orchestrator.analysis import comparability
 from orchestrator.analysis.doubts import campaign_checks
 from orchestrator.analysis.results import Results
+from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.metrics import measured
 from orchestrator.model import ClusterSpec, Doubt, Measurement, NodeSize, Note, Record
 from orchestrator.tier import Burst, LatencyModel
@@ -194,7 +195,7 @@ def test_flushes_of_memory_tables_in_the_window(flushed: list[float], text: str)
         node="node-1", metric="flush_written_bytes_total", unit="bytes", phase="measure"
     )
     samples = pd.concat([run.samples, rows], ignore_index=True)
-    campaign = replace(campaign, runs=(replace(run, samples=samples),))
+    campaign = replace(campaign, runs=(replace(run, sampled=Samples.held(samples)),))
     if text:
         assert f"flushed {text}" in the("few checkpoints", campaign).text
     assert ("few checkpoints" in kinds(campaign)) is bool(text)
@@ -245,7 +246,9 @@ def test_each_client_is_named_where_several_are_the_limit() -> None:
     own = first.samples[first.samples["node"] == client.name]
     rest = first.samples[first.samples["node"] != client.name]
     samples = pd.concat([rest, *(own.assign(node=one.name) for one in two)])
-    run = replace(first, record=replace(first.record, nodes=(*others, *two)), samples=samples)
+    run = replace(
+        first, record=replace(first.record, nodes=(*others, *two)), sampled=Samples.held(samples)
+    )
     found = the("client busy", replace(campaign, runs=(run, *campaign.runs[1:])))
     assert found.run == 1
     assert "90 % of the machine's CPU (client-1 45 %, client-2 45 %)" in found.text
@@ -290,7 +293,7 @@ def test_telemetry_gaps() -> None:
     campaign = small(repetitions=2)
     first = campaign.runs[0]
     table = first.samples[first.samples["metric"] != "cpu_busy_seconds_total"]
-    runs = (replace(first, samples=table), *campaign.runs[1:])
+    runs = (replace(first, sampled=Samples.held(table)), *campaign.runs[1:])
     found = the("telemetry gaps", replace(campaign, runs=runs))
     assert (found.run, found.text) == (1, "not sampled over the measured window: host_cpu_pct")
 

@@ -10,6 +10,7 @@ import pytest
 
 from orchestrator.analysis import results
 from orchestrator.analysis.telemetry import counters, resources
+from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Measurement, Node
 from tests.campaigns import build_campaign, empty_samples
@@ -218,7 +219,7 @@ def test_only_the_measured_window_counts() -> None:
     assert window is not None
     loud = table.assign(value=table["value"].where(table["time_s"] >= window.start_s, 0.0))
     before = figures(resources.telemetry_of(run, 32.0))
-    assert before == figures(resources.telemetry_of(replace(run, samples=loud), 32.0))
+    assert before == figures(resources.telemetry_of(replace(run, sampled=Samples.held(loud)), 32.0))
     assert before["cpu_pct", "all"] == pytest.approx(90.0, rel=0.01)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -23,10 +23,20 @@ from orchestrator.errors import NodeError, UnavailableError
 from orchestrator.load_generators import load_generators
 from orchestrator.model import Plan
 from orchestrator.parts import Parts
-from orchestrator.powers import World
+from orchestrator.platforms.common.agent import AgentMachine
+from orchestrator.powers import MachineFacts, World
 from orchestrator.system.shell import SystemShell
 from tests import ROOT
-from tests.fakes import FakeDatabase, FakePlatform, Log, QuietProgress, fake_parts, fake_world
+from tests.fakes import (
+    FakeClock,
+    FakeDatabase,
+    FakePlatform,
+    Log,
+    QuietProgress,
+    fake_parts,
+    fake_world,
+    this_machine_has,
+)
 
 OFFICIAL = "yugabytedb/yugabyte:2.18.1.0-b84"
 NAMES = [fact.name for fact in checklist.lines()]
@@ -49,7 +59,7 @@ class Engine(FakePlatform):
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     made = Engine({OFFICIAL: "sha256:84"})
-    monkeypatch.setattr(outside, "platform", lambda _name=None: made)
+    monkeypatch.setattr(outside, "platform", lambda *_: made)
     return made
 
 
@@ -138,16 +148,36 @@ def test_it_is_about_this_image_on_this_machine(
     other: Engine, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go_through(engine, tmp_path, monkeypatch)
-    monkeypatch.setattr(outside, "platform", lambda _name=None: other)
+    monkeypatch.setattr(outside, "platform", lambda *_: other)
     assert databases(plans.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
 
 
 def test_without_an_engine_it_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_name: str | None = None) -> None:
+    def refuse(*_: object) -> None:
         raise UnavailableError("no engine")
 
     monkeypatch.setattr(outside, "platform", refuse)
     assert databases(plans.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
+
+
+def test_cores_are_counted_where_containers_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is started for it: the engine says them."""
+
+    def talking() -> NoReturn:
+        raise AssertionError("an agent was started")
+
+    this_machine_has(monkeypatch, cpus=2)
+    for cpus, nodes in ((4, 1), (6, 3)):
+        other = Engine({})
+        facts = MachineFacts("vm1", "6.1", "Debian", cpus, "", 2**34)
+        there = AgentMachine("vm1", talking, FakeClock(), facts)
+        monkeypatch.setattr(other, "machines", lambda there=there: (there,))
+        monkeypatch.setattr(outside, "platform", lambda *_, other=other: other)
+        request = replace(asked("postgresql"), nodes=None)
+        (profile,) = plans.make_plan(request, ROOT, tmp_path).profiles
+        assert profile.cluster.nodes == nodes
 
 
 def test_whoever_names_a_database_gets_it(engine: Engine, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ TIB = 2**40
 
 @pytest.fixture(autouse=True)
 def nothing_is_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def no_engine(_name: str | None = None) -> None:
+    def no_engine(*_: object) -> None:
         raise UnavailableError("no engine answers")
 
     monkeypatch.setenv("COLUMNS", "200")

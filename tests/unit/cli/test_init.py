@@ -128,7 +128,7 @@ def test_what_cannot_be_a_profile_is_not_written(root: Path, words: list[str], s
 def test_from_init_to_a_planned_comparison(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def no_engine(_name: str | None = None) -> Any:
+    def no_engine(*_: object) -> Any:
         raise UnavailableError("no engine answers")
 
     monkeypatch.setattr(outside, "platform", no_engine)

@@ -44,7 +44,7 @@ from orchestrator.model import (
 from orchestrator.parts import Result, Share
 from orchestrator.powers import World
 from tests import benchbase
-from tests.fakes import FakeClock, FakePlatform, fake_world
+from tests.fakes import FakeClock, FakePlatform, Talk, fake_world
 from tests.plans import a_profile, a_workload
 
 SYSBENCH = adapter.Sysbench()
@@ -402,8 +402,21 @@ def test_clients_that_never_measured_together_measured_nothing(tmp_path: Path) -
         carried(Load(carry), fake_world(platform=Elsewhere()), tmp_path)
 
 
+class Writes(FakePlatform):
+    """Clients whose shell writes what it is sent, and says so."""
+
+    class Talk(Talk):
+        def receive(self, timeout_s: float) -> str:
+            return "written"
+
+    @contextmanager
+    def conversation(self, container: str, argv: Sequence[str]) -> Iterator[Any]:
+        self.talks.append(self.Talk(container, tuple(argv)))
+        yield self.talks[-1]
+
+
 def test_sysbench_tells_its_threads_when_all_begin_and_end(tmp_path: Path) -> None:
-    platform = FakePlatform(answer=lambda _, argv: "Threads started!\n" if "run" in argv else "")
+    platform = Writes(answer=lambda _, argv: "Threads started!\n" if "run" in argv else "")
     world = fake_world(platform=platform)
     share = Share(2, 3, first_thread=4, begin=lambda: 2_000.0, agree=lambda _: None)
     phases = SYSBENCH.run_share(a_workload(), share, CLUSTER, CLIENTS[1], tmp_path, world)
@@ -411,8 +424,9 @@ def test_sysbench_tells_its_threads_when_all_begin_and_end(tmp_path: Path) -> No
     command = shlex.split((tmp_path / "command.txt").read_text())
     own = ("--first-thread=4", "--part=2/3", "--begins-file=/tmp/tierbench-begins")
     assert set(own) <= set(command)
-    _, container, *argv = next(asked for asked in platform.asked if asked[2] == "sh")
-    assert (container, argv[-1]) == ("t-client-2", "2000.000000 2005.000000")
+    (talk,) = platform.talks
+    assert (talk.container, talk.argv[-1]) == ("t-client-2", "/tmp/tierbench-begins")
+    assert talk.sent == ["2000.000000 2005.000000"]
     assert re.search(r"--time=125\b", " ".join(command))  # at most, if the others keep it waiting
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from orchestrator.analysis.statistics import stats
 from orchestrator.errors import UsageError
 from orchestrator.load_generators.sysbench import adapter, command_lines
 from orchestrator.load_generators.sysbench.warm_up import (
-    ENDS_FILE,
     IN_A_ROW,
     SHORTEST_S,
     WarmUp,
@@ -28,10 +27,15 @@ from tests.plans import a_workload
 STEADY = load_generators.warmed(replace(a_workload(), script="sysbench/insert.lua"), "steady")
 
 
-def heard(rates: Iterable[float], out: Path, workload: Workload = STEADY) -> tuple[WarmUp, float]:
+def heard(
+    rates: Iterable[float],
+    out: Path,
+    workload: Workload = STEADY,
+    end_at: Callable[[float], None] = lambda _ends_s: None,
+) -> tuple[WarmUp, float]:
     """A run that reports these transactions a second, and when it started."""
     clock = FakeClock()
-    warming = WarmUp(workload, out, fake_world(clock=clock))
+    warming = WarmUp(workload, out, fake_world(clock=clock), end_at)
     start_s = clock.now()
     warming.line("Threads started!")
     for second, rate in enumerate(rates, start=1):
@@ -48,22 +52,24 @@ def rising(seconds: int, settled_after_s: float, noise: float = 0.02) -> np.ndar
 
 
 def test_a_fixed_warm_up_lasts_as_long_as_the_scale_says(tmp_path: Path) -> None:
-    warming, start_s = heard([100.0] * 5, tmp_path, a_workload())
+    told: list[float] = []
+    warming, start_s = heard([100.0] * 5, tmp_path, a_workload(), told.append)
     phases = warming.phases()
     assert phases is not None
     assert [(p.start_s - start_s, p.end_s - start_s) for p in phases] == [(0, 1), (1, 5)]
-    assert not found(tmp_path) and not (tmp_path / ENDS_FILE).exists()
+    assert not found(tmp_path) and not told
 
 
 def test_what_is_steady_from_the_begin_warms_up_no_longer_than_it_takes_to_judge(
     tmp_path: Path,
 ) -> None:
-    warming, start_s = heard([1000.0] * 40, tmp_path)
+    told: list[float] = []
+    warming, start_s = heard([1000.0] * 40, tmp_path, end_at=told.append)
     phases = warming.phases()
     assert phases is not None and phases[0].duration_s == SHORTEST_S + IN_A_ROW - 1
     assert phases[1].duration_s == STEADY.measure_s
     assert found(tmp_path)["steady"] is True
-    assert float((tmp_path / ENDS_FILE).read_text()) == pytest.approx(phases[1].end_s)
+    assert told == [phases[1].end_s]
     assert phases[0].start_s == start_s
 
 

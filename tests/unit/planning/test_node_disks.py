@@ -58,9 +58,9 @@ def test_one_pattern_for_as_many_nodes_as_are_started(written: str, second: Node
 
 
 def test_the_number_of_nodes_is_known_when_they_are_fitted_to_the_machine() -> None:
-    (fitted,), _ = plan.fit_to_machine([profile("disks: '/mnt/{node}'")], 2, cores=8)
+    (fitted,), _ = plan.fit_to_machines([profile("disks: '/mnt/{node}'")], 2, cores=[8])
     assert fitted.tier.disks == {"node-1": NodeDisks("/mnt/1"), "node-2": NodeDisks("/mnt/2")}
-    (fitted,), _ = plan.fit_to_machine([profile(f"disks: {EACH}")], None, cores=2)
+    (fitted,), _ = plan.fit_to_machines([profile(f"disks: {EACH}")], None, cores=[2])
     assert fitted.tier.disks == {"node-1": NodeDisks("/a")}
 
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import main
 from orchestrator.errors import EXIT_USAGE, UsageError
@@ -248,6 +249,8 @@ def test_a_study_with_one_odd_value(at: int, odd: str) -> None:
     except UsageError as error:
         assert error.mistakes
         return
-    runs = tuple(RunData(one, empty_intervals(), empty_samples()) for one in study.records)
+    runs = tuple(
+        RunData(one, empty_intervals(), Samples.held(empty_samples())) for one in study.records
+    )
     verdict = judge(Results("x", study.plan, {}, runs))
     assert len(verdict.missing) == len(study.plan.runs) - len(runs)

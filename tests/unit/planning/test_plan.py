@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.errors import UsageError
 from orchestrator.model import Dataset
-from orchestrator.planning.plan import TimeLeft, fit_to_machine, make_plan
+from orchestrator.planning.plan import TimeLeft, fit_to_machines, make_plan
 from tests.plans import a_plan, a_profile, a_workload
 
 
@@ -30,18 +30,31 @@ def test_the_same_seed_gives_the_same_order() -> None:
 
 
 def test_a_small_machine_gets_one_node_and_says_so() -> None:
-    fitted, notes = fit_to_machine([a_profile(nodes=3)], None, cores=2)
+    fitted, notes = fit_to_machines([a_profile(nodes=3)], None, cores=[2])
     assert (fitted[0].cluster.nodes, fitted[0].cluster.replication_factor) == (1, 1)
     assert "1 database node instead of the profile's 3 (this machine has 2 cores)" in notes[0].text
 
 
 def test_a_large_machine_gets_what_the_profile_says() -> None:
-    fitted, notes = fit_to_machine([a_profile(nodes=3)], None, cores=8)
+    fitted, notes = fit_to_machines([a_profile(nodes=3)], None, cores=[8])
+    assert (fitted[0].cluster.nodes, notes) == (3, ())
+
+
+def test_nodes_share_the_cores_of_all_machines() -> None:
+    fitted, notes = fit_to_machines([a_profile(nodes=3)], None, cores=[2, 2, 2])
+    assert (fitted[0].cluster.nodes, notes) == (3, ())
+    fitted, notes = fit_to_machines([a_profile(nodes=3)], None, cores=[2, 2])
+    assert fitted[0].cluster.nodes == 1
+    assert "(the 2 machines have 4 cores)" in notes[0].text
+
+
+def test_of_machines_that_are_not_known_nothing_is_said() -> None:
+    fitted, notes = fit_to_machines([a_profile(nodes=3)], None, cores=[])
     assert (fitted[0].cluster.nodes, notes) == (3, ())
 
 
 def test_asked_for_nodes_are_taken_even_where_tight() -> None:
-    fitted, notes = fit_to_machine([a_profile(nodes=1)], 3, cores=2)
+    fitted, notes = fit_to_machines([a_profile(nodes=1)], 3, cores=[2])
     assert (fitted[0].cluster.nodes, fitted[0].cluster.replication_factor) == (3, 1)
     assert notes[0].kind == "nodes as asked" and "as asked" in notes[0].text
 

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.report.blocks import Chart, Charts
 from orchestrator.report.charts import charts, latency_charts, price_charts, series, time_charts
@@ -63,7 +64,7 @@ def test_disk_series_is_the_busiest_nodes() -> None:
     run = index.campaign.runs[0]
     busy = run.samples["node"].eq("node-2") & run.samples["metric"].str.startswith("disk_")
     samples = run.samples.assign(value=run.samples["value"].where(~busy, run.samples["value"] * 3))
-    changed = replace(index.campaign, runs=(replace(run, samples=samples),))
+    changed = replace(index.campaign, runs=(replace(run, sampled=Samples.held(samples)),))
     iops = series.of_disk(replace(index, campaign=changed), "insert", "disk_iops")
     # 20 reads and 690 writes a second, tripled on node-2
     assert iops.table["value"].mean() == pytest.approx(3 * 710, rel=0.02)
@@ -129,7 +130,9 @@ def _with_cpu(index: ReportIndex, **factors: float) -> ReportIndex:
     names = {name.replace("_", "-"): factor for name, factor in factors.items()}
     scale = run.samples["node"].map(names).fillna(1.0)
     scaled = run.samples.assign(value=run.samples["value"] * scale)
-    return replace(index, campaign=replace(index.campaign, runs=(replace(run, samples=scaled),)))
+    return replace(
+        index, campaign=replace(index.campaign, runs=(replace(run, sampled=Samples.held(scaled)),))
+    )
 
 
 def test_cpu_is_the_mean_of_the_nodes_and_the_busiest() -> None:
@@ -150,7 +153,7 @@ def test_a_mean_needs_every_node() -> None:
     index = one_run("ultra", measure_s=20.0)
     run = index.campaign.runs[0]
     samples = run.samples[run.samples["node"] != "node-2"]
-    lacking = replace(index.campaign, runs=(replace(run, samples=samples),))
+    lacking = replace(index.campaign, runs=(replace(run, sampled=Samples.held(samples)),))
     assert set(series.of_cpu(replace(index, campaign=lacking), "insert").table["of"]) == {
         series.BUSIEST
     }

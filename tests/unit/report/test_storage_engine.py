@@ -10,6 +10,7 @@ import pytest
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import storage_engine
 from orchestrator.analysis.telemetry.counters import Growth
+from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.databases.common.yugabyte import counters
 from orchestrator.metrics import SAMPLE_COLUMNS
@@ -92,7 +93,8 @@ def sampled(campaign: Results) -> Results:
     def more(run: RunData) -> RunData:
         phase = run.record.phase("measure")
         assert phase is not None
-        return replace(run, samples=pd.concat([run.samples, samples(phase.start_s, phase.end_s)]))
+        both = pd.concat([run.samples, samples(phase.start_s, phase.end_s)])
+        return replace(run, sampled=Samples.held(both))
 
     return replace(campaign, runs=tuple(map(more, campaign.runs)))
 

@@ -9,13 +9,14 @@ import pytest
 
 from orchestrator import report
 from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.options import Request
 from orchestrator.cli.plans import make_plan
 from orchestrator.databases import choose
 from orchestrator.databases.none import NoDatabase
 from orchestrator.errors import UsageError
-from orchestrator.metrics import INTERVAL_COLUMNS, SAMPLE_COLUMNS, measured
+from orchestrator.metrics import INTERVAL_COLUMNS, measured
 from orchestrator.model import (
     ClusterSpec,
     Dataset,
@@ -148,7 +149,7 @@ def a_campaign(**iops: float) -> Results:
             facts={},
         )
         intervals = pd.DataFrame(columns=list(INTERVAL_COLUMNS))
-        runs.append(RunData(record, intervals, pd.DataFrame(columns=list(SAMPLE_COLUMNS))))
+        runs.append(RunData(record, intervals, Samples(tuple)))
     return Results("test", made, {}, tuple(runs))
 
 

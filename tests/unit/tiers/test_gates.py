@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,10 @@ from orchestrator.model import (
 )
 from orchestrator.planning.plan import tier_notes
 from orchestrator.planning.profiles import read_profile
+from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker import devices
-from orchestrator.powers import World
+from orchestrator.powers import Machine, MachineFacts, World
 from orchestrator.run.gates import MAX_AGE_S, Gates, require_passed
 from orchestrator.system import store
 from orchestrator.tier import (
@@ -30,7 +31,8 @@ from orchestrator.tier import (
     NodeDisks,
     Tier,
 )
-from tests.fakes import FakeClock, FakeTier, Log, fake_world
+from tests import ROOT
+from tests.fakes import FakeClock, FakePlatform, FakeTier, FarMachine, Log, fake_world
 from tests.plans import a_plan, a_profile
 
 TIER = a_profile().tier
@@ -89,6 +91,77 @@ def test_another_image_other_jobs_or_a_week_need_another_gate(world: World) -> N
     assert not take(world).reused
     (world.root / "workloads/fio/iops.fio").write_text("[iops]\nbs=8k\n")
     assert not take(world).reused
+
+
+class OnMachines(Kept):
+    """Its disks are made on the machine of each node, of which one may be slow."""
+
+    def __init__(self, log: Log, slow: str = "") -> None:
+        super().__init__(log, True)
+        self.places: list[str] = []
+        self._slow = slow
+
+    def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool = False) -> Gate:
+        self.places.append(placement)
+        self.verdict = "slow" if placement == self._slow else "ok"
+        gate = self.gate(tier, world, thorough)
+        return replace(gate, device={"host_cpu_pct": float(len(self.places)), "kernel": "6.1"})
+
+
+class Machines(FakePlatform):
+    """Nodes are on vm1 and vm2 in turn; clients on others."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(images=[own_images.tag(ROOT, "disk")])
+        facts = (MachineFacts(name, "6.1", "Debian", 4, "", 2**34) for name in names)
+        self._machines = tuple(map(FarMachine, facts))
+
+    def machines(self) -> tuple[Machine, ...]:
+        return self._machines
+
+    def folder(self, cache: Path) -> Path:
+        return Path("/var/lib/tierbench")
+
+    def engine_id(self) -> str | None:
+        return "e1"
+
+    def machine_of(self, container: str) -> Machine:
+        number = int(self.specs[container].placement.removeprefix("node-"))
+        return self._machines[(number - 1) % min(2, len(self._machines))]
+
+
+def gate_elsewhere(
+    world: World, names: Sequence[str], nodes: int, slow: str = ""
+) -> tuple[Gate, list[str]]:
+    """The gate as a new campaign on these machines gets it, and where it was taken now."""
+    there = replace(world, root=ROOT, platform=Machines(names))  # type: ignore[arg-type]
+    mechanism = OnMachines(Log(), slow)
+    return Gates({"emulated": mechanism}, there, nodes=nodes).of(TIER), mechanism.places
+
+
+def test_each_machine_has_a_gate_of_its_own_and_keeps_it(world: World) -> None:
+    gate, taken = gate_elsewhere(world, ("vm1", "vm2", "vm3"), 3)
+    assert taken == ["node-1", "node-2"]
+    disks = [(check.disk, check.nodes) for check in gate.checks]
+    assert disks == [("node-1 (vm1)", ("node-1", "node-3")), ("node-2 (vm2)", ("node-2",))]
+    assert gate.device["host_cpu_pct"] == 2.0 and gate.device["kernel"] == "6.1"
+    assert set(gate.device["machines"]) == {"vm1", "vm2"}
+    again, taken = gate_elsewhere(world, ("vm1", "vm2"), 2)
+    assert again.reused and not taken
+    other, taken = gate_elsewhere(world, ("vm1", "vm9"), 2)
+    assert taken == ["node-2"] and not other.reused
+
+
+def test_one_slow_machine_fails_the_gate_of_all(world: World) -> None:
+    gate, taken = gate_elsewhere(world, ("vm1", "vm2"), 2, slow="node-2")
+    assert taken == ["node-1", *["node-2"] * 3]
+    with pytest.raises(GateError, match=r"node-2 \(vm2\) is slow"):
+        require_passed(gate)
+
+
+def test_a_gate_of_another_machine_alike_is_not_used(world: World) -> None:
+    for name, taken in (("vm1", ["node-1"]), ("vm2", ["node-1"]), ("vm1", [])):
+        assert gate_elsewhere(world, (name,), 3)[1] == taken
 
 
 def test_a_gate_that_failed_is_taken_three_times_and_not_kept(world: World) -> None:

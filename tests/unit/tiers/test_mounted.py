@@ -309,6 +309,18 @@ def test_the_cloud_is_asked_before_anything_starts_and_in_each_run(
     assert len(asked) == 2
 
 
+def test_the_cloud_of_this_computer_tells_nothing_of_disks_elsewhere(
+    root: Path, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(method: str, url: str, headers: Any) -> str:
+        raise AssertionError("asked here")
+
+    monkeypatch.setattr(world.platform, "folder", lambda _cache: Path("/var/lib/tierbench"))
+    mounted.MountedTier(ask).check(tier(root / "disk", cloud="azure"), world)
+    said = world.progress.said[0]  # type: ignore[attr-defined]
+    assert f"it can only be asked on {world.machine.name}" in said
+
+
 def test_the_gate_measures_every_disk_once(
     root: Path, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

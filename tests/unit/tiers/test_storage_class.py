@@ -90,7 +90,7 @@ class ClaimsPlatform(FakePlatform):
 
     def rented(self, claim: str, timeout_s: float) -> RentedVolume:
         users = [spec for spec in self.specs.values() if spec.mounts[0].source == claim]
-        assert users and self.asked[-1] == ("start", users[-1].name), "nothing uses it: no volume"
+        assert users and ("start", users[-1].name) in self.asked, "nothing uses it: no volume"
         name, size = self.there[f"claim {claim}"]
         found = self.there[name]
         given = RentedVolume(f"pv-of-{claim}", name, found.provisioner, size, fstype="xfs")
@@ -213,7 +213,7 @@ def test_data_are_kept_as_snapshots_and_each_run_has_copies(
     assert given == [Source("snapshot", name) for name in loaded], "each node its own data"
     assert disks.facts["restored"] == {"way": "snapshot"}
     readers = [asked[1] for asked in platform.asked if asked[0] == "exec" and "find" in asked[-1]]
-    assert readers == [f"{volume.name}-first" for volume in disks.volumes], "each once in full"
+    assert sorted(readers) == [f"{volume.name}-first" for volume in disks.volumes], "each in full"
 
 
 def test_without_snapshots_every_run_loads_or_copies_claims_as_asked(

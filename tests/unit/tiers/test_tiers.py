@@ -336,7 +336,7 @@ def test_a_cap_is_put_on_each_way_in_full() -> None:
 def test_which_hierarchy_limits_devices(tmp_path: Path) -> None:
     groups = tmp_path / "sys/fs/cgroup"
     groups.mkdir(parents=True)
-    with pytest.raises(UnavailableError, match="no control group here limits block devices"):
+    with pytest.raises(UnavailableError, match=r"no control group of .* limits block devices"):
         version(LocalMachine(tmp_path))
     (groups / "cgroup.controllers").write_text("cpu memory\n")
     with pytest.raises(UnavailableError):

@@ -123,12 +123,14 @@ def test_a_pool_with_a_taint_in_two_zones() -> None:
 
 
 def test_a_node_may_share_a_machine_only_where_there_are_too_few() -> None:
-    def rule(**spread: Any) -> list[str]:
-        rules = placing.rules("node-2", Spread(**spread), Placing())["affinity"]
-        return list(rules["podAntiAffinity"])
+    def rule(**spread: Any) -> dict[str, Any]:
+        found: dict[str, Any] = placing.rules("node-2", Spread(**spread), Placing())["affinity"]
+        return found
 
-    assert rule() == ["requiredDuringSchedulingIgnoredDuringExecution"]
-    assert rule(enough=False) == ["preferredDuringSchedulingIgnoredDuringExecution"]
+    assert "vm-a" in str(rule(taken=("vm-a",))["nodeAffinity"])
+    few = rule(enough=False, taken=("vm-a",))
+    assert list(few) == ["podAntiAffinity"]
+    assert list(few["podAntiAffinity"]) == ["preferredDuringSchedulingIgnoredDuringExecution"]
 
 
 def test_all_of_a_placement_run_on_one_machine() -> None:

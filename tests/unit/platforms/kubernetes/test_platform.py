@@ -9,8 +9,10 @@ import ssl
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+import urllib3
 from kubernetes.stream import ws_client
 
 from orchestrator.errors import NodeError, RunError, UnavailableError
@@ -95,6 +97,33 @@ def test_a_connection_that_was_not_made_is_tried_again(
     with platform.running(spec()):
         monkeypatch.setattr(ws_client, "create_websocket", connected)
         assert platform.exec("runs", ("true",), timeout_s=20).exit_code == 0
+
+
+@pytest.mark.parametrize("unconnected", [True, False])
+def test_only_what_cannot_have_been_made_is_made_again(
+    platform: KubernetesPlatform, monkeypatch: pytest.MonkeyPatch, unconnected: bool
+) -> None:
+    client = platform._api._client
+    failed: list[str] = []
+    call = client.call_api
+    reason = (
+        urllib3.exceptions.SSLError("unexpected message")
+        if unconnected
+        else urllib3.exceptions.ProtocolError("connection aborted")
+    )
+
+    def flaky(method: str, *arguments: Any, **more: Any) -> Any:
+        if method == "POST" and not failed:
+            failed.append(method)
+            raise urllib3.exceptions.MaxRetryError(Mock(), "/", reason)
+        return call(method, *arguments, **more)
+
+    monkeypatch.setattr(client, "call_api", flaky)
+    if not unconnected:
+        with pytest.raises(UnavailableError, match="connection aborted"), platform.running(spec()):
+            pass
+    with platform.running(spec()):
+        assert platform.state("runs") == "running"
 
 
 def test_a_command_whose_connection_was_cut_is_not_begun_again(
@@ -209,6 +238,16 @@ def test_a_volume_of_a_device_is_on_the_machine_of_its_placement(
                 }
             ]
             assert cluster.names("persistentvolumeclaims") == ["data"]
+            asked = [
+                (method, path.split("/")[-2 if method == "GET" else -1])
+                for method, path in cluster.calls
+                if "/persistentvolume" in path and method != "DELETE"
+            ]
+            # A claim that the cluster sees before its volume is looked at again after 15 s.
+            volumes, claims = "persistentvolumes", "persistentvolumeclaims"
+            assert asked[-4:] == [
+                *(("POST", volumes), ("GET", volumes), ("POST", claims), ("GET", claims))
+            ]
         assert cluster.names("persistentvolumes") == []
         with (
             pytest.raises(UnavailableError, match="not known on which"),

@@ -1,0 +1,76 @@
+"""Which machine each placement has: chosen by the scheduler with its first pod, then kept."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from orchestrator.errors import UnavailableError
+from orchestrator.model import Placing
+from orchestrator.platforms.kubernetes.connection import Api, Thing
+from orchestrator.platforms.kubernetes.errors import cluster_errors
+from orchestrator.platforms.kubernetes.labels import name_of
+from orchestrator.platforms.kubernetes.placing import ANY, Spread, kind_of, usable
+
+_NODES = "/api/v1/nodes"
+
+
+class Spreading:
+    """The part of `KubernetesPlatform` that knows machines."""
+
+    placing: Placing
+    _api: Api
+    _machine_names: dict[str, str]  # placement → machine, for this campaign
+    _scheduling: threading.Lock
+
+    @contextmanager
+    def _choosing(self, placement: str) -> Iterator[Spread]:
+        """What is known for the pod that is made in the block, which for a placement without a
+        machine ends when it has one. Only one such block goes on at a time: the next placement
+        keeps away from that machine."""
+        if not placement or placement in self._machine_names:
+            yield Spread(self._machine_names.get(placement, ""))
+            return
+        with self._scheduling:
+            machine = self._machine_names.get(placement, "")
+            enough = bool(self._free_machines())
+            yield Spread(machine) if machine else Spread("", enough, self._taken(placement))
+
+    def _taken(self, placement: str = "") -> tuple[str, ...]:
+        """The machines of all nodes of a database, but of this one."""
+        return tuple(
+            sorted(
+                machine
+                for place, machine in self._machine_names.items()
+                if kind_of(place) == "node" and place != placement
+            )
+        )
+
+    def _free_machines(self) -> list[str]:
+        """The machines on which no node of a database runs."""
+        taken = self._taken()
+        machines = map(name_of, self._usable_nodes(("node",)))
+        return [name for name in machines if name not in taken]
+
+    def machine_for(self, placement: str) -> str:
+        """Returns the machine of a placement; chooses one if nothing of it has run yet."""
+        with self._scheduling:
+            if placement in self._machine_names:
+                return self._machine_names[placement]
+            names = [name_of(one) for one in self._usable_nodes((placement,))]
+            if not names or (len(names) > 1 and not placement):
+                raise UnavailableError(
+                    "a device is on one machine, and it is not known on which"
+                    if names
+                    else "no machine of the cluster can run pods of ours",
+                    advice="look with `kubectl get nodes`; taints need tolerations",
+                )
+            free = self._free_machines() or names
+            self._machine_names[placement] = free[0]
+            return free[0]
+
+    def _usable_nodes(self, placements: Sequence[str] = ANY) -> list[Thing]:
+        with cluster_errors("looking at the cluster's machines"):
+            nodes = self._api.listed(_NODES)
+        return [node for node in nodes if usable(node, self.placing, placements)]

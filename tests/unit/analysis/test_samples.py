@@ -1,0 +1,83 @@
+"""Samples that stay in their file give the figures of samples in memory, to the bit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.telemetry import samples
+from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.analysis.verdicts import judge
+from orchestrator.report.charts import series
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.system import parquet, store
+from tests.campaigns import build_campaign, stored
+
+BURST = build_campaign(profiles=["premium", "ultra"], workloads=["insert"], repetitions=2)
+
+
+def in_files(campaign: Results, folder: Path, rows: int) -> Results:
+    """The campaign as it is read back, with its samples in row groups of so many rows."""
+    kept = stored(campaign, folder)
+    for run in campaign.runs:
+        table = run.samples.sort_values("time_s", kind="stable", ignore_index=True)
+        parts = (table.iloc[begin : begin + rows] for begin in range(0, len(table), rows))
+        out = store.run_folder(kept, run.record.run)
+        parquet.write(out / "samples.parquet", parts)
+        run.intervals.to_csv(out / "intervals.csv", index=False)
+    return store.load(kept)
+
+
+@pytest.mark.parametrize("at_once", [1, 1_500, 2**21])
+def test_figures_do_not_depend_on_how_samples_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    expected = judge(BURST)
+    monkeypatch.setattr(samples, "_AT_ONCE", at_once)
+    campaign = in_files(BURST, tmp_path, rows=777)
+    found = judge(campaign)
+    assert found.cells == expected.cells
+    assert found.bottlenecks == expected.bottlenecks
+    assert found.doubts == expected.doubts
+    for drawn in (series.of_nodes, series.of_disk):
+        one = drawn(ReportIndex(BURST, expected), "insert", "disk_iops").table
+        two = drawn(ReportIndex(campaign, found), "insert", "disk_iops").table
+        pd.testing.assert_frame_equal(one, two, check_exact=True)
+
+
+def test_each_table_has_all_of_its_nodes_and_every_row_comes_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(samples, "_AT_ONCE", 1_500)
+    (run, *_) = in_files(BURST, tmp_path, rows=777).runs
+    tables = list(run.sampled.by_nodes())
+    nodes = [set(table["node"].unique()) for table in tables]
+    assert len(nodes) > 1 and sum(map(len, nodes)) == len(set().union(*nodes))
+    assert sum(map(len, tables)) == len(run.samples) == len(BURST.runs[0].samples)
+
+
+def test_only_the_counters_that_are_asked_for_are_kept(tmp_path: Path) -> None:
+    (run, *_) = in_files(BURST, tmp_path, rows=777).runs
+    found = run.sampled.of_metrics({"disk_reads_total", "never sampled"})
+    assert set(found["metric"].unique()) == {"disk_reads_total"}
+    assert set(found["node"].unique()) == {"node-1", "node-2", "node-3"}
+
+
+def test_other_samples_are_not_taken_for_those_that_were_read_before() -> None:
+    run = BURST.runs[0]
+    before = run.growth
+    table = run.samples.assign(value=2 * run.samples["value"])
+    after = replace(run, sampled=Samples.held(table)).growth
+    assert before is not None and after is not None
+    per_s = before.per_s("node-1", "disk_reads_total")
+    assert per_s and after.per_s("node-1", "disk_reads_total") == pytest.approx(2 * per_s)
+
+
+def test_a_run_that_left_none(tmp_path: Path) -> None:
+    (run, *_) = store.load(stored(BURST, tmp_path)).runs
+    assert run.sampled.empty and run.samples.empty and run.growth is None
+    assert run.against_caps == {} and run.sampled.of_metrics({"disk_reads_total"}).empty

@@ -1,0 +1,107 @@
+"""What is refused before anything starts if containers run on other machines than this computer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.cli import disks, outside
+from orchestrator.errors import UnavailableError
+from orchestrator.platforms import own_images
+from orchestrator.powers import Machine, MachineFacts, World
+from orchestrator.tier import NodeDisks, Snapshots, Tier
+from orchestrator.tiers.cgroup import CgroupTier
+from orchestrator.tiers.common import snapshots
+from orchestrator.tiers.mounted import MountedTier
+from tests import ROOT
+from tests.fakes import FakePlatform, FarMachine, fake_world
+
+REAL = Tier("p15", "P15", "mounted", 1100, None, path="/mnt/p15")
+V1 = "/sys/fs/cgroup/blkio/blkio.throttle.read_iops_device"
+MOUNTS = "24 1 8:1 / / rw - ext4 /dev/sda1 rw\n36 24 8:16 / /mnt/p15 rw - xfs /dev/sdb rw\n"
+
+
+class Vm(FarMachine):
+    """A machine with one disk of its own at /mnt/p15, and these other files."""
+
+    def __init__(self, name: str, files: dict[str, str]) -> None:
+        super().__init__(MachineFacts(name, "6.1", "Debian", 4, "", 2**34))
+        block = "/sys/class/block/sdb"
+        self.files = {"/proc/self/mountinfo": MOUNTS, "/dev/sdb": "", f"{block}/dev": "8:16"}
+        self.files |= {"/mnt/p15": "", block: "", f"{block}/size": "99999999", **files}
+
+    def read(self, path: str) -> str:  # type: ignore[override]
+        if path not in self.files:
+            raise FileNotFoundError(path)
+        return self.files[path]
+
+    def exists(self, path: str) -> bool:  # type: ignore[override]
+        return path in self.files
+
+
+class Elsewhere(FakePlatform):
+    def __init__(self, machines: Sequence[Machine]) -> None:
+        super().__init__(images=[own_images.tag(ROOT, "disk")])
+        self._machines = tuple(machines)
+
+    def machines(self) -> tuple[Machine, ...]:
+        return self._machines
+
+    def folder(self, cache: Path) -> Path:
+        return Path("/var/lib/tierbench")
+
+
+def world_of(*machines: Machine) -> World:
+    return replace(fake_world(platform=Elsewhere(machines)), root=ROOT)
+
+
+@pytest.mark.parametrize("mechanism", [MountedTier(), CgroupTier()], ids=["mounted", "cgroup"])
+def test_real_disks_by_path_need_one_machine(mechanism: Any) -> None:
+    tier = replace(REAL, path=None, disks={"node-1": NodeDisks("/mnt/p15")})
+    with pytest.raises(UnavailableError, match="nodes are spread over vm1, vm2 and vm3"):
+        mechanism.check(tier, world_of(*(Vm(name, {}) for name in ("vm1", "vm2", "vm3"))))
+
+
+def test_control_groups_of_all_machines_are_looked_at() -> None:
+    tier = Tier("slow", "Slow", "cgroup", 100, None)
+    loop = {"/dev/loop-control": ""}
+    v2 = {"/sys/fs/cgroup/cgroup.controllers": "cpu io memory"}
+    with pytest.raises(UnavailableError, match="no control group of vm2 limits block devices"):
+        CgroupTier().check(tier, world_of(Vm("vm1", {**loop, V1: ""}), Vm("vm2", loop)))
+    with pytest.raises(UnavailableError, match=r"different versions \(vm1: 1, vm2: 2\)"):
+        CgroupTier().check(tier, world_of(Vm("vm1", {**loop, V1: ""}), Vm("vm2", {**loop, **v2})))
+    CgroupTier().check(tier, world_of(Vm("vm1", {**loop, **v2}), Vm("vm2", {**loop, **v2})))
+
+
+def test_commands_of_a_profile_run_where_its_disks_are() -> None:
+    tier = replace(REAL, snapshots=Snapshots("command", save="lvcreate", restore="lvconvert"))
+    with pytest.raises(UnavailableError, match="but containers run on vm1"):
+        snapshots.check(tier, [], world_of(Vm("vm1", {})))
+
+
+@pytest.mark.parametrize("words", [["up", "azure/P15", "--at", "/mnt/x"], ["down", "x"]])
+def test_a_disk_that_stays_is_mounted_here(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    far = world_of(Vm("vm1", {}))
+
+    @contextmanager
+    def powers(*_: Any) -> Iterator[tuple[World, Any]]:
+        yield far, far.platform
+
+    @contextmanager
+    def alone(_engine: Any) -> Iterator[None]:
+        yield
+
+    monkeypatch.setattr(outside, "powers", powers)
+    monkeypatch.setattr(outside, "alone", alone)
+    monkeypatch.setattr(disks, "_require_root", lambda _verb: None)
+    app = disks.disk_app(ROOT, tmp_path, None, None)  # type: ignore[arg-type]
+    with pytest.raises(UnavailableError, match="but containers run on vm1") as refused:
+        app(words, standalone_mode=False)
+    assert "start this program there" in refused.value.advice
