@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from orchestrator.powers import Machine, MachineFacts
+from orchestrator.powers import Machine, MachineFacts, Platform
 
 _FOLDERS_BELOW_ROOT = ("proc", "sys", "dev", "etc")
 
@@ -63,6 +63,20 @@ def told(machine: Machine) -> MachineFacts:
     says them."""
     facts = machine.told if isinstance(machine, ToldOf) else None
     return facts or machine.facts()
+
+
+@runtime_checkable
+class KnowsNodes(Protocol):
+    """A platform whose database nodes run on some of its machines only."""
+
+    def machines_of_nodes(self) -> tuple[Machine, ...]: ...
+
+
+def of_nodes(platform: Platform) -> tuple[Machine, ...]:
+    """The machines that may run database nodes."""
+    if isinstance(platform, KnowsNodes):
+        return platform.machines_of_nodes()
+    return platform.machines()
 
 
 def value(text: str, key: str) -> str:

@@ -24,7 +24,7 @@ def profile(more: str, tier: str = EMULATED, cluster: str = "") -> Profile:
 def test_engines_of_nodes_and_clients_are_read() -> None:
     found = profile("machines: [vm1, 'ssh://vm2']\nclient_machine: vm3\n")
     assert found.placing == Placing(machines=("vm1", "ssh://vm2"), client_machine="vm3")
-    machines.check([found, profile("")], "docker")
+    machines.check([found, profile("")], "docker", True)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,6 @@ def test_engines_of_nodes_and_clients_are_read() -> None:
     [
         ("client_machine: vm1\n", EMULATED, "client_machine"),
         ("machines: [vm1, vm1]\n", EMULATED, "named twice"),
-        ("machines: [vm1, vm2]\nplatform: kubernetes\n", EMULATED, "other platforms"),
         ("machines: [vm1, vm2]\nkubernetes: {context: a}\n", EMULATED, "leave out `kubernetes`"),
         ("machines: [vm1, vm2]\n", "{enforcement: mounted, path: /mnt}", "tier.enforcement"),
     ],
@@ -45,8 +44,8 @@ def test_what_does_not_go_together_is_refused(more: str, tier: str, words: str) 
 
 def test_each_node_has_a_machine_of_this_platform() -> None:
     found = profile("machines: [vm1, vm2]\n")
-    with pytest.raises(UsageError, match="not of kubernetes"):
-        machines.check([found], "kubernetes")
+    with pytest.raises(UsageError, match="engines kubernetes does not have"):
+        machines.check([found], "kubernetes", False)
     larger = replace(found, cluster=replace(found.cluster, nodes=3))
     with pytest.raises(UsageError, match=r"3 nodes and names 2 machines \(vm1, vm2\)"):
-        machines.check([larger], "docker")
+        machines.check([larger], "docker", True)

@@ -16,6 +16,7 @@ import pytest
 from orchestrator.errors import RunError, UnavailableError, UsageError
 from orchestrator.model import Placing
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import of_nodes
 from orchestrator.platforms.docker import many
 from orchestrator.platforms.docker.connecting import Reach
 from orchestrator.platforms.docker.many import DockerMachines
@@ -58,6 +59,9 @@ class Engine:
     def logs(self, container: str, tail: int | None = None) -> str:
         return f"{container} on {self.engine}"
 
+    def machines(self) -> tuple[str, ...]:
+        return (f"machine of {self.engine}",)
+
     def volume(self, name: str, device: str, fstype: str) -> Any:
         self.asked.append(name)
         return nullcontext(name)
@@ -88,7 +92,7 @@ def platform(monkeypatch: pytest.MonkeyPatch, *machines: str, **more: Any) -> tu
         made[name] = Engine(clock, name, campaign, together)
         return made[name]
 
-    monkeypatch.setattr(many, "_OneOfMany", engine)
+    monkeypatch.setattr(many, "OneOfMany", engine)
     return DockerMachines(FakeClock(), Placing(machines=machines, **more)), made
 
 
@@ -139,6 +143,14 @@ def test_clients_run_on_their_own_machine(
         with together.running(spec(name, name)):
             pass
     assert [one.name for one in engines[expected].asked] == ["client-1", "client-2"]
+
+
+def test_the_machine_of_clients_only_is_asked_for_nothing_that_nodes_need(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    together, _ = platform(monkeypatch, "vm1", "vm2")
+    assert together.machines() == ("machine of vm1", "machine of vm2", "machine of None")
+    assert list(map(str, of_nodes(together))) == ["machine of vm1", "machine of vm2"]
 
 
 def test_containers_of_another_program_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
