@@ -172,5 +172,5 @@ lock: $(VENV)/.ready ## pin the newest versions that pyproject.toml allows, with
 	$(VENV)/bin/uv pip compile pyproject.toml --extra test --extra build --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" --output-file requirements.lock
 
-clean: $(VENV)/.ready ## remove leftovers in Docker and kept data sets; results stay
-	@$(TIERBENCH) clean$(if $(PLATFORM), --platform $(PLATFORM))
+clean: $(VENV)/.ready ## remove leftovers in Docker and kept data sets; results stay; PROFILE=: on its machines
+	@$(TIERBENCH) clean$(if $(PLATFORM), --platform $(PLATFORM))$(if $(filter command environment,$(origin PROFILE)), --profile $(PROFILE))

@@ -59,7 +59,7 @@ class ClusterSpec:
 @dataclass(frozen=True)
 class Placing:
     """Which machines run what. Of Kubernetes, in its terms: `context` None for the current one, no
-    `zones` for any. Of Docker: each node's engine; the clients', None for the environment's."""
+    `zones` for any. Of engines: that of each node; the clients', None for the environment's."""
 
     context: str | None = None
     node_selector: Mapping[str, str] = field(default_factory=dict)

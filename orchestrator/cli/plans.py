@@ -27,7 +27,7 @@ from orchestrator.planning import (
     slo,
     windows,
 )
-from orchestrator.platforms.common.machines import LocalMachine, told
+from orchestrator.platforms.common.machines import LocalMachine, of_nodes, told
 from orchestrator.powers import Platform
 from orchestrator.tier import DiskKind
 from orchestrator.tiers import tier_mechanisms
@@ -74,7 +74,7 @@ def make_plan(
         bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
     else:
         bound, notes = _with_databases(found, request, platform, cache, failure, connect)
-    machines.check(bound, platform)
+    machines.check(bound, platform, platform == outside.PLATFORM)
     workloads, longer = _windows(workloads, bound, request.windows)
     seed = {"seed": request.seed}
     workloads = tuple(replace(load, options={**load.options, **seed}) for load in workloads)
@@ -186,7 +186,8 @@ def _with_databases(
 ) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
     """Binds profiles to nodes and a database where they run, with notes on what was changed."""
     connected = cache(partial(connect or outside.platform, platform, found[0].placing))
-    cores = [] if request.nodes else _cores(connected, platform)
+    elsewhere = platform != outside.PLATFORM or any(map(machines.named, found))
+    cores = [] if request.nodes else _cores(connected, elsewhere)
     fitted, notes = plan.fit_to_machines(found, request.nodes, cores)
     bound, choices = [], []
     for profile in fitted:
@@ -240,13 +241,13 @@ def _settings(given: Mapping[str, str], database: str) -> dict[str, str]:
     return {key.removeprefix(f"{database}."): value for key, value in own.items()}
 
 
-def _cores(connected: Connected, platform: str) -> list[int]:
-    """Of each machine that runs containers. Where no platform answers, of this computer if that is
+def _cores(connected: Connected, elsewhere: bool) -> list[int]:
+    """Of each machine that runs nodes. Where no platform answers, of this computer if that is
     where they run if nothing else is said; of no machine if they are elsewhere."""
     try:
-        return [told(machine).cpus for machine in connected().machines()]
+        return [told(machine).cpus for machine in of_nodes(connected())]
     except UnavailableError:
-        return [LocalMachine().facts().cpus] if platform == outside.PLATFORM else []
+        return [] if elsewhere else [LocalMachine().facts().cpus]
 
 
 def _pull(cluster: ClusterSpec, connected: Connected) -> None:

@@ -1,4 +1,4 @@
-"""Which machines a profile names, and what cannot run on several Docker engines."""
+"""Which machines a profile names, and what cannot run on several engines of containers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from orchestrator.planning.schema import NamedTierYaml
 from orchestrator.planning.strict_yaml import raise_all
 from orchestrator.tier import DiskKind
 
-DOCKER = "docker"
 _KINDS: tuple[DiskKind, ...] = ("emulated", "none")
 
 
@@ -25,12 +24,12 @@ def placing(where: str, read: NamedTierYaml, kind: DiskKind) -> Placing | None:
 def _mistakes(read: NamedTierYaml, kind: DiskKind) -> Iterator[tuple[str, str]]:
     if not read.machines:
         if read.client_machine:
-            yield "client_machine", "it goes with `machines`, the Docker engines of the nodes"
+            yield "client_machine", "it goes with `machines`, the engines of the nodes"
         return
     if len(set(read.machines)) < len(read.machines):
         yield "machines", "one is named twice: nodes use the machine's own ports, so one each"
-    if read.kubernetes or read.platform not in (None, DOCKER):
-        yield "machines", "they are Docker engines: leave out `kubernetes` and other platforms"
+    if read.kubernetes:
+        yield "machines", "they are engines: leave out `kubernetes`, which names others"
     if read.cluster.existing:
         yield "machines", "others run this cluster: there is no node to start on them"
     if read.cluster.port is not None:
@@ -43,18 +42,19 @@ def _mistakes(read: NamedTierYaml, kind: DiskKind) -> Iterator[tuple[str, str]]:
 
 
 def named(profile: Profile) -> tuple[str, ...]:
-    """The Docker engines of its nodes; empty if it names none."""
+    """The engines of its nodes; empty if it names none."""
     return profile.placing.machines if profile.placing else ()
 
 
-def check(profiles: Sequence[Profile], platform: str) -> None:
-    """UsageError if a profile's machines are too few for its nodes, or are of another platform."""
+def check(profiles: Sequence[Profile], platform: str, has_engines: bool) -> None:
+    """UsageError if a profile's machines are too few for its nodes, or are named for a platform
+    that has no engines to connect to."""
     for profile in profiles:
         engines = named(profile)
-        if engines and platform != DOCKER:
+        if engines and not has_engines:
             raise UsageError(
-                f"{profile.name} names `machines`, which are Docker engines, not of {platform}",
-                advice=f"leave out --platform {platform}, or take `machines` out of the profile",
+                f"{profile.name} names `machines`, whose engines {platform} does not have",
+                advice="take `machines` out of the profile, or run it on another platform",
             )
         if engines and profile.cluster.nodes > len(engines):
             raise UsageError(

@@ -79,10 +79,12 @@ class Beside:
             raise UnavailableError(f"the command {argv[0]} is not installed") from error
 
     def lines(self) -> Iterator[str]:
-        """Yields lines of both its streams until it ends."""
+        """Yields lines of both its streams. When there are no more it has ended."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
             yield line.rstrip()
+        with self._process:
+            pass  # closes its streams and waits
 
     def close(self) -> None:
         """Ends it, if it has not ended by itself."""

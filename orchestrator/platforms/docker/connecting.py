@@ -6,6 +6,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ _TIMEOUT_S = 120
 _LOOPBACK = "127.0.0.1"
 _CERTIFICATES = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
 _TRY = "`docker --host ADDRESS version`, or `docker --context NAME version`, must answer"
+_ENVIRONMENT = threading.Lock()
 _OTHER_AUTHORITIES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
@@ -69,12 +71,14 @@ def connect(engine: str | None = None) -> Connection:
 @contextmanager
 def _without(variables: Sequence[str]) -> Iterator[None]:
     """Takes variables out of the environment: where they are set, requests believes them rather
-    than the authority that has signed the engine's certificate."""
-    kept = {name: os.environ.pop(name) for name in variables if name in os.environ}
-    try:
-        yield
-    finally:
-        os.environ.update(kept)
+    than the authority that has signed the engine's certificate. One block at a time: another would
+    have them put back by the end of the first."""
+    with _ENVIRONMENT:
+        kept = {name: os.environ.pop(name) for name in variables if name in os.environ}
+        try:
+            yield
+        finally:
+            os.environ.update(kept)
 
 
 def _host_of_context(name: str | None) -> str:

@@ -9,20 +9,18 @@ so data sets can be restored. docs/OPTIONS.md says what that asks of the machine
 from __future__ import annotations
 
 import secrets
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
+from orchestrator.errors import RunError, TierbenchError, UsageError
 from orchestrator.model import Placing
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.output import Output
 from orchestrator.platforms.common.watching import Watching
 from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.platforms.docker.one_of_many import OneOfMany, check_addresses, naming
 from orchestrator.powers import (
     HOST_NETWORK,
     Clock,
@@ -31,7 +29,6 @@ from orchestrator.powers import (
     ContainerSpec,
     Conversation,
     Machine,
-    MachineFacts,
     Network,
     Standing,
 )
@@ -39,24 +36,6 @@ from orchestrator.system import at_once
 
 _ROOT = Path(__file__).resolve().parents[3]  # the project folder, with the images'
 _NODE, _CLIENT = "node", "client"
-_HERE = "this computer"
-
-
-class _OneOfMany(DockerPlatform):
-    """The engine of one machine. A command in it may watch containers of the others."""
-
-    def __init__(self, clock: Clock, engine: str | None, campaign: str, together: Watching) -> None:
-        super().__init__(clock, engine, campaign)
-        self._together = together
-        address = urlsplit(engine) if engine and "://" in engine else None
-        self.known_as = (address.hostname if address else engine) or _HERE
-
-    def _machine_name(self, facts: MachineFacts) -> str:
-        """The profile's: machines made of one image may all have the same host name."""
-        return facts.hostname if self.known_as == _HERE else self.known_as
-
-    def _raise_if_dead(self, watch: Sequence[str], output: Output) -> None:
-        self._together._raise_if_dead(watch, output)
 
 
 class DockerMachines(Watching):
@@ -69,16 +48,15 @@ class DockerMachines(Watching):
         self._clock = clock
         self.campaign = secrets.token_hex(3)
         self._nodes = at_once.each(self._connected, placing.machines)
-        _check_addresses(self._nodes)
+        check_addresses(self._nodes)
         self._client = self._client_of(placing)
-        # In the order of the nodes' numbers, so that the k-th machine is that of node k.
         self._engines = [*self._nodes, *([] if self._client in self._nodes else [self._client])]
-        self._engine_by_container: dict[str, _OneOfMany] = {}
+        self._engine_by_container: dict[str, OneOfMany] = {}
 
-    def _connected(self, engine: str | None) -> _OneOfMany:
-        return _OneOfMany(self._clock, engine, self.campaign, self)
+    def _connected(self, engine: str | None) -> OneOfMany:
+        return OneOfMany(self._clock, engine, self.campaign, self)
 
-    def _client_of(self, placing: Placing) -> _OneOfMany:
+    def _client_of(self, placing: Placing) -> OneOfMany:
         """The node's own engine where both are the same machine."""
         if placing.client_machine in placing.machines:
             return self._nodes[placing.machines.index(str(placing.client_machine))]
@@ -92,31 +70,31 @@ class DockerMachines(Watching):
 
     # -------------------------------------------------------------- which engine
 
-    def _of(self, placement: str) -> _OneOfMany:
+    def _of(self, placement: str) -> OneOfMany:
         kind, _, number = placement.rpartition("-")
         if kind == _CLIENT:
             return self._client
         if kind != _NODE:
             return self._engines[0]
-        if int(number) > len(self._engines):
+        if int(number) > len(self._nodes):
             raise UsageError(f"there is no machine for {placement}: the profile names too few")
-        return self._engines[int(number) - 1]
+        return self._nodes[int(number) - 1]
 
-    def _running(self, container: str) -> _OneOfMany:
+    def _running(self, container: str) -> OneOfMany:
         """The engine that has a container, also one that an earlier program has started."""
         if container not in self._engine_by_container:
             for engine in self._engines:
-                with _on(engine):
+                with naming(engine):
                     if engine.state(container) != "gone":
                         self._engine_by_container[container] = engine
                         break
         return self._engine_by_container.get(container, self._engines[0])
 
-    def _each(self, ask: Callable[[_OneOfMany], Any]) -> list[Any]:
+    def _each(self, ask: Callable[[OneOfMany], Any]) -> list[Any]:
         """The answers of all engines, in their order."""
 
-        def asked(engine: _OneOfMany) -> Any:
-            with _on(engine):
+        def asked(engine: OneOfMany) -> Any:
+            with naming(engine):
                 return ask(engine)
 
         return at_once.each(asked, self._engines)
@@ -127,7 +105,7 @@ class DockerMachines(Watching):
     def alone(self) -> Iterator[None]:
         with ExitStack() as up:
             for engine in self._engines:
-                with _on(engine):
+                with naming(engine):
                     up.enter_context(engine.alone())
             self._bring_images()
             yield
@@ -148,6 +126,9 @@ class DockerMachines(Watching):
     def machines(self) -> tuple[Machine, ...]:
         return tuple(self._each(lambda one: one.machines()[0]))
 
+    def machines_of_nodes(self) -> tuple[Machine, ...]:
+        return tuple(engine.machines()[0] for engine in self._nodes)
+
     def machine_of(self, container: str) -> Machine:
         return self._running(container).machines()[0]
 
@@ -159,7 +140,7 @@ class DockerMachines(Watching):
         kept: list[TierbenchError] = []
         for engine in self._engines:
             try:
-                with _on(engine):
+                with naming(engine):
                     removed += [f"{line} of {engine.known_as}" for line in engine.sweep()]
             except TierbenchError as error:
                 kept.append(error)
@@ -206,11 +187,11 @@ class DockerMachines(Watching):
             if source is None:
                 continue
             for engine in lacking:
-                with _on(engine):
+                with naming(engine):
                     engine.take_from(source, tag)
 
-    def _has(self, engine: _OneOfMany, tag: str) -> bool:
-        with _on(engine):
+    def _has(self, engine: OneOfMany, tag: str) -> bool:
+        with naming(engine):
             return engine.image_present(tag)
 
     def _builder(self, tag: str) -> DockerPlatform | None:
@@ -228,13 +209,13 @@ class DockerMachines(Watching):
         with ExitStack() as up:
             up.callback(self._engine_by_container.pop, spec.name, None)
             self._engine_by_container[spec.name] = engine
-            with _on(engine):
+            with naming(engine):
                 container = up.enter_context(engine.running(_on_machine(spec)))
             yield _as_seen(container, spec, engine)
 
     def stand(self, spec: ContainerSpec) -> Container:
         engine = self._of(spec.placement)
-        with _on(engine):
+        with naming(engine):
             return _as_seen(engine.stand(_on_machine(spec)), spec, engine)
 
     def standing(self) -> tuple[Standing, ...]:
@@ -245,7 +226,7 @@ class DockerMachines(Watching):
 
     def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
         engine = self._of(spec.placement)
-        with _on(engine):
+        with naming(engine):
             return engine.once(_on_machine(spec), timeout_s)
 
     @contextmanager
@@ -270,7 +251,7 @@ class DockerMachines(Watching):
         user: str = "",
     ) -> Completed:
         engine = self._running(container)
-        with _on(engine):
+        with naming(engine):
             return engine.exec(
                 container,
                 argv,
@@ -288,17 +269,17 @@ class DockerMachines(Watching):
 
     def stop(self, container: str, timeout_s: float) -> None:
         engine = self._running(container)
-        with _on(engine):
+        with naming(engine):
             engine.stop(container, timeout_s)
 
     def state(self, container: str) -> str:
         engine = self._running(container)
-        with _on(engine):
+        with naming(engine):
             return engine.state(container)
 
     def logs(self, container: str, tail: int | None = None) -> str:
         engine = self._running(container)
-        with _on(engine):
+        with naming(engine):
             return engine.logs(container, tail)
 
     def running_as(self, role: str) -> tuple[str, ...]:
@@ -314,39 +295,8 @@ def _on_machine(spec: ContainerSpec) -> ContainerSpec:
     return replace(spec, network=HOST_NETWORK, address=None, ports={})
 
 
-def _as_seen(container: Container, spec: ContainerSpec, engine: _OneOfMany) -> Container:
+def _as_seen(container: Container, spec: ContainerSpec, engine: OneOfMany) -> Container:
     if spec.network is None:
         return container
     ports = {port: port for port in spec.ports}
     return replace(container, address=spec.address, ports=ports, host=engine.reach.address)
-
-
-@contextmanager
-def _on(engine: _OneOfMany) -> Iterator[None]:
-    """Says of an engine that fails in the block which one it is."""
-    try:
-        yield
-    except UnavailableError as error:
-        if engine.known_as in error.what:
-            raise
-        what = f"{engine.known_as}: {error.what}"
-        raise UnavailableError(what, error.advice, error.evidence) from error
-
-
-def _check_addresses(engines: Sequence[_OneOfMany]) -> None:
-    local = [one.known_as for one in engines if one.reach.is_local]
-    if local and len(engines) > 1:
-        raise UsageError(
-            f"machines: the engine {local[0]} is reached over a socket or the loopback of this "
-            "computer, so the other nodes have no address for it",
-            advice="name it by the address that the others reach: tcp://… or ssh://…",
-        )
-    often = Counter(one.reach.address for one in engines).most_common(1)
-    if often and often[0][1] > 1:
-        address = often[0][0]
-        same = [one.known_as for one in engines if one.reach.address == address]
-        raise UsageError(
-            f"machines: {' and '.join(same)} are one machine ({address}), whose ports two nodes "
-            "cannot share",
-            advice="name a machine for each node",
-        )

@@ -10,18 +10,22 @@ when this program is gone.
 from __future__ import annotations
 
 import atexit
+import re
 import shutil
 import tempfile
 import threading
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from urllib.parse import SplitResult, urlsplit
 
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.system.shell import Beside, SystemShell
 
 SCHEME = "ssh://"
 _SOCKET = "/var/run/docker.sock"  # unless the address has a path
+_ADDRESS = re.compile(
+    r"ssh://(?:(?P<user>[^@:/]+)@)?(?P<host>[^@:/]+)(?::(?P<port>\d+))?(?P<path>/[^:]*)?"
+)
 _UP = "tierbench: forwarded"
 _CONFIGURED_S = 10.0
 _AGAIN_S = 1.0
@@ -44,7 +48,7 @@ class Tunnel:
     UsageError for another address, UnavailableError if ssh cannot connect."""
 
     def __init__(self, url: str) -> None:
-        self._url, self._at = url, _split(url)
+        self._url, self._at = url, _parts(url)
         self._folder = Path(tempfile.mkdtemp(prefix="tierbench-ssh-"))
         self.socket = self._folder / "docker.sock"
         self._closing = threading.Event()
@@ -64,18 +68,18 @@ class Tunnel:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _command(self, *options: str) -> list[str]:
-        port = ["-p", str(self._at.port)] if self._at.port else []
-        user = ["-l", self._at.username] if self._at.username else []
-        return ["ssh", *options, *port, *user, "--", str(self._at.hostname)]
+        port = ["-p", self._at["port"]] if self._at["port"] else []
+        user = ["-l", self._at["user"]] if self._at["user"] else []
+        return ["ssh", *options, *port, *user, "--", self._at["host"]]
 
     def _configured_host(self) -> str:
         done = SystemShell().run(self._command("-G"), timeout_s=_CONFIGURED_S)
         pairs = dict(line.partition(" ")[::2] for line in done.out.splitlines())
-        return pairs.get("hostname") or str(self._at.hostname)
+        return pairs.get("hostname") or self._at["host"]
 
     def _opened(self) -> Beside:
         options = [part for option in _OPTIONS for part in ("-o", option)]
-        forward = f"{self.socket}:{self._at.path.rstrip('/') or _SOCKET}"
+        forward = f"{self.socket}:{self._at['path'].rstrip('/') or _SOCKET}"
         says = f"echo '{_UP}' && exec cat"
         beside = Beside([*self._command("-T", *options, "-L", forward), says])
         said = []
@@ -92,31 +96,24 @@ class Tunnel:
 
     def _keep(self) -> None:
         """Opens the tunnel again when it breaks: its loss then costs no more than one run."""
-        while True:
+        while not self._closing.is_set():
             for _ in self._beside.lines():
                 pass
-            if self._closing.wait(_AGAIN_S):
-                return
-            try:
-                self._beside = self._opened()
-            except TierbenchError:
-                continue
-            if self._closing.is_set():
-                self._beside.close()
+            while not self._closing.wait(_AGAIN_S):
+                with suppress(TierbenchError):
+                    self._beside = self._opened()
+                    break
+        self._beside.close()
 
 
-def _split(url: str) -> SplitResult:
-    try:
-        at = urlsplit(url)
-        port_is_good = at.port is None or at.port > 0
-    except ValueError:
-        port_is_good = False
-    if not (port_is_good and at.hostname and not at.password):
+def _parts(url: str) -> dict[str, str]:
+    found = _ADDRESS.fullmatch(url)
+    if found is None:
         raise UsageError(
             f"{url} is no address of an engine behind ssh",
             advice="write ssh://[user@]host[:port], and a path if its socket is elsewhere",
         )
-    return at
+    return found.groupdict(default="")
 
 
 @cache
