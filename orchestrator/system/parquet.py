@@ -33,6 +33,7 @@ def parts(file: Path, categories: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
     if not file.is_file():
         return
     there = [name for name in categories if name in pq.read_schema(file).names]
-    with pq.ParquetFile(file, read_dictionary=there) as table:
+    # Reading ahead, which is usual, keeps the bytes of the whole file until the last part.
+    with pq.ParquetFile(file, read_dictionary=there, pre_buffer=False) as table:
         for batch in table.iter_batches(batch_size=_ROWS):
             yield batch.to_pandas()

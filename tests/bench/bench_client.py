@@ -129,13 +129,11 @@ def window(
     _, measure = made.run(asked, cluster, client, out, world)
     spent_s, took_s = cpu_seconds(client) - before_s, time.monotonic() - began_s
     result = made.read(asked, out, measure.start_s, measure.end_s)
-    figures = {one.metric: one.value for one in result.measurements if one.scope == "all"}
-    per_s = figures["throughput_per_s"]
-    # BenchBase keeps nothing of its warm-up, so its transactions are the window's, scaled.
-    counted = per_s * (WARMUP_S + MEASURE_S)
-    if asked.generator != "benchbase":
-        counted = result.facts.recorded_transactions or 1
-    return Window(per_s, spent_s / counted, spent_s / took_s)
+    counted = result.facts.recorded_transactions or 0
+    # BenchBase keeps nothing of its warm-up.
+    per_s = counted / (MEASURE_S + (0 if asked.generator == "benchbase" else WARMUP_S))
+    each_s = spent_s / (per_s * (WARMUP_S + MEASURE_S))
+    return Window(per_s, each_s, spent_s / took_s)
 
 
 @contextmanager

@@ -43,6 +43,7 @@ TPCC = replace(
     a_workload("tpcc"),
     script="tpcc/tpcc.lua",
     dataset=Dataset("tpcc", {"warehouses": 1}),
+    statements_per_transaction=None,
     threads=5,
     warmup_s=1.0,
     measure_s=3.0,
