@@ -26,11 +26,17 @@ def each(do: Callable[[Thing], Answer], things: Iterable[Thing]) -> list[Answer]
 
 
 @contextmanager
-def entered(brackets: Sequence[AbstractContextManager[Answer]]) -> Iterator[list[Answer]]:
-    """Enters all brackets at once, and leaves them at once, also those that were entered when
-    another could not be. Then the first error of these is raised."""
+def entered(
+    brackets: Sequence[AbstractContextManager[Answer]], in_turn: bool = False
+) -> Iterator[list[Answer]]:
+    """Enters all brackets at once, or `in_turn` each after the one before it, and leaves them at
+    once, also those that were entered when another could not be. Then the first error of these is
+    raised."""
     stacks = [ExitStack() for _ in brackets]
     pairs = list(zip(stacks, brackets, strict=True))
     with ExitStack() as up:
         up.push(lambda *error: any(each(lambda stack: stack.__exit__(*error), stacks)))
-        yield each(lambda pair: pair[0].enter_context(pair[1]), pairs)
+        if in_turn:
+            yield [stack.enter_context(bracket) for stack, bracket in pairs]
+        else:
+            yield each(lambda pair: pair[0].enter_context(pair[1]), pairs)

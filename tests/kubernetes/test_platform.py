@@ -89,7 +89,7 @@ def test_commands(platform: KubernetesPlatform, debian: str) -> None:
         script = "for i in 1 2 3; do echo $i; sleep 0.2; done"
         platform.exec("runs", ("sh", "-c", script), timeout_s=20, on_line=lines.append)
         assert lines == ["1", "2", "3"]
-        large = platform.exec("runs", ("head", "-c", str(TWENTY_MB), "/dev/zero"), timeout_s=60)
+        large = platform.exec("runs", ("head", "-c", str(TWENTY_MB), "/dev/zero"), timeout_s=300)
         assert len(large.out) == TWENTY_MB
         assert platform.exec("runs", ("no-such-command",), timeout_s=20).exit_code == 127
 

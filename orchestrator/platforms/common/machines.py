@@ -8,15 +8,17 @@ from __future__ import annotations
 import os
 import platform
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from orchestrator.powers import Machine, MachineFacts, Platform, World
+from orchestrator.system import at_once
 
 _FOLDERS_BELOW_ROOT = ("proc", "sys", "dev", "etc")
+_BOOT = "/proc/sys/kernel/random/boot_id"
 
 
 @dataclass(frozen=True)
@@ -156,3 +158,16 @@ class LocalMachine:
     def _at(self, path: str) -> Path:
         inside = path.lstrip("/")
         return self._root / inside if inside.split("/")[0] in _FOLDERS_BELOW_ROOT else Path(path)
+
+
+def kernels(machines: Sequence[Machine]) -> int:
+    """Returns how many of them are known to have a kernel of their own: the machines of kind and
+    minikube may be containers on one and the same. One machine is not asked."""
+
+    def boot(machine: Machine) -> str:
+        try:
+            return machine.read(_BOOT).strip()
+        except OSError:
+            return ""
+
+    return 1 if len(machines) == 1 else len(set(at_once.each(boot, machines)) - {""})

@@ -24,7 +24,7 @@ class Output:
     def __init__(self, chunks: Iterable[Chunk], kept: int | None = None) -> None:
         self.out: deque[str] = deque(maxlen=kept)
         self.err: deque[str] = deque(maxlen=kept)
-        self._pending = ""
+        self._begun: list[str] = []  # parts of a line that has not ended yet
         self._decoders = [codecs.getincrementaldecoder("utf-8")("replace") for _ in range(2)]
         self._queue: queue.Queue[Chunk | Exception | None] = queue.Queue()
         threading.Thread(target=self._read, args=(chunks,), daemon=True).start()
@@ -54,8 +54,10 @@ class Output:
         if out:
             text = self._decoders[0].decode(out)
             self.out.append(text)
-            *lines, self._pending = (self._pending + text).split("\n")
-            for line in lines:
+            first, *others = text.split("\n")
+            self._begun.append(first)
+            for other in others:
+                line, self._begun = "".join(self._begun), [other]
                 on_line(line)
         return True
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from orchestrator.errors import GateError, RunError, TierbenchError, Unavailable
 from orchestrator.model import Node, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import of_nodes
+from orchestrator.platforms.common.machines import kernels, of_nodes
 from orchestrator.powers import Container, ContainerSpec, Machine, Mount, World
 from orchestrator.system import at_once
 from orchestrator.system.clock import wait_until
@@ -100,14 +100,9 @@ def devices(
     and `overhead_us` of each: what the way to it costs at its latency, taken off there. `latency`:
     what its latencies are drawn from instead of being constant."""
     # Each measures its overhead when it begins: two on one machine would disturb each other.
-    on_their_own = len(of_nodes(world.platform)) >= len(files)
+    in_turn = len(files) > 1 and kernels(of_nodes(world.platform)) < len(files)
     brackets = [_on_volume(verb, file, limits, latency, world) for file in files]
-    with ExitStack() as up:
-        served = (
-            up.enter_context(at_once.entered(brackets))
-            if on_their_own
-            else [up.enter_context(one) for one in brackets]
-        )
+    with at_once.entered(brackets, in_turn) as served:
         volumes = tuple(replace(volume, restored=restored, kept=kept) for volume, _ in served)
         overheads = {
             volume.server.name: overhead_us(facts.get("limits") or {})

@@ -86,3 +86,21 @@ def test_one_that_cannot_be_taken_down_does_not_keep_the_others() -> None:
     ):
         pass
     assert nodes.up == {2}
+
+
+def test_nodes_may_be_started_in_turn_and_still_none_stays() -> None:
+    order: list[int] = []
+    nodes = Nodes("start 3")
+
+    @contextmanager
+    def noted(number: int) -> Iterator[int]:
+        with nodes.running(number):
+            order.append(number)
+            yield number
+
+    with (
+        pytest.raises(RunError, match="start 3"),
+        at_once.entered([noted(number) for number in range(5)], in_turn=True),
+    ):
+        raise AssertionError("not all are up")
+    assert order == [0, 1, 2] and nodes.up == set()

@@ -1,10 +1,10 @@
-"""Disks of nodes on machines of their own start at once; on one machine, one after the other."""
+"""Disks of nodes on machines of their own start at once; those on one kernel in turn."""
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,19 +22,34 @@ from tests import ROOT
 from tests.fakes import FakePlatform, fake_world
 
 NODES = ("node-1", "node-2", "node-3")
+OWN, ONE, SHARED, UNKNOWN = (1, 2, 3), (1,), (1, 1, 2), (0, 0, 0)
+
+
+class Booted(LocalMachine):
+    """A machine with a kernel of its own; of `number` 0 one whose kernel cannot be told."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+    def read(self, path: str) -> str:
+        if self.number == 0:
+            raise PermissionError(path)
+        return f"boot {self.number}\n"
 
 
 class Machines(FakePlatform):
-    """`count` machines; `failing`: the disk that ends at once."""
+    """Machines with these kernels; `failing`: the disk that ends at once."""
 
-    def __init__(self, count: int, failing: str = "") -> None:
+    def __init__(self, kernels: Sequence[int], failing: str = "") -> None:
         super().__init__(images=[own_images.tag(ROOT, "disk")])
-        self.count, self.failing = count, failing
+        self.kernels, self.failing = kernels, failing
+        self.at_once = kernels == OWN
         self.removed: list[str] = []
         self.together = threading.Barrier(len(NODES))
 
     def machines(self) -> tuple[Machine, ...]:
-        return (LocalMachine(),) * self.count
+        return tuple(map(Booted, self.kernels))
 
     @contextmanager
     def running(self, spec: ContainerSpec) -> Iterator[Container]:
@@ -45,7 +60,7 @@ class Machines(FakePlatform):
             self.removed.append(spec.name[-6:])
 
     def logs(self, name: str, tail: int | None = None) -> str:
-        if self.count >= len(NODES) and tail is None:
+        if self.at_once and tail is None:
             self.together.wait(20)  # for all of them
         if self.failing and name.endswith(self.failing):
             self.states[name] = "exited (1)"
@@ -59,19 +74,19 @@ def serving(platform: FakePlatform, folder: Path) -> Any:
     return disk_server.devices("raw", files, {}, world)
 
 
-@pytest.mark.parametrize("machines", [1, 3])
-def test_each_node_has_its_own_device(machines: int, tmp_path: Path) -> None:
-    platform = Machines(machines)
+@pytest.mark.parametrize("kernels", [OWN, ONE, SHARED, UNKNOWN])
+def test_each_node_has_its_own_device(kernels: Sequence[int], tmp_path: Path) -> None:
+    platform = Machines(kernels)
     with serving(platform, tmp_path) as disks:
         assert [volume.placement for volume in disks.volumes] == list(NODES)
         assert [volume.device[-6:] for volume in disks.volumes] == list(NODES)
     began = [asked[1][-6:] for asked in platform.asked if asked[0] == "start"]
-    assert began == list(NODES) if machines == 1 else set(began) == set(NODES)
+    assert began == list(NODES) if not platform.at_once else set(began) == set(NODES)
 
 
-@pytest.mark.parametrize("machines", [1, 3])
-def test_all_that_began_are_removed_where_one_fails(machines: int, tmp_path: Path) -> None:
-    platform = Machines(machines, failing="node-3")
+@pytest.mark.parametrize("kernels", [OWN, ONE, SHARED, UNKNOWN])
+def test_all_that_began_are_removed_where_one_fails(kernels: Sequence[int], tmp_path: Path) -> None:
+    platform = Machines(kernels, failing="node-3")
     with pytest.raises(RunError, match="could not start"), serving(platform, tmp_path):
         pass
     assert sorted(platform.removed) == list(NODES)
