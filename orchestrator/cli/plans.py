@@ -49,6 +49,7 @@ def make_plan(
     _require_names(request)
     named = [Path(name).stem for name in request.workloads]
     given = overrides.read(request.overrides or (), named)
+    disks = {"enforcement": request.enforcement} if request.enforcement else {}
     with overrides.blamed(given, request.scale):
         found, workloads = project_files.read(
             root,
@@ -59,6 +60,7 @@ def make_plan(
             request.price_list,
             given,
             keys,
+            disks,
         )
         workloads = tuple(bind(workload, request.generator) for workload in workloads)
     found = plan.with_clients(found, request.clients)
@@ -103,9 +105,8 @@ def make_plan(
         ),
     )
     files = _files(request)
-    asked = tuple(request.overrides or ())
     costs.check(made, request.max_cost)
-    notes = (*made.notes, *costs.notes(made))
+    notes, asked = (*made.notes, *costs.notes(made)), tuple(request.overrides or ())
     return replace(made, files=files, generator=request.generator, overrides=asked, notes=notes)
 
 
