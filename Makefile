@@ -25,7 +25,7 @@ PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-agent bench-platforms bench-scale bench-judging bench-client bench-warm-up bench-compare check fix lock clean compare-results history bench-history bench-blocks bench-until test-kubernetes
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-agent bench-platforms bench-scale bench-judging bench-benchbase bench-client bench-warm-up bench-compare check fix lock clean compare-results history bench-history bench-blocks bench-until test-kubernetes
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -153,8 +153,11 @@ bench-scale: $(VENV)/.ready ## what a hundred nodes and fifty clients cost this 
 bench-judging: $(VENV)/.ready ## what judging a campaign on a hundred nodes and its report cost; NODES= HOURS= REPEATS=
 	@$(VENV)/bin/python -m tests.bench.bench_judging $(if $(NODES),--nodes $(NODES)) $(if $(HOURS),--hours $(HOURS)) $(if $(REPEATS),--repeats $(REPEATS))
 
-bench-client: setup ## transactions/s that one core of a client makes, by workload
-	@$(VENV)/bin/python -m tests.bench.bench_client
+bench-benchbase: $(VENV)/.ready ## what reading BenchBase's records of many transactions costs; TRANSACTIONS=
+	@$(VENV)/bin/python -m tests.bench.bench_benchbase $(if $(TRANSACTIONS),--transactions $(TRANSACTIONS))
+
+bench-client: setup ## transactions/s that one core of a client makes, by workload; REPEATS=
+	@$(VENV)/bin/python -m tests.bench.bench_client $(if $(REPEATS),--repeats $(REPEATS))
 
 bench-compare: setup ## how much of a campaign on a real disk is measuring; REPEATS= SCALE=
 	@$(VENV)/bin/python -m tests.bench.bench_compare --scale $(SCALE) $(if $(REPEATS),--repeats $(REPEATS))
@@ -170,5 +173,5 @@ lock: $(VENV)/.ready ## pin the newest versions that pyproject.toml allows, with
 	$(VENV)/bin/uv pip compile pyproject.toml --extra test --extra build --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" --output-file requirements.lock
 
-clean: $(VENV)/.ready ## remove leftovers in Docker and kept data sets; results stay
-	@$(TIERBENCH) clean$(if $(PLATFORM), --platform $(PLATFORM))
+clean: $(VENV)/.ready ## remove leftovers in Docker and kept data sets; results stay; PROFILE=: on its machines
+	@$(TIERBENCH) clean$(if $(PLATFORM), --platform $(PLATFORM))$(if $(filter command environment,$(origin PROFILE)), --profile $(PROFILE))

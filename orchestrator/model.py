@@ -58,10 +58,8 @@ class ClusterSpec:
 
 @dataclass(frozen=True)
 class Placing:
-    """Which machines of a Kubernetes cluster run what, in its own terms. `context`: of the
-    kubeconfig, None for the current one; `node_selector`, `client_selector`: labels of the machines
-    of database nodes and of clients; `tolerations`: as in a pod; `zones`: none for any;
-    `image_pull_secrets`: names of secrets in the context's namespace."""
+    """Which machines run what. Of Kubernetes, in its terms: `context` None for the current one, no
+    `zones` for any. Of engines: that of each node; the clients', None for the environment's."""
 
     context: str | None = None
     node_selector: Mapping[str, str] = field(default_factory=dict)
@@ -69,6 +67,8 @@ class Placing:
     tolerations: tuple[Mapping[str, str], ...] = ()
     zones: tuple[str, ...] = ()
     image_pull_secrets: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ()
+    client_machine: str | None = None
 
 
 @dataclass(frozen=True)

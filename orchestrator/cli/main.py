@@ -24,6 +24,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.cli import (
     ROOT,
     campaign,
+    clean,
     doctor,
     dry_run,
     export,
@@ -65,7 +66,6 @@ from orchestrator.cli.options import (
 from orchestrator.cli.prices import prices_app
 from orchestrator.cli.tiers import tiers_app
 from orchestrator.databases import databases
-from orchestrator.databases.existing import cleaning
 from orchestrator.databases.yugabytedb import image
 from orchestrator.errors import (
     EXIT_DONE,
@@ -81,12 +81,11 @@ from orchestrator.errors import (
 )
 from orchestrator.load_generators import load_generators
 from orchestrator.planning import project_files
-from orchestrator.run import datasets
 from orchestrator.system import store
 from orchestrator.system.clock import SystemClock
 from orchestrator.system.shell import SystemShell
 from orchestrator.tiers import tier_mechanisms
-from orchestrator.tiers.common import host_load, standing
+from orchestrator.tiers.common import host_load
 
 CACHE = Path(os.environ.get("TIERBENCH_CACHE") or ROOT / ".cache")
 RESULTS = ROOT / "results"
@@ -254,19 +253,7 @@ app.add_typer(tiers_app(ROOT, CACHE, RESULTS, _out, _progress), name="tiers")
 app.add_typer(prices_app(ROOT, _out, _progress), name="prices")
 over_time.register(app, RESULTS, _out)
 helm_values.register(app, ROOT, _out)
-
-
-@app.command()
-def clean(platform: PlatformOption = None) -> None:
-    """Removes leftovers on the platform and existing clusters, and kept data sets. Results stay,
-    and so do disks that are up."""
-    with (
-        outside.powers(ROOT, CACHE, _progress, platform) as (world, engine),
-        outside.alone(engine),
-    ):
-        removed = (*engine.sweep(), *cleaning.clean(world), *datasets.forget(world))
-    for line in (*(removed or ("nothing to remove",)), *standing.reminders(engine)):
-        _out.print(line, highlight=False)
+clean.register(app, ROOT, CACHE, _out, _progress)
 
 
 def _carry_out(

@@ -20,13 +20,14 @@ from orchestrator.parts import KeepsIntervals
 from orchestrator.planning import (
     costs,
     load_points,
+    machines,
     overrides,
     plan,
     project_files,
     slo,
     windows,
 )
-from orchestrator.platforms.common.machines import LocalMachine, told
+from orchestrator.platforms.common.machines import LocalMachine, of_nodes, told
 from orchestrator.powers import Platform
 from orchestrator.tier import DiskKind
 from orchestrator.tiers import tier_mechanisms
@@ -75,6 +76,7 @@ def make_plan(
         bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
     else:
         bound, notes = _with_databases(found, request, platform, cache, failure, connect)
+    machines.check(bound, platform, platform == outside.PLATFORM)
     workloads, longer = _windows(workloads, bound, request.windows)
     seed = {"seed": request.seed}
     workloads = tuple(replace(load, options={**load.options, **seed}) for load in workloads)
@@ -159,7 +161,8 @@ def _platform(found: Sequence[Profile], request: Request) -> str:
     placings = {profile.name: profile.placing for profile in found}
     if any(one != found[0].placing for one in placings.values()):
         raise UsageError(
-            f"the profiles {', '.join(placings)} say different things under `kubernetes`",
+            f"the profiles {', '.join(placings)} say different things under `kubernetes` "
+            "or `machines`",
             advice="tiers are compared on the same machines: write the same in each",
         )
     name = request.platform or next(iter(named.values()), outside.PLATFORM)
@@ -184,7 +187,8 @@ def _with_databases(
 ) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
     """Binds profiles to nodes and a database where they run, with notes on what was changed."""
     connected = cache(partial(connect or outside.platform, platform, found[0].placing))
-    cores = [] if request.nodes else _cores(connected, platform)
+    elsewhere = platform != outside.PLATFORM or any(map(machines.named, found))
+    cores = [] if request.nodes else _cores(connected, elsewhere)
     fitted, notes = plan.fit_to_machines(found, request.nodes, cores)
     bound, choices = [], []
     for profile in fitted:
@@ -238,13 +242,13 @@ def _settings(given: Mapping[str, str], database: str) -> dict[str, str]:
     return {key.removeprefix(f"{database}."): value for key, value in own.items()}
 
 
-def _cores(connected: Connected, platform: str) -> list[int]:
-    """Of each machine that runs containers. Where no platform answers, of this computer if that is
+def _cores(connected: Connected, elsewhere: bool) -> list[int]:
+    """Of each machine that runs nodes. Where no platform answers, of this computer if that is
     where they run if nothing else is said; of no machine if they are elsewhere."""
     try:
-        return [told(machine).cpus for machine in connected().machines()]
+        return [told(machine).cpus for machine in of_nodes(connected())]
     except UnavailableError:
-        return [LocalMachine().facts().cpus] if platform == outside.PLATFORM else []
+        return [] if elsewhere else [LocalMachine().facts().cpus]
 
 
 def _pull(cluster: ClusterSpec, connected: Connected) -> None:

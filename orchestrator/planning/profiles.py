@@ -13,7 +13,7 @@ from typing import Any
 from orchestrator import tier_catalog, units
 from orchestrator.errors import Mistake
 from orchestrator.model import Dataset, Profile, Workload
-from orchestrator.planning import node_disks, overrides, recorded_disk, slo
+from orchestrator.planning import machines, node_disks, overrides, recorded_disk, slo
 from orchestrator.planning.overrides import Known, Override, nothing_known
 from orchestrator.planning.schema import (
     KINDS,
@@ -97,7 +97,7 @@ def read_profile(
     raise_all(node_disks.mistakes(f"{where}: tier", chosen.tier, read.cluster.nodes or 0))
     tier = _scaled(_on_vm(chosen, read.cluster.vm, catalog), where)
     tier = _claimed(tier, read.cluster, scale)
-    placing = read.kubernetes.build() if read.kubernetes else None
+    placing = machines.placing(where, read, tier.kind)
     return Profile(name, read.question, tier, read.cluster.build(scale), read.platform, placing)
 
 

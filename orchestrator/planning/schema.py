@@ -284,6 +284,8 @@ class NamedTierYaml(_Strict):
     cluster: ClusterYaml
     platform: str | None = None
     kubernetes: PlacingYaml | None = None
+    machines: tuple[Text, ...] = ()
+    client_machine: Text | None = None
 
 
 class ProfileYaml(NamedTierYaml):

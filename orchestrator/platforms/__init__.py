@@ -4,12 +4,17 @@ from collections.abc import Callable
 
 from orchestrator.model import Placing
 from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.platforms.docker.many import DockerMachines
 from orchestrator.powers import Clock, Platform
 
 
 def platforms() -> dict[str, Callable[[Clock, Placing], Platform]]:
     """Returns name → function that connects. That raises UnavailableError if nothing answers."""
-    return {"docker": lambda clock, _: DockerPlatform(clock), "kubernetes": _kubernetes}
+    return {"docker": _docker, "kubernetes": _kubernetes}
+
+
+def _docker(clock: Clock, placing: Placing) -> Platform:
+    return DockerMachines(clock, placing) if placing.machines else DockerPlatform(clock)
 
 
 def _kubernetes(clock: Clock, placing: Placing) -> Platform:

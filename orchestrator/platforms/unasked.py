@@ -25,6 +25,9 @@ class UnaskedPlatform:
     def machines(self) -> tuple[Machine, ...]:
         return (LocalMachine(),)
 
+    def machines_of_nodes(self) -> tuple[Machine, ...]:
+        return self.machines()
+
     def folder(self, cache: Path) -> Path:
         return cache
 

@@ -14,6 +14,7 @@ from orchestrator.errors import UnavailableError
 from orchestrator.model import Plan, Profile, Workload
 from orchestrator.parts import TakesSpace, TierMechanism
 from orchestrator.planning import disk_matrix
+from orchestrator.platforms.common.machines import of_nodes
 from orchestrator.powers import Machine, World
 from orchestrator.units import format_bytes
 
@@ -85,7 +86,7 @@ def _disks(
     if workload.database is not None:  # one disk with one file, however large the disk
         nodes, each_bytes = 1, disk_matrix.file_bytes(workload) + _FILE_SYSTEM_BYTES
         what = f"for the file of {workload.name}"
-    machines = world.platform.machines()
+    machines = of_nodes(world.platform)
     for place, copies in mechanism.places(profile.tier, nodes, world).items():
         needed_bytes = math.ceil(copies / len(machines)) * each_bytes
         for machine in machines:
@@ -96,7 +97,7 @@ def _disks(
 
 
 def _memory(profile: Profile, world: World) -> Iterator[Need]:
-    cluster, machines = profile.cluster, world.platform.machines()
+    cluster, machines = profile.cluster, of_nodes(world.platform)
     nodes = math.ceil(cluster.nodes / len(machines))
     for machine in machines:
         if (installed := machine.facts().memory_bytes) > 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from orchestrator.errors import RunError, UnavailableError
@@ -57,3 +57,36 @@ class SystemShell:
                 )
         except FileNotFoundError as error:
             raise UnavailableError(f"the command {argv[0]} is not installed") from error
+
+
+class Beside:
+    """A process beside this program. Its standard input stays open until `close`, or until this
+    program is gone; what the terminal signals does not reach it."""
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        """UnavailableError if the command is not installed."""
+        try:
+            self._process = subprocess.Popen(
+                list(argv),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+        except FileNotFoundError as error:
+            raise UnavailableError(f"the command {argv[0]} is not installed") from error
+
+    def lines(self) -> Iterator[str]:
+        """Yields lines of both its streams. When there are no more it has ended."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            yield line.rstrip()
+        with self._process:
+            pass  # closes its streams and waits
+
+    def close(self) -> None:
+        """Ends it, if it has not ended by itself."""
+        self._process.terminate()
+        self._process.wait()

@@ -22,6 +22,7 @@ from orchestrator.model import (
 )
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import of_nodes
 from orchestrator.powers import Machine, World
 from orchestrator.tier import (
     DiskKind,
@@ -71,7 +72,7 @@ class CgroupTier:
             disks = real_disk.found(tier, lambda _: 0, world.machine)
             snapshots.check(tier, list(disks.values()), world)
         else:
-            disk_server.need_kernel((("/dev/loop-control", "loop"),), world.platform.machines())
+            disk_server.need_kernel((("/dev/loop-control", "loop"),), of_nodes(world.platform))
         _require_alike(tier, world)
 
     def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:

@@ -20,6 +20,7 @@ from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.planning import latency_quantiles
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import of_nodes
 from orchestrator.powers import World
 from orchestrator.tier import (
     DiskKind,
@@ -51,7 +52,7 @@ class EmulatedTier:
     def check(self, tier: Tier, world: World) -> None:
         own_images.need(world.root, "disk", world.platform)
         needed = (("/dev/fuse", "fuse"), ("/dev/loop-control", "loop"))
-        disk_server.need_kernel(needed, world.platform.machines())
+        disk_server.need_kernel(needed, of_nodes(world.platform))
         _check_limits(tier)
 
     def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:

@@ -1,14 +1,18 @@
 """What a run on a hundred nodes with fifty clients costs this program, on a simulated platform.
 
-    make bench-scale [NODES=100 CLIENTS=50 TRANSACTIONS=10000000 HOURS=0.2]
+    make bench-scale [NODES=100 CLIENTS=50 TRANSACTIONS=100000000 HOURS=0.2]
 
 Goal: wall time, CPU and memory of the orchestrator at a size that nobody has at hand, stage by
 stage, so that what limits it is seen. Method: `run/experiment.execute` carries out one run of the
 built-in PostgreSQL form (one primary, all others standbys) and the real code of sysbench's records.
 Nothing is started: the platform waits as long as an engine took here (LATENCY_S), SQL answers at
-once. The clients' records are written beforehand by another process; telemetry has all its seconds
-at once, every node with the metrics that collectors give. Memory is the peak of resident memory in
-each stage (VmHWM of /proc/self/status).
+once. What clients and collectors leave is that of a real run of the TPC-C-derived mix, a minute of
+one node, its disk's server, client and machine (tests/fixtures/recorded-run, with its source):
+each node goes through its counters again and again, beginning at another second; latencies are
+drawn from its distributions by type, and made shorter by one factor so that the threads serve as
+many transactions as are asked for. Records are written beforehand by another process; telemetry has
+all its seconds at once. Memory is the peak of resident memory in each stage (VmHWM of
+/proc/self/status).
 
 Not in it: the time of the database and of the measured window, and what a platform's own client
 needs for each call.
@@ -58,6 +62,7 @@ from orchestrator.system import store
 from orchestrator.system.clock import SystemClock
 from orchestrator.tier import Tier
 from orchestrator.tiers.dry import DryTier
+from tests import TESTS
 from tests.bench.stages import Stages
 from tests.fakes import FakePlatform, QuietProgress
 from tests.plans import a_profile, a_workload
@@ -75,35 +80,14 @@ LATENCY_S = {
 THREADS = 8  # of a client
 START_S, WARMUP_S = 1_000_000.0, 30.0
 LOG = "LOG:  checkpoint complete: wrote 1000 buffers\n" * 2000
-# What collectors read each second: cgroup, network and disk of a node, cgroup and network of a
-# client, and of the machine.
-OF_CONTAINER = (
-    ("cpu_seconds_total", "s"),
-    ("cpu_throttled_seconds_total", "s"),
-    ("memory_used_bytes", "bytes"),
-    ("memory_cache_bytes", "bytes"),
-    ("network_received_bytes_total", "bytes"),
-    ("network_sent_bytes_total", "bytes"),
-)
-OF_DISK = (
-    ("disk_reads_total", ""),
-    ("disk_read_bytes_total", "bytes"),
-    ("disk_read_seconds_total", "s"),
-    ("disk_writes_total", ""),
-    ("disk_written_bytes_total", "bytes"),
-    ("disk_write_seconds_total", "s"),
-    ("disk_in_flight", ""),
-    ("disk_busy_seconds_total", "s"),
-    ("disk_queue_seconds_total", "s"),
-    ("disk_flushes_total", ""),
-)
+RECORDED = json.loads((TESTS / "fixtures" / "recorded-run" / "run.json").read_text())
 
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--nodes", type=int, default=100)
     arguments.add_argument("--clients", type=int, default=50)
-    arguments.add_argument("--transactions", type=float, default=1e7)
+    arguments.add_argument("--transactions", type=float, default=1e8)
     arguments.add_argument("--hours", type=float, default=0.2, help="of the measured window")
     arguments.add_argument("--make", help="only write records to this folder")
     asked = arguments.parse_args()
@@ -125,23 +109,28 @@ def main() -> int:
 
 
 def make_records(out: Path, asked: argparse.Namespace) -> None:
-    """Closed loops: each thread's transactions one after the other, lognormal around the mean."""
+    """Closed loops: each thread's transactions one after the other."""
     dice = np.random.default_rng(1)
     count = math.ceil(asked.transactions / (asked.clients * THREADS))
     duration_us = (WARMUP_S + asked.hours * 3600) * 1e6
-    types = ["new_order", "payment", "order_status", "delivery", "stock_level"]
+    kinds = RECORDED["transactions"]
+    shares = np.array([kind["share"] for kind in kinds.values()])
+    latencies_us = np.array([kind["latency_us"] for kind in kinds.values()])
     for client, thread in itertools.product(range(1, asked.clients + 1), range(THREADS)):
         rows = np.zeros(count, RECORD)
-        latency_us = dice.lognormal(0, 0.5, count)
+        rows["type"] = dice.choice(len(kinds), count, p=shares / shares.sum())
+        place = dice.random(count) * (latencies_us.shape[1] - 1)
+        low = place.astype(np.intp)
+        below, above = latencies_us[rows["type"], low], latencies_us[rows["type"], low + 1]
+        latency_us = below + (place - low) * (above - below)
         latency_us *= duration_us / latency_us.sum()
         rows["latency_us"] = latency_us
         rows["start_ns"] = START_S * 1e9 + 1000 * (np.cumsum(latency_us) - latency_us)
-        rows["type"] = dice.choice(5, count, p=[0.45, 0.43, 0.04, 0.04, 0.04])
         rows["outcome"] = np.where(dice.random(count) < 0.005, 1, 0)
         folder = out / f"client-{client}"
         folder.mkdir(exist_ok=True)
         rows.tofile(folder / f"latency-{thread}.bin")
-        (folder / "recorder.json").write_text(json.dumps({"types": types}))
+        (folder / "recorder.json").write_text(json.dumps({"types": list(kinds)}))
         (folder / "sysbench.out").write_text("")
 
 
@@ -229,7 +218,7 @@ class SimulatedTier(DryTier):
 
 
 class SimulatedCollector:
-    """All seconds of the run at its first reading."""
+    """All seconds of the run at its first reading, each node's as they were recorded."""
 
     name = "simulated"
 
@@ -239,11 +228,17 @@ class SimulatedCollector:
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
         for second in range(0 if self.done.is_set() else self._seconds):
-            for node in nodes:
-                metrics = OF_CONTAINER + (OF_DISK if node.role == "database" else ())
-                for number, (metric, unit) in enumerate(metrics, start=1):
-                    yield Sample(START_S + second, node.name, metric, unit, 1.7 * number * second)
+            for number, node in enumerate(nodes):
+                for metric, series in RECORDED["counters"][node.role].items():
+                    value = at(series["values"], second + 7 * number, metric.endswith("_total"))
+                    yield Sample(START_S + second, node.name, metric, series["unit"], value)
         self.done.set()
+
+
+def at(values: Sequence[float], second: int, counter: bool) -> float:
+    """The value of a series that goes on for ever: a counter grows on where it begins again."""
+    rounds, place = divmod(second, len(values) - 1)
+    return values[place] + (rounds * values[-1] if counter else 0.0)
 
 
 class SimulatedClients(Sysbench):

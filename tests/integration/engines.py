@@ -1,5 +1,5 @@
 """More Docker engines on this computer, each as if it were another's: in a network name space of
-its own, with folders of its own, reached by TCP with client certificates.
+its own, with folders of its own, reached by TCP with client certificates or by ssh.
 
 Nothing of one meets the engine that is here: no rule of iptables, no bridge, no socket is shared.
 Loop devices are the kernel's, so whoever makes them detaches them.
@@ -24,15 +24,20 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 PORT = 2376
+_NAME = "tb-test"  # of the name spaces and the link to them
+_SUBNET = "10.197.1"
 _DAY = datetime.timedelta(days=1)
 
 
 @dataclass(frozen=True)
 class RemoteEngine:
-    """An engine at `address`. `certificates`: a folder as DOCKER_CERT_PATH wants it."""
+    """An engine at `address`. `certificates`: a folder as DOCKER_CERT_PATH wants it; `socket`:
+    where it listens on its own machine; `inside`: what begins a command that runs there."""
 
     address: str
     certificates: Path
+    socket: Path
+    inside: tuple[str, ...]
 
     @property
     def environment(self) -> dict[str, str]:
@@ -51,38 +56,89 @@ class RemoteEngine:
         _run(["docker", "save", "--output", str(archive), *images])
         self.docker("load", "--input", str(archive))
 
+    def is_context(self, name: str, configuration: Path) -> None:
+        """Makes it a context in the folder that DOCKER_CONFIG names."""
+        configuration.mkdir(exist_ok=True)
+        (configuration / "config.json").write_text("{}")
+        files = {"ca": "ca.pem", "cert": "cert.pem", "key": "key.pem"}
+        named = [f"{key}={self.certificates / file}" for key, file in files.items()]
+        endpoint = ",".join([f"host=tcp://{self.address}:{PORT}", *named])
+        making = ["docker", "--config", str(configuration), "context", "create", name]
+        _run([*making, "--docker", endpoint])
+
 
 @contextmanager
-def remote_engine(folder: Path, number: int = 1) -> Iterator[RemoteEngine]:
+def remote_engine(folder: Path) -> Iterator[RemoteEngine]:
     """Starts one; ends it by its process, and removes all of it, at the end of the block."""
-    name, here, there = f"tb-test-{number}", f"10.197.{number}.1", f"10.197.{number}.2"
-    certificates, space = folder / "certificates", Path("/run/netns") / name
-    _certificates(certificates, there)
-    with ExitStack() as down:
-        _run(["ip", "netns", "add", name])
-        down.callback(_run, ["ip", "netns", "delete", name])
-        _run(["ip", "link", "add", f"tbv{number}", "type", "veth", "peer", "eth0", "netns", name])
-        _run(["ip", "address", "add", f"{here}/24", "dev", f"tbv{number}"])
-        _run(["ip", "link", "set", f"tbv{number}", "up"])
-        inside = ["nsenter", f"--net={space}"]  # `ip netns exec` would hide the control groups
-        _run([*inside, "ip", "address", "add", f"{there}/24", "dev", "eth0"])
-        for device in ("lo", "eth0"):
-            _run([*inside, "ip", "link", "set", device, "up"])
-        options = [
-            *("--data-root", str(folder / "data"), "--exec-root", str(folder / "exec")),
-            *("--pidfile", str(folder / "pid"), "--host", f"tcp://{there}:{PORT}"),
-            *("--iptables=false", "--ip6tables=false", "--ip-masq=false", "--tlsverify"),
-            *("--tlscacert", str(certificates / "ca.pem")),
-            *("--tlscert", str(certificates / "server.pem")),
-            *("--tlskey", str(certificates / "server-key.pem")),
-        ]
-        down.callback(shutil.rmtree, folder, ignore_errors=True)
-        log = down.enter_context((folder / "log").open("w"))
-        process = subprocess.Popen([*inside, "dockerd", *options], stdout=log, stderr=log)
-        down.callback(_end, process)
-        engine = RemoteEngine(there, certificates)
-        _await(engine, process, folder / "log")
+    with remote_engines(folder, 1) as (engine,):
         yield engine
+
+
+@contextmanager
+def remote_engines(folder: Path, count: int) -> Iterator[tuple[RemoteEngine, ...]]:
+    """Starts several, on machines that reach one another and are reached from here. What joins them
+    is a bridge in a name space of its own: the rules of the engine here would not let them pass."""
+    with ExitStack() as down:
+        down.callback(shutil.rmtree, folder, ignore_errors=True)
+        switch = _space(f"{_NAME}-switch", down)
+        _run([*switch, "ip", "link", "add", "switch", "type", "bridge"])
+        _run([*switch, "ip", "link", "set", "switch", "up"])
+        _run(
+            ["ip", "link", "add", _NAME, "type", "veth", "peer", "here", "netns", f"{_NAME}-switch"]
+        )
+        down.callback(_run, ["ip", "link", "delete", _NAME])
+        _run([*switch, "ip", "link", "set", "here", "master", "switch", "up"])
+        _run(["ip", "address", "add", f"{_SUBNET}.1/24", "dev", _NAME])
+        _run(["ip", "link", "set", _NAME, "up"])
+        yield tuple(
+            _engine(folder / str(number), f"{_SUBNET}.{10 + number}", number, switch, down)
+            for number in range(1, count + 1)
+        )
+
+
+def _space(name: str, down: ExitStack) -> tuple[str, ...]:
+    """Makes a network name space; returns what begins a command that runs in it."""
+    _run(["ip", "netns", "add", name])
+    down.callback(_run, ["ip", "netns", "delete", name])
+    # `ip netns exec` would hide the control groups.
+    return ("nsenter", f"--net={Path('/run/netns') / name}")
+
+
+def _engine(
+    folder: Path, address: str, number: int, switch: tuple[str, ...], down: ExitStack
+) -> RemoteEngine:
+    certificates, name = folder / "certificates", f"{_NAME}-{number}"
+    _certificates(certificates, address)
+    inside = _space(name, down)
+    port = f"port{number}"
+    _run([*switch, "ip", "link", "add", port, "type", "veth", "peer", "eth0", "netns", name])
+    _run([*switch, "ip", "link", "set", port, "master", "switch", "up"])
+    _run([*inside, "ip", "address", "add", f"{address}/24", "dev", "eth0"])
+    for device in ("lo", "eth0"):
+        _run([*inside, "ip", "link", "set", device, "up"])
+    engine = RemoteEngine(address, certificates, folder / "docker.sock", inside)
+    options = [
+        *("--data-root", str(folder / "data"), "--exec-root", str(folder / "exec")),
+        *("--pidfile", str(folder / "pid"), "--host", f"tcp://{address}:{PORT}"),
+        *("--host", f"unix://{engine.socket}"),
+        *("--iptables=false", "--ip6tables=false", "--ip-masq=false", "--tlsverify"),
+        *("--tlscacert", str(certificates / "ca.pem")),
+        *("--tlscert", str(certificates / "server.pem")),
+        *("--tlskey", str(certificates / "server-key.pem")),
+    ]
+    down.callback(_unmount, folder)
+    log = down.enter_context((folder / "log").open("w"))
+    process = subprocess.Popen([*inside, "dockerd", *options], stdout=log, stderr=log)
+    down.callback(end, process)
+    _await(engine, process, folder / "log")
+    return engine
+
+
+def _unmount(folder: Path) -> None:
+    """An engine leaves the mark of its machine's name space mounted, if a container used that."""
+    for line in Path("/proc/mounts").read_text().splitlines():
+        if (place := line.split()[1]).startswith(f"{folder}/"):
+            _run(["umount", place])
 
 
 def _await(engine: RemoteEngine, process: subprocess.Popen[bytes], log: Path) -> None:
@@ -96,7 +152,7 @@ def _await(engine: RemoteEngine, process: subprocess.Popen[bytes], log: Path) ->
     raise AssertionError(f"the engine does not answer: {log.read_text()[-3000:]}")
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     try:
         process.wait(timeout=30)

@@ -19,7 +19,7 @@ from orchestrator.analysis.figures import transactions
 from orchestrator.errors import LoadError
 from orchestrator.load_generators.common import several
 from orchestrator.load_generators.sysbench.adapter import Sysbench
-from orchestrator.model import TLS_IF_OFFERED, Cluster, Dataset, Node
+from orchestrator.model import TLS_IF_OFFERED, Cluster, Dataset, Node, Workload
 from orchestrator.powers import World
 from tests.integration.postgresql_nodes import NETWORK, plain_volumes, running, session
 from tests.plans import a_workload
@@ -39,6 +39,16 @@ INSERT = replace(
     options={"seed": 1},
 )
 
+TPCC = replace(
+    a_workload("tpcc"),
+    script="tpcc/tpcc.lua",
+    dataset=Dataset("tpcc", {"warehouses": 1}),
+    threads=5,
+    warmup_s=1.0,
+    measure_s=3.0,
+    options={"seed": 1, "think": "none"},
+)
+
 
 @dataclass
 class Bench:
@@ -50,18 +60,18 @@ class Bench:
 
 @pytest.fixture
 def two(world: World, tmp_path: Path) -> Iterator[Bench]:
-    with loaded(world, tmp_path) as bench:
+    with loaded(INSERT, world, tmp_path) as bench:
         yield bench
 
 
 @contextmanager
-def loaded(world: World, out: Path) -> Iterator[Bench]:
+def loaded(workload: Workload, world: World, out: Path) -> Iterator[Bench]:
     with (
         plain_volumes(1, world) as volumes,
         running(volumes, world) as cluster,
         several.running(GENERATOR, 2, NETWORK, out, world, TLS_IF_OFFERED) as clients,
     ):
-        GENERATOR.load(INSERT, cluster, clients[0], world)
+        GENERATOR.load(workload, cluster, clients[0], world)
         yield Bench(cluster, clients, out, world)
 
 
@@ -111,6 +121,28 @@ def test_a_window_of_all_begins_when_throughput_is_steady_and_ends_as_told(two: 
         assert ends_s == pytest.approx(measure.end_s, abs=0.1)
     last_s = max(table["start_s"].max() for table in result.latencies or ())
     assert last_s < measure.end_s + 1.5, "the program ran on after its window"
+
+
+def test_each_transaction_of_the_tpcc_derived_mix_is_counted_once(
+    world: World, tmp_path: Path
+) -> None:
+    """A committed New-Order takes one number of its district, a Payment leaves a row of history:
+    what the database has of both is what two clients recorded."""
+    left = b"SELECT (SELECT sum(d_next_o_id) FROM district), (SELECT count(*) FROM history)"
+    with loaded(TPCC, world, tmp_path) as two:
+        with session(two.cluster) as connection:
+            (before,) = connection.execute(left).fetchall()
+        _, measure = several.run(GENERATOR, TPCC, two.cluster, two.clients, two.out, world)
+        with session(two.cluster) as connection:
+            (after,) = connection.execute(left).fetchall()
+        assert GENERATOR.verify(TPCC, two.cluster, world)["consistency"]
+        result = several.read(GENERATOR, TPCC, two.clients, two.out, measure.start_s, measure.end_s)
+        table = pd.concat(result.latencies or ())
+    committed = table[table["outcome"] == transactions.COMMITTED]["type"].value_counts()
+    assert committed["new_order"] == int(after[0]) - int(before[0]) > 0
+    assert committed["payment"] == int(after[1]) - int(before[1]) > 0
+    each = [one["recorded_transactions"] for one in result.facts.clients.values()]
+    assert sum(each) == result.facts.recorded_transactions == len(table) and min(each) > 0
 
 
 def test_a_client_that_dies_ends_the_run_and_the_other_clients(two: Bench) -> None:

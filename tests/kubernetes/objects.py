@@ -9,6 +9,8 @@ from typing import Any
 
 from kubernetes import client, dynamic
 
+from orchestrator.platforms.kubernetes.connection import Api
+
 Manifest = dict[str, Any]
 WAIT_S = 90.0
 
@@ -140,3 +142,16 @@ def claim(name: str, of: str, snapshot: str = "") -> Manifest:
         spec["dataSource"] = {**source, "name": snapshot}
     kind = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
     return {**kind, "metadata": {"name": name}, "spec": spec}
+
+
+def ours(api: Api) -> list[str]:
+    """The names of all things on the cluster that have our label and are in no namespace."""
+    return [
+        one["metadata"]["name"]
+        for path in (
+            "/api/v1/namespaces",
+            "/api/v1/persistentvolumes",
+            "/apis/storage.k8s.io/v1/storageclasses",
+        )
+        for one in api.listed(path, "tierbench=1")
+    ]

@@ -7,11 +7,8 @@ must be so is read from the cluster itself, with the administrator's rights.
 
 from __future__ import annotations
 
-import os
-import signal
 import socket
 import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -20,17 +17,17 @@ from typing import Any
 
 import kubernetes
 import pytest
-import yaml
 
 from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
 from orchestrator.platforms.common.claims import Source
+from orchestrator.platforms.kubernetes import images
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec, Mount
 from orchestrator.system import at_once
 from orchestrator.system.clock import SystemClock, wait_until
-from tests import ROOT
 from tests.cluster import provisioner
 from tests.cluster.cluster import Cluster
+from tests.kubernetes.objects import ours
 
 pytestmark = pytest.mark.kubernetes
 
@@ -38,37 +35,28 @@ TWENTY_MB = 20_000_000
 FAST = {"metadata": {"name": "tierbench-fast"}, "provisioner": "disk.test"}
 
 
-@pytest.fixture
-def connected(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[KubernetesPlatform]:
-    monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig))
-    yield KubernetesPlatform(SystemClock())
+@pytest.fixture(scope="module")
+def campaign(cluster: Cluster) -> Iterator[KubernetesPlatform]:
+    """Alone on the cluster, in one namespace for all tests: each takes seconds to go."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("KUBECONFIG", str(cluster.kubeconfig))
+        connected = KubernetesPlatform(SystemClock())
+        with connected.alone():
+            yield connected
+        assert ours(connected._api) == []
 
 
 @pytest.fixture
-def platform(connected: KubernetesPlatform) -> Iterator[KubernetesPlatform]:
-    """Alone on the cluster; nothing of its campaign stays."""
-    with connected.alone():
-        yield connected
-    assert ours(connected) == []
+def platform(campaign: KubernetesPlatform) -> Iterator[KubernetesPlatform]:
+    """A test leaves nothing."""
+    campaign._machine_names.clear()
+    yield campaign
+    assert campaign.sweep() == ()
 
 
 @pytest.fixture
 def core(cluster: Cluster) -> Any:
     return kubernetes.client.CoreV1Api(cluster.api)
-
-
-def ours(platform: KubernetesPlatform) -> list[str]:
-    """Everything on the cluster that has our label and is not in a namespace."""
-    api = platform._api
-    return [
-        one["metadata"]["name"]
-        for path in (
-            "/api/v1/namespaces",
-            "/api/v1/persistentvolumes",
-            "/apis/storage.k8s.io/v1/storageclasses",
-        )
-        for one in api.listed(path, "tierbench=1")
-    ]
 
 
 def sleeper(name: str, image: str, **more: Any) -> ContainerSpec:
@@ -365,7 +353,10 @@ def test_snapshots(platform: KubernetesPlatform, debian: str, cluster: Cluster) 
 # ------------------------------------------------------------------ what goes wrong
 
 
-def test_an_image_that_cannot_be_pulled(platform: KubernetesPlatform) -> None:
+def test_an_image_that_cannot_be_pulled(
+    platform: KubernetesPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(images, "_TOLD_S", 2.0)
     assert not platform.image_present("no.such/image:1")
     with pytest.raises(UnavailableError, match="cannot be pulled") as caught:
         platform.once(ContainerSpec("missing", "no.such/image:1", (), "client"), 60)
@@ -373,8 +364,10 @@ def test_an_image_that_cannot_be_pulled(platform: KubernetesPlatform) -> None:
     assert platform.state("missing") == "gone"
 
 
-def test_more_than_any_machine_has(platform: KubernetesPlatform, debian: str) -> None:
-    platform.start_s = 3
+def test_more_than_any_machine_has(
+    platform: KubernetesPlatform, debian: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platform, "start_s", 3)
     with pytest.raises(UnavailableError, match="Insufficient cpu"):
         platform.once(sleeper("large", debian, cpus=1000), 60)
 
@@ -382,19 +375,22 @@ def test_more_than_any_machine_has(platform: KubernetesPlatform, debian: str) ->
 def test_a_quota_that_is_exceeded(platform: KubernetesPlatform, debian: str, core: Any) -> None:
     quota = {"metadata": {"name": "small"}, "spec": {"hard": {"requests.cpu": "1"}}}
     core.create_namespaced_resource_quota(platform._namespace, quota)
-    with pytest.raises(UnavailableError, match="quota of the namespace is exceeded"):
-        platform.once(sleeper("large", debian, cpus=1.5), 60)
+    try:
+        with pytest.raises(UnavailableError, match="quota of the namespace is exceeded"):
+            platform.once(sleeper("large", debian, cpus=1.5), 60)
+    finally:
+        core.delete_namespaced_resource_quota("small", platform._namespace)
 
 
 def test_a_class_that_is_missing_and_one_that_never_gives_a_volume(
-    platform: KubernetesPlatform, debian: str
+    platform: KubernetesPlatform, debian: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with (
         pytest.raises(UnavailableError, match="no storage class premium"),
         platform.claim("never", "premium", 2**30),
     ):
         pass
-    platform.start_s = 4
+    monkeypatch.setattr(platform, "start_s", 4)
     nobody = {"metadata": {"name": "tierbench-nobody"}, "provisioner": "nobody.test"}
     with (
         platform.storage_class(nobody) as made,
@@ -404,101 +400,6 @@ def test_a_class_that_is_missing_and_one_that_never_gives_a_volume(
             platform.rented(claim, timeout_s=2)
         with pytest.raises(TierbenchError, match="unbound immediate PersistentVolumeClaims"):
             platform.once(sleeper("waits", debian, mounts=(Mount(claim, "/data"),)), 60)
-
-
-def test_no_right_to_make_namespaces(
-    cluster: Cluster, connected: KubernetesPlatform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    api, roles = connected._api, "/apis/rbac.authorization.k8s.io/v1"
-    accounts = "/api/v1/namespaces/default/serviceaccounts"
-    name = {"metadata": {"name": "reader"}}
-    api.make(accounts, name)
-    rules = [{"apiGroups": [""], "resources": ["nodes", "namespaces"], "verbs": ["list"]}]
-    api.make(f"{roles}/clusterroles", {**name, "rules": rules})
-    binding = {
-        "roleRef": {
-            "apiGroup": "rbac.authorization.k8s.io",
-            "kind": "ClusterRole",
-            "name": "reader",
-        },
-        "subjects": [{"kind": "ServiceAccount", "namespace": "default", "name": "reader"}],
-    }
-    api.make(f"{roles}/clusterrolebindings", {**name, **binding})
-    token = api.make(f"{accounts}/reader/token", {"spec": {}})["status"]["token"]
-    config = yaml.safe_load(cluster.kubeconfig.read_text())
-    config["users"][0]["user"] = {"token": token}
-    (tmp_path / "config").write_text(yaml.safe_dump(config))
-    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
-    reading = KubernetesPlatform(SystemClock())
-    with pytest.raises(UnavailableError, match="may not make one") as caught, reading.alone():
-        pass
-    assert "docs/KUBERNETES.md" in caught.value.advice
-
-
-def test_no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> None:
-    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
-    with pytest.raises(UnavailableError, match="no Kubernetes cluster is configured"):
-        KubernetesPlatform(SystemClock())
-
-
-# ------------------------------------------------------------------ other campaigns
-
-
-def test_a_second_campaign_is_refused(
-    platform: KubernetesPlatform, connected: KubernetesPlatform
-) -> None:
-    second = KubernetesPlatform(SystemClock())
-    assert second.other_campaign() == platform.campaign
-    assert platform.other_campaign() is None
-    with (
-        pytest.raises(UnavailableError, match="another campaign is running") as caught,
-        second.alone(),
-    ):
-        pass
-    assert str(os.getpid()) in caught.value.what
-    assert second.sweep() == (), "nothing of a live campaign is touched"
-    assert platform._api.found(f"/api/v1/namespaces/{platform._namespace}") is not None
-
-
-_ORCHESTRATOR = """
-import sys, time
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
-from orchestrator.powers import ContainerSpec, Mount
-from orchestrator.system.clock import SystemClock
-platform = KubernetesPlatform(SystemClock())
-manifest = {"metadata": {"name": "tierbench-left"}, "provisioner": "disk.test"}
-spec = ContainerSpec("left", sys.argv[1], ("infinity",), "client", entrypoint=("sleep",))
-with (
-    platform.alone(),
-    platform.volume("disk", "/dev/loop-that-is-not", "xfs", "node-1"),
-    platform.storage_class(manifest),
-    platform.running(spec),
-):
-    print("up", flush=True)
-    time.sleep(1000)
-"""
-
-
-def test_what_a_killed_campaign_left_is_removed_and_nothing_of_others(
-    connected: KubernetesPlatform, debian: str, core: Any
-) -> None:
-    core.create_namespace({"metadata": {"name": "tierbench-of-others"}})
-    killed = subprocess.Popen(
-        [sys.executable, "-c", _ORCHESTRATOR, debian],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert killed.stdout is not None and killed.stdout.readline() == "up\n"
-    assert connected.sweep() == ()
-    killed.send_signal(signal.SIGKILL)
-    killed.wait()
-    killed.stdout.close()
-    assert len(ours(connected)) == 3
-    removed = connected.sweep()
-    assert ours(connected) == [] and len(removed) == 3, removed
-    core.delete_namespace("tierbench-of-others")
 
 
 def test_an_interrupted_run_leaves_nothing_in_the_namespace(

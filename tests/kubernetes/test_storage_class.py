@@ -50,20 +50,28 @@ def fio(cluster: Cluster, debian: str) -> str:
     return tag
 
 
+@pytest.fixture(scope="module")
+def campaign(cluster: Cluster, fio: str) -> Iterator[KubernetesPlatform]:
+    """Alone on the cluster, in one namespace for all tests: each takes seconds to go."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("KUBECONFIG", str(cluster.kubeconfig))
+        platform = KubernetesPlatform(SystemClock())
+        # Machines report their images only now and then.
+        clock = SystemClock()
+        assert wait_until(
+            lambda: platform.image_present(fio), deadline_s=60, clock=clock, every_s=1
+        )
+        with platform.alone():
+            yield platform
+
+
 @pytest.fixture
-def world(
-    cluster: Cluster, fio: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[World]:
-    """Alone on the cluster; afterwards no volume and no class of the campaign is there."""
-    monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig))
-    platform: Any = KubernetesPlatform(SystemClock())
-    # Machines report their images only now and then.
-    clock = SystemClock()
-    assert wait_until(lambda: platform.image_present(fio), deadline_s=60, clock=clock, every_s=1)
+def world(campaign: KubernetesPlatform, tmp_path: Path) -> Iterator[World]:
+    """Afterwards no volume and no class of the campaign is there."""
+    platform: Any = campaign
     made = fake_world(None, tmp_path, SystemClock(), platform)  # type: ignore[arg-type]
-    with platform.alone():
-        yield replace(made, root=ROOT, scope="tierbench-1")
-        platform.sweep()
+    yield replace(made, root=ROOT, scope="tierbench-1")
+    platform.sweep()
     left = [one["metadata"]["name"] for one in platform._api.listed("/api/v1/persistentvolumes")]
     assert not left and not platform.storage_classes()
 

@@ -126,7 +126,8 @@ def _read_raw(file: Path) -> pd.DataFrame:
         "Latency (microseconds)": "latency_us",
         "Worker Id (start number)": "terminal",
     }
-    raw = pd.read_csv(file, usecols=list(columns)).rename(columns=columns)
+    small = {"Transaction Name": "category", "Worker Id (start number)": "int32"}
+    raw = pd.read_csv(file, usecols=list(columns), dtype=small).rename(columns=columns)
     unknown = set(raw["type"]) - set(_OURS)
     if unknown:
         raise LoadError(f"{file.name} holds transactions of unknown types: {sorted(unknown)}")
@@ -138,7 +139,7 @@ def _read_raw(file: Path) -> pd.DataFrame:
             # BenchBase does not record how long a transaction waited for a free terminal.
             "queue_s": np.full(len(raw), np.nan),
             "type": pd.Categorical(raw["type"].map(_OURS), categories=list(_OURS.values())),
-            "terminal": raw["terminal"].astype(np.int64),
+            "terminal": raw["terminal"],
         }
     )
 
@@ -256,9 +257,11 @@ def _settle(rows: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
     outcome[row[final & (kind != "rolled back")]] = FAILED
     retries = np.bincount(row[refused & ~final], minlength=len(rows))
     failed = attempts[kind != "rolled back"]
-    sqlstate = np.full(len(rows), "", dtype=object)
-    sqlstate[failed["row"].to_numpy()] = failed["sqlstate"].to_numpy()
-    states = pd.Categorical(sqlstate.astype(str))
+    found = failed["sqlstate"].astype(str).to_numpy()
+    names = np.unique([*found, ""])
+    codes = np.zeros(len(rows), dtype=np.int16)  # of "", which comes first
+    codes[failed["row"].to_numpy()] = np.searchsorted(names, found)
+    states = pd.Categorical.from_codes(codes, pd.Index(names.tolist(), dtype=str))
     return rows.assign(outcome=outcome, retries=retries, sqlstate=states)
 
 

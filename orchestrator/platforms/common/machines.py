@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from orchestrator.powers import Machine, MachineFacts, World
+from orchestrator.powers import Machine, MachineFacts, Platform, World
 
 _FOLDERS_BELOW_ROOT = ("proc", "sys", "dev", "etc")
 
@@ -68,6 +68,20 @@ def told(machine: Machine) -> MachineFacts:
 def is_here(world: World) -> bool:
     """Whether containers run on this computer, and nowhere else."""
     return world.platform.folder(world.cache) == world.cache
+
+
+@runtime_checkable
+class KnowsNodes(Protocol):
+    """A platform whose database nodes run on some of its machines only."""
+
+    def machines_of_nodes(self) -> tuple[Machine, ...]: ...
+
+
+def of_nodes(platform: Platform) -> tuple[Machine, ...]:
+    """The machines that may run database nodes."""
+    if isinstance(platform, KnowsNodes):
+        return platform.machines_of_nodes()
+    return platform.machines()
 
 
 def value(text: str, key: str) -> str:

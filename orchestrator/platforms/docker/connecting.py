@@ -6,6 +6,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,11 +16,14 @@ from docker.context import ContextAPI
 import docker
 from docker import DockerClient
 from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.platforms.docker import tunnel
 from orchestrator.platforms.docker.errors import engine_errors
 
 _TIMEOUT_S = 120
 _LOOPBACK = "127.0.0.1"
-_SSH = "ssh://"
+_CERTIFICATES = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
+_TRY = "`docker --host ADDRESS version`, or `docker --context NAME version`, must answer"
+_ENVIRONMENT = threading.Lock()
 _OTHER_AUTHORITIES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
@@ -32,47 +36,60 @@ class Reach:
     is_local: bool
 
 
-def client() -> DockerClient:
-    """Connects. UsageError for a context that does not exist, UnavailableError if nothing answers,
-    or for an address of a kind that is not known here."""
-    _check_kind(os.environ.get("DOCKER_HOST") or _host_of_context())
-    with engine_errors("connecting"), _without(_OTHER_AUTHORITIES):
-        connected = docker.from_env(timeout=_TIMEOUT_S)
-        if connected.api.base_url.startswith("https://"):
-            connected.api.trust_env = False
-        connected.ping()
-    return connected
+@dataclass(frozen=True)
+class Connection:
+    client: DockerClient
+    reach: Reach
+
+
+def connect(engine: str | None = None) -> Connection:
+    """Connects to `engine`, a context's name or an address; None: to the one of the environment.
+
+    UsageError for a context that does not exist, UnavailableError if nothing answers."""
+    environment = dict(os.environ)
+    if engine is not None and "://" in engine:
+        environment["DOCKER_HOST"] = engine
+    elif engine is not None:
+        environment.pop("DOCKER_HOST", None)
+        environment["DOCKER_CONTEXT"] = engine
+    host = environment.get("DOCKER_HOST") or _host_of_context(environment.get("DOCKER_CONTEXT"))
+    through = None
+    if host.startswith(tunnel.SCHEME):
+        through = tunnel.to(host)
+        environment["DOCKER_HOST"] = f"unix://{through.socket}"
+        for name in _CERTIFICATES:
+            environment.pop(name, None)
+    advice = {"advice": f"does it run, and is it reached from here? {_TRY}"} if engine else {}
+    with engine_errors(f"connecting to {engine or host}", **advice), _without(_OTHER_AUTHORITIES):
+        client = docker.from_env(timeout=_TIMEOUT_S, environment=environment)
+        if client.api.base_url.startswith("https://"):
+            client.api.trust_env = False
+        client.ping()
+    return Connection(client, _of(through.host) if through else reach(client.api.base_url))
 
 
 @contextmanager
 def _without(variables: Sequence[str]) -> Iterator[None]:
     """Takes variables out of the environment: where they are set, requests believes them rather
-    than the authority that has signed the engine's certificate."""
-    kept = {name: os.environ.pop(name) for name in variables if name in os.environ}
-    try:
-        yield
-    finally:
-        os.environ.update(kept)
+    than the authority that has signed the engine's certificate. One block at a time: another would
+    have them put back by the end of the first."""
+    with _ENVIRONMENT:
+        kept = {name: os.environ.pop(name) for name in variables if name in os.environ}
+        try:
+            yield
+        finally:
+            os.environ.update(kept)
 
 
-def _host_of_context() -> str:
-    name = os.environ.get("DOCKER_CONTEXT") or None
-    context = ContextAPI.get_context(name)
+def _host_of_context(name: str | None) -> str:
+    context = ContextAPI.get_context(name or None)
     if context is None:
         raise UsageError(
             f"there is no Docker context named {name or 'as the current one'}",
-            advice="`docker context ls` lists them",
+            advice="`docker context ls` lists them; one that it lists is found here when a file "
+            "config.json is beside their folder, which `docker context use default` writes",
         )
     return str(context.Host or "")
-
-
-def _check_kind(host: str) -> None:
-    if host.startswith(_SSH):
-        raise UnavailableError(
-            f"{host}: the ports of databases on that machine are not reachable through ssh",
-            advice="have its engine listen on TCP with client certificates, and set "
-            "DOCKER_HOST=tcp://…:2376, DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH",
-        )
 
 
 def reach(url: str) -> Reach:
@@ -80,7 +97,10 @@ def reach(url: str) -> Reach:
     scheme, _, place = url.partition("://")
     if scheme not in ("http", "https"):
         return Reach(_LOOPBACK, is_local=True)
-    host = place.split("/")[0].rpartition(":")[0].strip("[]")
+    return _of(place.split("/")[0].rpartition(":")[0].strip("[]"))
+
+
+def _of(host: str) -> Reach:
     try:
         address = socket.gethostbyname(host)
     except OSError as error:

@@ -52,18 +52,19 @@ _AGENT = "tierbench-agent"
 class DockerPlatform(Commands, Images, Networks):
     """The `Platform` protocol on a Docker engine. UnavailableError if none answers.
 
-    `campaign` is on everything that it makes; `guard` keeps a second campaign out.
+    `engine`: a context or an address, None for the environment's; `campaign` is on everything that
+    it makes; `guard` keeps a second campaign out.
     """
 
     name = "docker"
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, engine: str | None = None, campaign: str = "") -> None:
         self._clock = clock
         self._machine: Machine | None = None
-        self.campaign = secrets.token_hex(3)
+        self.campaign = campaign or secrets.token_hex(3)
         self._rights = devices.Rights()
-        self._client = connecting.client()
-        self._reach = connecting.reach(self._client.api.base_url)
+        connected = connecting.connect(engine)
+        self._client, self.reach = connected.client, connected.reach
         self._carrier = Carrier(self._client)
         self.guard = Guard(self._client, clock, self.campaign)
 
@@ -104,7 +105,7 @@ class DockerPlatform(Commands, Images, Networks):
             )
             own = here.facts()
             same = (own.kernel, own.memory_bytes) == (facts.kernel, facts.memory_bytes)
-            self._machine = here if same and self._reach.is_local else self._read_by_agent(facts)
+            self._machine = here if same and self.reach.is_local else self._read_by_agent(facts)
         return (self._machine,)
 
     def _read_by_agent(self, facts: MachineFacts) -> AgentMachine:
@@ -112,9 +113,12 @@ class DockerPlatform(Commands, Images, Networks):
             image = own_images.need(_ROOT, agent.IMAGE, self)
             return agent.conversation(self, agent.container(f"{_AGENT}-{self.campaign}", image))
 
-        machine = AgentMachine(facts.hostname, talking, self._clock, facts)
+        machine = AgentMachine(self._machine_name(facts), talking, self._clock, facts)
         atexit.register(machine.close)  # a command that is no campaign does not sweep
         return machine
+
+    def _machine_name(self, facts: MachineFacts) -> str:
+        return facts.hostname
 
     def machine_of(self, container: str) -> Machine:
         return self.machines()[0]
@@ -215,7 +219,7 @@ class DockerPlatform(Commands, Images, Networks):
 
     def _create(self, spec: ContainerSpec) -> Any:
         carries = any(map(carrying.is_carried, spec.mounts)) and not self._is_here()
-        at = self._reach.address
+        at = self.reach.address
         host: dict[str, Any] = {
             "binds": [
                 carrying.bind(mount)
@@ -286,7 +290,7 @@ class DockerPlatform(Commands, Images, Networks):
         }
         process = int(state["Pid"])
         limits = ulimits.in_force(spec.ulimits, process, self.machine_of(spec.name))
-        at = self._reach.address
+        at = self.reach.address
         return Container(spec.name, container.id, process, spec.address, ports, limits, at)
 
     def stop(self, container: str, timeout_s: float) -> None:

@@ -9,10 +9,13 @@ from docker.errors import APIError, DockerException, ImageNotFound
 
 from orchestrator.errors import NodeError, RunError, UnavailableError
 
+_START = "start it (`make setup` does, as root on Debian), then run `tierbench doctor`"
+
 
 @contextmanager
-def engine_errors(doing: str) -> Iterator[None]:
-    """Translates exceptions of the block. `doing` begins the message, as in "starting node-1"."""
+def engine_errors(doing: str, advice: str = _START) -> Iterator[None]:
+    """Translates exceptions of the block. `doing` begins the message, as in "starting node-1";
+    `advice` is for an engine that does not answer."""
     try:
         yield
     except ImageNotFound as error:
@@ -32,5 +35,5 @@ def engine_errors(doing: str) -> Iterator[None]:
     except (DockerException, OSError) as error:
         raise UnavailableError(
             f"{doing}: the Docker engine does not answer ({error})",
-            advice="start it (`make setup` does, as root on Debian), then run `tierbench doctor`",
+            advice=advice,
         ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from docker.errors import DockerException, ImageNotFound
 
@@ -40,6 +41,13 @@ class Images:
                         f"{tag} could not be pushed to {registry}: {line['error']}",
                         advice="sign in there with `docker login`",
                     )
+
+    def take_from(self, other: Images, tag: str) -> None:
+        """Brings an image of another engine here, through this computer."""
+        with engine_errors(f"bringing {tag}"):
+            saved = other._client.images.get(tag).save(named=tag)
+            images: Any = self._client.images  # its types want a file; a stream does too
+            images.load(saved)
 
     def engine_id(self) -> str | None:
         with engine_errors("reading the engine's identity"):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from orchestrator.errors import RunError, TierbenchError
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import is_here
+from orchestrator.platforms.common.machines import is_here, of_nodes
 from orchestrator.powers import ContainerSpec, Machine, Mount, World
 from orchestrator.system import at_once
 from orchestrator.units import format_bytes
@@ -55,7 +55,7 @@ def snapshots(nodes: int, name: str, world: World) -> tuple[Path, ...]:
     by name, node-10 would be the second. On other machines the name has theirs, since what is known
     of a data set is in the one cache here."""
     if not is_here(world):
-        machines = " ".join(sorted(machine.name for machine in world.platform.machines()))
+        machines = " ".join(sorted(machine.name for machine in of_nodes(world.platform)))
         name = f"{name}-{hashlib.sha256(machines.encode()).hexdigest()[:8]}"
     folder = _folder(world) / _DATASETS / name
     return tuple(folder / f"node-{number}.img" for number in range(1, nodes + 1))
@@ -142,7 +142,7 @@ def forget(world: World) -> tuple[str, ...]:
     if not knows_some and not world.platform.image_present(own_images.tag(world.root, "disk")):
         return ()  # nothing can have been put there
     removed, folder = [], _folder(world)
-    for number, machine in enumerate(world.platform.machines(), start=1):
+    for number, machine in enumerate(of_nodes(world.platform), start=1):
         paths = [folder / name for name in (_DATASETS, _DISKS)]
         said = _there(number, "forget", _REMOVE, paths, _REMOVE_S, world)
         if said is None:

@@ -19,6 +19,7 @@ from orchestrator.errors import GateError, RunError, TierbenchError, Unavailable
 from orchestrator.model import Node, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import of_nodes
 from orchestrator.powers import Container, ContainerSpec, Machine, Mount, World
 from orchestrator.system import at_once
 from orchestrator.system.clock import wait_until
@@ -99,7 +100,7 @@ def devices(
     and `overhead_us` of each: what the way to it costs at its latency, taken off there. `latency`:
     what its latencies are drawn from instead of being constant."""
     # Each measures its overhead when it begins: two on one machine would disturb each other.
-    on_their_own = len(world.platform.machines()) >= len(files)
+    on_their_own = len(of_nodes(world.platform)) >= len(files)
     brackets = [_on_volume(verb, file, limits, latency, world) for file in files]
     with ExitStack() as up:
         served = (

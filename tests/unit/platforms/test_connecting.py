@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import threading
+
 import pytest
 
-from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.errors import UsageError
 from orchestrator.platforms.docker import connecting
 from orchestrator.platforms.docker.connecting import Reach
 
@@ -21,19 +24,31 @@ def test_ports_are_published_where_the_engine_is(url: str, reach: Reach) -> None
     assert connecting.reach(url) == reach
 
 
-def test_an_engine_through_ssh_is_refused_with_a_way_to_reach_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("DOCKER_HOST", "ssh://vm1")
-    with pytest.raises(UnavailableError, match="ssh://vm1") as refused:
-        connecting.client()
-    assert "DOCKER_HOST=tcp://" in refused.value.advice
-
-
 def test_a_context_that_does_not_exist_is_not_this_computers_engine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     monkeypatch.setenv("DOCKER_CONTEXT", "no-such-context")
     with pytest.raises(UsageError, match="no Docker context named no-such-context"):
-        connecting.client()
+        connecting.connect()
+
+
+def test_engines_that_are_connected_to_at_once_do_not_disturb_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/etc/others.pem")
+    first_has_ended = threading.Event()
+    seen: list[str | None] = []
+
+    def second() -> None:
+        with connecting._without(("REQUESTS_CA_BUNDLE",)):
+            first_has_ended.wait(5)
+            seen.append(os.environ.get("REQUESTS_CA_BUNDLE"))
+
+    thread = threading.Thread(target=second)
+    with connecting._without(("REQUESTS_CA_BUNDLE",)):
+        thread.start()
+        thread.join(0.1)  # time to begin, if it can
+    first_has_ended.set()
+    thread.join(10)
+    assert (seen, os.environ["REQUESTS_CA_BUNDLE"]) == ([None], "/etc/others.pem")

@@ -22,6 +22,7 @@ from orchestrator.platforms.kubernetes import guard, images
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms.kubernetes.labels import BEAT, PROCESS, ours
 from orchestrator.powers import ContainerSpec, Mount
+from orchestrator.system import at_once
 from orchestrator.system.clock import SystemClock
 from tests.fake_cluster import FakeCluster, end
 
@@ -239,6 +240,21 @@ def test_nodes_are_told_apart_from_clients(
         assert platform.running_as("client") == ("runs",)
         assert platform.machine_of("runs").name == "vm-0"
     assert [machine.name for machine in platform.machines()] == ["vm-0", "vm-1"]
+
+
+def test_nodes_that_start_at_once_keep_away_from_each_other_while_there_are_machines(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    def scheduled(pod: dict[str, Any]) -> None:
+        needed = pod["spec"]["affinity"].get("nodeAffinity")
+        pod["spec"]["nodeName"] = "vm-1" if "vm-0" in str(needed) else "vm-0"
+        assert not ("vm-1" in str(needed) and "vm-0" in str(needed)), "no machine is left"
+
+    cluster.started = scheduled
+    specs = [spec(f"node-{number}", placement=f"node-{number}") for number in (1, 2, 3)]
+    with at_once.entered([platform.running(one) for one in specs]):
+        machines = [platform.machine_of(one.name).name for one in specs]
+    assert sorted(machines) in (["vm-0", "vm-0", "vm-1"], ["vm-0", "vm-1", "vm-1"])
 
 
 def test_a_volume_of_a_device_is_on_the_machine_of_its_placement(

@@ -1,0 +1,64 @@
+"""Which machines a profile names, and what cannot run on several engines of containers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from orchestrator.errors import Mistake, UsageError
+from orchestrator.model import Placing, Profile
+from orchestrator.planning.schema import NamedTierYaml
+from orchestrator.planning.strict_yaml import raise_all
+from orchestrator.tier import DiskKind
+
+_KINDS: tuple[DiskKind, ...] = ("emulated", "none")
+
+
+def placing(where: str, read: NamedTierYaml, kind: DiskKind) -> Placing | None:
+    """None if the profile names no machines. UsageError for what cannot run on those it names."""
+    raise_all([Mistake(f"{where}: {key}", what) for key, what in _mistakes(read, kind)])
+    if read.machines:
+        return Placing(machines=read.machines, client_machine=read.client_machine)
+    return read.kubernetes.build() if read.kubernetes else None
+
+
+def _mistakes(read: NamedTierYaml, kind: DiskKind) -> Iterator[tuple[str, str]]:
+    if not read.machines:
+        if read.client_machine:
+            yield "client_machine", "it goes with `machines`, the engines of the nodes"
+        return
+    if len(set(read.machines)) < len(read.machines):
+        yield "machines", "one is named twice: nodes use the machine's own ports, so one each"
+    if read.kubernetes:
+        yield "machines", "they are engines: leave out `kubernetes`, which names others"
+    if read.cluster.existing:
+        yield "machines", "others run this cluster: there is no node to start on them"
+    if read.cluster.port is not None:
+        yield "cluster.port", "on `machines` a node has its database's own port: leave it out"
+    if kind not in _KINDS:
+        yield (
+            "tier.enforcement",
+            "disks of several machines are emulated or none: real ones are looked for on one only",
+        )
+
+
+def named(profile: Profile) -> tuple[str, ...]:
+    """The engines of its nodes; empty if it names none."""
+    return profile.placing.machines if profile.placing else ()
+
+
+def check(profiles: Sequence[Profile], platform: str, has_engines: bool) -> None:
+    """UsageError if a profile's machines are too few for its nodes, or are named for a platform
+    that has no engines to connect to."""
+    for profile in profiles:
+        engines = named(profile)
+        if engines and not has_engines:
+            raise UsageError(
+                f"{profile.name} names `machines`, whose engines {platform} does not have",
+                advice="take `machines` out of the profile, or run it on another platform",
+            )
+        if engines and profile.cluster.nodes > len(engines):
+            raise UsageError(
+                f"{profile.name} has {profile.cluster.nodes} nodes and names {len(engines)} "
+                f"machines ({', '.join(engines)})",
+                advice="name one machine for each node, or give --nodes",
+            )

@@ -1,0 +1,206 @@
+"""Several Docker engines as the machines of one campaign: three nodes on three of them, and ssh.
+
+Goal: a person with three machines writes `machines:` and gets a report, and nothing stays on any.
+Method: engines in network name spaces that reach one another; one of them behind an ssh server.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import NodeError, UnavailableError, UsageError
+from orchestrator.model import Placing
+from orchestrator.platforms import own_images, platforms
+from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.platforms.docker.many import DockerMachines
+from orchestrator.powers import ContainerSpec
+from orchestrator.system import store
+from orchestrator.system.clock import SystemClock
+from tests import ROOT
+from tests.integration.conftest import tierbench
+from tests.integration.engines import PORT, RemoteEngine, remote_engines
+from tests.integration.ssh_server import ssh_to
+
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.usefixtures("nothing_left"),
+    pytest.mark.skipif(
+        os.geteuid() != 0 or not shutil.which("nsenter") or not shutil.which("dockerd"),
+        reason="needs root, `dockerd` and `nsenter`: network name spaces are made here",
+    ),
+    pytest.mark.skipif(
+        Path("/run/containerd/containerd.sock").exists(),
+        reason="engines would share this computer's containerd, and with it its network",
+    ),
+]
+
+PROFILE = """\
+question: are three machines with such disks enough?
+title: three machines
+tier: {tier}
+cluster:
+  database: postgresql
+  nodes: {nodes}
+  replication_factor: {nodes}
+  node: {{smoke: {{cpus: 1, memory: 192MiB, disk: 2GiB}}}}
+machines: [{machines}]
+"""
+EMULATED = "{iops: 3000, throughput: 150MB/s, read_latency: 500us, write_latency: 800us}"
+
+
+@dataclass(frozen=True)
+class Machines:
+    """Two contexts and an ssh address, in the environment that knows them."""
+
+    engines: tuple[RemoteEngine, ...]
+    names: tuple[str, ...]
+    environment: dict[str, str]
+
+    def left(self) -> str:
+        listing = ("ps --all --quiet", "volume ls --quiet --filter label=tierbench.campaign")
+        found = [one.docker(*words.split()) for one in self.engines for words in listing]
+        return "".join(found)
+
+
+@pytest.fixture(scope="module")
+def machines(
+    engine: DockerPlatform, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Machines]:
+    configuration = tmp_path_factory.mktemp("configuration")
+    with (
+        remote_engines(tmp_path_factory.mktemp("engines"), 3) as engines,
+        ssh_to(engines[0], tmp_path_factory.mktemp("ssh")) as (address, environment),
+    ):
+        for name, one in zip(("vm2", "vm3"), engines[1:], strict=True):
+            one.is_context(name, configuration)
+        environment = {**environment, "DOCKER_CONFIG": str(configuration)}
+        yield Machines(engines, (address, "vm2", "vm3"), environment)
+
+
+@pytest.fixture
+def placing(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> Placing:
+    for name, value in machines.environment.items():
+        monkeypatch.setenv(name, value)
+    return Placing(machines=machines.names)
+
+
+def idle(name: str, placement: str, network: str | None = None) -> ContainerSpec:
+    return ContainerSpec(
+        name=f"tierbench-{name}",
+        image=own_images.tag(ROOT, "disk"),
+        entrypoint=("sleep",),
+        command=("infinity",),
+        role="client",
+        init=True,
+        stop_timeout_s=1,
+        placement=placement,
+        network=network,
+        ports={5432: None},
+    )
+
+
+def test_a_container_runs_on_the_machine_of_its_placement(
+    placing: Placing, machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_images, "OURS", ("disk",))  # bringing the others takes a minute
+    platform = platforms()["docker"](SystemClock(), placing)
+    with (
+        platform.alone(),
+        platform.network("tierbench-cluster", 3) as network,
+        platform.running(idle("two", "node-2", network.name)) as second,
+        platform.running(idle("three", "node-3", network.name)),
+        platform.running(idle("client", "client-1", network.name)) as client,
+    ):
+        assert network.addresses == tuple(one.address for one in machines.engines)
+        assert (second.host, dict(second.ports)) == (machines.engines[1].address, {5432: 5432})
+        assert [one.docker("ps", "--quiet") != "" for one in machines.engines] == [
+            False,
+            True,
+            True,
+        ]
+        assert [one.name for one in platform.machines()][:3] == ["vm1", "vm2", "vm3"]
+        assert platform.machine_of("tierbench-two").name == "vm2"
+        assert platform.machine_of("tierbench-two").read("/proc/uptime")
+        assert platform.exec(client.name, ("hostname",), timeout_s=20).exit_code == 0
+        machines.engines[2].docker("kill", "tierbench-three")
+        with pytest.raises(NodeError, match="tierbench-three died"):
+            platform.exec(client.name, ("sleep", "30"), timeout_s=60, watch=("tierbench-three",))
+        assert "tierbench-two" in platform.running_as("client")
+    first, second_campaign = (DockerMachines(SystemClock(), placing) for _ in range(2))
+    with (
+        first.alone(),
+        pytest.raises(UnavailableError, match="vm1: another campaign"),
+        second_campaign.alone(),
+    ):
+        pass
+    platform.sweep()
+    assert machines.left() == ""
+
+
+def test_commands_are_carried_by_ssh_and_talked_with(placing: Placing) -> None:
+    platform = DockerPlatform(SystemClock(), placing.machines[0])
+    if not platform.image_present(own_images.tag(ROOT, "disk")):
+        platform.take_from(DockerPlatform(SystemClock()), own_images.tag(ROOT, "disk"))
+    with platform.running(idle("ssh", "")) as container:
+        script = "echo one; sleep 0.2; echo two; echo three >&2; exit 3"
+        lines: list[str] = []
+        said = platform.exec(
+            container.name, ("sh", "-c", script), timeout_s=20, on_line=lines.append
+        )
+        assert (lines, said.err, said.exit_code) == (["one", "two"], "three\n", 3)
+        many = platform.exec(container.name, ("seq", "200000"), timeout_s=60)
+        assert many.out.split()[-1] == "200000"
+        with platform.conversation(container.name, ("cat",)) as talk:
+            for line in ("one", "two"):
+                talk.send(line)
+                assert talk.receive(5.0) == line
+    assert platform.sweep() == ()
+
+
+def test_what_cannot_be_one_cluster_is_refused_by_name(
+    placing: Placing, machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two, _ = machines.names
+    with pytest.raises(UnavailableError, match=r"tcp://127\.0\.0\.1:9: .*does not answer"):
+        DockerMachines(SystemClock(), Placing(machines=(two, "tcp://127.0.0.1:9")))
+    with pytest.raises(UnavailableError, match="ssh://vm9: ssh does not connect"):
+        DockerMachines(SystemClock(), Placing(machines=("ssh://vm9",)))
+    with pytest.raises(UsageError, match="default is reached over a socket"):
+        DockerMachines(SystemClock(), Placing(machines=("default", two)))
+    for name, value in machines.engines[1].environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(UsageError, match="are one machine"):
+        same = f"tcp://{machines.engines[1].address}:{PORT}"
+        DockerMachines(SystemClock(), Placing(machines=(one, two, same)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tier", ["{enforcement: none}", EMULATED])
+def test_a_cluster_on_three_machines_to_a_report(
+    tier: str, machines: Machines, tmp_path: Path
+) -> None:
+    profile = tmp_path / "three.yaml"
+    profile.write_text(PROFILE.format(tier=tier, nodes=3, machines=", ".join(machines.names)))
+    environment = {**machines.environment, "TIERBENCH_CACHE": str(tmp_path / "cache")}
+    code, text = tierbench(
+        *["run", "--profile", str(profile), "--workload", "point-select", "--scale", "smoke"],
+        *["--results", str(tmp_path / "results")],
+        **environment,
+    )
+    assert code == 0, text
+    (run,) = store.load(tmp_path / "results/latest").runs
+    assert run.record.outcome == "done", run.record.failure
+    assert (tmp_path / "results/latest/report.html").is_file()
+    nodes = {"node-1", "node-2", "node-3", "host-vm1", "host-vm2", "host-vm3"}
+    assert nodes <= set(run.samples["node"])
+    code, text = tierbench("clean", "--profile", str(profile), **environment)
+    assert code == 0, text
+    assert tier != EMULATED or "/var/lib/tierbench of vm3" in text, text
+    assert not list(Path("/var/lib/tierbench").rglob("*.img"))
+    assert machines.left() == ""

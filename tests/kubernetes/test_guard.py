@@ -1,0 +1,138 @@
+"""Campaigns beside each other on a real cluster: refused, or dead and cleared away; and no rights.
+
+Apart from the other tests of the platform, which are a campaign themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import kubernetes
+import pytest
+import yaml
+
+from orchestrator.errors import UnavailableError
+from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+from orchestrator.system.clock import SystemClock
+from tests import ROOT
+from tests.cluster.cluster import Cluster
+from tests.kubernetes.objects import ours
+
+pytestmark = pytest.mark.kubernetes
+
+
+@pytest.fixture
+def connected(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[KubernetesPlatform]:
+    monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig))
+    yield KubernetesPlatform(SystemClock())
+
+
+@pytest.fixture
+def platform(connected: KubernetesPlatform) -> Iterator[KubernetesPlatform]:
+    """Alone on the cluster; nothing of its campaign stays."""
+    with connected.alone():
+        yield connected
+    assert ours(connected._api) == []
+
+
+@pytest.fixture
+def core(cluster: Cluster) -> Any:
+    return kubernetes.client.CoreV1Api(cluster.api)
+
+
+def test_no_right_to_make_namespaces(
+    cluster: Cluster, connected: KubernetesPlatform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api, roles = connected._api, "/apis/rbac.authorization.k8s.io/v1"
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    name = {"metadata": {"name": "reader"}}
+    api.make(accounts, name)
+    rules = [{"apiGroups": [""], "resources": ["nodes", "namespaces"], "verbs": ["list"]}]
+    api.make(f"{roles}/clusterroles", {**name, "rules": rules})
+    binding = {
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole",
+            "name": "reader",
+        },
+        "subjects": [{"kind": "ServiceAccount", "namespace": "default", "name": "reader"}],
+    }
+    api.make(f"{roles}/clusterrolebindings", {**name, **binding})
+    token = api.make(f"{accounts}/reader/token", {"spec": {}})["status"]["token"]
+    config = yaml.safe_load(cluster.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": token}
+    (tmp_path / "config").write_text(yaml.safe_dump(config))
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+    reading = KubernetesPlatform(SystemClock())
+    with pytest.raises(UnavailableError, match="may not make one") as caught, reading.alone():
+        pass
+    assert "docs/KUBERNETES.md" in caught.value.advice
+
+
+def test_no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    with pytest.raises(UnavailableError, match="no Kubernetes cluster is configured"):
+        KubernetesPlatform(SystemClock())
+
+
+def test_a_second_campaign_is_refused(
+    platform: KubernetesPlatform, connected: KubernetesPlatform
+) -> None:
+    second = KubernetesPlatform(SystemClock())
+    assert second.other_campaign() == platform.campaign
+    assert platform.other_campaign() is None
+    with (
+        pytest.raises(UnavailableError, match="another campaign is running") as caught,
+        second.alone(),
+    ):
+        pass
+    assert str(os.getpid()) in caught.value.what
+    assert second.sweep() == (), "nothing of a live campaign is touched"
+    assert platform._api.found(f"/api/v1/namespaces/{platform._namespace}") is not None
+
+
+_ORCHESTRATOR = """
+import sys, time
+from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+from orchestrator.powers import ContainerSpec, Mount
+from orchestrator.system.clock import SystemClock
+platform = KubernetesPlatform(SystemClock())
+manifest = {"metadata": {"name": "tierbench-left"}, "provisioner": "disk.test"}
+spec = ContainerSpec("left", sys.argv[1], ("infinity",), "client", entrypoint=("sleep",))
+with (
+    platform.alone(),
+    platform.volume("disk", "/dev/loop-that-is-not", "xfs", "node-1"),
+    platform.storage_class(manifest),
+    platform.running(spec),
+):
+    print("up", flush=True)
+    time.sleep(1000)
+"""
+
+
+def test_what_a_killed_campaign_left_is_removed_and_nothing_of_others(
+    connected: KubernetesPlatform, debian: str, core: Any
+) -> None:
+    core.create_namespace({"metadata": {"name": "tierbench-of-others"}})
+    killed = subprocess.Popen(
+        [sys.executable, "-c", _ORCHESTRATOR, debian],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert killed.stdout is not None and killed.stdout.readline() == "up\n"
+    assert connected.sweep() == ()
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    killed.stdout.close()
+    assert len(ours(connected._api)) == 3
+    removed = connected.sweep()
+    assert ours(connected._api) == [] and len(removed) == 3, removed
+    core.delete_namespace("tierbench-of-others")

@@ -1,0 +1,51 @@
+"""The machines that a profile names, and what cannot run on them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.errors import UsageError
+from orchestrator.model import Placing, Profile
+from orchestrator.planning import machines
+from orchestrator.planning.profiles import read_profile
+from tests.plans import profile_text
+from tests.refused_profiles import cluster_text
+
+EMULATED = "{iops: 500, throughput: 10MB/s}"
+
+
+def profile(more: str, tier: str = EMULATED, cluster: str = "") -> Profile:
+    text = profile_text(tier, cluster=cluster or cluster_text(nodes="2"))
+    return read_profile("x", text.rstrip("\n") + "\n" + more, {}, "smoke")
+
+
+def test_engines_of_nodes_and_clients_are_read() -> None:
+    found = profile("machines: [vm1, 'ssh://vm2']\nclient_machine: vm3\n")
+    assert found.placing == Placing(machines=("vm1", "ssh://vm2"), client_machine="vm3")
+    machines.check([found, profile("")], "docker", True)
+
+
+@pytest.mark.parametrize(
+    ("more", "tier", "words"),
+    [
+        ("client_machine: vm1\n", EMULATED, "client_machine"),
+        ("machines: [vm1, vm1]\n", EMULATED, "named twice"),
+        ("machines: [vm1, vm2]\nkubernetes: {context: a}\n", EMULATED, "leave out `kubernetes`"),
+        ("machines: [vm1, vm2]\n", "{enforcement: mounted, path: /mnt}", "tier.enforcement"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(more: str, tier: str, words: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        profile(more, tier)
+    assert words in str([(one.where, one.what) for one in refused.value.mistakes])
+
+
+def test_each_node_has_a_machine_of_this_platform() -> None:
+    found = profile("machines: [vm1, vm2]\n")
+    with pytest.raises(UsageError, match="engines kubernetes does not have"):
+        machines.check([found], "kubernetes", False)
+    larger = replace(found, cluster=replace(found.cluster, nodes=3))
+    with pytest.raises(UsageError, match=r"3 nodes and names 2 machines \(vm1, vm2\)"):
+        machines.check([larger], "docker", True)

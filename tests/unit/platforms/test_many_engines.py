@@ -1,0 +1,196 @@
+"""Several Docker engines as one platform: which of them does what, and what is said of one that
+fails.
+
+Method: engines that only write down what they are asked; the platform over them is the real one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import RunError, UnavailableError, UsageError
+from orchestrator.model import Placing
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import of_nodes
+from orchestrator.platforms.docker import many
+from orchestrator.platforms.docker.connecting import Reach
+from orchestrator.platforms.docker.many import DockerMachines
+from orchestrator.powers import HOST_NETWORK, Container, ContainerSpec
+from tests.fakes import FakeClock
+
+ADDRESSES = {"vm1": "192.0.2.1", "vm2": "192.0.2.2", "tcp://vm3:2376": "192.0.2.3"}
+
+
+@dataclass
+class Engine:
+    """An engine by the word that a profile has for it."""
+
+    clock: Any
+    engine: str | None
+    campaign: str
+    together: Any
+    asked: list[Any] = field(default_factory=list)
+    images: set[str] = field(default_factory=set)
+    fails: Exception | None = None
+
+    @property
+    def known_as(self) -> str:
+        return self.engine or "this computer"
+
+    @property
+    def reach(self) -> Reach:
+        if self.engine in (None, "default"):
+            return Reach("127.0.0.1", is_local=True)
+        return Reach(ADDRESSES.get(str(self.engine), "192.0.2.1"), is_local=False)
+
+    @contextmanager
+    def running(self, spec: ContainerSpec) -> Iterator[Container]:
+        self.asked.append(spec)
+        yield Container(spec.name, f"id of {spec.name}", 7, spec.address, {5432: 49152}, {}, "0")
+
+    def state(self, container: str) -> str:
+        return "running" if container == f"old-{self.engine}" else "gone"
+
+    def logs(self, container: str, tail: int | None = None) -> str:
+        return f"{container} on {self.engine}"
+
+    def machines(self) -> tuple[str, ...]:
+        return (f"machine of {self.engine}",)
+
+    def volume(self, name: str, device: str, fstype: str) -> Any:
+        self.asked.append(name)
+        return nullcontext(name)
+
+    def alone(self) -> Any:
+        if self.fails:
+            raise self.fails
+        return nullcontext()
+
+    def image_present(self, tag: str) -> bool:
+        return tag in self.images
+
+    def take_from(self, other: Engine, tag: str) -> None:
+        self.asked.append((tag, other.engine))
+        self.images.add(tag)
+
+    def sweep(self) -> tuple[str, ...]:
+        if self.fails:
+            raise self.fails
+        return ("container x",)
+
+
+def platform(monkeypatch: pytest.MonkeyPatch, *machines: str, **more: Any) -> tuple[Any, Any]:
+    """The platform of these machines, and its engines by name."""
+    made: dict[str | None, Engine] = {}
+
+    def engine(clock: Any, name: str | None, campaign: str, together: Any) -> Engine:
+        made[name] = Engine(clock, name, campaign, together)
+        return made[name]
+
+    monkeypatch.setattr(many, "OneOfMany", engine)
+    return DockerMachines(FakeClock(), Placing(machines=machines, **more)), made
+
+
+def spec(name: str, placement: str, address: str | None = None) -> ContainerSpec:
+    return ContainerSpec(
+        name,
+        "image",
+        (),
+        "database",
+        network="cluster" if address else None,
+        address=address,
+        ports={5432: None},
+        placement=placement,
+    )
+
+
+def test_a_node_is_in_its_machines_own_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    together, engines = platform(monkeypatch, "vm1", "vm2")
+    with (
+        together.network("cluster", 2, ("10.201.77.11", "10.201.77.12")) as network,
+        together.running(spec("second", "node-2", network.addresses[1])) as node,
+    ):
+        assert network.addresses == ("192.0.2.1", "192.0.2.2")
+        assert (node.address, node.host, node.ports) == ("192.0.2.2", "192.0.2.2", {5432: 5432})
+        (asked,) = engines["vm2"].asked
+        assert (asked.network, asked.address, asked.ports) == (HOST_NETWORK, None, {})
+        assert together.logs("second") == "second on vm2"
+    assert [one.campaign for one in engines.values()] == [together.campaign] * 3
+
+
+def test_what_is_in_no_network_is_as_its_engine_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    together, engines = platform(monkeypatch, "vm1", "vm2")
+    with together.running(spec("disk", "")) as disk, together.volume("data", "", "", "node-2"):
+        assert (disk.host, disk.ports) == ("0", {5432: 49152})
+    assert [one.name for one in engines["vm1"].asked] == ["disk"]
+    assert engines["vm2"].asked == ["data"]
+
+
+@pytest.mark.parametrize(
+    ("client_machine", "expected"),
+    [(None, None), ("vm2", "vm2"), ("tcp://vm3:2376", "tcp://vm3:2376"), ("ssh://vm1", "vm1")],
+)
+def test_clients_run_on_their_own_machine(
+    client_machine: str | None, expected: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together, engines = platform(monkeypatch, "vm1", "vm2", client_machine=client_machine)
+    for name in ("client-1", "client-2"):
+        with together.running(spec(name, name)):
+            pass
+    assert [one.name for one in engines[expected].asked] == ["client-1", "client-2"]
+
+
+def test_the_machine_of_clients_only_is_asked_for_nothing_that_nodes_need(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    together, _ = platform(monkeypatch, "vm1", "vm2")
+    assert together.machines() == ("machine of vm1", "machine of vm2", "machine of None")
+    assert list(map(str, of_nodes(together))) == ["machine of vm1", "machine of vm2"]
+
+
+def test_containers_of_another_program_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    together, _ = platform(monkeypatch, "vm1", "vm2")
+    assert together.logs("old-vm2") == "old-vm2 on vm2"
+    assert together.state("nowhere") == "gone"
+
+
+def test_images_of_ours_are_brought_to_where_they_are_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(own_images, "OURS", ("disk",))
+    monkeypatch.setattr(own_images, "tag", lambda _root, name: f"tierbench/{name}:1")
+    together, engines = platform(monkeypatch, "vm1", "vm2")
+    engines[None].images.add("tierbench/disk:1")
+    engines["vm2"].images.add("tierbench/disk:1")
+    with together.alone():
+        assert engines["vm1"].asked == [("tierbench/disk:1", "vm2")]
+    assert not engines["vm2"].asked and not engines[None].asked
+
+
+def test_an_engine_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    together, engines = platform(monkeypatch, "vm1", "vm2")
+    engines["vm2"].fails = UnavailableError("another campaign is running on this Docker engine")
+    with pytest.raises(UnavailableError, match=r"^vm2: another campaign"), together.alone():
+        pass
+    engines["vm1"].fails = RunError("volume data could not be removed")
+    with pytest.raises(RunError, match=r"volume data could not be removed; vm2: another campaign"):
+        together.sweep()
+    engines["vm1"].fails = engines["vm2"].fails = None
+    lines = [f"container x of {name}" for name in ("vm1", "vm2", "this computer")]
+    assert together.sweep() == tuple(lines)
+
+
+@pytest.mark.parametrize(
+    ("machines", "words"),
+    [(("vm1", "default"), "default is reached over a socket"), (("vm1", "ssh://vm1"), "one mach")],
+)
+def test_machines_that_cannot_be_one_cluster_are_refused(
+    machines: tuple[str, ...], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        platform(monkeypatch, *machines)

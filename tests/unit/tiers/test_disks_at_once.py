@@ -1,0 +1,77 @@
+"""Disks of nodes on machines of their own start at once; on one machine, one after the other."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import RunError
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.powers import Container, ContainerSpec, Machine
+from orchestrator.tiers.common import disk_server
+from orchestrator.tiers.common.disk_files import DiskFile
+from tests import ROOT
+from tests.fakes import FakePlatform, fake_world
+
+NODES = ("node-1", "node-2", "node-3")
+
+
+class Machines(FakePlatform):
+    """`count` machines; `failing`: the disk that ends at once."""
+
+    def __init__(self, count: int, failing: str = "") -> None:
+        super().__init__(images=[own_images.tag(ROOT, "disk")])
+        self.count, self.failing = count, failing
+        self.removed: list[str] = []
+        self.together = threading.Barrier(len(NODES))
+
+    def machines(self) -> tuple[Machine, ...]:
+        return (LocalMachine(),) * self.count
+
+    @contextmanager
+    def running(self, spec: ContainerSpec) -> Iterator[Container]:
+        try:
+            with super().running(spec) as container:
+                yield container
+        finally:
+            self.removed.append(spec.name[-6:])
+
+    def logs(self, name: str, tail: int | None = None) -> str:
+        if self.count >= len(NODES) and tail is None:
+            self.together.wait(20)  # for all of them
+        if self.failing and name.endswith(self.failing):
+            self.states[name] = "exited (1)"
+            return ""
+        return json.dumps({"device": f"/dev/loop-of-{name[-6:]}"})
+
+
+def serving(platform: FakePlatform, folder: Path) -> Any:
+    files = [DiskFile(folder / f"disks/{node}.img", node) for node in NODES]
+    world = replace(fake_world(platform=platform), cache=folder)
+    return disk_server.devices("raw", files, {}, world)
+
+
+@pytest.mark.parametrize("machines", [1, 3])
+def test_each_node_has_its_own_device(machines: int, tmp_path: Path) -> None:
+    platform = Machines(machines)
+    with serving(platform, tmp_path) as disks:
+        assert [volume.placement for volume in disks.volumes] == list(NODES)
+        assert [volume.device[-6:] for volume in disks.volumes] == list(NODES)
+    began = [asked[1][-6:] for asked in platform.asked if asked[0] == "start"]
+    assert began == list(NODES) if machines == 1 else set(began) == set(NODES)
+
+
+@pytest.mark.parametrize("machines", [1, 3])
+def test_all_that_began_are_removed_where_one_fails(machines: int, tmp_path: Path) -> None:
+    platform = Machines(machines, failing="node-3")
+    with pytest.raises(RunError, match="could not start"), serving(platform, tmp_path):
+        pass
+    assert sorted(platform.removed) == list(NODES)
