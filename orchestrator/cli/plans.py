@@ -80,11 +80,10 @@ def make_plan(
     workloads, longer = _windows(workloads, bound, request.windows)
     seed = {"seed": request.seed}
     workloads = tuple(replace(load, options={**load.options, **seed}) for load in workloads)
-    names = [profile.name for profile in bound]
-    subject = workloads[0].name if len(workloads) == 1 else "compare"
+    name = _name(workloads, bound)
     workloads, share_pct = load_points.applied(workloads, request.sweep, request.latency_at)
     made = plan.make_plan(
-        shortened("-".join([subject, *names]), 80),
+        name,
         bound,
         workloads,
         repetitions=request.repetitions,
@@ -118,6 +117,11 @@ def _require_names(request: Request) -> None:
             "no profile or no workload is named",
             advice="name at least one of each; `tierbench list` shows them",
         )
+
+
+def _name(workloads: Sequence[Workload], profiles: Sequence[Profile]) -> str:
+    subject = workloads[0].name if len(workloads) == 1 else "compare"
+    return shortened("-".join([subject, *(profile.name for profile in profiles)]), 80)
 
 
 def _files(request: Request) -> dict[str, str]:
