@@ -1,5 +1,5 @@
 # One verb a line; everything else is in `tierbench` (see `tierbench --help`).
-# Variables: PROFILE, PROFILES, WORKLOADS, DB, PLATFORM, SCALE, NODES, CLIENTS, REPEATS, SEED,
+# Variables: PROFILE, PROFILES, WORKLOADS, DB, PLATFORM, ENFORCEMENT, SCALE, NODES, CLIENTS, REPEATS, SEED,
 # RESULTS, GENERATOR, SLO, PRICES, MAX_COST, LATENCY_AT, SWEEP, GATE_EVERY, DRAIN, WARMUP, WINDOWS,
 # SET; of compare AA, UNTIL, MAX_REPEATS, FAIL_IF_WORSE, STRICT.
 
@@ -15,10 +15,11 @@ REPEATS  ?=
 NODES    ?=
 CLIENTS  ?=
 PLATFORM ?=
+ENFORCEMENT ?=
 SEED     ?= 1
 LOCKED_PYTHONS := 3.11 3.12 3.13
 UNLOCKED ?=
-COMMON    = --db $(DB) $(if $(PLATFORM),--platform $(PLATFORM)) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS)) $(if $(SLO),--slo "$(SLO)") $(if $(PRICES),--prices $(PRICES)) $(if $(MAX_COST),--max-cost "$(MAX_COST)") $(if $(LATENCY_AT),--latency-at $(LATENCY_AT)) $(if $(SWEEP),--sweep $(SWEEP)) $(if $(GATE_EVERY),--gate-every $(GATE_EVERY)) $(if $(DRAIN),--drain) $(if $(WARMUP),--warmup $(WARMUP)) $(if $(WINDOWS),--windows $(WINDOWS)) $(foreach one,$(SET),--set "$(one)")
+COMMON    = --db $(DB) $(if $(PLATFORM),--platform $(PLATFORM)) $(if $(ENFORCEMENT),--enforcement $(ENFORCEMENT)) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS)) $(if $(SLO),--slo "$(SLO)") $(if $(PRICES),--prices $(PRICES)) $(if $(MAX_COST),--max-cost "$(MAX_COST)") $(if $(LATENCY_AT),--latency-at $(LATENCY_AT)) $(if $(SWEEP),--sweep $(SWEEP)) $(if $(GATE_EVERY),--gate-every $(GATE_EVERY)) $(if $(DRAIN),--drain) $(if $(WARMUP),--warmup $(WARMUP)) $(if $(WINDOWS),--windows $(WINDOWS)) $(foreach one,$(SET),--set "$(one)")
 RUN       = $(TIERBENCH) run --profile $(PROFILE) $(COMMON) $(if $(REPEATS),--repeats $(REPEATS))
 PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse)

@@ -45,6 +45,10 @@ DatabaseOption = Annotated[
 PlatformOption = Annotated[
     str | None, typer.Option(help="docker or kubernetes: where containers run.")
 ]
+EnforcementOption = Annotated[
+    Literal["emulated", "storage-class"] | None,
+    typer.Option(help="How the profiles' disks are made, instead of as they say."),
+]
 ScaleOption = Annotated[
     str, typer.Option(help="smoke, laptop, rehearsal, study or study-20: sizes and times.")
 ]
@@ -129,6 +133,7 @@ class Options:
 
     database: DatabaseOption = AUTO
     platform: PlatformOption = None
+    enforcement: EnforcementOption = None
     scale: ScaleOption = "laptop"
     nodes: NodesOption = None
     clients: ClientsOption = None

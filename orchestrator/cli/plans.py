@@ -50,6 +50,7 @@ def make_plan(
     _require_names(request)
     named = [Path(name).stem for name in request.workloads]
     given = overrides.read(request.overrides or (), named)
+    disks = {"enforcement": request.enforcement} if request.enforcement else {}
     with overrides.blamed(given, request.scale):
         found, workloads = project_files.read(
             root,
@@ -60,6 +61,7 @@ def make_plan(
             request.price_list,
             given,
             keys,
+            disks,
         )
         workloads = tuple(bind(workload, request.generator) for workload in workloads)
     found = plan.with_clients(found, request.clients)
@@ -78,11 +80,10 @@ def make_plan(
     workloads, longer = _windows(workloads, bound, request.windows)
     seed = {"seed": request.seed}
     workloads = tuple(replace(load, options={**load.options, **seed}) for load in workloads)
-    names = [profile.name for profile in bound]
-    subject = workloads[0].name if len(workloads) == 1 else "compare"
+    name = _name(workloads, bound)
     workloads, share_pct = load_points.applied(workloads, request.sweep, request.latency_at)
     made = plan.make_plan(
-        shortened("-".join([subject, *names]), 80),
+        name,
         bound,
         workloads,
         repetitions=request.repetitions,
@@ -105,9 +106,8 @@ def make_plan(
         ),
     )
     files = _files(request)
-    asked = tuple(request.overrides or ())
     costs.check(made, request.max_cost)
-    notes = (*made.notes, *costs.notes(made))
+    notes, asked = (*made.notes, *costs.notes(made)), tuple(request.overrides or ())
     return replace(made, files=files, generator=request.generator, overrides=asked, notes=notes)
 
 
@@ -117,6 +117,11 @@ def _require_names(request: Request) -> None:
             "no profile or no workload is named",
             advice="name at least one of each; `tierbench list` shows them",
         )
+
+
+def _name(workloads: Sequence[Workload], profiles: Sequence[Profile]) -> str:
+    subject = workloads[0].name if len(workloads) == 1 else "compare"
+    return shortened("-".join([subject, *(profile.name for profile in profiles)]), 80)
 
 
 def _files(request: Request) -> dict[str, str]:

@@ -163,7 +163,12 @@ def _warm(here: RunContext, cluster: Cluster) -> None:
 
 def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]) -> None:
     draft, world, workload = here.draft, here.world, here.workload
-    before = here.database.facts(cluster, world).recorded()
+    # Known before the run, so that a run that fails has it too.
+    draft.facts = {
+        "tier": dict(disks.facts),
+        "database_before": here.database.facts(cluster, world).recorded(),
+        "identity": identity.of_run(here).recorded(),
+    }
     world.progress.step("warm-up, then measuring", workload.warmup_s + workload.measure_s)
     watch = ClockWatch(world.clock)
     # The points of a disk matrix are one window, whose end is known when it has come.
@@ -173,14 +178,11 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
         warmup, measure = several.run(here.generator, workload, cluster, clients, here.raw, telling)
     draft.doubts += watch.doubts(here.run)
     draft.phases += [warmup, measure]
-    draft.facts = {
-        "tier": dict(disks.facts),
+    draft.facts |= {
         "disks": served,
         **_credit(here, measure.start_s),
-        "database_before": before,
         "database": here.database.facts(cluster, world).recorded(),
         "checked": dict(here.generator.verify(workload, cluster, world)),
-        "identity": identity.of_run(here).recorded(),
     }
     draft.result = several.read(
         here.generator, workload, clients, here.raw, measure.start_s, measure.end_s

@@ -189,9 +189,8 @@ def test_pods_that_ask_for_all_that_is_free_find_a_machine(
             assert platform.free_cpus(3) < 0.2
 
 
-@pytest.mark.parametrize("where", ["watched", "client"])
 def test_a_lost_machine_is_seen_as_soon_as_the_cluster_knows(
-    platform: KubernetesPlatform, cluster: Cluster, debian: str, where: str
+    platform: KubernetesPlatform, cluster: Cluster, debian: str
 ) -> None:
     """Long before its pods are evicted; and nothing waits for what it cannot say any more."""
     clock = SystemClock()
@@ -202,7 +201,7 @@ def test_a_lost_machine_is_seen_as_soon_as_the_cluster_knows(
             platform.running(sleeper("watched", debian, placement="node-1")),
             platform.running(sleeper("client", debian, placement="client-1")),
         ):
-            machine = platform.machine_of(where).name
+            machine = platform.machine_of("watched").name
             (node,) = [one for one in cluster.nodes if one.name == machine]
             losing = threading.Timer(2.0, cluster.kill, (node,))
             losing.start()

@@ -69,7 +69,8 @@ def told(machine: Machine) -> MachineFacts:
 
 def is_here(world: World) -> bool:
     """Whether containers run on this computer, and nowhere else."""
-    return world.platform.folder(world.cache) == world.cache
+    platform = world.platform
+    return platform.folder(world.cache) == world.cache and len(platform.machines()) == 1
 
 
 @runtime_checkable

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from orchestrator.errors import RunError, TierbenchError
+from orchestrator.platforms.kubernetes import trouble
 from orchestrator.platforms.kubernetes.connection import Api, Thing
 from orchestrator.platforms.kubernetes.errors import cluster_errors
 from orchestrator.platforms.kubernetes.guard import CLASSES, NAMESPACES, VOLUMES, Guard
@@ -21,6 +22,7 @@ from orchestrator.platforms.kubernetes.labels import (
     label_of,
     name_of,
 )
+from orchestrator.platforms.kubernetes.spreading import NODES
 from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOTS
 from orchestrator.powers import Clock
 from orchestrator.system.clock import wait_until
@@ -93,7 +95,10 @@ class Leftovers:
         is_pod = "/pods/" in path
 
         def gone() -> bool:
-            return self._api.found(path) is None
+            found = self._api.found(path)
+            if found and is_pod and trouble.may_be_lost(found) and self._of_machine(found):
+                self._api.remove(path, 0.0)  # nobody will ever say that it has ended
+            return found is None
 
         with cluster_errors(f"removing {kind} {name}"):
             self._api.remove(path, grace_s if is_pod else None)
@@ -103,6 +108,12 @@ class Leftovers:
                     f"{kind} {name} could not be removed within {deadline_s:g} s",
                     advice=f"`kubectl describe` it in {self._namespace}: it says what holds it",
                 )
+
+    def _of_machine(self, pod: Thing) -> str:
+        """Returns why a pod's machine can tell nothing of it any more; "" if it can."""
+        name = str(pod["spec"]["nodeName"])
+        with cluster_errors(f"looking at the machine {name}"):
+            return trouble.of_machine(name, self._api.found(f"{NODES}/{name}"))
 
     def _path(self, plural: str, name: str = "", group: str = "api/v1") -> str:
         """The address of a kind of thing in the campaign's namespace, or of one of them."""

@@ -30,7 +30,6 @@ from orchestrator.platforms.kubernetes.labels import (
 )
 from orchestrator.platforms.kubernetes.manifests import CARRIER, GATE, MAIN
 from orchestrator.platforms.kubernetes.ports import PortForward
-from orchestrator.platforms.kubernetes.spreading import NODES
 from orchestrator.platforms.kubernetes.volumes import Volumes
 from orchestrator.powers import Completed, Container, ContainerSpec, Standing
 from orchestrator.system.clock import wait_until
@@ -268,11 +267,6 @@ class Pods(Commands, Images, Volumes):
         lost = self._of_machine(pod) if pod and trouble.may_be_lost(pod) else ""
         (self._lost.add if lost else self._lost.discard)(container)
         return lost or trouble.in_words(pod)
-
-    def _of_machine(self, pod: Thing) -> str:
-        name = str(pod["spec"]["nodeName"])
-        with cluster_errors(f"looking at the machine {name}"):
-            return trouble.of_machine(name, self._api.found(f"{NODES}/{name}"))
 
     def image_of(self, container: str) -> str:
         pod = self._pod(container)

@@ -148,6 +148,8 @@ def command(plan: Plan) -> str:
     numbers_of_clients = {profile.cluster.clients for profile in plan.profiles}
     if max(numbers_of_clients) > 1 == len(numbers_of_clients):
         same += f" --clients {numbers_of_clients.pop()}"
+    if all(profile.tier.kind == "storage-class" for profile in plan.profiles):
+        same += " --enforcement storage-class"  # which the command may have said, or the profiles
     other = f" --generator {plan.generator}" if plan.generator else ""
     other += f" --until decided --max-repeats {max(plan.looks)}" if plan.looks else ""
     other += f" --slo {shlex.quote(text)}" if (text := slo.of_all(plan.workloads)) else ""

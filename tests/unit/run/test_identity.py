@@ -7,14 +7,14 @@ from types import SimpleNamespace
 from typing import Any
 
 from orchestrator.analysis import results
-from orchestrator.errors import UnavailableError
+from orchestrator.errors import LoadError, UnavailableError
 from orchestrator.load_generators.sysbench.lua_files import content_hash
 from orchestrator.model import Node
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Machine
 from orchestrator.run import identity
 from tests import ROOT
-from tests.fakes import FakePlatform, fake_world
+from tests.fakes import FakePlatform, Log, fake_world
 from tests.plans import a_workload
 from tests.unit.run.conftest import Make
 
@@ -86,6 +86,14 @@ def test_every_run_says_it(make: Make) -> None:
     (record,) = make().execute()
     assert "identity" in record.facts
     assert results.identity(record).scripts is None  # the made-up generator runs none
+
+
+def test_a_run_that_fails_says_what_was_known_before_it(make: Make) -> None:
+    broken = Log(broken={"run point-select": LoadError("sysbench ended with exit code 1")})
+    (record,) = make(broken).execute()
+    assert record.outcome == "failed"
+    assert {"tier", "database_before", "identity"} <= set(record.facts)
+    assert "database" not in record.facts, "which is read after the run"
 
 
 # ------------------------------------------------------------------ scripts of ours

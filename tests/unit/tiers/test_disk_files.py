@@ -123,7 +123,7 @@ def test_disk_volume_and_file_of_a_node_are_on_its_machine(far: Far, world: Worl
     assert options["--image"] == "/images/disks/node-2.img"
     assert options["--copy-of"] == f"/images/datasets/{folder.name}/node-2.img"
     assert options["--temporary"] == "1" and "--bytes" not in options
-    assert [placement for *_, placement in far.volumes] == ["node-1", "node-2"]
+    assert {placement for *_, placement in far.volumes} == {"node-1", "node-2"}  # made at once
     assert all(not volume.is_folder for volume in disks.volumes)
     assert not world.cache.exists(), "nothing of it is on this computer"
 

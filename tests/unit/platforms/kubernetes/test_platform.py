@@ -170,6 +170,23 @@ def test_a_machine_that_is_lost_while_a_command_runs(
     assert ("DELETE", path) in cluster.calls
 
 
+def test_a_machine_that_is_lost_while_its_pod_is_removed(
+    platform: KubernetesPlatform, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removed, tried = cluster.removed, list[str]()
+
+    def kept_once(path: str) -> tuple[int, dict[str, Any]]:
+        if path.endswith("/pods/runs") and not tried:
+            tried.append(path)
+            cluster.lose("vm-0")
+            return 200, {"status": "Success"}  # the kubelet would end it, and never does
+        return removed(path)
+
+    with platform.running(spec()):
+        monkeypatch.setattr(cluster, "removed", kept_once)
+    assert tried and "runs" not in cluster.names("pods")
+
+
 def test_a_command_is_talked_with(platform: KubernetesPlatform) -> None:
     script = "while read -r line; do echo got $line; done"
     with platform.running(spec()), platform.conversation("runs", ("sh", "-c", script)) as talk:
