@@ -232,7 +232,7 @@ class Pods(Commands, Images, Volumes):
         path = self._path("pods", object_name(spec.name))
         ports = self._ports.setdefault(spec.name, [])
         for port, local in spec.ports.items():
-            ports.append(PortForward(self._api, path, port, local))
+            ports.append(PortForward(self._api, path, port, local, spec.address or ""))
         local_ports = {port: one.local_port for port, one in zip(spec.ports, ports, strict=True)}
         runtime_id = _status_of_main(pod).get("containerID", "").rpartition("//")[2]
         return Container(spec.name, runtime_id, None, spec.address, local_ports)

@@ -4,6 +4,9 @@ A connection has a WebSocket of its own, so many can be open at once, and one th
 anew by whoever connects again. The first byte of a frame is its channel: 0 data, 1 errors. The
 first frame of each only has the port's number, in two bytes (portforward of Kubernetes, v4). One
 thread carries both ways: a TLS connection must not be used by two at once.
+
+A port is forwarded to the pod's loopback address. Where nothing listens at that, as YugabyteDB's
+servers do not, a shell in the pod carries the connection to the pod's own address.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import contextlib
 import socket
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from selectors import EVENT_READ as READ
 from selectors import EVENT_WRITE as WRITE
 from typing import Any
@@ -22,17 +26,42 @@ from orchestrator.errors import UnavailableError
 from orchestrator.platforms.kubernetes.channels import await_any
 from orchestrator.platforms.kubernetes.connection import Api
 from orchestrator.platforms.kubernetes.errors import Refused, Unanswered
+from orchestrator.platforms.kubernetes.manifests import MAIN
 
 _PIECE = 16 * 1024  # as much as fits where there is room at all
-_DATA = 0
+_INPUT = 0  # the channel of what goes to the pod
+# $0: the address, $1: the port. Either end ends the other; what the shell that listens to standard
+# input holds open would keep the command from ending.
+_RELAY = (
+    'exec 3<>"/dev/tcp/$0/$1" || exit 1; '
+    "(cat >&3; kill $$) <&0 >/dev/null 2>&1 & exec cat <&3 2>/dev/null"
+)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A way into a pod. `data`: the channel of what comes from it; `numbered`: whether the first
+    frame of each channel only has the port's number."""
+
+    open: Callable[[], Any]
+    data: int
+    numbered: bool
 
 
 class PortForward:
-    """The port `port` of a pod, at `local_port` (any free one if None) until it is closed."""
+    """The port `port` of a pod, at `local_port` (any free one if None) until it is closed.
+    `address`: the pod's own, if its servers may listen at that alone."""
 
-    def __init__(self, api: Api, pod_path: str, port: int, local_port: int | None) -> None:
+    def __init__(
+        self, api: Api, pod_path: str, port: int, local_port: int | None, address: str = ""
+    ) -> None:
         path, query = f"{pod_path}/portforward", [("ports", str(port))]
-        self._open: Callable[[], Any] = lambda: api.channel(path, query)
+        self._ways = [_Way(lambda: api.channel(path, query), data=0, numbered=True)]
+        if address:
+            relay = ("bash", "-c", _RELAY, address, str(port))
+            asked = [("container", MAIN), *(("command", word) for word in relay)]
+            asked += [(stream, "true") for stream in ("stdin", "stdout")]
+            self._ways.append(_Way(lambda: api.channel(f"{pod_path}/exec", asked), 1, False))
         self._listener = socket.socket()
         try:
             self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -62,23 +91,39 @@ class PortForward:
             threading.Thread(target=self._carry, args=(here,), daemon=True).start()
 
     def _carry(self, here: socket.socket) -> None:
+        unanswered = b""
         with here:
-            try:
-                there = self._open()
-            except (Refused, Unanswered):
-                return  # as a port where nothing listens: who connects tries again
-            try:
-                with contextlib.suppress(OSError, websocket.WebSocketException):
-                    _carry(here, there)
-            finally:
-                there.shutdown()
+            for way in self._ways:
+                try:
+                    there = way.open()
+                except (Refused, Unanswered):
+                    return  # as a port where nothing listens: who connects tries again
+                try:
+                    _carry(here, there, way, unanswered)
+                    return
+                except _NothingListens as error:
+                    unanswered = error.unanswered
+                except (OSError, websocket.WebSocketException):
+                    return
+                finally:
+                    there.shutdown()
 
 
-def _carry(here: socket.socket, there: Any) -> None:
-    """Carries both ways until one side ends, or the pod reports an error. What one side does not
-    take yet keeps its other direction open, and is not read on meanwhile."""
+class _NothingListens(Exception):
+    """The pod reports an error before it has answered. `unanswered`: what was sent to it."""
+
+    def __init__(self, unanswered: bytes) -> None:
+        self.unanswered = unanswered
+        super().__init__("nothing listens at this address of the pod")
+
+
+def _carry(here: socket.socket, there: Any, way: _Way, to_there: bytes = b"") -> None:
+    """Carries both ways until one side ends, or the pod reports an error; _NothingListens if that
+    is all it says. What one side does not take yet keeps its other direction open, and is not read
+    on meanwhile. `to_there`: what is sent first."""
     here.setblocking(False)
-    to_here = to_there = b""
+    to_here = b""
+    unanswered: bytes | None = b""  # None: there was an answer
     begun: set[int] = set()  # channels whose first frame has come
     while True:
         reading = [one for one, full in ((here, to_there), (there.sock, to_here)) if not full]
@@ -90,12 +135,14 @@ def _carry(here: socket.socket, there: Any) -> None:
             if code == websocket.ABNF.OPCODE_CLOSE:
                 return
             if code == websocket.ABNF.OPCODE_BINARY and data:
-                if data[0] not in begun:
+                if way.numbered and data[0] not in begun:
                     begun.add(data[0])
-                elif data[0] != _DATA:
+                elif data[0] == way.data:
+                    to_here, unanswered = data[1:], None
+                elif unanswered is None:
                     return
                 else:
-                    to_here = data[1:]
+                    raise _NothingListens(unanswered + to_there)
         if (here, READ) in ready:
             to_there = here.recv(_PIECE)
             if not to_there:
@@ -103,5 +150,6 @@ def _carry(here: socket.socket, there: Any) -> None:
         if (here, WRITE) in ready:
             to_here = to_here[here.send(to_here) :]
         if (there.sock, WRITE) in ready:
-            there.send_binary(bytes([_DATA]) + to_there)
+            there.send_binary(bytes([_INPUT]) + to_there)
+            unanswered = None if unanswered is None else unanswered + to_there
             to_there = b""

@@ -5,8 +5,10 @@ The other end sends what the API server of Kubernetes 1.31 was seen to send.
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
+import subprocess
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -14,10 +16,12 @@ from typing import Any
 import pytest
 import websocket
 
+from orchestrator.platforms.kubernetes import ports
 from orchestrator.platforms.kubernetes.channels import Frames
-from orchestrator.platforms.kubernetes.ports import _carry
 
 _PORT = struct.pack("<H", 5433)
+_FORWARDED = ports._Way(lambda: None, data=0, numbered=True)
+_RELAYED = ports._Way(lambda: None, data=1, numbered=False)
 _WITHIN_S = 20.0
 
 
@@ -61,8 +65,8 @@ def caller(server: Server) -> Iterator[socket.socket]:
     outside.settimeout(_WITHIN_S)
 
     def carry() -> None:
-        with here:
-            _carry(here, server.client)
+        with here, contextlib.suppress(ports._NothingListens):
+            ports._carry(here, server.client, _FORWARDED)
 
     carrying = threading.Thread(target=carry)
     carrying.start()
@@ -110,6 +114,52 @@ def test_much_goes_both_ways_at_once(server: Server, caller: socket.socket) -> N
 def test_an_error_of_the_pod_ends_the_connection(server: Server, caller: socket.socket) -> None:
     server.send(server.frame(b"\1connection refused"))
     assert caller.recv(10) == b""
+
+
+def test_where_nothing_listens_what_was_sent_is_sent_another_way(server: Server) -> None:
+    """YugabyteDB's servers listen at the pod's own address, not at its loopback address."""
+    refused = b"\1error forwarding port 5433 to pod: connect: connection refused"
+    caller, here = socket.socketpair()
+    with caller, here:
+        caller.sendall(b"begin")
+        server.send(server.frame(b"\0" + _PORT) + server.frame(b"\1" + _PORT))
+        server.send(server.frame(refused))
+        with pytest.raises(ports._NothingListens) as raised:
+            ports._carry(here, server.client, _FORWARDED)
+        assert raised.value.unanswered == b"begin"
+        again = Server()
+        again.send(again.frame(b"\1welcome") + again.frame(b'\3{"status": "Success"}'))
+        ports._carry(here, again.client, _RELAYED, b"begin")
+        assert again.receive() == b"\0begin"
+        assert caller.recv(10) == b"welcome"
+        again.close()
+        again.client.shutdown()
+
+
+def test_the_relay_in_a_pod_ends_with_either_end() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        for the_server_ends in (True, False):
+            relay = subprocess.Popen(
+                ["bash", "-c", ports._RELAY, "127.0.0.1", str(listener.getsockname()[1])],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
+            assert relay.stdin and relay.stdout
+            server, _ = listener.accept()
+            relay.stdin.write(b"question")
+            relay.stdin.flush()
+            assert server.recv(100) == b"question"
+            server.sendall(b"answer")
+            assert relay.stdout.read(6) == b"answer"
+            if the_server_ends:
+                server.close()
+            else:
+                relay.stdin.close()
+            assert relay.stdout.read() == b"", "nobody holds its output open"
+            relay.wait(_WITHIN_S)
+            server.close()
+            relay.stdin.close()
+            relay.stdout.close()
 
 
 def test_a_sender_has_its_turn_while_half_a_frame_has_come(server: Server) -> None:
