@@ -102,11 +102,11 @@ test: setup ## the tests, those with real containers included; about 20 minutes
 	@$(VENV)/bin/pytest -q -m "not slow and not kubernetes"
 
 test-slow: setup ## the tests that `make test` leaves out, because each loads real disks for a minute or more
-	@$(VENV)/bin/pytest -q -m "slow and not kubernetes"
+	@$(VENV)/bin/pytest -q -m slow
 
 test-kubernetes: setup ## the tests on a real Kubernetes of this machine; builds it first, 10 minutes
 	@$(VENV)/bin/python -m tests.cluster setup
-	@$(VENV)/bin/pytest -q -m kubernetes
+	@$(VENV)/bin/pytest -q -m "kubernetes and not slow"
 
 test-fast: $(VENV)/.ready ## tests without Docker
 	@$(VENV)/bin/pytest -q -m "not docker and not kubernetes"

@@ -16,12 +16,12 @@ from rich.console import Console
 
 from orchestrator.cli import provision
 from orchestrator.cli.console import ConsoleProgress
-from orchestrator.platforms import own_images
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import World
 from orchestrator.system.clock import SystemClock
 from orchestrator.system.shell import SystemShell
 from tests import ROOT
+from tests import standin_image as standin_image_of
 from tests.integration import servers
 
 # For tests that hold a rate or a latency of a real device against what was declared: a busy machine
@@ -44,12 +44,7 @@ def engine() -> DockerPlatform:
 
 @pytest.fixture(scope="session")
 def standin_image(engine: DockerPlatform) -> str:
-    """The image of the stand-in for YugabyteDB, built where it is not there yet."""
-    folder = HERE.parent / "standin"
-    tag = f"tierbench/yugabytedb-standin:{own_images.content_hash(folder)}"
-    if not engine.image_present(tag):
-        engine.build(str(folder), tag, lambda _line: None)
-    return tag
+    return standin_image_of.provide(engine)
 
 
 def make_world(engine: DockerPlatform) -> World:

@@ -19,11 +19,13 @@ import kubernetes
 import pytest
 
 from orchestrator.analysis.results import Results
+from orchestrator.analysis.verdicts import judge
 from orchestrator.platforms import own_images
+from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.kubernetes import labels
 from orchestrator.system import store
 from orchestrator.system.clock import SystemClock, wait_until
-from tests import ROOT
+from tests import ROOT, standin_image
 from tests.cluster import programs, provisioner
 from tests.cluster.cluster import Cluster
 
@@ -42,6 +44,19 @@ cluster:
   replication_factor: 1
   node: {smoke: {cpus: 1, memory: 512MiB, disk: 2GiB}}
 """
+STAND_IN = """
+question: Does the whole flow work?
+title: This machine
+platform: kubernetes
+tier: {enforcement: none}
+cluster:
+  database: yugabytedb
+  nodes: 3
+  replication_factor: 3
+  node: {smoke: {cpus: 1, memory: 1GiB, disk: 2GiB}}
+  settings: {image: IMAGE}
+"""
+INSERTS = ROOT / "tests" / "integration" / "workloads" / "short-insert.yaml"
 FAST = {
     "metadata": {"name": "fast"},
     "provisioner": provisioner.NAME,
@@ -122,6 +137,52 @@ def test_three_nodes_carry_every_workload_from_two_clients(
         for node in databases:
             assert {"cpu_seconds_total", "disk_writes_total"} <= set(seen[node.name])
     assert (tmp_path / "latest" / "report.html").stat().st_size > 100_000
+
+
+def test_three_nodes_of_the_stand_in_find_each_other_by_name(
+    loaded: Cluster, core: Any, tmp_path: Path
+) -> None:
+    """YugabyteDB's adapter: joined, loaded, read back and sampled; figures are the stand-in's."""
+    image = standin_image.provide(DockerPlatform(SystemClock()))
+    loaded.load(image)
+    profile = tmp_path / "stand-in.yaml"
+    profile.write_text(STAND_IN.replace("IMAGE", image))
+    words = ("run", "--profile", str(profile), "--workload", str(INSERTS))
+    campaign = run(loaded, tmp_path / "results", *words)
+    (data,) = campaign.runs
+    facts = data.record.facts["database"]
+    assert data.record.outcome == "done", data.record.failure
+    assert facts["stand_in"] is True and facts["replication_factor"] == 3
+    databases = [node for node in data.record.nodes if node.role == "database"]
+    assert tuple(node.name for node in databases) == NODES
+    assert len({node.machine for node in databases}) == 3
+    assert data.samples is not None
+    assert {"sql_statements_total", "wal_sync_seconds_total"} <= set(data.samples["metric"])
+    report = (tmp_path / "results" / "latest" / "report.md").read_text()
+    assert "stand-in" in report
+
+
+@pytest.mark.slow
+def test_the_verdict_is_of_the_kind_that_docker_gives(
+    loaded: Cluster, core: Any, tmp_path: Path
+) -> None:
+    """Two tiers far apart: which is better in what is the same, whatever the figures are."""
+
+    def kinds(platform: str) -> dict[tuple[str, str], str]:
+        tiers = ("--profiles", "standard-hdd ultra", "--workloads", str(INSERTS))
+        where = ("--platform", platform, "--db", "postgresql", "--nodes", "1", "--repeats", "3")
+        words = ("compare", *tiers, *where, "--accept-inconclusive")
+        campaign = run(loaded, tmp_path / platform, *words)
+        assert {data.record.outcome for data in campaign.runs} == {"done"}
+        return {
+            (delta.contender, delta.metric): delta.verdict
+            for delta in judge(campaign).deltas
+            if delta.scope == "all" and delta.metric in ("throughput_per_s", "latency_avg_s")
+        }
+
+    found = kinds("kubernetes")
+    assert found["ultra", "throughput_per_s"] == "better"
+    assert found == kinds("docker")
 
 
 def test_volumes_of_a_class_are_compared_as_any_tier(
