@@ -174,9 +174,9 @@ class GeneratorFacts(_Group):
     `arrival_rate_per_s` that was served. `statements_batched`: whether statements travelled
     together; None if the generator does not say. `warmup_s`, `warmup_steady`: of a warm-up without
     a fixed time, how long it was and whether throughput had become steady. `began_s`: when the last
-    of its threads began, by the client's clock, where several clients begin together; `clients`:
-    those, by name, with what `load_generators/common/several.py` notes of each, and
-    `start_skew_s`: how long after the first the last of them began.
+    of its threads began, by the client's clock. `clients`: where there are several, those, by name,
+    with what `load_generators/common/several.py` notes of each, and `start_skew_s`: how long after
+    the first the last of them began.
     """
 
     version: str | None = None

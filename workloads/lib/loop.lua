@@ -189,7 +189,6 @@ local function begin_with_others(self)
    local unix_us = tonumber(clock.unix_ns()) * 1e-3 - clock.now_us()
    local begins_us = begins_s * 1e6 - unix_us
    while clock.now_us() < begins_us do clock.sleep_until_us(begins_us) end
-   self.recorder.begun_ms = math.floor(tonumber(clock.unix_ns()) * 1e-6)
    if ends_s then self.told, self.deadline_us = true, ends_s * 1e6 - unix_us end
 end
 
@@ -277,6 +276,7 @@ function loop.run(self)
    if opt.ends_file ~= "" then self.ends_file, self.look_us = opt.ends_file, 0 end
    if opt.time > 0 then self.deadline_us = clock.now_us() + opt.time * 1e6 end
    if opt.begins_file ~= "" then loop.protected(begin_with_others, self) end
+   self.recorder.begun_ms = math.floor(tonumber(clock.unix_ns()) * 1e-6)
    if workload.new_schedule then
       scheduled(self, workload.new_schedule())
    elseif opt.arrival_rate > 0 then

@@ -19,7 +19,7 @@
 --   {"thread":n,"retried":[{"type","sqlstate","count","message"}…],"failed":[the same…],
 --    "unstarted":m,"begun_ms":t}   message: the first one seen; unstarted: open loop,
 --    transactions whose scheduled time came within the run but which no thread got to start;
---    begun_ms: when the thread began (Unix), where several programs begin together
+--    begun_ms: when the thread began (Unix)
 -- Records are written when 64 KiB are full and at least once a second, so that a killed
 -- run keeps all but its last second. A last record may then be cut: a reader drops the
 -- bytes beyond a multiple of 24.

@@ -35,7 +35,7 @@ from orchestrator.load_generators.sysbench.command_lines import (
     run_command,
     seed_of,
 )
-from orchestrator.load_generators.sysbench.records import Records
+from orchestrator.load_generators.sysbench.records import Records, began_s
 from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, WarmUp, found, longest_s
 from orchestrator.model import (
     CLIENT,
@@ -146,7 +146,7 @@ class Sysbench:
         )
         (out / "sysbench.out").write_text(done.out)
         (out / "sysbench.err").write_text(done.err)
-        phases = warming.phases()
+        phases = warming.phases(began_s(out))
         if done.exit_code != 0 or phases is None:
             raise LoadError(
                 f"sysbench ended with exit code {done.exit_code}: {_last_line(done)}",
@@ -214,7 +214,6 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
     threads = [json.loads(file.read_text()) for file in sorted(out.glob("errors-*.json"))]
     mode = json.loads((out / "recorder.json").read_text()).get("mode", {})
     warming = found(out)
-    begun_ms = [thread["begun_ms"] for thread in threads if "begun_ms" in thread]
     return GeneratorFacts(
         version=version(console),
         recorded_transactions=records.count,
@@ -225,7 +224,7 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
         statements_batched=mode.get("batches"),
         warmup_s=warming.pop("warmup_s", None),
         warmup_steady=warming.pop("steady", None),
-        began_s=max(begun_ms) / 1e3 if begun_ms else None,
+        began_s=began_s(out),
         more={"errors": _sum_errors(threads), **({"warmup_drift": warming} if warming else {})},
     )
 

@@ -160,6 +160,14 @@ class Records:
         )
 
 
+def began_s(out: Path) -> float | None:
+    """When the last thread of a run that is over began, by the client's clock in Unix seconds; None
+    if none noted it."""
+    threads = [json.loads(file.read_text()) for file in out.glob("errors-*.json")]
+    begun_ms = [thread["begun_ms"] for thread in threads if "begun_ms" in thread]
+    return max(begun_ms) / 1e3 if begun_ms else None
+
+
 def _read(path: Path, offset: int, count: int) -> Any:
     return np.fromfile(path, RECORD, count, offset=offset * RECORD.itemsize)
 

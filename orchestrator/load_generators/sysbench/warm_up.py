@@ -66,7 +66,7 @@ class WarmUp:
         agree: Callable[[bool], float | None] | None = None,
     ) -> None:
         self._workload, self._out, self._world = workload, out, world
-        self._begin_load = begin or world.clock.now
+        self._begin_load, self._alone = begin or world.clock.now, begin is None
         self._end_at, self._agree = end_at, agree
         self._rule = SteadyRule()
         self._start_s: float | None = None
@@ -124,13 +124,19 @@ class WarmUp:
             return None
         return self._middle_s - self._start_s
 
-    def phases(self) -> tuple[Phase, Phase] | None:
-        """Of a run that is over; None if it ended before its window began."""
+    def phases(self, began_s: float | None = None) -> tuple[Phase, Phase] | None:
+        """Of a run that is over; None if it ended before its window began. `began_s`: when its
+        threads began, as they noted it. Where the program ends by its own time, that is what a
+        fixed warm-up counts from: a busy computer hears of the start late, and a window as late
+        would go on after the last transaction."""
         if self._start_s is None or self._middle_s is None:
             return None
-        end_s = self._middle_s + self._workload.measure_s
-        warm_up = Phase("warm-up", self._start_s, self._middle_s)
-        return warm_up, Phase("measure", self._middle_s, end_s)
+        late_s = 0.0
+        if began_s is not None and self._workload.warmup_most_s is None and self._alone:
+            late_s = max(0.0, self._start_s - began_s)
+        start_s, middle_s = self._start_s - late_s, self._middle_s - late_s
+        measure = Phase("measure", middle_s, middle_s + self._workload.measure_s)
+        return Phase("warm-up", start_s, middle_s), measure
 
 
 def longest_s(workload: Workload) -> float:

@@ -287,3 +287,28 @@ def test_the_window_is_announced_when_the_threads_have_started(tmp_path: Path) -
     generator = adapter.Sysbench()
     _, measure = generator.run(a_workload(), cluster, client, tmp_path, world)
     assert said == [measure.start_s] == [1_000.0 + a_workload().warmup_s]
+
+
+@pytest.mark.parametrize(
+    ("begun_s", "begins_s"), [(997.5, 997.5), (1_000.4, 1_000.0), (None, 1_000.0)]
+)
+def test_the_window_counts_from_when_the_threads_began_however_late_that_is_heard(
+    begun_s: float | None, begins_s: float, tmp_path: Path
+) -> None:
+    """A window as late as a busy computer would go on after the last transaction."""
+
+    def answer(*_: object) -> str:
+        for thread in (0, 1):
+            begun = {} if begun_s is None else {"begun_ms": round(begun_s * 1e3) - thread}
+            (tmp_path / f"errors-{thread}.json").write_text(json.dumps({"thread": thread, **begun}))
+        return "Threads started!\n"
+
+    world = fake_world(platform=FakePlatform(answer=answer))
+    endpoint = Endpoint("10.0.0.11", 5432, 15432, "postgres", "secret", "tierbench")
+    cluster = Cluster("postgresql", "17", (), (endpoint,), "net")
+    client = Node("client", "client", "tierbench-client")
+    workload = a_workload()
+    warmup, measure = adapter.Sysbench().run(workload, cluster, client, tmp_path, world)
+    assert warmup.start_s == begins_s
+    assert measure.start_s == warmup.end_s == begins_s + workload.warmup_s
+    assert measure.end_s == measure.start_s + workload.measure_s
