@@ -30,12 +30,9 @@ from orchestrator.platforms.kubernetes.manifests import MAIN
 
 _PIECE = 16 * 1024  # as much as fits where there is room at all
 _INPUT = 0  # the channel of what goes to the pod
-# $0: the address, $1: the port. Either end ends the other; what the shell that listens to standard
-# input holds open would keep the command from ending.
-_RELAY = (
-    'exec 3<>"/dev/tcp/$0/$1" || exit 1; '
-    "(cat >&3; kill $$) <&0 >/dev/null 2>&1 & exec cat <&3 2>/dev/null"
-)
+# $0: the address, $1: the port. Either end ends the other. Standard input is read by a child in the
+# foreground: one in the background of a command in a pod finds it ended after the first piece.
+_RELAY = 'exec 3<>"/dev/tcp/$0/$1" || exit 1; set -m; (cat <&3; kill $$) & cat >&3; kill -- -$!'
 
 
 @dataclass(frozen=True)
