@@ -33,6 +33,7 @@ pytestmark = [pytest.mark.kubernetes, pytest.mark.docker]
 
 NODES = ("node-1", "node-2", "node-3")
 LOAD = ("database", "client")  # roles of what runs while load does
+TIER = "premium"  # its 125 MB/s are there also where two busy cores play three machines
 PROFILE = """
 question: What does a volume of this class give?
 title: Fast volumes
@@ -116,7 +117,7 @@ def test_three_nodes_carry_every_workload_from_two_clients(
     where = ("--platform", "kubernetes", "--db", "postgresql", "--nodes", "3", "--clients", "2")
     workloads = ("--workloads", "point-select insert tpcc")
     campaign = run(
-        *(loaded, tmp_path, "compare", "--profiles", "ultra", *workloads, "--repeats", "1"),
+        *(loaded, tmp_path, "compare", "--profiles", TIER, *workloads, "--repeats", "1"),
         *("--accept-inconclusive", *where),
     )
     assert campaign.plan.platform == "kubernetes"
@@ -227,7 +228,7 @@ def test_what_a_killed_program_left_is_removed(loaded: Cluster, core: Any, tmp_p
 def begun(cluster: Cluster, core: Any, results: Path) -> subprocess.Popen[str]:
     """A campaign whose load begins: its database and its client run."""
     started = command(
-        *(cluster, "run", "--profile", "ultra", "--workload", "point-select", "--scale", "smoke"),
+        *(cluster, "run", "--profile", TIER, "--workload", "point-select", "--scale", "smoke"),
         *("--platform", "kubernetes", "--db", "postgresql", "--nodes", "1"),
         *("--results", str(results)),
     )

@@ -109,7 +109,7 @@ class Guard:
                 self._api.remove(f"{path}/{name_of(thing)}")
                 self._await_gone(f"the {kind} {name_of(thing)}", f"{path}/{name_of(thing)}")
                 removed.append(f"{kind} {name_of(thing)}")
-        self._await_rented(namespace)
+        self.await_rented(namespace)
         return removed
 
     def _await_gone(self, what: str, path: str) -> None:
@@ -124,9 +124,9 @@ class Guard:
                 advice="`kubectl describe` it, then `make clean`",
             )
 
-    def _await_rented(self, namespace: str) -> None:
+    def await_rented(self, namespace: str) -> None:
         """Waits until the volumes that the namespace's claims had are gone: they cost money. Of
-        classes that keep volumes it waits for none."""
+        classes that keep volumes it waits for none. RunError if some stay."""
 
         def gone() -> bool:
             return not self._rented(namespace)

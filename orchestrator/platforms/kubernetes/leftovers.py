@@ -60,6 +60,10 @@ class Leftovers:
                     removed += remove() or [f"{kind} {thing}"]
                 except TierbenchError as error:
                     kept.append(error.what)
+            try:
+                self.guard.await_rented(self._namespace)
+            except TierbenchError as error:
+                kept.append(error.what)
         if kept:
             raise RunError(
                 f"leftovers of an earlier run could not be removed: {'; '.join(kept)}",

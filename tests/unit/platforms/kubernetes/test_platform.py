@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import ssl
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -447,6 +448,21 @@ def test_a_dead_campaign_is_removed_with_its_volumes(cluster: FakeCluster) -> No
     assert connected.other_campaign() is None
     assert set(connected.sweep()) == {"namespace tierbench-dead00", "volume of-dead00"}
     assert cluster.names("persistentvolumes") == ["theirs"]
+
+
+def test_a_sweep_waits_until_rented_volumes_are_gone(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    """Their driver removes them some time after their claims; until then they cost money."""
+    path = "/api/v1/persistentvolumes/pvc-1"
+    spec = {"claimRef": {"namespace": platform._namespace}}
+    rented = {"metadata": {"name": "pvc-1"}, "spec": spec}
+    spec["persistentVolumeReclaimPolicy"] = "Delete"  # type: ignore[assignment]
+    cluster.things[path] = rented
+    driver = threading.Timer(0.7, lambda: cluster.things.pop(path))
+    driver.start()
+    platform.sweep()
+    assert cluster.names("persistentvolumes") == []
 
 
 def test_what_a_run_left_is_removed_from_the_campaigns_own_namespace(
