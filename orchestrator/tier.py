@@ -76,10 +76,12 @@ class Snapshots:
 
 @dataclass(frozen=True)
 class NodeDisks:
-    """Where a node's disk is mounted, and where that of its WAL, if it has one of its own."""
+    """Where a node's disk is mounted, and where that of its WAL, if it has one of its own.
+    `machine`: which of the profile's `machines` has them; "" if it names none."""
 
     data: str
     wal: str | None = None
+    machine: str = ""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from orchestrator import units
 from orchestrator.errors import UsageError
 from orchestrator.model import Note, Plan, Profile
-from orchestrator.planning import node_disks
+from orchestrator.planning import machines, node_disks
 from orchestrator.planning.plan import EXISTING, is_real, most_s
 from orchestrator.tier import Price
 
@@ -83,7 +83,8 @@ def _machines(profiles: Sequence[Profile], hours: float) -> Iterator[Rented]:
             yield Rented(f"{what} of {profile.name}", cluster.nodes, hours, cluster.vm_price)
         else:
             key = what, cluster.vm_price
-            most = cluster.nodes if profile.tier.storage_class else 1  # disks are mounted on one
+            apart = profile.tier.storage_class or machines.named(profile)
+            most = cluster.nodes if apart else 1  # disks are mounted on one
             shared[key] = max(shared.get(key, 0), most)
     for (what, price), count in shared.items():
         yield Rented(what, count, hours, price)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from orchestrator.errors import Mistake, UsageError
@@ -10,7 +11,8 @@ from orchestrator.planning.schema import NamedTierYaml
 from orchestrator.planning.strict_yaml import raise_all
 from orchestrator.tier import DiskKind
 
-_KINDS: tuple[DiskKind, ...] = ("emulated", "none")
+_KINDS: tuple[DiskKind, ...] = ("emulated", "mounted", "none")
+_HOST = re.compile(r"\w+://(?:[^@/]*@)?([^:/]+)")  # of an address
 
 
 def placing(where: str, read: NamedTierYaml, kind: DiskKind) -> Placing | None:
@@ -37,13 +39,20 @@ def _mistakes(read: NamedTierYaml, kind: DiskKind) -> Iterator[tuple[str, str]]:
     if kind not in _KINDS:
         yield (
             "tier.enforcement",
-            "disks of several machines are emulated or none: real ones are looked for on one only",
+            "disks of several machines are `emulated`, `mounted` or `none`: limits of control "
+            "groups hold on one only",
         )
 
 
 def named(profile: Profile) -> tuple[str, ...]:
     """The engines of its nodes; empty if it names none."""
     return profile.placing.machines if profile.placing else ()
+
+
+def known_as(engine: str) -> str:
+    """A short name for an engine: the host of its address, or that of its context."""
+    address = _HOST.match(engine)
+    return address[1] if address else engine
 
 
 def check(profiles: Sequence[Profile], platform: str, has_engines: bool) -> None:

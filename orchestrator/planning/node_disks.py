@@ -8,7 +8,7 @@ many nodes there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -131,12 +131,13 @@ class RealDiskYaml(BaseModel):
         }
 
 
-def mistakes(where: str, tier: Tier, nodes: int) -> list[Mistake]:
-    """All mistakes of the keys above in a cluster of `nodes`; `where`: the place of the tier."""
-    return [Mistake(f"{where}.{key}", what) for key, what in _mistakes(tier, nodes)]
+def mistakes(where: str, tier: Tier, nodes: int, shared: bool = True) -> list[Mistake]:
+    """All mistakes of the keys above in a cluster of `nodes`; `where`: the place of the tier.
+    `shared`: all nodes are on one machine, and so a path is the same disk to each of them."""
+    return [Mistake(f"{where}.{key}", what) for key, what in _mistakes(tier, nodes, shared)]
 
 
-def _mistakes(tier: Tier, nodes: int) -> Iterator[tuple[str, str]]:
+def _mistakes(tier: Tier, nodes: int, shared: bool) -> Iterator[tuple[str, str]]:
     claimed = tier.kind == "storage-class"
     if claimed and tier.snapshots and tier.snapshots.way not in ("copy", "none"):
         yield "snapshots", "of a StorageClass is `copy` (of claims) or `none`, or left out"
@@ -158,7 +159,7 @@ def _mistakes(tier: Tier, nodes: int) -> Iterator[tuple[str, str]]:
         if place.wal == place.data:
             yield f"disks.{name}.wal", "is the disk of the data: leave it out, or name another"
         for key, path in (("data", place.data), ("wal", place.wal)):
-            if name == PATTERN and path and NUMBER not in path and nodes > 1:
+            if name == PATTERN and path and NUMBER not in path and nodes > 1 and shared:
                 what = f"has no {NUMBER}, so all nodes would share it: give `path`, or name each"
                 yield f"disks.{key}", f"{path} {what}"
     if tier.disks and PATTERN not in tier.disks:
@@ -171,8 +172,16 @@ def _mistakes(tier: Tier, nodes: int) -> Iterator[tuple[str, str]]:
                 yield f"disks.{name}", "this node has no disk: name it"
 
 
-def of_nodes(tier: Tier, nodes: int) -> Tier:
-    """The tier with the disks of node-1 to node-`nodes`. UsageError if one has none."""
+def of_each(tier: Tier) -> Tier:
+    """The tier for nodes on machines of their own: each has its disk at the one `path`."""
+    if tier.kind not in REAL or not tier.path:
+        return tier
+    return replace(tier, path=None, disks={PATTERN: NodeDisks(tier.path)})
+
+
+def of_nodes(tier: Tier, nodes: int, machines: Sequence[str] = ()) -> Tier:
+    """The tier with the disks of node-1 to node-`nodes`, each on its own of `machines`, if some are
+    named. UsageError if one has none."""
     if tier.storage_class:
         return replace(tier, storage_class=replace(tier.storage_class, nodes=nodes))
     if not tier.disks:
@@ -180,25 +189,36 @@ def of_nodes(tier: Tier, nodes: int) -> Tier:
     pattern = tier.disks.get(PATTERN)
     if pattern is not None:
         numbered = {f"node-{number}": _numbered(pattern, number) for number in range(1, nodes + 1)}
-        return replace(tier, disks=numbered)
+        return _on_machines(replace(tier, disks=numbered), machines)
     missing = [name for name in node_names(nodes) if name not in tier.disks]
     if missing:
         raise UsageError(
             f"{tier.name}: `disks` has no disk for {', '.join(missing)}",
             advice=f"add it to `disks`, or take NODES={len(tier.disks)}",
         )
-    return replace(tier, disks={name: tier.disks[name] for name in node_names(nodes)})
+    chosen = {name: tier.disks[name] for name in node_names(nodes)}
+    return _on_machines(replace(tier, disks=chosen), machines)
 
 
-def paths(tier: Tier) -> frozenset[str]:
-    """Where the disks of all nodes are mounted, those for WAL too; none if it names one `path`."""
-    named = (path for one in tier.disks.values() for path in (one.data, one.wal))
-    return frozenset(path for path in named if path)
+def _on_machines(tier: Tier, machines: Sequence[str]) -> Tier:
+    each = zip(tier.disks.items(), machines or [""] * len(tier.disks), strict=False)
+    return replace(
+        tier, disks={name: replace(one, machine=machine) for (name, one), machine in each}
+    )
+
+
+def alone(tier: Tier, node: str) -> Tier:
+    """The tier of a cluster whose one node has the disks of `node`."""
+    return replace(tier, disks={node_names(1)[0]: tier.disks[node]})
 
 
 def count(tier: Tier) -> int:
-    """How many real disks the tier names or rents; 0 if it names one `path`, or makes them here."""
-    return tier.storage_class.nodes if tier.storage_class else len(paths(tier))
+    """How many real disks the tier names or rents, those for WAL too; 0 if it names one `path`, or
+    makes them here."""
+    if tier.storage_class:
+        return tier.storage_class.nodes
+    every = tier.disks.values()
+    return len({(one.machine, path) for one in every for path in (one.data, one.wal) if path})
 
 
 def node_names(nodes: int) -> list[str]:
@@ -208,4 +228,4 @@ def node_names(nodes: int) -> list[str]:
 
 def _numbered(pattern: NodeDisks, number: int) -> NodeDisks:
     wal = pattern.wal and pattern.wal.replace(NUMBER, str(number))
-    return NodeDisks(pattern.data.replace(NUMBER, str(number)), wal)
+    return replace(pattern, data=pattern.data.replace(NUMBER, str(number)), wal=wal)

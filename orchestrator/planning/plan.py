@@ -14,7 +14,7 @@ from statistics import median
 
 from orchestrator.errors import UsageError
 from orchestrator.model import Note, Plan, Profile, Run, Workload
-from orchestrator.planning import disk_matrix, node_disks
+from orchestrator.planning import disk_matrix, machines, node_disks
 from orchestrator.tier import Tier
 from orchestrator.units import counted
 
@@ -68,7 +68,8 @@ def fit_to_machines(
 
 def on_nodes(profile: Profile, nodes: int) -> Profile:
     """The profile with its tier's disks of so many nodes. UsageError if one has none."""
-    return replace(profile, tier=node_disks.of_nodes(profile.tier, nodes))
+    engines = [machines.known_as(engine) for engine in machines.named(profile)]
+    return replace(profile, tier=node_disks.of_nodes(profile.tier, nodes, engines))
 
 
 def with_clients(profiles: Sequence[Profile], clients: int | None) -> tuple[Profile, ...]:

@@ -94,8 +94,10 @@ def read_profile(
         chosen = replace(chosen, tier=replace(tier, burst=chosen.tier.burst))
     _check_space(where, read.cluster, scale, chosen.size_bytes)
     _check_owner(where, read.cluster, chosen.tier)
-    raise_all(node_disks.mistakes(f"{where}: tier", chosen.tier, read.cluster.nodes or 0))
+    nodes, shared = read.cluster.nodes or 0, not read.machines
+    raise_all(node_disks.mistakes(f"{where}: tier", chosen.tier, nodes, shared))
     tier = _scaled(_on_vm(chosen, read.cluster.vm, catalog), where)
+    tier = tier if shared else node_disks.of_each(tier)
     tier = _claimed(tier, read.cluster, scale)
     placing = machines.placing(where, read, tier.kind)
     return Profile(name, read.question, tier, read.cluster.build(scale), read.platform, placing)

@@ -54,7 +54,7 @@ class BurstCredit:
                     self._counters[machine.name, name] = _seen(now_s, row)
         for key, state in self._disks.items():
             if key[0] == tier.name:
-                buckets = burst_credit.by_gate(state.buckets, gate, key[-1])
+                buckets = burst_credit.by_gate(state.buckets, gate, key[1], key[-1])
                 self._disks[key] = _Disk(buckets, self._counters.get(key[1:]))
 
     def of_run(
@@ -85,7 +85,7 @@ class BurstCredit:
     def _at_gate(self, tier: Tier, place: tuple[str, ...]) -> _Disk:
         buckets: Buckets = burst_credit.unknown(tier)
         if gate := self._gates.get(tier.name):
-            buckets = burst_credit.by_gate(buckets, gate, place[-1])
+            buckets = burst_credit.by_gate(buckets, gate, place[0], place[-1])
         return _Disk(buckets, self._counters.get(place))
 
 

@@ -106,10 +106,11 @@ def _are_on_nodes(snapshots: Sequence[Path], world: World) -> bool:
 def _are_there(snapshots: Sequence[Path], world: World) -> bool:
     """Those of the cache are here, others on the machine that has the disks, as far as that can be
     told at once."""
-    return disk_files.are_far(snapshots, world) or all(
-        one.exists() if one.is_relative_to(world.cache) else world.machine.exists(str(one))
-        for one in snapshots
-    )
+    if disk_files.are_far(snapshots, world):
+        return True
+    if snapshots[0].is_relative_to(world.cache):
+        return all(one.exists() for one in snapshots)
+    return restoring.are_there(snapshots, world)
 
 
 def _identity(

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Plan, Profile, Workload
 from orchestrator.parts import TakesSpace, TierMechanism
-from orchestrator.planning import disk_matrix
+from orchestrator.planning import disk_matrix, node_disks
 from orchestrator.platforms.common.machines import of_nodes
 from orchestrator.powers import Machine, World
+from orchestrator.tiers.common import where
 from orchestrator.units import format_bytes
 
 # What an empty XFS takes of a sparse file: 91 MiB of one of 250 GB, most of it its log.
@@ -87,12 +88,28 @@ def _disks(
         nodes, each_bytes = 1, disk_matrix.file_bytes(workload) + _FILE_SYSTEM_BYTES
         what = f"for the file of {workload.name}"
     machines = of_nodes(world.platform)
+    tier = profile.tier
+    if workload.database is None and any(one.machine for one in tier.disks.values()):
+        yield from _own(profile, what, mechanism, world)
+        return
     for place, copies in mechanism.places(profile.tier, nodes, world).items():
         needed_bytes = math.ceil(copies / len(machines)) * each_bytes
         for machine in machines:
             with suppress(OSError):  # it cannot be seen from here
                 free_bytes = machine.free_bytes(str(place))
                 name = _named(machine, machines)
+                yield Need(profile.name, what, str(place), needed_bytes, free_bytes, name)
+
+
+def _own(profile: Profile, what: str, mechanism: TakesSpace, world: World) -> Iterator[Need]:
+    """Of real disks that are on the machines of their nodes."""
+    each_bytes = profile.cluster.size.disk_bytes
+    for node in node_disks.node_names(profile.cluster.nodes):
+        alone, there = node_disks.alone(profile.tier, node), where.on(node, world)
+        for place, copies in mechanism.places(alone, 1, there).items():
+            with suppress(OSError):
+                free_bytes, name = there.machine.free_bytes(str(place)), there.machine.name
+                needed_bytes = copies * each_bytes
                 yield Need(profile.name, what, str(place), needed_bytes, free_bytes, name)
 
 

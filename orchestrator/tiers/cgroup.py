@@ -69,7 +69,7 @@ class CgroupTier:
             )
         if _is_real(tier):
             where.require_one_machine(tier, world)
-            disks = real_disk.found(tier, lambda _: 0, world.machine)
+            disks = real_disk.found(tier, list(tier.disks), lambda _: 0, world.machine)
             snapshots.check(tier, list(disks.values()), world)
         else:
             disk_server.need_kernel((("/dev/loop-control", "loop"),), of_nodes(world.platform))
@@ -99,7 +99,7 @@ class CgroupTier:
 
     def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
         if _is_real(tier):
-            return restoring.places(tier, nodes, world.machine)
+            return restoring.places(tier, nodes, world)
         return disk_files.places(nodes, world)
 
     def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
@@ -127,7 +127,7 @@ class CgroupTier:
                 _rates(judged), disks, world, thorough=thorough, quick=_QUICK, caps_total=False
             )
 
-        def on_disk(judged: Tier, disk: mounts.RealDisk, disks: Disks) -> Gate:
+        def on_disk(judged: Tier, disk: mounts.RealDisk, disks: Disks, _there: World) -> Gate:
             (volume,) = disks.volumes
             capped = (_capped(tier, volume, _whole(disk.node, world.machine)),)
             return take(judged, Disks(capped, {**disks.facts, **described(world.machine)}))

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
+from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import World
@@ -36,6 +35,7 @@ from orchestrator.tiers.common import (
     where,
 )
 from orchestrator.tiers.common import snapshots as kept_copies
+from orchestrator.tiers.common.disk_gates import QUICK_GATE_BYTES
 
 
 class MountedTier:
@@ -48,19 +48,22 @@ class MountedTier:
     def check(self, tier: Tier, world: World) -> None:
         """See `TierMechanism`. Warns where the cloud says that a disk is of another type."""
         own_images.need(world.root, "disk", world.platform)
-        where.require_one_machine(tier, world)
-        disks = real_disk.found(tier, lambda _: disk_gates.QUICK_GATE_BYTES, world.machine)
-        kept_copies.check(tier, list(disks.values()), world)
-        answer = cloud_metadata.about(tier, disks, world.machine, self._asking(world))
-        for line in answer.warnings:
-            world.progress.warn(f"{tier.name}: {line}")
+        for share in where.shares(tier, list(tier.disks), world):
+            with share.naming():
+                machine = share.world.machine
+                disks = real_disk.found(tier, share.nodes, lambda _: QUICK_GATE_BYTES, machine)
+                kept_copies.check(tier, list(disks.values()), share.world)
+                answer = cloud_metadata.about(tier, disks, machine, self._asking(share.world))
+            for line in answer.warnings:
+                on = f" on {share.machine}" if share.machine else ""
+                world.progress.warn(f"{tier.name}{on}: {line}")
 
     def _asking(self, world: World) -> cloud_metadata.Ask:
         """Of the disks of another machine, the service that answers here knows nothing."""
-        return self._ask if is_here(world) else partial(_only_there, world.machine.name)
+        return self._ask if is_here(world) else cloud_metadata.asked_there(world)
 
     def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
-        return restoring.places(tier, nodes, world.machine)
+        return restoring.places(tier, nodes, world)
 
     def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
         return restoring.snapshots_of(tier, nodes, name, world)
@@ -88,9 +91,15 @@ class MountedTier:
             if tier.cloud is None:
                 yield disks
                 return
-            found = real_disk.found(tier, lambda _: 0, world.machine)
-            answer = cloud_metadata.about(tier, found, world.machine, self._asking(world))
-            yield Disks(disks.volumes, {**disks.facts, "cloud": answer.recorded()})
+            nodes = node_names(len(sizes_bytes))
+            answers = [self._answer(tier, share) for share in where.shares(tier, nodes, world)]
+            cloud = cloud_metadata.together(answers).recorded()
+            yield Disks(disks.volumes, {**disks.facts, "cloud": cloud})
+
+    def _answer(self, tier: Tier, share: where.Share) -> cloud_metadata.Answer:
+        machine = share.world.machine
+        found = real_disk.found(tier, share.nodes, lambda _: 0, machine)
+        return cloud_metadata.about(tier, found, machine, self._asking(share.world))
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         return self._gate(tier, world, thorough, drained=False)
@@ -102,14 +111,10 @@ class MountedTier:
     def _gate(self, tier: Tier, world: World, thorough: bool, drained: bool) -> Gate:
         """Measures each disk once, however many nodes are on it."""
 
-        def take(judged: Tier, _disk: mounts.RealDisk, disks: Disks) -> Gate:
-            gate = truth_gate.take(judged, disks, world, thorough=thorough, drained=drained)
+        def take(judged: Tier, _disk: mounts.RealDisk, disks: Disks, there: World) -> Gate:
+            gate = truth_gate.take(judged, disks, there, thorough=thorough, drained=drained)
             (volume,) = disks.volumes
-            cache = host_cache.seen(judged, volume, world) if thorough else host_cache.NOT_TRIED
+            cache = host_cache.seen(judged, volume, there) if thorough else host_cache.NOT_TRIED
             return replace(gate, device={**gate.device, **cache})
 
         return disk_gates.take_each(tier, world, thorough, take)
-
-
-def _only_there(machine: str, *_: object) -> NoReturn:
-    raise OSError(f"it can only be asked on {machine}, which has the disks")

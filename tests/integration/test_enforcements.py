@@ -15,7 +15,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.powers import World
 from orchestrator.system import store
-from orchestrator.tiers.common import real_disk, restoring, snapshots
+from orchestrator.tiers.common import node_places, restoring, snapshots
 from tests.file_systems import file_system
 from tests.integration.conftest import HERE, measured, tierbench
 
@@ -103,7 +103,7 @@ def test_runs_on_a_real_disk_start_from_one_loaded_snapshot(
         if way == "copy":
             assert first["unchanged_files"] == 0 < second["unchanged_files"]
             assert second["written_bytes"] < first["written_bytes"] / 2
-        folders = [snapshots.FOLDER] if way == "reflink" else [real_disk.FOLDER, snapshots.FOLDER]
+        folders = [snapshots.FOLDER] if way == "reflink" else [node_places.FOLDER, snapshots.FOLDER]
         removed = restoring.forget((), world)
         assert [line.split(" (")[0] for line in removed] == [str(place / one) for one in folders]
         assert {child.name for child in place.iterdir()} == before

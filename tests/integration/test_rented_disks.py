@@ -28,6 +28,7 @@ from orchestrator.tier import NodeDisks
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
 from tests.integration.conftest import HERE, measured, tierbench
+from tests.integration.mount_points import made, mounted_at, sh
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
@@ -54,36 +55,6 @@ tier:
   throughput: 100MB/s
 cluster: azure-d8s-v5
 """
-
-
-def sh(*argv: str) -> str:
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{argv}: {done.stderr}"
-    return done.stdout.strip()
-
-
-def made(image: Path, kind: str) -> Path:
-    with image.open("wb") as file:
-        file.truncate(3 * 2**30)
-    if kind == "ext4":
-        # Else the kernel goes on to make it in the background, on the disk that is measured.
-        sh("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", str(image))
-        return image
-    sh(
-        *["docker", "run", "--rm", "-v", f"{image.parent}:/images", "--entrypoint", f"mkfs.{kind}"],
-        *[own_images.tag(ROOT, "disk"), "-q", f"/images/{image.name}"],
-    )
-    return image
-
-
-@contextmanager
-def mounted_at(place: Path, source: str, options: str) -> Iterator[Path]:
-    place.mkdir()
-    sh("mount", "-o", options, source, str(place))
-    try:
-        yield place
-    finally:
-        sh("umount", str(place))
 
 
 @contextmanager

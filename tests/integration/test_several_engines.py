@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from orchestrator.system.clock import SystemClock
 from tests import ROOT
 from tests.integration.conftest import tierbench
 from tests.integration.engines import PORT, RemoteEngine, remote_engines
+from tests.integration.mount_points import made, mounted_at
 from tests.integration.ssh_server import ssh_to
 
 pytestmark = [
@@ -52,6 +54,7 @@ cluster:
 machines: [{machines}]
 """
 EMULATED = "{iops: 3000, throughput: 150MB/s, read_latency: 500us, write_latency: 800us}"
+REAL = "{enforcement: mounted, disks: 'PLACE/p15-{node}', snapshots: copy}"
 
 
 @dataclass(frozen=True)
@@ -180,12 +183,23 @@ def test_what_cannot_be_one_cluster_is_refused_by_name(
         DockerMachines(SystemClock(), Placing(machines=(one, two, same)))
 
 
+@pytest.fixture
+def disks(tmp_path: Path) -> Iterator[Path]:
+    """p15-1 to p15-3, the disk of each machine, in one folder."""
+    with ExitStack() as up:
+        for number in (1, 2, 3):
+            image = made(tmp_path / f"p15-{number}.img", "ext4")
+            up.enter_context(mounted_at(tmp_path / f"p15-{number}", str(image), "loop,noatime"))
+        yield tmp_path
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("tier", ["{enforcement: none}", EMULATED])
+@pytest.mark.parametrize("tier", ["{enforcement: none}", EMULATED, REAL])
 def test_a_cluster_on_three_machines_to_a_report(
-    tier: str, machines: Machines, tmp_path: Path
+    tier: str, machines: Machines, disks: Path, tmp_path: Path
 ) -> None:
     profile = tmp_path / "three.yaml"
+    tier = tier.replace("PLACE", str(disks))
     profile.write_text(PROFILE.format(tier=tier, nodes=3, machines=", ".join(machines.names)))
     environment = {**machines.environment, "TIERBENCH_CACHE": str(tmp_path / "cache")}
     code, text = tierbench(
@@ -199,8 +213,19 @@ def test_a_cluster_on_three_machines_to_a_report(
     assert (tmp_path / "results/latest/report.html").is_file()
     nodes = {"node-1", "node-2", "node-3", "host-vm1", "host-vm2", "host-vm3"}
     assert nodes <= set(run.samples["node"])
+    if "mounted" in tier:
+        found = run.record.facts["tier"]
+        assert list(found["disks"]) == [f"vm{n}:{disks}/p15-{n}" for n in (1, 2, 3)]
+        assert set(found["restored"]["machines"]) == {"vm1", "vm2", "vm3"}
+        assert len({node.device for node in run.record.nodes if node.role == "database"}) == 3
+        assert run.record.gate is not None
+        of_gate = {check.nodes: check.disk for check in run.record.gate.checks}
+        assert of_gate["node-2",] == f"node-2 (vm2:{disks}/p15-2)"
+        assert all(any(disks.glob(f"p15-{n}/tierbench-snapshots")) for n in (1, 2, 3))
     code, text = tierbench("clean", "--profile", str(profile), **environment)
     assert code == 0, text
+    for place in disks.glob("p15-?"):
+        assert {child.name for child in place.iterdir()} == {"lost+found"}
     assert tier != EMULATED or "/var/lib/tierbench of vm3" in text, text
     assert not list(Path("/var/lib/tierbench").rglob("*.img"))
     assert machines.left() == ""

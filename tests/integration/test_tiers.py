@@ -43,7 +43,7 @@ from orchestrator.tiers.common import (
     disk_server,
     fio_jobs,
     host_load,
-    real_disk,
+    node_places,
     recording,
     truth_gate,
 )
@@ -342,13 +342,13 @@ def test_a_real_disk_is_found_measured_and_left_clean(world: World) -> None:
             assert [one.device for one in volumes] == [f"/dev/{facts['device']}"] * 2
             (Path(volumes[0].name) / "left").write_text("behind")
         assert list(place.iterdir()) == []
-        (place / real_disk.FOLDER / "of-others").mkdir(parents=True)
+        (place / node_places.FOLDER / "of-others").mkdir(parents=True)
         with (
             pytest.raises(UsageError, match="was not made by tierbench"),
             mechanism.attached(wrong, [2**20], None, world),
         ):
             pass
-        shutil.rmtree(place / real_disk.FOLDER)
+        shutil.rmtree(place / node_places.FOLDER)
 
 
 READS = ((0.0, 4e-4), (0.5, 6e-4), (0.9, 9e-4), (0.97, 15e-4), (0.99, 3e-3), (1.0, 8e-3))

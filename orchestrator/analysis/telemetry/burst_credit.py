@@ -88,11 +88,11 @@ def unknown(tier: Tier) -> dict[str, Bucket]:
     return buckets
 
 
-def by_gate(buckets: Buckets, gate: Gate, device: str) -> dict[str, Bucket]:
+def by_gate(buckets: Buckets, gate: Gate, machine: str, device: str) -> dict[str, Bucket]:
     """What the gate has found: a disk at its base rate under a load that would burst has no credit
     left, and by the end of the gate what it can have earned since; one above it has some."""
     found = dict(buckets)
-    own, of_device = _of(gate, device)
+    own, of_device = _of(gate, machine, device)
     checked_s = own.get("checked_s", {})
     for name, bucket in buckets.items():
         checks = [check for check in of_device if check.quantity in _OF_BUCKET[name]]
@@ -116,10 +116,11 @@ def _reaches(check: GateCheck, bucket: Bucket) -> bool:
     return check.declared is not None and check.declared >= 0.99 * bucket.base_per_s
 
 
-def _of(gate: Gate, device: str) -> tuple[Mapping[str, Any], list[GateCheck]]:
-    """The facts and checks of one disk among those of the gate, which are known by their paths."""
+def _of(gate: Gate, machine: str, device: str) -> tuple[Mapping[str, Any], list[GateCheck]]:
+    """The facts and checks of one disk among those of the gate, which are known by their paths, and
+    by their machines where there are several."""
     for path, facts in gate.device.get("disks", {}).items():
-        if facts.get("device") == device:
+        if facts.get("device") == device and facts.get("machine", machine) == machine:
             return facts, [one for one in gate.checks if one.disk.endswith(f"({path})")]
     return gate.device, [one for one in gate.checks if not one.disk]
 

@@ -80,6 +80,13 @@ class KnowsNodes(Protocol):
     def machines_of_nodes(self) -> tuple[Machine, ...]: ...
 
 
+@runtime_checkable
+class HasEngines(Protocol):
+    """A platform whose machines are platforms themselves, each with a node in a known place."""
+
+    def engine_of(self, placement: str) -> Platform: ...
+
+
 def of_nodes(platform: Platform) -> tuple[Machine, ...]:
     """The machines that may run database nodes."""
     if isinstance(platform, KnowsNodes):

@@ -70,7 +70,8 @@ class DockerMachines(Watching):
 
     # -------------------------------------------------------------- which engine
 
-    def _of(self, placement: str) -> OneOfMany:
+    def engine_of(self, placement: str) -> OneOfMany:
+        """The platform that its machine is by itself."""
         kind, _, number = placement.rpartition("-")
         if kind == _CLIENT:
             return self._client
@@ -205,7 +206,7 @@ class DockerMachines(Watching):
 
     @contextmanager
     def running(self, spec: ContainerSpec) -> Iterator[Container]:
-        engine = self._of(spec.placement)
+        engine = self.engine_of(spec.placement)
         with ExitStack() as up:
             up.callback(self._engine_by_container.pop, spec.name, None)
             self._engine_by_container[spec.name] = engine
@@ -214,7 +215,7 @@ class DockerMachines(Watching):
             yield _as_seen(container, spec, engine)
 
     def stand(self, spec: ContainerSpec) -> Container:
-        engine = self._of(spec.placement)
+        engine = self.engine_of(spec.placement)
         with naming(engine):
             return _as_seen(engine.stand(_on_machine(spec)), spec, engine)
 
@@ -225,7 +226,7 @@ class DockerMachines(Watching):
         self._running(container).remove(container, timeout_s)
 
     def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
-        engine = self._of(spec.placement)
+        engine = self.engine_of(spec.placement)
         with naming(engine):
             return engine.once(_on_machine(spec), timeout_s)
 
@@ -237,7 +238,7 @@ class DockerMachines(Watching):
     def volume(
         self, name: str, device: str, fstype: str, placement: str = ""
     ) -> AbstractContextManager[str]:
-        return self._of(placement).volume(name, device, fstype)
+        return self.engine_of(placement).volume(name, device, fstype)
 
     def exec(
         self,

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.planning import machines
 from orchestrator.platforms.common.output import Output
 from orchestrator.platforms.common.watching import Watching
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import Clock, MachineFacts
 
 _HERE = "this computer"
-_HOST = re.compile(r"\w+://(?:[^@/]*@)?([^:/]+)")  # of an address
 
 
 class OneOfMany(DockerPlatform):
@@ -23,8 +22,7 @@ class OneOfMany(DockerPlatform):
     def __init__(self, clock: Clock, engine: str | None, campaign: str, together: Watching) -> None:
         super().__init__(clock, engine, campaign)
         self._together = together
-        address = _HOST.match(engine or "")
-        self.known_as = (address[1] if address else engine) or _HERE
+        self.known_as = machines.known_as(engine) if engine else _HERE
 
     def _machine_name(self, facts: MachineFacts) -> str:
         """The profile's: machines made of one image may all have the same host name."""

@@ -1,6 +1,7 @@
 """What the cloud's own metadata service says of a machine's disks, held against the profile.
 
-It is asked only if the profile names the cloud, at a link-local address that never leaves the host.
+It is asked only if the profile names the cloud, at a link-local address that never leaves the host,
+and on the machine that has the disks.
 Sources: Azure, "Azure Instance Metadata Service" (instance, storageProfile; figures only of Ultra
 Disks); links to disks by LUN, Azure/azure-vm-utils and WALinuxAgent. AWS, "Instance metadata
 categories" and "Use IMDSv2"; "NVMe EBS volumes" (model, volume id as serial). Google Cloud,
@@ -10,16 +11,17 @@ categories" and "Use IMDSv2"; "NVMe EBS volumes" (model, volume id as serial). G
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orchestrator.powers import Machine
+from orchestrator.platforms import own_images
+from orchestrator.powers import HOST_NETWORK, ContainerSpec, Machine, World
 from orchestrator.system import http_client
 from orchestrator.tier import Tier
 from orchestrator.tiers.common import block_devices, mounts
-from orchestrator.tiers.common.real_disk import Place
+from orchestrator.tiers.common.node_places import Place
 
 Ask = Callable[[str, str, Mapping[str, str]], str]  # method, URL, headers → body
 Told = Mapping[str, Any]
@@ -32,6 +34,15 @@ AWS_URL = f"{ADDRESS}/latest/meta-data"
 GCP_URL = f"{ADDRESS}/computeMetadata/v1/instance/?recursive=true"
 _TIMEOUT_S = 1.0
 _TOKEN_LIFE_S = 60
+_ASKING_S = 60.0  # with the container's start
+_ASKING = f"""
+import json, sys
+from urllib.request import ProxyHandler, Request, build_opener
+method, url, headers = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+asked = Request(url, headers=headers, method=method)
+answer = build_opener(ProxyHandler({{}})).open(asked, timeout={_TIMEOUT_S})
+sys.stdout.write(answer.read().decode())
+"""
 _SAME_PCT = 5.0  # a provisioned rate this near to the tier's is the same, MB or MiB
 
 _TYPES = {  # what a cloud calls a type → the catalog's name
@@ -82,9 +93,46 @@ class Answer:
         return {"provider": self.cloud, **named, "not_told": _NOT_TOLD.get(self.cloud, "")}
 
 
+def together(answers: Sequence[Answer]) -> Answer:
+    """The answers of several machines as one."""
+    first = answers[0]
+    if len(answers) == 1:
+        return first
+    return Answer(
+        first.cloud,
+        ", ".join(dict.fromkeys(one.machine for one in answers if one.machine)),
+        {path: told for one in answers for path, told in one.disks.items()},
+        tuple(text for one in answers for text in one.differences),
+        tuple(text for one in answers for text in one.warnings),
+        "; ".join(dict.fromkeys(one.failure for one in answers if one.failure)),
+    )
+
+
 def ask(method: str, url: str, headers: Mapping[str, str]) -> str:
     """Asks the service. OSError if it does not answer at once."""
     return http_client.get(url, _TIMEOUT_S, headers=headers, method=method)
+
+
+def asked_there(world: World) -> Ask:
+    """`ask` from a container in the network of a machine that is elsewhere: the service tells each
+    machine of its own disks alone."""
+
+    def asking(method: str, url: str, headers: Mapping[str, str]) -> str:
+        spec = ContainerSpec(
+            name=f"{world.scope}-metadata",
+            image=own_images.need(world.root, "disk", world.platform),
+            entrypoint=("python3",),
+            command=("-c", _ASKING, method, url, json.dumps(dict(headers))),
+            role="client",
+            network=HOST_NETWORK,
+        )
+        done = world.platform.once(spec, timeout_s=_ASKING_S)
+        if done.exit_code != 0:
+            said = done.tail().strip().splitlines()
+            raise OSError(said[-1] if said else f"the question ended with {done.exit_code}")
+        return done.out
+
+    return asking
 
 
 def about(tier: Tier, found: Found, machine: Machine, asking: Ask = ask) -> Answer:
@@ -103,10 +151,10 @@ def about(tier: Tier, found: Found, machine: Machine, asking: Ask = ask) -> Answ
     for place, disk in found.items():
         devices = sorted(block_devices.physical(disk.device, machine))
         told = {device: _told(tier.cloud, device, told_of, machine) for device in devices}
-        disks[place.path] = {device: facts for device, facts in told.items() if facts}
+        disks[place.key] = {device: facts for device, facts in told.items() if facts}
         if place.only_wal:
             continue
-        for device, facts in disks[place.path].items():
+        for device, facts in disks[place.key].items():
             which = f"{place.title} is on {device}"
             contradictions += [f"{which}, {text}" for text in _of_another_type(tier, facts)]
             alone = len(devices) == 1  # a stripe's figures are sums

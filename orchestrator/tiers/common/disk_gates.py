@@ -17,29 +17,39 @@ from orchestrator.tier import (
     Gate,
     Tier,
 )
-from orchestrator.tiers.common import mounts, real_disk
-from orchestrator.tiers.common.real_disk import Place
+from orchestrator.tiers.common import mounts, real_disk, where
+from orchestrator.tiers.common.node_places import Place
 
 GATE_BYTES = 2**30 + 2**28
 QUICK_GATE_BYTES = 2**28
 
-Take = Callable[[Tier, mounts.RealDisk, Disks], Gate]
+Take = Callable[[Tier, mounts.RealDisk, Disks, World], Gate]
 
 
 def take_each(tier: Tier, world: World, thorough: bool, take: Take) -> Gate:
-    """One gate with the checks of all disks; `take` measures one. Raises as `real_disk.found`."""
-    needed_bytes = GATE_BYTES if thorough else QUICK_GATE_BYTES
+    """One gate with the checks of all disks of all machines, one after another; `take` measures
+    one. Raises as `real_disk.found`."""
     gates: dict[Place, Gate] = {}
-    for place, disk in _each_once(real_disk.found(tier, lambda _: needed_bytes, world.machine)):
-        world.progress.note(f"truth gate of {tier.name}: the disk of {place.title}")
-        judged = _not_judged(tier) if place.only_wal else tier
-        gates[place] = _on_disk(judged, place, disk, world, take)
+    for share in where.shares(tier, list(tier.disks), world):
+        with share.naming():
+            gates |= _of_machine(tier, share, thorough, take)
     checks = (
         replace(check, disk=place.title, nodes=place.nodes)
         for place, gate in gates.items()
         for check in gate.checks
     )
     return Gate(tier.name, world.clock.now(), tuple(checks), _device(gates))
+
+
+def _of_machine(tier: Tier, share: where.Share, thorough: bool, take: Take) -> dict[Place, Gate]:
+    needed_bytes, world = GATE_BYTES if thorough else QUICK_GATE_BYTES, share.world
+    found = real_disk.found(tier, share.nodes, lambda _: needed_bytes, world.machine)
+    gates: dict[Place, Gate] = {}
+    for place, disk in _each_once(found):
+        world.progress.note(f"truth gate of {tier.name}: the disk of {place.title}")
+        judged = _not_judged(tier) if place.only_wal else tier
+        gates[place] = _on_disk(judged, place, disk, world, take)
+    return gates
 
 
 def _each_once(
@@ -66,13 +76,13 @@ def _on_disk(tier: Tier, place: Place, disk: mounts.RealDisk, world: World, take
         real_disk.folders(disk.path, ["gate"], world) as (folder,),
     ):
         volume = Volume(str(folder), disk.node, restored=False)
-        return take(tier, disk, Disks((volume,), facts))
+        return take(tier, disk, Disks((volume,), facts), world)
 
 
 def _device(gates: Mapping[Place, Gate]) -> dict[str, Any]:
-    """The facts of all disks, by path, and how busy the machine was at the worst."""
+    """The facts of all disks, by path, and how busy a machine was at the worst."""
     return {
         **real_disk.MECHANISM,
-        "disks": {place.path: dict(gate.device) for place, gate in gates.items()},
+        "disks": {place.key: dict(gate.device) for place, gate in gates.items()},
         "host_cpu_pct": max(gate.device.get("host_cpu_pct", 0.0) for gate in gates.values()),
     }

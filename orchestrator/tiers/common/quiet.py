@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from orchestrator.errors import RunError
+from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import Machine, World
 from orchestrator.system.clock import wait_until
 from orchestrator.tiers.common import snapshots
@@ -58,7 +59,8 @@ def after_copying(
 
 def _drop(directories: Sequence[Path], world: World) -> Literal["of the machine", "of the files"]:
     """Only root may drop all caches of the machine; else those of the files that were copied."""
-    if world.shell.run(("sh", "-c", _DROP), timeout_s=_DROP_S).exit_code == 0:
+    here = is_here(world)  # else the shell is another machine's
+    if here and world.shell.run(("sh", "-c", _DROP), timeout_s=_DROP_S).exit_code == 0:
         return "of the machine"
     arguments = [f"{snapshots.HOST}{directory}" for directory in directories]
     done = snapshots.in_container(_DROP_FILES, arguments, directories, world)

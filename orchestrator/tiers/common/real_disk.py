@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,86 +24,23 @@ from orchestrator.errors import (
 )
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
-from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Machine, Mount, World
-from orchestrator.tier import NodeDisks, Tier
+from orchestrator.tier import Tier
 from orchestrator.tiers.common import block_devices, mounts, snapshots
+from orchestrator.tiers.common.node_places import FOLDER, Place, Use, chosen, places_of
 
-FOLDER = "tierbench-data"
 MECHANISM = {"mechanism": "a real disk, not throttled"}
 _MARK = snapshots.MARK
 _REMOVAL_S = 600.0
 
 
-@dataclass(frozen=True)
-class Use:
-    """What a node keeps on a disk: its data, or its WAL."""
-
-    node: str
-    wal: bool = False
-
-    @property
-    def folder(self) -> str:
-        return f"{self.node}-wal" if self.wal else self.node
-
-    def __str__(self) -> str:
-        return f"{self.node}'s WAL" if self.wal else self.node
-
-
-@dataclass(frozen=True)
-class Place:
-    """A path of the profile, with what is kept there; no `uses`: the data of all nodes."""
-
-    path: str
-    uses: tuple[Use, ...] = ()
-
-    @property
-    def title(self) -> str:
-        """As errors and reports name it: `node-2 (/mnt/p15-b)`."""
-        return f"{units.listed([str(use) for use in self.uses]) or 'all nodes'} ({self.path})"
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """The nodes whose data are here."""
-        return tuple(use.node for use in self.uses if not use.wal)
-
-    @property
-    def only_wal(self) -> bool:
-        return bool(self.uses) and all(use.wal for use in self.uses)
-
-
-def chosen(tier: Tier) -> tuple[Place, ...]:
-    """The paths that the tier names, each once. UsageError if it names none."""
-    if not (tier.disks or tier.path):
-        raise UsageError(
-            f"{tier.name}: give `disks`, or one `path`: the directories where they are mounted"
-        )
-    return _places(tier, list(tier.disks)) if tier.disks else (Place(tier.path or ""),)
-
-
-def _places(tier: Tier, nodes: Sequence[str]) -> tuple[Place, ...]:
-    """The paths of the nodes' disks. UsageError if a node has none."""
-    uses: dict[str, list[Use]] = {}
-    for node in nodes:
-        if tier.disks and node not in tier.disks:
-            raise UsageError(
-                f"{tier.name}: `disks` has no disk for {node}",
-                advice=f"add it to `disks`, or take NODES={len(tier.disks)}",
-            )
-        place = tier.disks.get(node, NodeDisks(tier.path or ""))
-        uses.setdefault(place.data, []).append(Use(node))
-        if place.wal:
-            uses.setdefault(place.wal, []).append(Use(node, wal=True))
-    return tuple(Place(path, tuple(kept)) for path, kept in uses.items())
-
-
 def found(
-    tier: Tier, needed_bytes: Callable[[Place], int], machine: Machine
+    tier: Tier, nodes: Sequence[str], needed_bytes: Callable[[Place], int], machine: Machine
 ) -> dict[Place, mounts.RealDisk]:
-    """The disk at each path of the tier. Raises as `believable` does; if more than one is wrong,
-    UsageError with all of them."""
-    return _found(tier, chosen(tier), needed_bytes, machine)
+    """The disk at each path of the tier for these nodes, which are all on the machine. Raises as
+    `believable` does; if more than one is wrong, UsageError with all of them."""
+    return _found(tier, chosen(tier, nodes), needed_bytes, machine)
 
 
 def _found(
@@ -130,18 +67,18 @@ def _found(
 @contextmanager
 def attached(
     tier: Tier,
-    sizes_bytes: Sequence[int],
+    sizes_bytes: Mapping[str, int],
     world: World,
     filled: bool = False,
     stays: bool = False,
 ) -> Iterator[Disks]:
-    """A directory for each node on the disk of its data, and one on that of its WAL. `filled`: they
-    are there already, and somebody else's to remove. `stays`: see `folders`."""
-    sizes = dict(zip(node_names(len(sizes_bytes)), sizes_bytes, strict=True))
-    at = _places(tier, list(sizes))
+    """A directory for each node on the disk of its data, and one on that of its WAL, all of them on
+    the machine. `filled`: they are there already, and somebody else's to remove. `stays`: see
+    `folders`."""
+    at = places_of(tier, list(sizes_bytes))
 
     def needed_bytes(place: Place) -> int:
-        return sum(sizes[use.node] for use in place.uses if not use.wal)
+        return sum(sizes_bytes[use.node] for use in place.uses if not use.wal)
 
     disks = _found(tier, at, needed_bytes, world.machine)
     kept: dict[Use, tuple[Path, mounts.RealDisk]] = {}
@@ -155,8 +92,8 @@ def attached(
                 else up.enter_context(folders(disk.path, names, world, disk if stays else None))
             )
             kept |= {use: (folder, disk) for use, folder in zip(place.uses, made, strict=True)}
-        shown = {place.path: facts(place, disk, world.machine) for place, disk in disks.items()}
-        volumes = tuple(_volume(node, kept) for node in sizes)
+        shown = {place.key: facts(place, disk, world.machine) for place, disk in disks.items()}
+        volumes = tuple(_volume(node, kept) for node in sizes_bytes)
         yield Disks(volumes, {**MECHANISM, "disks": shown})
 
 
@@ -171,7 +108,9 @@ def _volume(node: str, kept: Mapping[Use, tuple[Path, mounts.RealDisk]]) -> Volu
 
 def facts(place: Place, disk: mounts.RealDisk, machine: Machine) -> dict[str, Any]:
     """What a reader must know of the disk."""
-    used = {"used_by": [str(use) for use in place.uses] or ["all nodes"]}
+    used: dict[str, Any] = {"used_by": [str(use) for use in place.uses] or ["all nodes"]}
+    if place.machine:
+        used["machine"] = place.machine
     parts = block_devices.made_of(disk.facts)
     made = {"made_of": parts} if parts else {}
     return {**used, **disk.facts, **made, "free_bytes": machine.free_bytes(str(disk.path))}
@@ -193,23 +132,6 @@ def watched(disk: mounts.RealDisk, machine: Machine) -> Iterator[None]:
             advice="see the kernel's log (`dmesg`); what was measured on it is void",
             evidence=cause.what if cause else "",
         ) from cause
-
-
-def places(tier: Tier, nodes: int) -> dict[Path, int]:
-    """Folder → how many nodes have their data there."""
-    at = _places(tier, node_names(nodes))
-    counts = {Path(place.path): sum(not use.wal for use in place.uses) for place in at}
-    return {path: count for path, count in counts.items() if count}
-
-
-def directories(tier: Tier, nodes: int) -> dict[Path, Path]:
-    """Each directory in which the nodes work → the path of its disk: those of their data, in their
-    order, and then those of their WAL. UsageError if a node has none."""
-    path_of = {
-        use: Path(place.path) for place in _places(tier, node_names(nodes)) for use in place.uses
-    }
-    ordered = sorted(path_of, key=lambda use: (use.wal, node_names(nodes).index(use.node)))
-    return {path_of[use] / FOLDER / use.folder: path_of[use] for use in ordered}
 
 
 def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> mounts.RealDisk:

@@ -25,7 +25,7 @@ from orchestrator.planning.recorded_disk import (
 from orchestrator.powers import World
 from orchestrator.system.clock import stamp
 from orchestrator.tier import Quantiles, Tier
-from orchestrator.tiers.common import fio_jobs, real_disk
+from orchestrator.tiers.common import fio_jobs, node_places, real_disk
 from orchestrator.tiers.common.fio_jobs import Fio, Jobs
 from orchestrator.tiers.common.truth_gate import IOPS_BLOCK_BYTES
 from orchestrator.tiers.common.where import require_one_machine
@@ -63,7 +63,7 @@ def record(path: Path, effort: Effort, world: World, allow_root_disk: bool = Fal
     )
     require_one_machine(tier, world)
     disk = real_disk.believable(tier, where, round(_ROOM * effort.file_bytes), world.machine)
-    place = real_disk.Place(where)
+    place = node_places.Place(where)
     began_s, facts = world.clock.now(), real_disk.facts(place, disk, world.machine)
     with (
         real_disk.watched(disk, world.machine),

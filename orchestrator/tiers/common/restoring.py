@@ -1,113 +1,69 @@
-"""Real disks whose data are loaded once: what `Restorable` asks of tiers that have them."""
+"""Real disks whose data are loaded once: what `Restorable` asks of tiers that have them, on one
+machine or on several, each with the disks of its nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
-from orchestrator.powers import Machine, World
+from orchestrator.planning.node_disks import node_names
+from orchestrator.platforms.common.machines import HasEngines, kernels, of_nodes
+from orchestrator.powers import World
+from orchestrator.system import at_once
 from orchestrator.tier import Tier
-from orchestrator.tiers.common import mounts, quiet, real_disk, snapshots
-from orchestrator.units import format_bytes
+from orchestrator.tiers.common import mounts, node_directories, node_places, snapshots
+from orchestrator.tiers.common.where import Share, on, shares
 
 
 def snapshots_of(tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
-    """One for each directory of a node, in a folder of their own."""
-    return snapshots.paths(tier, real_disk.directories(tier, nodes), name, world)
+    """One for each directory of a node, on its machine, in a folder of their own. On machines of
+    their own its name has theirs, since what is known of a data set is in the one cache here."""
+    names = node_names(nodes)
+    if machines := " ".join(filter(None, (tier.disks[one].machine for one in names if tier.disks))):
+        name = f"{name}-{hashlib.sha256(machines.encode()).hexdigest()[:8]}"
+    return snapshots.paths(tier, node_places.directories(tier, names), name, world)
 
 
-def restores(tier: Tier, sizes_bytes: Sequence[int], found: Sequence[Path], world: World) -> bool:
+def are_there(taken: Sequence[Path], world: World) -> bool:
+    """Whether each snapshot is on the machine of its node."""
+    return all(on(node_places.node_of(one), world).machine.exists(str(one)) for one in taken)
+
+
+def restores(tier: Tier, sizes_bytes: Sequence[int], taken: Sequence[Path], world: World) -> bool:
     """Unless the profile says what to do, every run loads where there is no room for a copy beside
     the data."""
     if tier.snapshots is not None:
         return tier.snapshots.way != "none"
-    if all(world.machine.exists(str(one)) for one in found):
-        return True
-    most_bytes = max(sizes_bytes)
-    for path, count in real_disk.places(tier, len(sizes_bytes)).items():
-        free_bytes = real_disk.free_bytes(path, world.machine)
-        needed_bytes = 2 * count * most_bytes
-        if free_bytes < needed_bytes:
-            world.progress.note(
-                f"each run loads its data: {path} has {format_bytes(free_bytes)} free, and data "
-                f"with a copy may need {format_bytes(needed_bytes)} (docs/TIERS.md: snapshots)"
-            )
-            return False
-    return True
+    each = _each(tier, sizes_bytes, taken, world)
+    return all(
+        node_directories.has_room(tier, sizes, own or (), share.world) for share, sizes, own in each
+    )
 
 
-def places(tier: Tier, nodes: int, machine: Machine) -> Mapping[Path, int]:
-    """Folder → how many times it holds the data of a node, snapshots among them."""
-    return snapshots.places(tier, real_disk.places(tier, nodes), machine)
+def places(tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
+    """Folder → how many times it holds the data of a node, snapshots among them. All nodes are on
+    one machine."""
+    return snapshots.places(tier, node_places.holding(tier, node_names(nodes)), world.machine)
 
 
 @contextmanager
 def attached(
-    tier: Tier,
-    sizes_bytes: Sequence[int],
-    taken: Sequence[Path] | None,
-    world: World,
-    kept: bool = False,
+    tier: Tier, sizes_bytes: Sequence[int], taken: Sequence[Path] | None, world: World
 ) -> Iterator[Disks]:
     """The nodes' directories, empty or restored from the snapshots `taken`; then the caches are
-    empty and the disks quiet. `kept`: the directories become snapshots afterwards. Else restored
-    ones stay for the next run, until something else needs their place: a load, or a gate."""
-    by_command = taken is not None and snapshots.chosen(tier).way == "command"
-    stays = taken is not None and not kept and snapshots.writes_differences(tier)
-    where, began_s = real_disk.directories(tier, len(sizes_bytes)), world.clock.monotonic()
-    restored: dict[str, Any] = {"way": "none"}
-    with ExitStack() as up:
-        if by_command and taken:
-            restored = {"commands": up.enter_context(_by_command(tier, where, taken, world))}
-        disks = up.enter_context(real_disk.attached(tier, sizes_bytes, world, by_command, stays))
-        if taken is not None:
-            if not by_command:
-                restored = snapshots.restore(tier, list(zip(where, taken, strict=True)), world)
-            took_s = round(world.clock.monotonic() - began_s, 1)
-            restored |= {"way": snapshots.chosen(tier).way, "took_s": took_s}
-            restored |= quiet.after_copying(_devices(disks.volumes), list(where), world)
-        volumes = tuple(
-            replace(volume, restored=taken is not None, kept=kept) for volume in disks.volumes
-        )
-        yield Disks(volumes, {**disks.facts, "restored": restored})
-
-
-def _devices(volumes: Iterable[Volume]) -> list[str]:
-    """As in /proc/diskstats."""
-    devices = {name for volume in volumes for name in (volume.device, volume.wal_device) if name}
-    return sorted(name.removeprefix("/dev/") for name in devices)
-
-
-@contextmanager
-def _by_command(
-    tier: Tier, where: Mapping[Path, Path], taken: Sequence[Path], world: World
-) -> Iterator[dict[str, Any]]:
-    """Runs the profile's `restore` for each disk, on which it finds our folder empty."""
-    said: dict[str, Any] = {}
-    with ExitStack() as up:
-        for path in dict.fromkeys(where.values()):
-            real_disk.believable(tier, str(path), 0, world.machine)
-            up.enter_context(real_disk.folders(path, (), world))
-            said[str(path)] = _command("restore", tier, path, where, taken, world)
-        yield said
-
-
-def _command(
-    verb: str,
-    tier: Tier,
-    path: Path,
-    where: Mapping[Path, Path],
-    taken: Sequence[Path],
-    world: World,
-) -> dict[str, Any]:
-    names = [directory.name for directory, disk in where.items() if disk == path]
-    data, snapshot = path / real_disk.FOLDER, taken[0].parent.name
-    return snapshots.by_command(verb, tier, path, data, names, snapshot, world)
+    empty and the disks quiet."""
+    each = _each(tier, sizes_bytes, taken, world)
+    brackets = [
+        share.entered(node_directories.attached(tier, sizes, own, share.world))
+        for share, sizes, own in each
+    ]
+    with at_once.entered(brackets, _in_turn(each)) as disks:
+        yield _together([share for share, _, _ in each], disks)
 
 
 @contextmanager
@@ -118,30 +74,82 @@ def loading(
     world: World,
     resumed: bool = False,
 ) -> Iterator[tuple[Volume, ...]]:
-    """Loads on the disk itself, without the limits that a control group would put on it."""
-    if not resumed:
-        snapshots.discard(taken, world)
-    where = real_disk.directories(tier, len(sizes_bytes))
-    with attached(tier, sizes_bytes, taken if resumed else None, world, kept=True) as disks:
-        yield disks.volumes
-        if snapshots.chosen(tier).way != "command":
-            snapshots.save(tier, list(zip(where, taken, strict=True)), world)
-            return
-        for path in dict.fromkeys(where.values()):
-            _command("save", tier, path, where, taken, world)
-        for file in taken:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text("saved by the profile's own command\n")
+    """Loads on the disks themselves, without the limits that a control group would put on them."""
+    each = _each(tier, sizes_bytes, taken, world)
+    brackets = [
+        share.entered(node_directories.loading(tier, sizes, own or (), share.world, resumed))
+        for share, sizes, own in each
+    ]
+    with at_once.entered(brackets, _in_turn(each)) as volumes:
+        yield tuple(volume for of_machine in volumes for volume in of_machine)
+
+
+_Each = list[tuple[Share, dict[str, int], tuple[Path, ...] | None]]
+
+
+def _each(
+    tier: Tier, sizes_bytes: Sequence[int], taken: Sequence[Path] | None, world: World
+) -> _Each:
+    """Each machine with the sizes and the snapshots of its nodes."""
+    sizes = dict(zip(node_names(len(sizes_bytes)), sizes_bytes, strict=True))
+
+    def own(share: Share) -> tuple[Path, ...] | None:
+        if taken is None:
+            return None
+        return tuple(one for one in taken if node_places.node_of(one) in share.nodes)
+
+    return [
+        (share, {node: sizes[node] for node in share.nodes}, own(share))
+        for share in shares(tier, list(sizes), world)
+    ]
+
+
+def _in_turn(each: _Each) -> bool:
+    """One kernel empties all its caches for each of its machines, and counts the I/Os of all."""
+    return kernels([share.world.machine for share, _, _ in each]) < len(each)
+
+
+def _together(of: Sequence[Share], disks: Sequence[Disks]) -> Disks:
+    """The disks of all machines as those of one: what was done on each is under its name."""
+    if len(disks) == 1:
+        return disks[0]
+    volumes = tuple(volume for one in disks for volume in one.volumes)
+    shown = {key: facts for one in disks for key, facts in one.facts["disks"].items()}
+    restored = {share.machine: one.facts["restored"] for share, one in zip(of, disks, strict=True)}
+    return Disks(volumes, {**disks[0].facts, "disks": shown, "restored": _slowest(restored)})
+
+
+def _slowest(restored: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """How data came to the disks of several machines: the longest times, and whether all rest."""
+    each = list(restored.values())
+    found: dict[str, Any] = {"way": each[0]["way"]}
+    for key in ("took_s", "quiet_wait_s"):
+        if all(key in one for one in each):
+            found[key] = max(one[key] for one in each)
+    rests = [one["quiet"] for one in each if "quiet" in one]
+    if rests:
+        found["quiet"] = False if False in rests else None if None in rests else True
+    return {**found, "machines": dict(restored)}
 
 
 def forget(found: Collection[Path], world: World) -> tuple[str, ...]:
-    """Removes our folders among `found` and wherever a disk is mounted here, if they have our mark;
-    one line each. A profile may lie anywhere, but its disks are mounted."""
+    """Removes our folders among `found` and wherever a disk is mounted on the machines of nodes, if
+    they have our mark; one line each. A profile may lie anywhere, but its disks are mounted."""
+    if not isinstance(world.platform, HasEngines):
+        return _forgotten(found, world)
+    numbers = range(1, len(of_nodes(world.platform)) + 1)
+    worlds = [on(f"node-{number}", world) for number in numbers]
+    return tuple(
+        f"{line} of {one.machine.name}" for one in worlds for line in _forgotten(found, one)
+    )
+
+
+def _forgotten(found: Collection[Path], world: World) -> tuple[str, ...]:
     machine = world.machine
-    folders = {*found, *(one.with_name(real_disk.FOLDER) for one in found)}
+    folders = {*found, *(one.with_name(node_places.FOLDER) for one in found)}
     with suppress(OSError):
         points = [Path(point.path) for point in mounts.mount_points(machine)]
-        names = (real_disk.FOLDER, snapshots.FOLDER)
+        names = (node_places.FOLDER, snapshots.FOLDER)
         folders |= {path / name for path in points for name in names}
     ours = [one for one in sorted(folders) if machine.exists(str(one / snapshots.MARK))]
     return snapshots.remove(ours, world)

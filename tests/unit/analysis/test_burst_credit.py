@@ -83,7 +83,7 @@ def gate(word: GateWord, declared: float = 1_100.0) -> Gate:
     ],
 )
 def test_what_a_gate_says_of_the_credit(taken: Gate, state: str) -> None:
-    found = burst_credit.by_gate(burst_credit.unknown(P15), taken, "sdb")
+    found = burst_credit.by_gate(burst_credit.unknown(P15), taken, "vm", "sdb")
     assert found["iops"].state == state
     assert found["bytes"].state == "unknown"
     if state == "at base":
@@ -99,7 +99,7 @@ def test_a_burst_that_a_gate_saw_ends_when_all_can_be_used_up() -> None:
 def test_credit_that_ran_out_while_the_gate_was_taken_is_gone() -> None:
     first, *rest = gate("ok").checks
     taken = replace(gate("ok"), checks=(replace(first, verdict="bursting"), *rest))
-    found = burst_credit.by_gate(burst_credit.unknown(P15), taken, "sdb")
+    found = burst_credit.by_gate(burst_credit.unknown(P15), taken, "vm", "sdb")
     assert found["iops"].state == "at base"
 
 
@@ -108,10 +108,24 @@ def test_each_disk_has_its_own_gate() -> None:
     disks = {"/mnt/b": gate("ok").device, "/mnt/c": {"device": "sdc"}}
     taken = Gate("p15", 1_000.0, tuple(checks), {"disks": disks})
     states = [
-        burst_credit.by_gate(burst_credit.unknown(P15), taken, device)["iops"].state
+        burst_credit.by_gate(burst_credit.unknown(P15), taken, "vm", device)["iops"].state
         for device in ("sdb", "sdc")
     ]
     assert states == ["at base", "unknown"]
+
+
+def test_disks_of_one_name_on_several_machines_have_gates_of_their_own() -> None:
+    checks = [replace(check, disk="node-2 (vm2:/mnt)") for check in gate("ok").checks]
+    disks = {
+        "vm1:/mnt": {"device": "sdb", "machine": "vm1"},
+        "vm2:/mnt": {**gate("ok").device, "machine": "vm2"},
+    }
+    taken = Gate("p15", 1_000.0, tuple(checks), {"disks": disks})
+    states = [
+        burst_credit.by_gate(burst_credit.unknown(P15), taken, machine, "sdb")["iops"].state
+        for machine in ("vm1", "vm2")
+    ]
+    assert states == ["unknown", "at base"]
 
 
 # ------------------------------------------------------------------ from run to run

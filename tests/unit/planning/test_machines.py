@@ -8,8 +8,10 @@ import pytest
 
 from orchestrator.errors import UsageError
 from orchestrator.model import Placing, Profile
-from orchestrator.planning import machines
+from orchestrator.planning import machines, node_disks
+from orchestrator.planning.plan import on_nodes
 from orchestrator.planning.profiles import read_profile
+from orchestrator.tier import NodeDisks
 from tests.plans import profile_text
 from tests.refused_profiles import cluster_text
 
@@ -33,13 +35,26 @@ def test_engines_of_nodes_and_clients_are_read() -> None:
         ("client_machine: vm1\n", EMULATED, "client_machine"),
         ("machines: [vm1, vm1]\n", EMULATED, "named twice"),
         ("machines: [vm1, vm2]\nkubernetes: {context: a}\n", EMULATED, "leave out `kubernetes`"),
-        ("machines: [vm1, vm2]\n", "{enforcement: mounted, path: /mnt}", "tier.enforcement"),
+        ("machines: [vm1, vm2]\n", "{enforcement: cgroup, path: /mnt, iops: 9}", "enforcement"),
     ],
 )
 def test_what_does_not_go_together_is_refused(more: str, tier: str, words: str) -> None:
     with pytest.raises(UsageError) as refused:
         profile(more, tier)
     assert words in str([(one.where, one.what) for one in refused.value.mistakes])
+
+
+@pytest.mark.parametrize("key", ["path", "disks"])
+def test_each_node_has_its_disk_on_its_own_machine(key: str) -> None:
+    """One path is there on each machine; on one machine a pattern without a number is refused."""
+    tier = f"{{enforcement: mounted, {key}: /mnt/data}}"
+    found = on_nodes(profile("machines: [vm1, 'ssh://me@vm2:22']\n", tier), 2).tier
+    expected = {f"node-{n}": NodeDisks("/mnt/data", machine=f"vm{n}") for n in (1, 2)}
+    assert (found.path, found.disks) == (None, expected)
+    assert node_disks.count(found) == 2
+    assert node_disks.alone(found, "node-2").disks == {"node-1": expected["node-2"]}
+    alone = on_nodes(profile("", "{enforcement: mounted, path: /mnt/data}"), 2).tier
+    assert (alone.path, node_disks.count(alone)) == ("/mnt/data", 0)
 
 
 def test_each_node_has_a_machine_of_this_platform() -> None:

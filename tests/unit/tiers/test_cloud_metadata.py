@@ -9,7 +9,9 @@ seen of a machine with a balanced and two SSD disks.
 
 from __future__ import annotations
 
+import http.server
 import json
+import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +23,11 @@ from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.tier import NodeDisks, Tier
 from orchestrator.tiers.common import cloud_metadata, mounts
 from orchestrator.tiers.common.cloud_metadata import AWS_TOKEN_URL, AWS_URL, AZURE_URL, GCP_URL
-from orchestrator.tiers.common.real_disk import Place, Use
+from orchestrator.tiers.common.node_places import Place, Use
+from tests import ROOT
+from tests.disk_scripts import Engine
 from tests.disk_trees import ebs, tree
+from tests.fakes import fake_world
 
 ULTRA = {
     "bytesPerSecondThrottle": "979202048",
@@ -176,6 +181,43 @@ def test_nothing_is_asked_unless_the_profile_names_the_cloud(tmp_path: Path) -> 
     service = Service({})
     nothing = cloud_metadata.about(TIER, {}, LocalMachine(tmp_path), service)
     assert nothing == cloud_metadata.Answer() and service.asked == []
+
+
+class Page(http.server.BaseHTTPRequestHandler):
+    """Tells what it was asked, in a line of JSON."""
+
+    def _answer(self) -> None:
+        self.send_response(403 if self.path == "/no" else 200)
+        self.end_headers()
+        told = [self.command, self.path, self.headers.get("Metadata-Flavor")]
+        self.wfile.write(json.dumps(told).encode())
+
+    do_GET = do_PUT = _answer
+
+    def log_message(self, *_: object) -> None: ...
+
+
+def test_a_question_is_carried_to_a_machine_and_its_answer_back(tmp_path: Path) -> None:
+    """By the very program that a container there runs."""
+    platform = Engine(tmp_path)
+    ask = cloud_metadata.asked_there(replace(fake_world(platform=platform), root=ROOT))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        told = json.loads(ask("PUT", f"{url}/token", {"Metadata-Flavor": "Google"}))
+        assert told == ["PUT", "/token", "Google"]
+        with pytest.raises(OSError, match="HTTP Error 403"):
+            ask("GET", f"{url}/no", {})
+        server.shutdown()
+
+
+def test_answers_of_several_machines_are_one() -> None:
+    one = cloud_metadata.Answer("gcp", "n2", {"vm1:/mnt": {"sdb": {}}}, ("a",), (), "down")
+    other = cloud_metadata.Answer("gcp", "n2", {"vm2:/mnt": {"sdb": {}}}, ("b",), ("b",), "down")
+    both = cloud_metadata.together([one, other])
+    assert (both.machine, both.failure, both.differences) == ("n2", "down", ("a", "b"))
+    assert list(both.disks) == ["vm1:/mnt", "vm2:/mnt"] and both.warnings == ("b",)
+    assert cloud_metadata.together([one]) is one
 
 
 def test_only_the_link_local_address_is_ever_asked() -> None:

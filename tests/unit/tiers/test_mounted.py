@@ -16,7 +16,7 @@ from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.powers import Completed, ContainerSpec, World
+from orchestrator.powers import HOST_NETWORK, Completed, ContainerSpec, World
 from orchestrator.tier import (
     Gate,
     GateCheck,
@@ -24,9 +24,17 @@ from orchestrator.tier import (
     Tier,
 )
 from orchestrator.tiers import mounted
-from orchestrator.tiers.common import fio_jobs, host_cache, mounts, real_disk, truth_gate
+from orchestrator.tiers.common import (
+    fio_jobs,
+    host_cache,
+    mounts,
+    node_places,
+    real_disk,
+    truth_gate,
+)
+from orchestrator.tiers.common.cloud_metadata import AZURE_URL
 from tests import ROOT
-from tests.fakes import FakePlatform, fake_world
+from tests.fakes import FakePlatform, completed, fake_world
 
 LINES = """\
 22 1 8:2 / / rw,relatime - ext4 /dev/sda2 rw,discard
@@ -80,7 +88,7 @@ def tier(path: Path | str | None, **more: object) -> Tier:
 
 def believable(root: Path, path: Path | str | None, needed_bytes: int = 0, **more: object) -> Any:
     declared = tier(path, **more)
-    (disk,) = real_disk.found(declared, lambda _: needed_bytes, LocalMachine(root)).values()
+    (disk,) = real_disk.found(declared, (), lambda _: needed_bytes, LocalMachine(root)).values()
     return disk
 
 
@@ -274,7 +282,7 @@ def test_another_file_system_than_expected(
 def test_all_disks_that_are_wrong_are_named_at_once(root: Path) -> None:
     disks = {"node-1": NodeDisks(str(root / "none")), "node-2": NodeDisks(str(root / "home"))}
     with pytest.raises(UsageError) as raised:
-        real_disk.found(tier(None, disks=disks), lambda _: 0, LocalMachine(root))
+        real_disk.found(tier(None, disks=disks), list(disks), lambda _: 0, LocalMachine(root))
     assert [mistake.where for mistake in raised.value.mistakes] == [
         f"node-1 ({root}/none)",
         f"node-2 ({root}/home)",
@@ -309,16 +317,25 @@ def test_the_cloud_is_asked_before_anything_starts_and_in_each_run(
     assert len(asked) == 2
 
 
-def test_the_cloud_of_this_computer_tells_nothing_of_disks_elsewhere(
+def test_the_cloud_is_asked_about_disks_elsewhere_on_their_machine(
     root: Path, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    specs: list[ContainerSpec] = []
+
     def ask(method: str, url: str, headers: Any) -> str:
         raise AssertionError("asked here")
 
+    def once(spec: ContainerSpec, timeout_s: float) -> Completed:
+        specs.append(spec)
+        return completed("urllib.error.URLError: <urlopen error timed out>", exit_code=1)
+
     monkeypatch.setattr(world.platform, "folder", lambda _cache: Path("/var/lib/tierbench"))
+    monkeypatch.setattr(world.platform, "once", once)
     mounted.MountedTier(ask).check(tier(root / "disk", cloud="azure"), world)
     said = world.progress.said[0]  # type: ignore[attr-defined]
-    assert f"it can only be asked on {world.machine.name}" in said
+    assert said.endswith("told nothing: urllib.error.URLError: <urlopen error timed out>")
+    (spec,) = specs
+    assert spec.network == HOST_NETWORK and AZURE_URL in spec.command
 
 
 def test_the_gate_measures_every_disk_once(
@@ -349,7 +366,7 @@ def test_the_gate_measures_every_disk_once(
 
 def test_what_a_cut_removal_leaves_is_still_known_as_ours(tmp_path: Path) -> None:
     """A directory of data without our mark would be refused until a person removes it."""
-    place = tmp_path / real_disk.FOLDER
+    place = tmp_path / node_places.FOLDER
     subprocess.run(["bash", "-c", real_disk.making(str(place), ["node-1"])], check=True)
     (place / "node-1" / "left").write_text("behind")
     killer = tmp_path / "bin" / "rm"

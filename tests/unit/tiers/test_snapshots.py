@@ -6,23 +6,22 @@ Only what a container does (to see the machine's paths below /host) is done here
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError, VoidError
-from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.powers import Completed, ContainerSpec, World
+from orchestrator.powers import World
 from orchestrator.run import datasets
-from orchestrator.system.shell import SystemShell
 from orchestrator.tier import NodeDisks, Snapshots, Tier
-from orchestrator.tiers.common import quiet, real_disk, restoring, snapshots
+from orchestrator.tiers.common import node_places, quiet, real_disk, restoring, snapshots
 from tests import ROOT
-from tests.fakes import FakePlatform, QuietProgress, completed, fake_world, this_machine_has
+from tests.disk_scripts import IDLE, Engine, Shell
+from tests.fakes import QuietProgress, fake_world, this_machine_has
 
 MOUNTS = """\
 22 1 8:2 / / rw - ext4 /dev/sda2 rw
@@ -30,44 +29,6 @@ MOUNTS = """\
 32 22 8:32 / {}/other rw - ext4 /dev/sdc rw
 """
 SIZES = [2**10, 2**10]
-IDLE = "   8      16 sdb {0} 0 {0} 0 5 0 5 0 {1} 0 0 0\n"
-
-
-class Engine(FakePlatform):
-    """Runs the scripts of containers here; each `mount` is seen where it is."""
-
-    def __init__(self, root: Path) -> None:
-        super().__init__(images=[own_images.tag(ROOT, "disk")])
-        self._machine = LocalMachine(root)
-
-    def machines(self) -> tuple[LocalMachine, ...]:
-        return (self._machine,)
-
-    def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
-        argv = [*(spec.entrypoint or ()), *spec.command]
-        if argv[0] == "restore":  # which the image has
-            argv[0] = str(ROOT / "docker/disk/restore")
-        for mount in spec.mounts:
-            argv = [one.replace(f"{mount.target}/", f"{mount.source}/") for one in argv]
-            argv = [mount.source if one == mount.target else one for one in argv]
-        env = {"PATH": "/usr/bin:/bin", **spec.environment}
-        done = subprocess.run(argv, capture_output=True, text=True, check=False, env=env)
-        return Completed(tuple(argv), done.returncode, done.stdout + done.stderr, "", 0.0)
-
-
-@dataclass
-class Shell:
-    """Runs the profile's commands; the page cache of the machine is not ours to drop."""
-
-    asked: list[tuple[str, ...]] = field(default_factory=list)
-
-    def run(
-        self, argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None
-    ) -> Completed:
-        self.asked.append(tuple(argv))
-        if "drop_caches" in argv[-1]:
-            return completed(exit_code=1, err="Permission denied")
-        return SystemShell().run(argv, timeout_s=timeout_s, env=env)
 
 
 @pytest.fixture
@@ -136,7 +97,7 @@ def test_every_run_starts_from_what_was_loaded(way: str, root: Path, world: Worl
     tier = a_tier(root, given(way, root))
     found = load(tier, world)
     assert all(world.machine.exists(str(one)) for one in found)
-    assert not (root / "disk" / real_disk.FOLDER).exists()
+    assert not (root / "disk" / node_places.FOLDER).exists()
     for _ in range(2):  # what the first run wrote is not there in the second
         with attach(tier, found, world) as disks:
             for number, volume in enumerate(disks.volumes, 1):
@@ -153,7 +114,7 @@ def test_every_run_starts_from_what_was_loaded(way: str, root: Path, world: Worl
             if way == "command":
                 said = facts["commands"][str(root / "disk")]["output"]
                 assert said == f"restored {root}/disk\n"
-        assert (root / "disk" / real_disk.FOLDER).exists() == (way != "command")
+        assert (root / "disk" / node_places.FOLDER).exists() == (way != "command")
 
 
 def written(tier: Tier, found: Sequence[Path], world: World) -> int:
@@ -167,7 +128,7 @@ def test_the_next_run_writes_only_what_the_one_before_has_changed(
     way: str, root: Path, world: World
 ) -> None:
     tier = a_tier(root, given(way, root))
-    found, ours = load(tier, world), root / "disk" / real_disk.FOLDER
+    found, ours = load(tier, world), root / "disk" / node_places.FOLDER
     size = len("data of node 1")
     assert written(tier, found, world) == 2 * size
     (ours / "node-2/base/1").write_text("DATA of node 2")
@@ -192,7 +153,7 @@ def test_what_lay_on_a_disk_that_vanished_is_not_trusted(root: Path, world: Worl
     elsewhere = (root / "proc/self/mountinfo").read_text().replace("8:16", "8:48")
     with pytest.raises(VoidError), attach(tier, found, world):
         (root / "proc/self/mountinfo").write_text(elsewhere)
-    assert not (root / "disk" / real_disk.FOLDER).exists()
+    assert not (root / "disk" / node_places.FOLDER).exists()
 
 
 def test_what_was_loaded_becomes_the_snapshot_without_being_copied(
@@ -317,7 +278,7 @@ def test_without_room_for_a_copy_every_run_loads(
 
 def test_a_copy_takes_the_space_of_the_data_once_more(root: Path, world: World) -> None:
     def needed(way: Snapshots | None) -> dict[str, int]:
-        counted = restoring.places(a_tier(root, way), 3, world.machine)
+        counted = restoring.places(a_tier(root, way), 3, world)
         return {path.name: count for path, count in counted.items()}
 
     assert needed(None) == needed(given("command", root)) == {"disk": 3}
@@ -340,7 +301,7 @@ def test_a_command_of_the_profile_that_fails_fails_the_run(
     with pytest.raises(RunError, match=words) as raised, attach(tier, load(tier, world), world):
         pass
     assert "why" in raised.value.evidence or "why" not in restore
-    assert not (root / "disk" / real_disk.FOLDER).exists()
+    assert not (root / "disk" / node_places.FOLDER).exists()
 
 
 def test_values_never_become_a_part_of_a_command(root: Path, world: World) -> None:
@@ -388,10 +349,10 @@ def test_clean_finds_snapshots_by_the_cache_and_by_what_is_mounted(
 ) -> None:
     load(a_tier(root), world)
     load(a_tier(root, given("elsewhere", root)), world)
-    (root / "disk" / real_disk.FOLDER / "of others").mkdir(parents=True)
+    (root / "disk" / node_places.FOLDER / "of others").mkdir(parents=True)
     removed = datasets.forget(world)
     assert {line.split(" (")[0] for line in removed} == {
         str(root / name / snapshots.FOLDER) for name in ("disk", "other")
     }
     assert not (root / "disk" / snapshots.FOLDER).exists()
-    assert (root / "disk" / real_disk.FOLDER / "of others").is_dir(), "not ours, so left alone"
+    assert (root / "disk" / node_places.FOLDER / "of others").is_dir(), "not ours, so left alone"

@@ -1,0 +1,186 @@
+"""Real disks on the machines of their nodes: each is looked for, filled and named where it is.
+
+Method: two fixture machines with a disk each; scripts run here as on one (test_snapshots).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import NodeError, UnavailableError, UsageError, VoidError
+from orchestrator.parts import Disks
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.powers import World
+from orchestrator.run import space
+from orchestrator.tier import Gate, GateCheck, NodeDisks, Tier
+from orchestrator.tiers.common import disk_gates, mounts, restoring, snapshots
+from orchestrator.tiers.mounted import MountedTier
+from tests import ROOT
+from tests.disk_scripts import IDLE, Engine, Shell
+from tests.fakes import FakePlatform, fake_world
+from tests.plans import a_plan, a_profile
+
+MOUNTS = "22 1 8:2 / / rw - ext4 /dev/sda2 rw\n31 22 8:16 / {}/disk rw - xfs /dev/sdb rw\n"
+SIZES = [2**10, 2**10]
+
+
+class Vm(Engine):
+    """An engine on a machine of this name."""
+
+    def __init__(self, root: Path, name: str) -> None:
+        super().__init__(root)
+        self._machine.name = name
+
+    def folder(self, cache: Path) -> Path:
+        return Path("/var/lib/tierbench")
+
+
+class Vms(FakePlatform):
+    """The engines of node-1 and node-2."""
+
+    def __init__(self, engines: list[Vm]) -> None:
+        super().__init__()
+        self.engines = engines
+        self.images = engines[0].images
+
+    def machines(self) -> tuple[LocalMachine, ...]:
+        return tuple(engine.machines()[0] for engine in self.engines)
+
+    def engine_of(self, placement: str) -> Vm:
+        return self.engines[int(placement.rpartition("-")[2]) - 1]
+
+
+@pytest.fixture
+def roots(tmp_path: Path) -> list[Path]:
+    found = [tmp_path / "vm1", tmp_path / "vm2"]
+    for root in found:
+        for name in ("disk", "proc/self", "sys/dev/block"):
+            (root / name).mkdir(parents=True)
+        for number, name in (("8:2", "sda2"), ("8:16", "sdb")):
+            device = root / "sys/class/block" / name
+            device.mkdir(parents=True)
+            (root / "sys/dev/block" / number).symlink_to(device)
+        (root / "proc/self/mountinfo").write_text(MOUNTS.format(root))
+        (root / "proc/diskstats").write_text(IDLE.format(7, 0))
+    return found
+
+
+@pytest.fixture
+def world(roots: list[Path], tmp_path: Path) -> World:
+    platform = Vms([Vm(root, root.name) for root in roots])
+    made = fake_world(platform=platform, shell=Shell())
+    return replace(made, cache=tmp_path / "cache", root=ROOT)
+
+
+@pytest.fixture
+def tier(roots: list[Path]) -> Tier:
+    disks = {
+        f"node-{number}": NodeDisks(str(root / "disk"), machine=root.name)
+        for number, root in enumerate(roots, 1)
+    }
+    return Tier("real", "R", "mounted", None, None, disks=disks)
+
+
+def loaded(tier: Tier, world: World) -> tuple[Path, ...]:
+    found = restoring.snapshots_of(tier, 2, "key", world)
+    with restoring.loading(tier, SIZES, found, world) as volumes:
+        for number, volume in enumerate(volumes, 1):
+            (Path(volume.name) / "who").write_text(f"node {number}")
+    return found
+
+
+def test_each_node_starts_from_its_snapshot_on_its_machine(
+    tier: Tier, world: World, roots: list[Path]
+) -> None:
+    found = loaded(tier, world)
+    assert [one.is_relative_to(root / "disk") for one, root in zip(found, roots, strict=True)] == [
+        True,
+        True,
+    ]
+    assert restoring.are_there(found, world) and restoring.restores(tier, SIZES, found, world)
+    for _ in range(2):
+        with restoring.attached(tier, SIZES, found, world) as disks:
+            for number, volume in enumerate(disks.volumes, 1):
+                file = Path(volume.name) / "who"
+                assert file.read_text() == f"node {number}"
+                file.write_text("spoilt")
+    keys = [f"vm{number}:{root}/disk" for number, root in enumerate(roots, 1)]
+    assert list(disks.facts["disks"]) == keys
+    assert [one["machine"] for one in disks.facts["disks"].values()] == ["vm1", "vm2"]
+    restored = disks.facts["restored"]
+    assert (restored["way"], restored["quiet"]) == ("copy", True)
+    assert restored["machines"]["vm2"]["caches_dropped"] == "of the files"
+
+
+def test_caches_of_this_computer_are_not_those_of_the_machines(tier: Tier, world: World) -> None:
+    shell: Any = world.shell
+    with restoring.attached(tier, SIZES, loaded(tier, world), world):
+        assert not any("drop_caches" in argv[-1] for argv in shell.asked)
+
+
+def test_snapshots_are_removed_from_each_machine(tier: Tier, world: World) -> None:
+    found = loaded(tier, world)
+    removed = restoring.forget((), world)
+    assert [line.rsplit(" ", 1)[1] for line in removed if snapshots.FOLDER in line] == [
+        "vm1",
+        "vm2",
+    ]
+    assert not restoring.are_there(found, world)
+
+
+def test_what_is_wrong_with_a_disk_is_said_of_its_machine(
+    tier: Tier, world: World, roots: list[Path]
+) -> None:
+    MountedTier().check(tier, world)
+    (roots[1] / "proc/self/mountinfo").write_text("22 1 8:2 / / rw - ext4 /dev/sda2 rw\n")
+    with pytest.raises(UsageError, match=r"^vm2: .*not a mount point"):
+        MountedTier().check(tier, world)
+
+
+def test_only_what_fails_at_a_disk_is_said_of_its_machine(
+    tier: Tier, world: World, roots: list[Path]
+) -> None:
+    with (
+        pytest.raises(NodeError, match=r"^node-2 died$"),
+        restoring.attached(tier, SIZES, None, world),
+    ):
+        raise NodeError("node-2 died")
+    with (
+        pytest.raises(VoidError, match=r"^vm2: the disk /dev/sdb vanished"),
+        restoring.attached(tier, SIZES, None, world),
+    ):
+        (roots[1] / "proc/self/mountinfo").write_text("22 1 8:2 / / rw - ext4 /dev/sda2 rw\n")
+
+
+def test_disks_whose_machines_are_not_told_need_one_machine(tier: Tier, world: World) -> None:
+    disks = {node: replace(one, machine="") for node, one in tier.disks.items()}
+    with pytest.raises(UnavailableError, match="nodes are spread over vm1 and vm2"):
+        MountedTier().check(replace(tier, disks=disks), world)
+
+
+def test_the_gate_measures_each_disk_on_its_machine(tier: Tier, world: World) -> None:
+    asked: list[str] = []
+
+    def take(judged: Tier, _disk: mounts.RealDisk, disks: Disks, there: World) -> Gate:
+        asked.append(there.machine.name)
+        check = GateCheck("IOPS", "1/s", 100.0, 99.0, 5.0, "ok")
+        return Gate(judged.name, 0.0, (check,), {**disks.facts, "host_cpu_pct": 1.0})
+
+    gate = disk_gates.take_each(tier, world, False, take)
+    assert asked == ["vm1", "vm2"]
+    assert [check.nodes for check in gate.checks] == [("node-1",), ("node-2",)]
+    for check, key in zip(gate.checks, gate.device["disks"], strict=True):
+        assert check.disk == f"{check.nodes[0]} ({key})" and key.startswith("vm")
+
+
+def test_space_is_counted_where_each_disk_is(tier: Tier, world: World) -> None:
+    profile = replace(a_profile(nodes=2), tier=tier)
+    plan = replace(a_plan(), profiles=(profile,))
+    needs = space.needs(plan, {"mounted": MountedTier()}, world)
+    asked = [(need.machine, need.place, need.needed_bytes) for need in needs if need.place]
+    places = [one.data for one in tier.disks.values()]
+    assert asked == [("vm1", places[0], 2**30), ("vm2", places[1], 2**30)]
