@@ -87,11 +87,10 @@ def _disks(
     if workload.database is not None:  # one disk with one file, however large the disk
         nodes, each_bytes = 1, disk_matrix.file_bytes(workload) + _FILE_SYSTEM_BYTES
         what = f"for the file of {workload.name}"
-    machines = of_nodes(world.platform)
-    tier = profile.tier
-    if workload.database is None and any(one.machine for one in tier.disks.values()):
-        yield from _own(profile, what, mechanism, world)
+    if any(one.machine for one in profile.tier.disks.values()):
+        yield from _apart(profile, nodes, each_bytes, mechanism, world)
         return
+    machines = of_nodes(world.platform)
     for place, copies in mechanism.places(profile.tier, nodes, world).items():
         needed_bytes = math.ceil(copies / len(machines)) * each_bytes
         for machine in machines:
@@ -101,14 +100,16 @@ def _disks(
                 yield Need(profile.name, what, str(place), needed_bytes, free_bytes, name)
 
 
-def _own(profile: Profile, what: str, mechanism: TakesSpace, world: World) -> Iterator[Need]:
+def _apart(
+    profile: Profile, nodes: int, each_bytes: int, mechanism: TakesSpace, world: World
+) -> Iterator[Need]:
     """Of real disks that are on the machines of their nodes."""
-    each_bytes = profile.cluster.size.disk_bytes
-    for node in node_disks.node_names(profile.cluster.nodes):
+    for node in node_disks.node_names(nodes):
         alone, there = node_disks.alone(profile.tier, node), where.on(node, world)
+        what, name = f"for the disk of {node}", there.machine.name
         for place, copies in mechanism.places(alone, 1, there).items():
             with suppress(OSError):
-                free_bytes, name = there.machine.free_bytes(str(place)), there.machine.name
+                free_bytes = there.machine.free_bytes(str(place))
                 needed_bytes = copies * each_bytes
                 yield Need(profile.name, what, str(place), needed_bytes, free_bytes, name)
 

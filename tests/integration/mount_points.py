@@ -17,9 +17,9 @@ def sh(*argv: str) -> str:
     return done.stdout.strip()
 
 
-def made(image: Path, kind: str) -> Path:
+def made(image: Path, kind: str, size_bytes: int = 3 * 2**30) -> Path:
     with image.open("wb") as file:
-        file.truncate(3 * 2**30)
+        file.truncate(size_bytes)
     if kind == "ext4":
         # Else the kernel goes on to make it in the background, on the disk that is measured.
         sh("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", str(image))

@@ -188,7 +188,7 @@ def disks(tmp_path: Path) -> Iterator[Path]:
     """p15-1 to p15-3, the disk of each machine, in one folder."""
     with ExitStack() as up:
         for number in (1, 2, 3):
-            image = made(tmp_path / f"p15-{number}.img", "ext4")
+            image = made(tmp_path / f"p15-{number}.img", "ext4", 6 * 2**30)
             up.enter_context(mounted_at(tmp_path / f"p15-{number}", str(image), "loop,noatime"))
         yield tmp_path
 
