@@ -28,6 +28,7 @@ MOUNT_POINTS = (
     Path("/var/lib/tierbench"),
     Path("/var/log/pods"),
     Path("/run/containerd"),
+    Path("/run/netns"),
 )
 _END_S = 60.0
 

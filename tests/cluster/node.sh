@@ -18,6 +18,7 @@ folders() {
     mount --bind "$STATE/machine" /var/lib/tierbench
     mount -t tmpfs tmpfs /var/lib/cni
     mount -t tmpfs tmpfs /run/containerd
+    mount -t tmpfs tmpfs /run/netns
 }
 
 # The kubelet insists on six kernel settings. It finds them so; the machine's own stay as they are.

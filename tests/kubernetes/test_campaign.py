@@ -57,6 +57,15 @@ cluster:
   node: {smoke: {cpus: 1, memory: 1GiB, disk: 2GiB}}
   settings: {image: IMAGE}
 """
+LONG = """
+title: a load that is not over before somebody kills it
+generator: sysbench
+script: sysbench/point_select.lua
+dataset: sysbench-tables
+statements_per_transaction: 10
+scales:
+  smoke: {dataset: {tables: 2, table_size: 5000}, threads: 2, warmup: 1s, measure: 180s}
+"""
 INSERTS = ROOT / "tests" / "integration" / "workloads" / "short-insert.yaml"
 FAST = {
     "metadata": {"name": "fast"},
@@ -227,8 +236,10 @@ def test_what_a_killed_program_left_is_removed(loaded: Cluster, core: Any, tmp_p
 
 def begun(cluster: Cluster, core: Any, results: Path) -> subprocess.Popen[str]:
     """A campaign whose load begins: its database and its client run."""
+    workload = results / "long.yaml"
+    workload.write_text(LONG)
     started = command(
-        *(cluster, "run", "--profile", TIER, "--workload", "point-select", "--scale", "smoke"),
+        *(cluster, "run", "--profile", TIER, "--workload", str(workload), "--scale", "smoke"),
         *("--platform", "kubernetes", "--db", "postgresql", "--nodes", "1"),
         *("--results", str(results)),
     )

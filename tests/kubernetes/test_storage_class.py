@@ -107,16 +107,17 @@ def test_each_node_has_a_volume_on_its_own_machine(world: World) -> None:
 
 @pytest.mark.parametrize("tier", [TIER, COPIES], ids=["snapshots", "copies"])
 def test_runs_start_from_the_data_of_their_node(world: World, snapshots: None, tier: Tier) -> None:
-    notes = MECHANISM.snapshots(tier, NODES, "f00", world)
-    assert MECHANISM.restores(tier, [SIZE] * NODES, notes, world)
-    with MECHANISM.loading(tier, [SIZE] * NODES, notes, world) as volumes:
+    tier, sizes = replace(tier, storage_class=replace(WANTED, nodes=2)), [SIZE] * 2
+    notes = MECHANISM.snapshots(tier, 2, "f00", world)
+    assert MECHANISM.restores(tier, sizes, notes, world)
+    with MECHANISM.loading(tier, sizes, notes, world) as volumes:
         for volume in volumes:
             shell(volume, f"echo {volume.placement} > /tier/who; sync", world)
     for _ in range(2):
-        with MECHANISM.attached(tier, [SIZE] * NODES, notes, world) as disks:
+        with MECHANISM.attached(tier, sizes, notes, world) as disks:
             for volume in disks.volumes:
-                assert shell(volume, "cat /tier/who", world) == volume.placement
-                shell(volume, "echo spoilt > /tier/who; sync", world)
+                spoiling = "cat /tier/who; echo spoilt > /tier/who; sync"
+                assert shell(volume, spoiling, world) == volume.placement
 
 
 def test_the_gate_measures_a_volume_on_each_machine(world: World) -> None:
