@@ -109,6 +109,7 @@ def test_what_all_clients_recorded_is_what_the_database_committed(two: Bench) ->
     assert facts.start_skew_s is not None and facts.start_skew_s >= 0
 
 
+@pytest.mark.slow
 def test_a_window_of_all_begins_when_throughput_is_steady_and_ends_as_told(two: Bench) -> None:
     """Each client hears of the window's end while its program runs, and no later than that it is
     over."""

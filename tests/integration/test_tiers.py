@@ -248,8 +248,12 @@ FAR_AWAY = Tier("far away", "", "emulated", 20_000, 900_000_000, 0.025, 0.025)
 @measured
 @pytest.mark.parametrize(
     "row",
-    ["azure/P4", "azure/P6", FEW_BYTES, FAR_AWAY],
-    ids=["azure/P4", "azure/P6", "few bytes", "far away"],
+    [
+        "azure/P4",
+        pytest.param("azure/P6", marks=pytest.mark.slow),  # as P4
+        pytest.param(FEW_BYTES, marks=pytest.mark.slow, id="few bytes"),
+        pytest.param(FAR_AWAY, id="far away"),
+    ],
 )
 def test_a_limit_that_hides_behind_another_does_not_fail_the_gate(
     row: str | Tier, world: World
