@@ -33,6 +33,10 @@ OPEN_GATE = ("sh", "-c", f"chmod a+rwX {CARRIED}/[0-9]* && touch {READY}")
 # A pod's own end: longer than any stop that is asked for, which says its own time.
 LONGEST_STOP_S = 300
 CARRIER_CPU, _CARRIER_MEMORY = "100m", "64Mi"
+# The kernel shares out a busy machine by requests. Of two busy cores, answers of a disk whose server
+# had asked for nothing were late by 0.5 to 0.6 ms in the mean, at 250m by 0.4, at 400m by 0.2, and
+# on Docker, where all containers count alike, by 0.05.
+SHARES = {"disk": "500m", "client": "250m"}  # by role
 _NAME_WAIT_S = 60
 _WAIT_FOR_FILES = f"until [ -e {READY} ]; do sleep 0.1; done"
 # Its own name, which DNS knows only when the pod has an address: a second after it has begun. Who
@@ -178,12 +182,15 @@ def secret(spec: ContainerSpec, labels: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _resources(spec: ContainerSpec) -> dict[str, Any]:
-    """Requests equal limits: the machine has set aside what the container may use."""
+    """Requests equal limits: the machine has set aside what the container may use. Disks and
+    clients ask for a share, and have no limits."""
+    if not spec.cpus and not spec.memory_bytes:
+        return {"requests": {"cpu": SHARES[spec.role]}} if spec.role in SHARES else {}
     amounts = {
         **({"cpu": f"{round(spec.cpus * 1000)}m"} if spec.cpus else {}),
         **({"memory": str(spec.memory_bytes)} if spec.memory_bytes else {}),
     }
-    return {"requests": amounts, "limits": amounts} if amounts else {}
+    return {"requests": amounts, "limits": amounts}
 
 
 def _before(

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from orchestrator.platforms.kubernetes.manifests import CARRIER_CPU
+from orchestrator.platforms.kubernetes.manifests import CARRIER_CPU, SHARES
 
 Thing = Mapping[str, Any]
 _OVER = ("Succeeded", "Failed")  # phases of pods that hold nothing any more
@@ -24,8 +24,8 @@ def cpus(quantity: str) -> float:
 
 def each(nodes: int, machines: Sequence[Thing], pods: Iterable[Thing]) -> float:
     """How many CPUs each of so many nodes of a database may ask for, spread over these machines,
-    beside what carries its files; a tenth of one is the least that counts. `pods`: all of the
-    cluster."""
+    beside what carries its files and a load client; a tenth of one is the least that counts.
+    `pods`: all of the cluster."""
     if not machines:
         return 0.0
     free = {one["metadata"]["name"]: _allocatable(one) for one in machines}
@@ -34,7 +34,7 @@ def each(nodes: int, machines: Sequence[Thing], pods: Iterable[Thing]) -> float:
         if name in free and pod.get("status", {}).get("phase") not in _OVER:
             free[name] -= _asked(pod["spec"])
     most = sorted(free.values(), reverse=True)[:nodes]  # those that nodes will find room on
-    left = most[-1] / math.ceil(nodes / len(most)) - cpus(CARRIER_CPU)
+    left = most[-1] / math.ceil(nodes / len(most)) - cpus(CARRIER_CPU) - cpus(SHARES["client"])
     return max(0.0, math.floor(10 * left + 1e-6) / 10)
 
 
