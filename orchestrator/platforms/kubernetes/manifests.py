@@ -33,9 +33,9 @@ OPEN_GATE = ("sh", "-c", f"chmod a+rwX {CARRIED}/[0-9]* && touch {READY}")
 # A pod's own end: longer than any stop that is asked for, which says its own time.
 LONGEST_STOP_S = 300
 CARRIER_CPU, _CARRIER_MEMORY = "100m", "64Mi"
-# The kernel shares out a busy machine by requests. Of two busy cores, answers of a disk whose server
-# had asked for nothing were late by 0.5 to 0.6 ms in the mean, at 250m by 0.4, at 400m by 0.2, and
-# on Docker, where all containers count alike, by 0.05.
+# The kernel shares out a busy machine by requests. On two busy cores, answers of a disk whose
+# server had asked for nothing were late by 0.5 to 0.6 ms in the mean, at 250m by 0.4, at 400m and
+# more by 0.15, and on Docker, where all containers count alike, by 0.05.
 SHARES = {"disk": "500m", "client": "250m"}  # by role
 _NAME_WAIT_S = 60
 _WAIT_FOR_FILES = f"until [ -e {READY} ]; do sleep 0.1; done"
