@@ -138,7 +138,7 @@ class FakeCluster:
         found = [
             thing
             for path, thing in self.things.items()
-            if path.rpartition("/")[0] == folder and _has(thing, demands)
+            if folder in (path.rpartition("/")[0], _of_all(path)) and _has(thing, demands)
         ]
         return 200, {"items": found}
 
@@ -163,6 +163,12 @@ def _run(pod: Thing) -> None:
             for one in pod["spec"]["containers"]
         ],
     }  # fmt: skip
+
+
+def _of_all(path: str) -> str:
+    """The address that lists an object's kind in all namespaces."""
+    before, found, rest = path.partition("/namespaces/")
+    return f"{before}/{rest.split('/')[1]}" if found and "/" in rest else ""
 
 
 def _is_folder(path: str) -> bool:

@@ -8,6 +8,7 @@ import hashlib
 import ssl
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -448,6 +449,18 @@ def test_a_dead_campaign_is_removed_with_its_volumes(cluster: FakeCluster) -> No
     assert connected.other_campaign() is None
     assert set(connected.sweep()) == {"namespace tierbench-dead00", "volume of-dead00"}
     assert cluster.names("persistentvolumes") == ["theirs"]
+
+
+def test_a_node_can_only_ask_for_what_the_machine_of_its_disk_has(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    """Of four CPUs a disk has asked for half a one, and there must be room for a client."""
+    disk = replace(spec("disk-node-1", placement="node-1"), role="disk")
+    assert platform.free_cpus(1) == 3.6
+    with platform.running(disk):
+        assert platform.free_cpus(1) == 3.1
+        assert platform.free_cpus(2) == 3.1
+    assert platform.free_cpus(1) == 3.6
 
 
 def test_a_sweep_waits_until_rented_volumes_are_gone(
