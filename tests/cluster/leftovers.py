@@ -102,27 +102,27 @@ def _remove_cgroups() -> list[Path]:
 def _loops() -> list[str]:
     """Loop devices on files of the cluster's folder.
 
-    They are known by device and inode: the path that the kernel tells is that of the node's own
-    mounts, or of none.
+    They are known by device and inode, because the path that the kernel tells may be that of a
+    node's own mounts; those on a removed file, which has no name to be looked up, by that path.
     """
-    columns = "NAME,BACK-INO,BACK-MAJ:MIN"
+    columns = "NAME,BACK-INO,BACK-MAJ:MIN,BACK-FILE"
     listed = subprocess.run(
         ["losetup", "--json", "--list", "--output", columns], capture_output=True, text=True
     ).stdout
-    if not listed.strip() or not FOLDER.exists():
-        return []
-    device = FOLDER.stat().st_dev
-    here = f"{os.major(device)}:{os.minor(device)}"
-    on = {
-        int(one["back-ino"]): str(one["name"])
-        for one in json.loads(listed)["loopdevices"]
-        if one["back-maj:min"] == here
-    }
-    if not on:
-        return []
+    devices = json.loads(listed)["loopdevices"] if listed.strip() else []
+    return [str(one["name"]) for one in devices if _is_ours(one)]
+
+
+def _is_ours(device: dict[str, str | int]) -> bool:
+    if str(device["back-file"]).startswith(f"{FOLDER}/"):
+        return True
+    if not FOLDER.exists():
+        return False
+    on = FOLDER.stat().st_dev
+    if device["back-maj:min"] != f"{os.major(on)}:{os.minor(on)}":
+        return False
     files = (Path(place, name) for place, _, names in os.walk(FOLDER) for name in names)
-    inodes = {file.stat(follow_symlinks=False).st_ino for file in files}
-    return [name for inode, name in on.items() if inode in inodes]
+    return any(file.stat(follow_symlinks=False).st_ino == device["back-ino"] for file in files)
 
 
 def _detach_loops() -> list[str]:
