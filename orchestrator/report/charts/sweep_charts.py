@@ -1,4 +1,8 @@
-"""Charts of a load sweep: throughput and p99 latency against load, a line for each tier."""
+"""Charts of a load sweep: throughput and latency against load, a line for each tier.
+
+Latency is the p99 where each tier has one at each load; runs of too few transactions have none,
+and then it is the average, because a chart without a tier would not be one of all tiers.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +19,20 @@ from orchestrator.report.report_index import ReportIndex
 
 _WIDTH, _HEIGHT = 320, 150
 _WIDE = 8.0  # from the least load to the highest: beyond, loads stand at equal ratios
-
-
-_SHOWN = (
-    Measure("throughput_per_s", "throughput", "Throughput", "transactions/s"),
-    Measure("latency_p99_s", "p99", "p99 latency", "ms", 1e3),
-)
+_THROUGHPUT = Measure("throughput_per_s", "throughput", "Throughput", "transactions/s")
+_P99 = Measure("latency_p99_s", "p99", "p99 latency", "ms", 1e3)
+_AVERAGE = Measure("latency_avg_s", "average", "Average latency", "ms", 1e3)
 
 
 def drawn(index: ReportIndex, sweep: Sweep) -> tuple[Chart, ...]:
     """Those of which there are figures."""
+    points_of = {
+        shown: list(_points(index, sweep, shown)) for shown in (_THROUGHPUT, _P99, _AVERAGE)
+    }
+    some_lack_p99 = len(points_of[_P99]) < len(points_of[_AVERAGE])
+    del points_of[_P99 if some_lack_p99 else _AVERAGE]
     made = []
-    for shown in _SHOWN:
-        points = list(_points(index, sweep, shown))
+    for shown, points in points_of.items():
         if points:
             name = f"{sweep.workload}-load-{shown.file}"
             what = f"{shown.title} of {_whose(index, sweep, shown)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,21 @@ def test_a_chart_has_every_tier_at_every_load() -> None:
     index = ReportIndex(SWEPT, judge(SWEPT))
     for chart in sweep_charts.drawn(index, index.verdict.sweeps[0]):
         assert chart.svg.count('aria-roledescription="point"') == 8
+
+
+def test_where_a_tier_has_no_p99_the_average_is_drawn_of_all() -> None:
+    """Runs of fewer than 1,000 transactions have none."""
+    figures = loads.at_loads(TABLE)
+
+    def some(run: Run, workload: Workload) -> Sequence[Measurement]:
+        found = figures(run, workload)
+        return found if run.profile == "ultra" else [m for m in found if m.metric != P99.metric]
+
+    campaign = loads.build(loads.swept("threads=1,4,16,64"), some)
+    index = ReportIndex(campaign, judge(campaign))
+    _, latency = sweep_charts.drawn(index, index.verdict.sweeps[0])
+    assert "point-select-load-average" in latency.path and "Average latency" in latency.svg
+    assert latency.svg.count('aria-roledescription="point"') == 8
 
 
 def test_the_latency_of_an_overloaded_tier_is_neither_drawn_nor_compared(tmp_path: Path) -> None:
