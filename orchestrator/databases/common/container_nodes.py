@@ -125,7 +125,6 @@ def await_ready(
     world: World,
     *,
     deadline_s: float,
-    every_s: float = 0.5,
     log: Log = last_lines,
 ) -> None:
     """Waits until nothing is missing. NodeError if a container dies, and, with every container's
@@ -141,7 +140,7 @@ def await_ready(
             state = error.what if isinstance(error, RunError) else str(error)
         return not state
 
-    if not wait_until(ready, deadline_s=deadline_s, clock=world.clock, every_s=every_s):
+    if not wait_until(ready, deadline_s=deadline_s, clock=world.clock, every_s=0.2):
         raise NodeError(
             f"{failure} within {deadline_s:g} s: {state}",
             advice="look at the log below; on a slow disk or with little memory it takes longer",

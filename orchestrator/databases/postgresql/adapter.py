@@ -114,7 +114,6 @@ class PostgreSQL:
             names,
             world,
             deadline_s=nodes.START_DEADLINE_S,
-            every_s=0.2,
         )
         return version.split()[0]
 
