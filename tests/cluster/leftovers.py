@@ -110,19 +110,20 @@ def _loops() -> list[str]:
         ["losetup", "--json", "--list", "--output", columns], capture_output=True, text=True
     ).stdout
     devices = json.loads(listed)["loopdevices"] if listed.strip() else []
-    return [str(one["name"]) for one in devices if _is_ours(one)]
+    files = _files() if devices else set()
+    return [
+        str(one["name"])
+        for one in devices
+        if str(one["back-file"]).startswith(f"{FOLDER}/")
+        or (one["back-maj:min"].strip(), int(one["back-ino"])) in files  # losetup pads a column
+    ]
 
 
-def _is_ours(device: dict[str, str | int]) -> bool:
-    if str(device["back-file"]).startswith(f"{FOLDER}/"):
-        return True
-    if not FOLDER.exists():
-        return False
-    on = FOLDER.stat().st_dev
-    if device["back-maj:min"] != f"{os.major(on)}:{os.minor(on)}":
-        return False
+def _files() -> set[tuple[str, int]]:
+    """Device and inode of each file in the cluster's folder."""
     files = (Path(place, name) for place, _, names in os.walk(FOLDER) for name in names)
-    return any(file.stat(follow_symlinks=False).st_ino == device["back-ino"] for file in files)
+    states = [file.stat(follow_symlinks=False) for file in files]
+    return {(f"{os.major(one.st_dev)}:{os.minor(one.st_dev)}", one.st_ino) for one in states}
 
 
 def _detach_loops() -> list[str]:
