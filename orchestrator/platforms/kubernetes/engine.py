@@ -131,10 +131,7 @@ class KubernetesPlatform(Pods):
         return self._machines[name]
 
     def free_cpus(self, nodes: int) -> float:
-        machines = self._usable_nodes(("node",))
-        own = {self._machine_names.get(f"node-{number}", "") for number in range(1, nodes + 1)}
-        if "" not in own:  # where their disks are
-            machines = [one for one in machines if name_of(one) in own]
+        machines = self._machines_of(nodes)
         with cluster_errors("looking at what pods ask for"):
             return requests.each(nodes, machines, self._api.listed(_PODS))
 

@@ -53,6 +53,13 @@ class Spreading:
         machines = map(name_of, self._usable_nodes(("node",)))
         return [name for name in machines if name not in taken]
 
+    def _machines_of(self, nodes: int) -> list[Thing]:
+        """Those that nodes 1 to `nodes` of a database are bound to, as by their disks; all that
+        they may be on, if one is not bound yet."""
+        usable = self._usable_nodes(("node",))
+        bound = {self._machine_names.get(f"node-{number}") for number in range(1, nodes + 1)}
+        return usable if None in bound else [one for one in usable if name_of(one) in bound]
+
     def machine_for(self, placement: str) -> str:
         """Returns the machine of a placement; chooses one if nothing of it has run yet."""
         with self._scheduling:
