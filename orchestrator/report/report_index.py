@@ -104,6 +104,15 @@ class ReportIndex:
         """The value that a report shows for a metric: New-Order's latency if there is one."""
         return self._cells.get((profile, workload, metric, self._scope(workload, metric)))
 
+    def has_p99(self, cells: Iterable[tuple[str, str]]) -> bool:
+        """Whether each of these cells (tier, workload) that has a latency has its p99. Runs of too
+        few transactions have none; a chart of all tiers then shows the average."""
+        return all(
+            self.cell(*one, "latency_p99_s") is not None
+            for one in cells
+            if self.cell(*one, "latency_avg_s") is not None
+        )
+
     def transaction_types(self, workload: str) -> tuple[str, ...]:
         """Those that were counted apart; none if all transactions are of one type."""
         counted = (

@@ -38,12 +38,14 @@ def of_decision(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
 
 def _drawn(index: ReportIndex, workload: str, offers: Sequence[Offer]) -> Iterator[Chart]:
     nopm = index.throughput_metric(workload) == "nopm"
-    tail = "New-Order p99" if index.latency_scope(workload) == NEW_ORDER else "p99 latency"
+    tails = index.has_p99((offer.tier, workload) for offer in offers)
+    latency = ("latency_p99_s", "p99") if tails else ("latency_avg_s", "latency")
+    kind = "p99" if tails else "average"
+    of_new_order = index.latency_scope(workload) == NEW_ORDER
     rate = ("NOPM", "NOPM") if nopm else ("Throughput", "transactions/s")
     figures = (
         (index.throughput_metric(workload), "throughput", *rate, 1.0),
-        ("latency_p99_s", "p99", tail, "ms", 1e3),
-        ("latency_avg_s", "latency", tail.replace("p99", "average"), "ms", 1e3),
+        (*latency, f"New-Order {kind}" if of_new_order else f"{kind} latency", "ms", 1e3),
     )
     for metric, file, what, unit, factor in figures:
         cells = [(offer, index.cell(offer.tier, workload, metric)) for offer in offers]
@@ -52,8 +54,6 @@ def _drawn(index: ReportIndex, workload: str, offers: Sequence[Offer]) -> Iterat
             continue
         axis = unit if unit == what else f"{what}, {unit}"
         yield _chart(f"{workload}-price-{file}", what, axis, offers[0].currency, rows, index.tiers)
-        if file == "p99":
-            return  # the average stands in only where tails are not known
 
 
 def _row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]:

@@ -1,8 +1,4 @@
-"""Charts of a load sweep: throughput and latency against load, a line for each tier.
-
-Latency is the p99 where each tier has one at each load; runs of too few transactions have none,
-and then it is the average, because a chart without a tier would not be one of all tiers.
-"""
+"""Charts of a load sweep: throughput and latency against load, a line for each tier."""
 
 from __future__ import annotations
 
@@ -26,13 +22,15 @@ _AVERAGE = Measure("latency_avg_s", "average", "Average latency", "ms", 1e3)
 
 def drawn(index: ReportIndex, sweep: Sweep) -> tuple[Chart, ...]:
     """Those of which there are figures."""
-    points_of = {
-        shown: list(_points(index, sweep, shown)) for shown in (_THROUGHPUT, _P99, _AVERAGE)
-    }
-    some_lack_p99 = len(points_of[_P99]) < len(points_of[_AVERAGE])
-    del points_of[_P99 if some_lack_p99 else _AVERAGE]
+    tails = index.has_p99(
+        (tier, workload)
+        for tier in index.tiers
+        for workload in sweep.workloads
+        if not index.overloaded(tier, workload)
+    )
     made = []
-    for shown, points in points_of.items():
+    for shown in (_THROUGHPUT, _P99 if tails else _AVERAGE):
+        points = list(_points(index, sweep, shown))
         if points:
             name = f"{sweep.workload}-load-{shown.file}"
             what = f"{shown.title} of {_whose(index, sweep, shown)}"

@@ -12,6 +12,7 @@ import pytest
 
 from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.analysis.verdicts import judge
+from orchestrator.model import Record
 from orchestrator.report.blocks import Chart, Charts
 from orchestrator.report.charts import charts, latency_charts, price_charts, series, time_charts
 from orchestrator.report.charts.charts import Measure
@@ -261,6 +262,16 @@ def test_price_against_throughput_and_tail() -> None:
     assert {tier: row["front"] == "on the front" for tier, row in rows.items()} == fronts
     assert "disks of all nodes, USD a month" in drawn[0].svg
     assert ">p99 latency, ms<" in drawn[1].svg
+
+
+def test_where_a_tier_has_no_tail_its_average_is_held_against_price() -> None:
+    def without(record: Record) -> Record:
+        kept = tuple(one for one in record.measurements if one.metric != "latency_p99_s")
+        return replace(record, measurements=kept) if record.profile.name == "premium" else record
+
+    drawn = _priced(change=without)[1]
+    assert drawn[1].name == "point-select-price-latency" and ">average latency, ms<" in drawn[1].svg
+    assert {row["tier"] for row in _rows(drawn[1], "offers")} == {"premium", "premium-v2", "ultra"}
 
 
 def test_without_prices_of_one_list_there_is_no_chart() -> None:
