@@ -1,7 +1,5 @@
 # One verb a line; everything else is in `tierbench` (see `tierbench --help`).
-# Variables: PROFILE, PROFILES, WORKLOADS, DB, PLATFORM, ENFORCEMENT, SCALE, NODES, CLIENTS, REPEATS, SEED,
-# RESULTS, GENERATOR, SLO, PRICES, MAX_COST, LATENCY_AT, SWEEP, GATE_EVERY, DRAIN, WARMUP, WINDOWS,
-# SET; of compare AA, UNTIL, MAX_REPEATS, FAIL_IF_WORSE, STRICT.
+# Variables are in docs/OPTIONS.md; one that a target does not take is refused.
 
 PYTHON   ?= python3
 VENV     := .venv
@@ -19,9 +17,48 @@ ENFORCEMENT ?=
 SEED     ?= 1
 LOCKED_PYTHONS := 3.11 3.12 3.13
 UNLOCKED ?=
-COMMON    = --db $(DB) $(if $(PLATFORM),--platform $(PLATFORM)) $(if $(ENFORCEMENT),--enforcement $(ENFORCEMENT)) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results $(RESULTS)) $(if $(SLO),--slo "$(SLO)") $(if $(PRICES),--prices $(PRICES)) $(if $(MAX_COST),--max-cost "$(MAX_COST)") $(if $(LATENCY_AT),--latency-at $(LATENCY_AT)) $(if $(SWEEP),--sweep $(SWEEP)) $(if $(GATE_EVERY),--gate-every $(GATE_EVERY)) $(if $(DRAIN),--drain) $(if $(WARMUP),--warmup $(WARMUP)) $(if $(WINDOWS),--windows $(WINDOWS)) $(foreach one,$(SET),--set "$(one)")
+COMMON    = --db $(DB) $(if $(PLATFORM),--platform $(PLATFORM)) $(if $(ENFORCEMENT),--enforcement $(ENFORCEMENT)) --scale $(SCALE) --seed $(SEED) $(if $(NODES),--nodes $(NODES)) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(GENERATOR),--generator $(GENERATOR)) $(if $(RESULTS),--results "$(RESULTS)") $(if $(SLO),--slo "$(SLO)") $(if $(PRICES),--prices "$(PRICES)") $(if $(MAX_COST),--max-cost "$(MAX_COST)") $(if $(LATENCY_AT),--latency-at "$(LATENCY_AT)") $(if $(SWEEP),--sweep "$(SWEEP)") $(if $(GATE_EVERY),--gate-every $(GATE_EVERY)) $(if $(DRAIN),--drain) $(if $(WARMUP),--warmup $(WARMUP)) $(if $(WINDOWS),--windows $(WINDOWS)) $(foreach one,$(SET),--set "$(one)")
+with_common = DB PLATFORM ENFORCEMENT SCALE NODES CLIENTS REPEATS SEED RESULTS GENERATOR SLO PRICES MAX_COST LATENCY_AT SWEEP GATE_EVERY DRAIN WARMUP WINDOWS SET
+takes-run = PROFILE $(with_common)
+takes-point-select = $(takes-run)
+takes-insert = $(takes-run)
+takes-tpcc = $(takes-run)
+takes-compare = PROFILES WORKLOADS $(with_common) UNTIL MAX_REPEATS AA FAIL_IF_WORSE STRICT
+takes-demo = $(takes-compare)
+takes-dry-demo = PROFILES WORKLOADS SCALE REPEATS SEED RESULTS
+takes-report = RESULTS
+takes-history = RESULTS
+takes-compare-results = A B RESULTS FAIL_IF_WORSE STRICT
+takes-study = RESULTS
+takes-study-rehearsal = SEED REPEATS RESULTS FAIL_IF_WORSE STRICT
+takes-setup = PLATFORM
+takes-calibrate = PROFILE SCALE DRAIN
+takes-doctor = DB PLATFORM
+takes-yugabyte-image = TARBALL
+takes-clean = YES PLATFORM PROFILE
+takes-bench-tiers = REPEATS ROWS
+takes-bench-tpcc = REPEATS
+takes-bench-sysbench = REPEATS
+takes-bench-decisions = REPEATS
+takes-bench-loads = REPEATS
+takes-bench-blocks = REPEATS
+takes-bench-until = REPEATS
+takes-bench-platforms = REPEATS
+takes-bench-history = REPEATS
+takes-bench-client = REPEATS
+takes-bench-scale = NODES CLIENTS TRANSACTIONS HOURS
+takes-bench-judging = NODES HOURS REPEATS
+takes-bench-benchbase = TRANSACTIONS
+takes-bench-compare = SCALE REPEATS
+takes-help = $(variables)
+variables = $(sort $(takes-run) $(takes-compare) $(takes-clean) $(takes-compare-results) TARBALL ROWS TRANSACTIONS HOURS)
+goals = $(or $(MAKECMDGOALS),help)
+given := $(foreach one,$(variables),$(if $(filter command,$(origin $(one))),$(one)))
+refused := $(filter-out $(foreach goal,$(goals),$(takes-$(goal))),$(given))
+$(if $(refused),$(error make $(goals) takes no $(refused): docs/OPTIONS.md has the variables, and `tierbench --help` all options))
 RUN       = $(TIERBENCH) run --profile $(PROFILE) $(COMMON) $(if $(REPEATS),--repeats $(REPEATS))
 PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
+COMPARED  = $(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(COMMON) $(if $(REPEATS),--repeats $(REPEATS)) $(if $(UNTIL),--until $(UNTIL)) $(if $(MAX_REPEATS),--max-repeats $(MAX_REPEATS)) $(if $(AA),--aa)
 COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse)
 
 .DEFAULT_GOAL := help
@@ -50,14 +87,20 @@ $(VENV)/.ready: pyproject.toml requirements.lock
 setup: $(VENV)/.ready ## everything a first campaign needs: venv, Docker engine, images
 	@$(TIERBENCH) setup$(if $(PLATFORM), --platform $(PLATFORM))
 
+demo dry-demo: PROFILES = premium ultra
+demo dry-demo: SCALE = smoke
+demo: NODES = 1
+demo: REPEATS = 2
+demo: UNTIL = decided
+demo: MAX_REPEATS = 6
 demo: setup ## compare two tiers on this machine in minutes and write a report
-	@$(COMPARE) --profiles "premium ultra" --workloads "$(WORKLOADS)" --db $(DB) --scale smoke --nodes 1 --repeats 2 --until decided --max-repeats 6 --seed $(SEED)
+	@$(COMPARED)
 
 dry-demo: $(VENV)/.ready ## the same in seconds and without Docker: every figure is made up
-	@$(TIERBENCH) rehearse --profiles "premium ultra" --workloads "$(WORKLOADS)" --seed $(SEED)
+	@$(TIERBENCH) rehearse --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" --scale $(SCALE) --seed $(SEED) $(if $(REPEATS),--repeats $(REPEATS)) $(if $(RESULTS),--results "$(RESULTS)")
 
 compare: setup ## tiers × workloads × repetitions: PROFILES= WORKLOADS= REPEATS= SCALE= UNTIL=decided; in CI FAIL_IF_WORSE=1 STRICT=1
-	@$(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(COMMON) $(if $(REPEATS),--repeats $(REPEATS)) $(if $(UNTIL),--until $(UNTIL)) $(if $(MAX_REPEATS),--max-repeats $(MAX_REPEATS)) $(if $(AA),--aa)
+	@$(COMPARED)
 
 point-select: setup ## reads on one tier: PROFILE=premium|premium-v2|ultra
 	@$(RUN) --workload point-select
@@ -69,28 +112,28 @@ tpcc: setup ## the TPC-C-derived mix on one tier; GENERATOR=benchbase: by BenchB
 	@$(RUN) --workload tpcc
 
 report: $(VENV)/.ready ## show the newest campaign again
-	@$(TIERBENCH) report
+	@$(TIERBENCH) report $(if $(RESULTS),--results "$(RESULTS)")
 
 history: $(VENV)/.ready ## list the stored campaigns, the newest first
-	@$(TIERBENCH) history $(if $(RESULTS),--results $(RESULTS))
+	@$(TIERBENCH) history $(if $(RESULTS),--results "$(RESULTS)")
 
 compare-results: $(VENV)/.ready ## one stored campaign against another: A= B=latest
-	@$(TIERBENCH) compare-results $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse) "$(A)" $(if $(B),"$(B)") $(if $(RESULTS),--results $(RESULTS))
+	@$(TIERBENCH) compare-results $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse) "$(A)" $(if $(B),"$(B)") $(if $(RESULTS),--results "$(RESULTS)")
 
 study: $(VENV)/.ready ## the published study's tables, judged by the rules of any campaign
-	@$(TIERBENCH) import-study $(if $(RESULTS),--results $(RESULTS))
+	@$(TIERBENCH) import-study $(if $(RESULTS),--results "$(RESULTS)")
 
 study-rehearsal: setup ## the same plan at 0.4 of a node on emulated disks, beside the published figures; 40 minutes
 	@$(COMPARE) --profiles "$(foreach one,premium premium-v2 ultra,profiles/study-rehearsal/$(one).yaml)" \
 	  --workloads "point-select-20 insert-20 point-select insert tpcc" --db postgresql --scale rehearsal --nodes 1 \
-	  --seed $(SEED) --repeats $(or $(REPEATS),3) $(if $(RESULTS),--results $(RESULTS))
+	  --seed $(SEED) --repeats $(or $(REPEATS),3) $(if $(RESULTS),--results "$(RESULTS)")
 	@$(TIERBENCH) import-study --results .cache/rehearsals --beside $(or $(RESULTS),results)/latest
 
 calibrate: setup ## hold a tier's disk against what it declares, with fio
-	@$(TIERBENCH) calibrate --profile $(PROFILE) $(if $(DRAIN),--drain)
+	@$(TIERBENCH) calibrate --profile $(PROFILE) --scale $(SCALE) $(if $(DRAIN),--drain)
 
 doctor: $(VENV)/.ready ## what this machine offers and lacks; DB=yugabytedb: its first-run checklist
-	@$(TIERBENCH) doctor $(if $(filter yugabytedb,$(DB)),--db $(DB)) $(if $(PLATFORM),--platform $(PLATFORM))
+	@$(TIERBENCH) doctor $(if $(filter command,$(origin DB)),--db $(DB)) $(if $(PLATFORM),--platform $(PLATFORM))
 
 yugabyte-image: setup ## pack a downloaded distribution of YugabyteDB into an image: TARBALL=
 	@$(TIERBENCH) yugabyte-image "$(TARBALL)"
@@ -173,5 +216,5 @@ lock: $(VENV)/.ready ## pin the newest versions that pyproject.toml allows, with
 	$(VENV)/bin/uv pip compile pyproject.toml --extra test --extra build --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" --output-file requirements.lock
 
-clean: $(VENV)/.ready ## remove leftovers in Docker and kept data sets; results stay; PROFILE=: on its machines
-	@$(TIERBENCH) clean$(if $(PLATFORM), --platform $(PLATFORM))$(if $(filter command environment,$(origin PROFILE)), --profile $(PROFILE))
+clean: $(VENV)/.ready ## remove leftovers in Docker and kept data sets; results stay; PROFILE=: on its machines; YES=1: unasked
+	@$(TIERBENCH) clean$(if $(YES), --yes)$(if $(PLATFORM), --platform $(PLATFORM))$(if $(filter command environment,$(origin PROFILE)), --profile $(PROFILE))

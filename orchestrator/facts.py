@@ -16,7 +16,7 @@ NoteKind = Literal[
     "published figures", "reading",
     "fallback database", "preferred database", "fewer nodes", "nodes as asked", "other scale",
     "approximate limits", "burst scaled", "longer windows", "rehearsal", "campaign cost",
-    "other",
+    "unlike disks", "one disk of several", "other",
 ]
 GateQuantity = Literal[
     "iops_read", "iops_write", "iops_mixed", "iops_at_depth", "depth_at_cap",
@@ -37,8 +37,8 @@ DoubtKind = Literal[
     # about the campaign
     "published figures",
     "one repetition", "missing cell", "emulated tier", "cgroup tier", "none tier", "unlike disks",
-    "VM caps the disk", "fewer nodes", "unlike runs", "rehearsal", "old price",
-    "equal tiers told apart", "below the noise floor",
+    "VM caps the disk", "one disk of several", "fewer nodes", "unlike runs", "rehearsal",
+    "old price", "equal tiers told apart", "below the noise floor",
     # noted while it ran
     "leftovers", "teardown", "clock set",
     # about the disk of a run
@@ -52,7 +52,7 @@ DoubtKind = Literal[
     "data fits in the cache", "client busy", "host saturated", "machine shared", "telemetry gaps",
     "failures", "retries", "few transactions", "overload", "Little's law", "think time's ceiling",
     "clients apart", "totals differ", "commits not durable", "another build",
-    "consistency not checked", "facts not read",
+    "consistency not checked", "facts not read", "leaders moved",
 ]
 # fmt: on
 
@@ -141,7 +141,8 @@ class DatabaseFacts(_Group):
     disk before they are answered, by the settings in `durability`. `settings`: those given at its
     start. `execution`: what decides how statements run (isolation, planner, background work), as
     read back. `stand_in`: a program for tests plays the database. `not_read`: what could not be
-    read, and why. `since_reset`: counters since measuring began, by the names above.
+    read, and why. `leaders_moved`: whose copies answer was uneven when measuring began, or changed
+    since. `since_reset`: counters since measuring began, by the names above.
     `checkpoints_s`: when each checkpoint was complete (Unix seconds), if it says so.
     """
 
@@ -154,6 +155,7 @@ class DatabaseFacts(_Group):
     settings: Mapping[str, Any] | None = None
     execution: Mapping[str, Any] | None = None
     not_read: str | None = None
+    leaders_moved: str | None = None
     data_bytes: float | None = None
     cache_bytes: float | None = None
     since_reset: Mapping[str, Any] = field(default_factory=dict)

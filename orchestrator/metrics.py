@@ -28,6 +28,7 @@ _ALL = (
     Metric("nopm", "1/min", "higher", "New-Orders per minute (NOPM)"),
     Metric("latency_avg_s", "s", "lower", "Average latency"),
     Metric("latency_p50_s", "s", "lower", "Median latency", percent=50.0),
+    Metric("latency_p90_s", "s", "lower", "90th percentile latency", percent=90.0),
     Metric("latency_p95_s", "s", "lower", "95th percentile latency", percent=95.0),
     Metric("latency_p99_s", "s", "lower", "99th percentile latency", percent=99.0),
     Metric("latency_p999_s", "s", "lower", "99.9th percentile latency", percent=99.9),

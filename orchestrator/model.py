@@ -166,15 +166,13 @@ class Note:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything decided before anything starts. `files`: "profile <name>", "workload <name>" or
-    "price list" → its path. `generator`: instead of the workloads' own. `gate_every`: runs after
+    """Everything decided before anything starts. `gate_every`: runs after
     which real disks are checked again, besides at the begin and the end; `drain`: their burst
     credit is used up before each check. `twin`: the name under which the baseline is measured a
-    second time, to see what equal tiers differ by. `overrides`: keys of workloads that hold over
-    their files', as `--set` gave them. `latency_at_pct`: of the slowest tier's capacity, at which
-    all follow. `looks`: of a campaign that grows until it is decided, repetitions → the share of
-    the usual chance of error that judging after so many may use; empty if all runs are planned.
-    `platform`: where containers run; "" in older plans."""
+    second time. `overrides`: keys of workloads that hold over their files'. `latency_at_pct`: of
+    the slowest tier's capacity, at which all follow. `looks`: if it grows until it is decided,
+    repetitions → the share of the usual chance of error for judging after so many. `platform`:
+    where containers run; "" if old. `estimate_s`, `most_s`: how long it takes, least and most."""
 
     name: str
     seed: int
@@ -187,8 +185,6 @@ class Plan:
     runs: tuple[Run, ...]
     estimate_s: float
     notes: tuple[Note, ...] = ()
-    files: Mapping[str, str] = field(default_factory=dict)
-    generator: str | None = None
     gate_every: int | None = None
     drain: bool = False
     latency_at_pct: float | None = None
@@ -196,6 +192,7 @@ class Plan:
     twin: str | None = None
     overrides: tuple[str, ...] = ()
     platform: str = ""
+    most_s: float | None = None
     schema_version: int = 2
 
     @property

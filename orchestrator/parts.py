@@ -3,8 +3,8 @@
 Members need not inherit from them, and touch the outside only through `World`. A tier mechanism
 and a database keep nothing between calls: what `attached` or `running` learns is in the `Disks` or
 the `Cluster` that it yields. What only some members can do is a protocol of its own (`Restorable`,
-`KeepsGate`, `MadeOnMachines`, `DrainsBurst`, `TakesSpace`, `KeepsIntervals`, `Splits`), tested with
-`isinstance`.
+`Rented`, `KeepsGate`, `MadeOnMachines`, `DrainsBurst`, `TakesSpace`, `KeepsIntervals`, `Shared`,
+`Splits`), tested with `isinstance`.
 """
 
 from __future__ import annotations
@@ -95,6 +95,14 @@ class Restorable(Protocol):
 
 
 @runtime_checkable
+class Rented(Protocol):
+    """A tier mechanism whose snapshots are rented elsewhere, and only noted in the cache."""
+
+    def still_there(self, snapshots: Sequence[Path], world: World) -> bool:
+        """Returns whether all that notes name is there."""
+
+
+@runtime_checkable
 class KeepsGate(Protocol):
     """A tier mechanism whose passed gate may be kept and used again."""
 
@@ -171,6 +179,15 @@ class KeepsIntervals(Protocol):
 
     def checkpoint_interval_s(self, spec: ClusterSpec) -> float:
         """Returns the interval. UsageError if the profile's cannot be read."""
+
+
+@runtime_checkable
+class Shared(Protocol):
+    """A database whose cluster others may be measuring at the same time."""
+
+    def reserved(self, spec: ClusterSpec, world: World) -> AbstractContextManager[None]:
+        """Keeps other campaigns off the cluster during the block. UnavailableError if one is
+        measuring it, or if that cannot be seen."""
 
 
 @dataclass(frozen=True)

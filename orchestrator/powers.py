@@ -208,9 +208,9 @@ class Platform(Protocol):
         """Returns versions, for the record."""
 
     def machines(self) -> tuple[Machine, ...]:
-        """Returns all machines that run its containers; at least one."""
+        """Returns all machines that run its containers, at least one: those it knows by now."""
 
-    def machine_of(self, container: str) -> Machine: ...
+    def machine_of(self, container: str) -> Machine: ...  # RunError if it is not known
 
     def folder(self, cache: Path) -> Path:
         """Returns where files of disks are kept on its machines: in `cache`, a folder of this

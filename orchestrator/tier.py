@@ -129,6 +129,7 @@ class Tier:
     cloud: str | None = None
     catalog_type: str = ""
     allow_root_disk: bool = False
+    allow_retained_volumes: bool = False
     snapshots: Snapshots | None = None
     burst_time_scale: float = 1.0
     price: Price | None = None
@@ -150,8 +151,15 @@ class Tier:
 
     @property
     def is_real(self) -> bool:
-        """Whether its disks are real ones that nothing here limits: what they do is measured."""
-        return self.kind in ("mounted", "storage-class")
+        """Whether its disks are not of our making: they may change while they are used, somebody
+        pays for them, and what they do is measured."""
+        own = self.kind == "cgroup" and not (self.path or self.disks)
+        return not own and self.kind in ("mounted", "storage-class", "existing", "cgroup")
+
+    @property
+    def is_as_bought(self) -> bool:
+        """Whether they are real ones that nothing here limits."""
+        return self.is_real and self.kind != "cgroup"
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 from tests import ROOT
 
@@ -26,6 +27,14 @@ def table_below(document: str, heading: str, head: str) -> tuple[tuple[str, ...]
     assert table, f"{document} has no table {head!r} under {heading!r}"
     lines = table.split("\n\n", 1)[0].splitlines()[2:]  # without its head and the rule below it
     return tuple(tuple(cell.strip() for cell in line.strip(" |").split(" | ")) for line in lines)
+
+
+def documented_commands(document: str, heading: str) -> list[list[str]]:
+    """The words of each command of ours that stands by itself under `## <heading>`."""
+    text = (ROOT / "docs" / document).read_text()
+    _, _, below = text.partition(f"## {heading}\n")
+    section = re.split(r"^## ", below, maxsplit=1, flags=re.MULTILINE)[0]
+    return [shlex.split(line) for line in section.splitlines() if line.startswith("tierbench ")]
 
 
 def existing_profiles() -> tuple[str, ...]:

@@ -28,7 +28,8 @@ _TEXT, _BINARY, _CLOSE = 1, 2, 8
 
 class FakeCluster:
     """`things`: address → object. `refusals`: (method, end of the address) → status and message.
-    `started`: is called with each new pod, and may change it. `calls`: all that was asked."""
+    `started`: is called with each new pod, and may change it. `allows`: whether a right that is
+    asked for (SelfSubjectAccessReview) is given. `calls`: all that was asked."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -36,6 +37,7 @@ class FakeCluster:
         self.refusals: dict[tuple[str, str], tuple[int, str]] = {}
         self.calls: list[tuple[str, str]] = []
         self.started: Callable[[Thing], None] = lambda _pod: None
+        self.allows: Callable[[Thing], bool] = lambda _asked: True
         self.lock = threading.RLock()
         for number in range(2):
             self.add_machine(f"vm-{number}")
@@ -55,20 +57,36 @@ class FakeCluster:
             },
         }
 
-    def kubeconfig(self) -> Path:
-        port = self._server.server_address[1]
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def kubeconfig(self, **others: FakeCluster) -> Path:
+        """Its own context is "test", which is the current one; `others`: further contexts, each
+        with a namespace of its name."""
+        contexts = {"test": self, **others}
         file = self.folder / "kubeconfig"
-        server = f"http://127.0.0.1:{port}"
         config = {
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": "test",
-            "clusters": [{"name": "test", "cluster": {"server": server}}],
-            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+            "clusters": [
+                {"name": name, "cluster": {"server": one.address}} for name, one in contexts.items()
+            ],
+            "contexts": [
+                {"name": name, "context": {"cluster": name, "user": "test"}
+                 | ({"namespace": f"of-{name}"} if name in others else {})}
+                for name in contexts
+            ],
             "users": [{"name": "test", "user": {"token": "secret"}}],
-        }
+        }  # fmt: skip
         file.write_text(json.dumps(config))
         return file
+
+    def is_cluster(self, uid: str) -> None:
+        """Gives it the namespace by whose uid a cluster is known."""
+        system = {"metadata": {"name": "kube-system", "uid": uid}}
+        self.things["/api/v1/namespaces/kube-system"] = system
 
     def close(self) -> None:
         self._server.shutdown()
@@ -232,6 +250,9 @@ def _answering(cluster: FakeCluster) -> type[BaseHTTPRequestHandler]:
                 return 200, {"gitVersion": "v1.31.4"}
             if path.endswith("/log"):
                 return 200, "a log\n"
+            if path.endswith("/selfsubjectaccessreviews"):
+                asked = given["spec"]["resourceAttributes"]
+                return 201, given | {"status": {"allowed": cluster.allows(asked)}}
             if self.command == "POST":
                 return cluster.made(path, given)
             if self.command == "PATCH":

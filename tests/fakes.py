@@ -210,6 +210,12 @@ class FakePlatform:
             options["on_line"](line)
         return done
 
+    def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
+        self.asked.append(("once", spec.name))
+        self.specs[spec.name] = spec
+        answer = self.answer(spec.name, spec.command)
+        return answer if isinstance(answer, Completed) else completed(answer)
+
     @contextmanager
     def conversation(self, container: str, argv: Sequence[str]) -> Iterator[Talk]:
         self.talks.append(Talk(container, tuple(argv)))

@@ -6,6 +6,7 @@ import math
 
 from orchestrator.model import ClusterSpec, Dataset, NodeSize, Plan, Profile, Workload
 from orchestrator.planning import disk_matrix
+from orchestrator.planning.durations import timed
 from orchestrator.planning.plan import make_plan
 from orchestrator.tier import Tier
 
@@ -38,7 +39,7 @@ def a_plan(
     repetitions: int = 1,
     aa: bool = False,
 ) -> Plan:
-    return make_plan(
+    made = make_plan(
         "test",
         [a_profile(name) for name in profiles],
         [a_workload(name) for name in workloads],
@@ -48,6 +49,7 @@ def a_plan(
         margin_pct=5.0,
         aa=aa,
     )
+    return timed(made)
 
 
 CLUSTER = """

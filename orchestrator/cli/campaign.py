@@ -6,6 +6,7 @@ request → plan (`plans`, nothing started) → runs and records (experiment) �
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
@@ -23,14 +24,14 @@ from orchestrator.cli.options import Request
 from orchestrator.collectors import collectors
 from orchestrator.databases import AUTO, databases
 from orchestrator.databases.yugabytedb import checklist, first_runs, image
-from orchestrator.errors import TierbenchError, UsageError
+from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.load_generators import load_generators
 from orchestrator.model import (
     Note,
     Plan,
 )
 from orchestrator.parts import Parts
-from orchestrator.planning import plan, project_files, slo
+from orchestrator.planning import costs, plan, project_files, slo
 from orchestrator.powers import Progress, World
 from orchestrator.run import checks, experiment, proving, schedule, until
 from orchestrator.run.gates import Gates
@@ -45,12 +46,53 @@ from orchestrator.tiers.common import disk_server, standing
 def carry_out(
     made: Plan, request: Request, root: Path, cache: Path, results: Path, progress: Progress
 ) -> Path:
-    """Runs the plan on this machine; returns its folder. Nothing of ours is left running."""
-    with outside.at_work(root, cache, progress, made.platform, made.placing) as (world, _):
+    """Runs the plan on this machine; returns its folder. Nothing of ours is left running.
+
+    UsageError if it would cost more than it may, UnavailableError when it has: then the report of
+    what finished is written."""
+    costs.check(made, request.max_cost)
+    most_s = costs.affordable_s(made, request.max_cost)
+    before = _newest(results)
+    try:
+        return _at_work(made, request, root, cache, results, progress, most_s)
+    except outside.TimeIsUp as end:
+        folder = _newest(results)
+        if folder is None or folder == before:
+            raise _ended(request, "no run was begun") from end
+        ended = _ended(request, f"the report of what finished is in {folder}")
+        left = store.load(folder).plan
+        notes = (*left.notes, Note("campaign cost", ended.what))
+        store.save_plan(folder, replace(left, notes=notes))
+        conclude(folder, None, cache)
+        raise ended from end
+
+
+def _newest(results: Path) -> Path | None:
+    folder = store.newest(results)
+    return folder.resolve() if folder else None
+
+
+def _ended(request: Request, advice: str) -> UnavailableError:
+    what = f"the campaign was ended because renting longer would cost more than {request.max_cost}"
+    return UnavailableError(what, advice=advice)
+
+
+def _at_work(
+    made: Plan,
+    request: Request,
+    root: Path,
+    cache: Path,
+    results: Path,
+    progress: Progress,
+    most_s: float | None,
+) -> Path:
+    placed = (made.platform, made.placing)
+    with outside.at_work(root, cache, progress, *placed, most_s) as (world, _):
         host = {**asdict(world.machine.facts()), "python": python_version()}
         facts = fingerprint(host, world.platform.facts(), world)
         parts = Parts(databases(), load_generators(), tier_mechanisms(), collectors(world.platform))
         made = _that_starts(made, request, parts, world)
+        costs.check(made, request.max_cost)  # of another database
         made = replace(made, notes=(*made.notes, *_other_load(world)))
         return experiment.execute(
             made, parts, world, results, facts, schedule.first_of(until.decided(progress), _at_rate)
@@ -74,8 +116,13 @@ def fingerprint(host: Mapping[str, Any], engine: object, world: World) -> dict[s
     """What ran a campaign, and where: `engine` is the platform's own facts, or why there is
     none."""
     code = {"tierbench": __version__, **revision.of(world.root, world.shell)}
-    command = " ".join(["tierbench", *sys.argv[1:]])
-    return {**code, "host": host, "engine": engine, "command": command}
+    return {**code, "host": host, "engine": engine, **given()}
+
+
+def given() -> dict[str, str]:
+    """The command that was given, and where."""
+    words = ["tierbench", *sys.argv[1:]]
+    return {"command": shlex.join(words), "directory": str(Path.cwd())}
 
 
 def _that_starts(made: Plan, request: Request, parts: Parts, world: World) -> Plan:

@@ -14,7 +14,13 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, UsageError
+from orchestrator.errors import (
+    EXIT_DONE,
+    EXIT_INCONCLUSIVE,
+    RunError,
+    UnavailableError,
+    UsageError,
+)
 from orchestrator.load_generators.common import consistency
 from orchestrator.model import Endpoint, Tls, TlsMode
 
@@ -41,7 +47,14 @@ def check_command(root: Path, out: Console) -> Callable[..., None]:
         endpoint = Endpoint(
             host, port, port, user, password, database, local_host=host, tls=_tls(os.environ)
         )
-        outcome = consistency.check(conditions.read_text(), endpoint, fresh=fresh)
+        try:
+            outcome = consistency.check(conditions.read_text(), endpoint, fresh=fresh)
+        except RunError as error:  # of the server or of its tables: nothing was evaluated
+            raise UnavailableError(
+                error.what,
+                advice="say with --host, --port, --user and --database where the nine tables are; "
+                "the password comes from PGPASSWORD",
+            ) from error
         for each in outcome.conditions:
             out.print(f"{each.name}  {_word(each)}  {each.holds}")
         out.print(f"{outcome.warehouses_checked:,} of {outcome.warehouses:,} warehouses checked")

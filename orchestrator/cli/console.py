@@ -7,6 +7,7 @@ terminal that went away, or a pipe that nobody reads any more, is ignored.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,10 +20,13 @@ from orchestrator.units import format_seconds
 
 
 class LastingConsole(Console):
-    """Falls silent where rich's own console would end the program and shut standard output."""
+    """Falls silent where rich's own console would end the program with 1, as if a contender were
+    worse: who reads has seen enough (`| head`)."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
+        with suppress(OSError, ValueError):  # what is left to flush goes nowhere
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
 
 
 class ConsoleProgress:

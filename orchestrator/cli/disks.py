@@ -27,7 +27,7 @@ from orchestrator.errors import (
     UsageError,
 )
 from orchestrator.parts import Disks
-from orchestrator.planning import project_files
+from orchestrator.planning import profiles, project_files
 from orchestrator.powers import World
 from orchestrator.tier import (
     Gate,
@@ -51,14 +51,13 @@ DataOption = Annotated[
 ]
 GateOption = Annotated[bool, typer.Option("--gate", help="Measures it with fio when it is up.")]
 NameArgument = Annotated[str, typer.Argument(help="The disk's name, as in `disk list`.")]
-DownArgument = Annotated[str, typer.Argument(help="The disk's name.")]
+DownArgument = Annotated[str, typer.Argument(help="The disk's name, or its path.")]
 AllOption = Annotated[bool, typer.Option("--all", help="All disks that are up.")]
 KeepOption = Annotated[bool, typer.Option("--keep-data", help="Leaves the file of its data.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Does not ask.")]
 LimitsArgument = Annotated[list[str], typer.Argument(help="Such as iops=4000 bytes_per_s=1e8.")]
 
 _SIZE_BYTES = 20 * 2**30
-_SCALE = "laptop"  # a profile's nodes are read at some scale; its tier is the same at each
 
 
 def disk_app(root: Path, cache: Path, out: Console, progress: ConsoleProgress) -> Any:
@@ -105,7 +104,7 @@ def _up(root: Path, cache: Path, out: Console, progress: ConsoleProgress) -> Cal
     ) -> None:
         """Puts up a disk of a tier, mounted at a path, until `disk down`. Needs root."""
         limits, bought_bytes = project_files.tier(
-            root, tier, changes or (), _SCALE, plans.disk_kinds()
+            root, tier, changes or (), profiles.ANY_SCALE, plans.disk_kinds()
         )
         if limits.kind != "emulated":
             raise UsageError(
@@ -215,11 +214,23 @@ def _down(root: Path, cache: Path, out: Console, progress: ConsoleProgress) -> C
 
 
 def _ask(disks: list[standing.StandingDisk], keep_data: bool, yes: bool) -> None:
-    """Asks, if there is somebody to ask, before data are removed."""
-    lost = [one.name for one in disks if one.own_image and not keep_data]
-    if lost and not yes and sys.stdin.isatty():
+    """Asks before data are removed. UsageError if nobody can be asked."""
+    lost = [_with_size(one) for one in disks if one.own_image and not keep_data]
+    if lost and not yes and not sys.stdin.isatty():
+        raise UsageError(
+            f"the data of {', '.join(lost)} would be removed, and nobody can be asked here",
+            advice="say --yes, or --keep-data",
+        )
+    if lost and not yes:
         text = f"The data of {', '.join(lost)} will be removed (--keep-data keeps them). Go on?"
         typer.confirm(text, abort=True)
+
+
+def _with_size(disk: standing.StandingDisk) -> str:
+    try:
+        return f"{disk.name} ({units.format_bytes(Path(disk.image).stat().st_blocks * 512)})"
+    except OSError:
+        return disk.name
 
 
 def _require_root(verb: str) -> None:

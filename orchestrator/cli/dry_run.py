@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -14,23 +14,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from orchestrator import units
+from orchestrator.cli import outside
 from orchestrator.cli.console import ConsoleProgress
-from orchestrator.databases import databases
-from orchestrator.databases.existing.adapter import ExistingCluster
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE, TierbenchError, UsageError
-from orchestrator.load_generators import load_generators
 from orchestrator.model import Dataset, Plan
-from orchestrator.parts import Parts
-from orchestrator.planning import costs
-from orchestrator.planning import plan as planning
+from orchestrator.planning import costs, durations
 from orchestrator.planning.costs import MAX_COST
-from orchestrator.platforms.unasked import NotAsked, UnaskedPlatform
-from orchestrator.powers import World
 from orchestrator.run.forecast import Forecast, look_ahead
-from orchestrator.system.clock import SystemClock
 from orchestrator.system.redaction import hidden_in
-from orchestrator.system.shell import SystemShell
-from orchestrator.tiers import tier_mechanisms
 
 NEVER_CHECKED = (
     "Docker engine and images: `tierbench doctor` looks at them",
@@ -38,19 +29,22 @@ NEVER_CHECKED = (
 )
 
 
-def _nobody(*_: object) -> Any:
-    raise NotAsked("the cluster is not connected to")
-
-
 def show(
-    made: Plan, root: Path, cache: Path, progress: ConsoleProgress, out: Console, as_json: bool
+    made: Plan,
+    root: Path,
+    cache: Path,
+    progress: ConsoleProgress,
+    out: Console,
+    as_json: bool,
+    max_cost: str | None = None,
 ) -> int:
-    """Prints what lies ahead; returns the exit code that starting would end with, as far as that
-    can be told: 0, 64 or 69."""
-    platform: Any = UnaskedPlatform()
-    world = World(SystemClock(), SystemShell(), platform, progress, cache, root)
-    known = {**databases(), ExistingCluster.name: ExistingCluster(connect=_nobody)}
-    found = look_ahead(made, Parts(known, load_generators(), tier_mechanisms(), ()), world)
+    """Prints what lies ahead, also if it costs more than it may; returns the exit code that
+    starting would end with, as far as that can be told: 0, 64 or 69."""
+    found = look_ahead(made, *outside.unasked(root, cache, progress))
+    try:
+        costs.check(made, max_cost)
+    except UsageError as error:
+        found = replace(found, problems=(*found.problems, error))
     if as_json:
         content = {"plan": asdict(made), **vars(found), "never_checked": NEVER_CHECKED}
         content["campaign_cost"] = costs.total(found.rented)  # currency → amount
@@ -74,11 +68,11 @@ def _plain(value: Any) -> Any:
 
 
 def _parts(made: Plan, found: Forecast) -> Iterator[RenderableType]:
-    about = units.format_seconds(made.estimate_s)
     runs = units.counted(len(made.runs), "run")
-    yield f"[bold]{escape(made.name)}[/bold]: {runs}, about {about}"
+    yield f"[bold]{escape(made.name)}[/bold]: {runs}, {spoken(made)}"
     yield from _order(made)
     yield _times(made, found)
+    yield _steps(found)
     for what, seconds in found.later:
         yield escape(f"  {what}: {units.format_seconds(seconds)}")
     yield from _loading(found)
@@ -115,19 +109,34 @@ def _times(made: Plan, found: Forecast) -> Table:
             str(cell.runs),
             total,
         )
-    beside = units.format_seconds(found.beside_s)
-    table.caption = (
-        f"and {beside} for gates and loading ({planning.LOAD_S:g} s a data set; large ones take "
-        "longer)"
-    )
+    return table
+
+
+def _steps(found: Forecast) -> Table:
+    table = _table("All that takes time", "What", "At least", "At most", "By")
+    for step in found.steps:
+        if step.total.most_s == 0:
+            continue
+        total = step.total
+        times = [units.format_seconds(one) for one in (total.least_s, total.most_s)]
+        table.add_row(escape(step.what), *times, escape(step.source))
     return table
 
 
 def _loading(found: Forecast) -> Iterator[str]:
+    apart = {repr(load.dataset) for load in found.loads}
     for load in found.loads:
-        times = {0: "not at all", 1: "once"}.get(load.times, f"{load.times} times")
+        times = durations.spoken(load)
+        on = f" for {load.profile}" if len(found.loads) > len(apart) else ""
         kept = " (it is kept from before)" if load.kept else ""
-        yield escape(f"  {load.dataset.family} ({_data(load.dataset)}) is loaded {times}{kept}")
+        yield escape(f"  {load.dataset.family} ({_data(load.dataset)}) is loaded {times}{on}{kept}")
+
+
+def spoken(made: Plan) -> str:
+    """How long the plan takes."""
+    most_s = made.estimate_s if made.most_s is None else made.most_s
+    least, most = (units.format_seconds(one) for one in (made.estimate_s, most_s))
+    return f"at least {least}, at most {most}"
 
 
 def _data(dataset: Dataset) -> str:
@@ -196,11 +205,14 @@ def _checks(found: Forecast) -> Iterator[str]:
             yield escape(f"    → {problem.advice}")
 
 
+_NUMERIC = "Threads", "Warm-up", "Measured", "A run", "Runs", "All", "Disks", "At least", "At most"
+
+
 def _table(title: str, *columns: str) -> Table:
     table = Table(
         title=title, title_justify="left", caption_justify="left", box=None, pad_edge=True
     )
     for column in columns:
-        numeric = column in ("Threads", "Warm-up", "Measured", "A run", "Runs", "All", "Disks")
+        numeric = column in _NUMERIC
         table.add_column(column, justify="right" if numeric else "left")
     return table

@@ -16,7 +16,7 @@ from orchestrator.databases import PREFERRED
 from orchestrator.databases.yugabytedb import helm_values
 from orchestrator.errors import UsageError
 from orchestrator.model import Profile
-from orchestrator.planning import plan, project_files
+from orchestrator.planning import plan, project_files, tier_keys
 from orchestrator.planning.strict_yaml import written
 from orchestrator.tier import StorageClass
 from orchestrator.tier_catalog import storage_classes
@@ -67,7 +67,8 @@ def _read(
     root: Path, name: str, scale: str, storage_class: str | None
 ) -> tuple[Profile, StorageClass]:
     """The profile as if its disks were volumes of a class, whatever its own enforcement is."""
-    changes = {"enforcement": "storage-class"}
+    unused = dict.fromkeys(tier_keys.unused_by("storage-class"))
+    changes: dict[str, object] = {**unused, "enforcement": "storage-class"}
     changes |= {"storage_class": storage_class} if storage_class else {}
     (found,), _ = project_files.read(
         root, [name], [], scale, plans.disk_kinds(), tier_changes=changes

@@ -37,8 +37,11 @@ def command(root: Path, kinds: Mapping[str, DiskKind], out: Console) -> Callable
     ) -> None:
         """Writes a first profile, or workload, with comments that explain its keys."""
         texts: dict[Path, str] = {}
+        compared = True
         if name is not None:
-            text = _profile(name, tier, changes or (), path, _hosts(existing), root, kinds)
+            text, compared = _profile(
+                name, tier, changes or (), path, _hosts(existing), root, kinds
+            )
             texts[root / "profiles" / f"{name}.yaml"] = text
         if workload is not None:
             _check_name(workload)
@@ -49,8 +52,11 @@ def command(root: Path, kinds: Mapping[str, DiskKind], out: Console) -> Callable
         _write(texts, root)
         for file in texts:
             out.print(f"wrote {file.relative_to(root)}", highlight=False)
-        named = f'--profiles "{name or "premium"} ultra" --workloads {workload or "tpcc"}'
-        out.print(f"next: tierbench compare {named} --dry-run", highlight=False, soft_wrap=True)
+        load = workload or "tpcc"
+        named = f"run --profile {name} --workload {load}"
+        if compared:
+            named = f'compare --profiles "{name or "premium"} ultra" --workloads {load}'
+        out.print(f"next: tierbench {named} --dry-run", highlight=False, soft_wrap=True)
 
     return init
 
@@ -77,8 +83,9 @@ def _profile(
     hosts: str,
     root: Path,
     kinds: Mapping[str, DiskKind],
-) -> str:
-    """The text, which was read as profiles are. UsageError with every mistake."""
+) -> tuple[str, bool]:
+    """The text, which was read as profiles are, and whether its disk is emulated, as those of the
+    shipped profiles are. UsageError with every mistake."""
     _check_name(name)
     if (path is not None and hosts) or not (row or path or hosts):
         raise UsageError(
@@ -88,8 +95,8 @@ def _profile(
     given = dict(map(project_files.key_and_value, changes))
     text = first_files.profile(name, row, given, path, hosts, json_schema.FOLDER)
     clusters, catalog = project_files.clusters(root), project_files.catalog(root)
-    profiles.read_profile(name, text, clusters, _READ_AT, catalog, mechanisms=kinds)
-    return text
+    read = profiles.read_profile(name, text, clusters, _READ_AT, catalog, mechanisms=kinds)
+    return text, read.tier.kind == "emulated"
 
 
 def _write(texts: Mapping[Path, str], root: Path) -> None:

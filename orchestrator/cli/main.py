@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from orchestrator import report
@@ -43,11 +42,11 @@ from orchestrator.cli.console import ConsoleProgress, LastingConsole
 from orchestrator.cli.disks import disk_app
 from orchestrator.cli.options import (
     AcceptOption,
+    CampaignArgument,
     Compared,
     DrainOption,
     FailOption,
     FirstRunOption,
-    FolderArgument,
     JsonOption,
     Options,
     PlatformOption,
@@ -61,6 +60,7 @@ from orchestrator.cli.options import (
     VersionOption,
     WorkloadOption,
     WorkloadsOption,
+    names_in,
     takes,
 )
 from orchestrator.cli.prices import prices_app
@@ -81,7 +81,7 @@ from orchestrator.errors import (
 )
 from orchestrator.load_generators import load_generators
 from orchestrator.planning import project_files
-from orchestrator.system import store
+from orchestrator.system import stored_campaigns
 from orchestrator.system.clock import SystemClock
 from orchestrator.system.shell import SystemShell
 from orchestrator.tiers import tier_mechanisms
@@ -96,7 +96,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-_out = Console()
+_out = LastingConsole()
 _err = LastingConsole(stderr=True)
 _progress = ConsoleProgress(_err)
 
@@ -127,23 +127,25 @@ def compare(
     accept_inconclusive: AcceptOption = False,
 ) -> None:
     """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
-    request = Request(profiles=profiles.split(), workloads=workloads.split(), **vars(options))
+    request = Request(profiles=names_in(profiles), workloads=names_in(workloads), **vars(options))
     _carry_out(request, results, as_json, fail_if_worse, accept_inconclusive)
 
 
 @app.command()
-def analyze(folder: Path, slo: SloOption = None, as_json: JsonOption = False) -> None:
-    """Makes verdict and report of a results folder again, from its files alone."""
-    _conclude(folder, as_json, slo)
+def analyze(
+    campaign: CampaignArgument,
+    slo: SloOption = None,
+    as_json: JsonOption = False,
+    results: ResultsOption = RESULTS,
+) -> None:
+    """Makes verdict and report of a stored campaign again, from its files alone."""
+    _conclude(stored_campaigns.resolve(results, campaign), as_json, slo)
 
 
 @app.command(name="report")
-def show_report(folder: FolderArgument = None, results: ResultsOption = RESULTS) -> None:
+def show_report(campaign: CampaignArgument = "latest", results: ResultsOption = RESULTS) -> None:
     """Shows the newest campaign again (or the one named)."""
-    chosen = folder or store.newest(results)
-    if chosen is None or not chosen.exists():
-        raise UsageError(f"no campaign in {results} yet", advice="run `make demo` first")
-    _conclude(chosen, as_json=False)
+    _conclude(stored_campaigns.resolve(results, campaign), as_json=False)
 
 
 @app.command()
@@ -267,7 +269,9 @@ def _carry_out(
     for note in made.notes:
         _progress.warn(str(note))
     if request.dry_run:
-        raise typer.Exit(dry_run.show(made, ROOT, CACHE, _progress, _out, as_json))
+        given = (ROOT, CACHE, _progress, _out, as_json, request.max_cost)
+        raise typer.Exit(dry_run.show(made, *given))
+    _progress.note(dry_run.spoken(made))
     folder = campaign.carry_out(made, request, ROOT, CACHE, results, _progress)
     loaded, verdict = _conclude(folder, as_json)
     if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
@@ -327,6 +331,8 @@ def _guarded(command: Callable[[], Any]) -> int:
     except Exception as error:
         if type(error).__module__.startswith(("click", "typer")):
             getattr(error, "show", lambda: None)()
+            if "unexpected extra argument" in str(error):
+                _err.print('  → several names go in quotation marks: "premium ultra"')
             return EXIT_USAGE
         _progress.done()
         traceback.print_exc()

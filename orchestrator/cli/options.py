@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -13,6 +14,19 @@ import typer
 from orchestrator.cli import completion
 from orchestrator.databases import AUTO
 from orchestrator.planning import windows
+
+
+def names_in(text: str) -> list[str]:
+    """What one option names, separated by spaces or commas."""
+    return [name for name in re.split(r"[\s,]+", text) if name]
+
+
+def _margin(value: float | None) -> float | None:
+    """A range of click's would let `nan` pass, with which no verdict can be made."""
+    if value is not None and not 0 <= value < 100:
+        raise typer.BadParameter("it is a percentage, 0 or more and below 100")
+    return value
+
 
 ProfileOption = Annotated[
     str,
@@ -26,7 +40,7 @@ ProfileOption = Annotated[
 ProfilesOption = Annotated[
     str,
     typer.Option(
-        help="Names, separated by spaces; the first is the baseline.",
+        help="Names, separated by spaces or commas; the first is the baseline.",
         autocompletion=completion.profiles,
     ),
 ]
@@ -37,7 +51,8 @@ WorkloadOption = Annotated[
     ),
 ]
 WorkloadsOption = Annotated[
-    str, typer.Option(help="Names, separated by spaces.", autocompletion=completion.workloads)
+    str,
+    typer.Option(help="Names, separated by spaces or commas.", autocompletion=completion.workloads),
 ]
 DatabaseOption = Annotated[
     str, typer.Option("--db", help="auto, or one of the databases that `list` shows.")
@@ -64,11 +79,17 @@ UntilOption = Annotated[
     typer.Option(help="decided: more repetitions of workloads whose decision is open."),
 ]
 MaxRepeatsOption = Annotated[
-    int, typer.Option("--max-repeats", min=2, help="With --until: repetitions at most.")
+    int | None,
+    typer.Option("--max-repeats", min=2, help="With --until: repetitions at most; default: 10."),
 ]
 SeedOption = Annotated[int, typer.Option(help="Seed of data, keys and run order.")]
 MarginOption = Annotated[
-    float, typer.Option("--margin", help="Changes below this percentage do not matter.")
+    float,
+    typer.Option("--margin", callback=_margin, help="Changes below this percentage do not matter."),
+]
+MarginOverTimeOption = Annotated[
+    float | None,
+    typer.Option("--margin", callback=_margin, help="In percent; default: that of B."),
 ]
 BaselineOption = Annotated[str | None, typer.Option(help="The tier compared against.")]
 GeneratorOption = Annotated[
@@ -115,7 +136,7 @@ SetOption = Annotated[
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Show plan, time, space and cost; start nothing.")
 ]
-ResultsOption = Annotated[Path, typer.Option(help="Where results are kept.")]
+ResultsOption = Annotated[Path, typer.Option(file_okay=False, help="Where results are kept.")]
 QuickOption = Annotated[bool, typer.Option(help="Ten seconds, as before each campaign.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print verdict.json instead of tables.")]
 FailOption = Annotated[bool, typer.Option(help="Exit 1 if a contender is worse.")]
@@ -124,7 +145,7 @@ FirstRunOption = Annotated[
     str | None, typer.Option("--db", help="yugabytedb: its first-run checklist, on three nodes.")
 ]
 VersionOption = Annotated[str | None, typer.Option(help="Its release; default: the study's.")]
-FolderArgument = Annotated[Path | None, typer.Argument(help="A results folder; default: newest.")]
+CampaignArgument = Annotated[str, typer.Argument(help="A folder, latest, or a baseline's name.")]
 
 
 @dataclass(frozen=True)
@@ -160,7 +181,7 @@ class Compared(Options):
     margin_pct: MarginOption = 5.0
     baseline: BaselineOption = None
     until: UntilOption = None
-    most_repetitions: MaxRepeatsOption = 10
+    most_repetitions: MaxRepeatsOption = None
     aa: AaOption = False
 
 

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
-from orchestrator.errors import TierbenchError, UsageError
+from orchestrator.databases import databases
+from orchestrator.databases.existing.adapter import ExistingCluster
+from orchestrator.errors import TierbenchError, UnavailableError, UsageError
+from orchestrator.load_generators import load_generators
 from orchestrator.model import Placing
+from orchestrator.parts import Parts
 from orchestrator.platforms import platforms
+from orchestrator.platforms.unasked import NotAsked, UnaskedPlatform
 from orchestrator.powers import Clock, Platform, Progress, World
 from orchestrator.system import host
 from orchestrator.system.clock import SystemClock
 from orchestrator.system.shell import SystemShell
+from orchestrator.tiers import tier_mechanisms
 
 # Not in the cache, which may be private to a checkout: two campaigns on one machine disturb each
 # other from wherever they are started.
@@ -52,6 +61,18 @@ def powers(
     yield World(clock, SystemShell(), engine, progress, cache, root, scope), engine
 
 
+def unasked(root: Path, cache: Path, progress: Progress) -> tuple[Parts, World]:
+    """Parts and powers of a look ahead: no engine is asked, no cluster connected to."""
+
+    def nobody(*_: object) -> Any:
+        raise NotAsked("the cluster is not connected to")
+
+    answers: Any = UnaskedPlatform()
+    known = {**databases(), ExistingCluster.name: ExistingCluster(connect=nobody)}
+    parts = Parts(known, load_generators(), tier_mechanisms(), ())
+    return parts, World(SystemClock(), SystemShell(), answers, progress, cache, root)
+
+
 @contextmanager
 def alone(engine: Platform) -> Iterator[None]:
     """Excludes other campaigns on this machine, and on this engine from another machine.
@@ -67,23 +88,47 @@ def at_work(
     progress: Progress,
     name: str | None = None,
     placing: Placing | None = None,
+    most_s: float | None = None,
 ) -> Iterator[tuple[World, Platform]]:
-    """The powers, alone on this machine; everything of ours is removed at the end."""
+    """The powers, alone on this machine; everything of ours is removed at the end, which comes by
+    `TimeIsUp` after `most_s`."""
+    _require_writable(cache)
     with (
         powers(root, cache, progress, name, placing) as (world, engine),
         alone(engine),
-        sweeping(world),
+        sweeping(world, most_s),
     ):
         yield world, engine
 
 
+def _require_writable(cache: Path) -> None:
+    """UnavailableError if the cache, or a folder in it, is another user's: `sudo tierbench disk up`
+    leaves folders of root."""
+    for folder in (cache, *cache.glob("*/")):
+        if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
+            raise UnavailableError(
+                f"{folder} cannot be written by this user (was it made by `sudo tierbench`?)",
+                advice=f"sudo chown -R {os.geteuid()} -- {shlex.quote(str(folder))}",
+            )
+
+
+class TimeIsUp(KeyboardInterrupt):
+    """Ends the run in progress as Ctrl-C does: it is no failure of that run."""
+
+
 @contextmanager
-def sweeping(world: World) -> Iterator[None]:
-    """Removes everything of ours at the end; a second Ctrl-C does not cut the cleaning short."""
+def sweeping(world: World, most_s: float | None = None) -> Iterator[None]:
+    """Removes everything of ours at the end; a second Ctrl-C does not cut the cleaning short.
+    `TimeIsUp` if the block takes more than `most_s`."""
 
     def ignore_all() -> None:
         for each in heard:
             signal.signal(each, signal.SIG_IGN)
+
+    def time_is_up(_signal: int, _frame: FrameType | None) -> None:
+        ignore_all()
+        world.progress.warn("the limit is reached: taking everything down; finished runs are kept")
+        raise TimeIsUp
 
     def interrupt(_signal: int, _frame: FrameType | None) -> None:
         ignore_all()
@@ -93,10 +138,16 @@ def sweeping(world: World) -> Iterator[None]:
     # What is ignored stays ignored: `nohup` and shells without a terminal ask for that.
     heard = [each for each in _SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
     before = {each: signal.signal(each, interrupt) for each in heard}
+    if most_s is not None:
+        heard.append(signal.SIGALRM)
+        before[signal.SIGALRM] = signal.signal(signal.SIGALRM, time_is_up)
+        signal.setitimer(signal.ITIMER_REAL, most_s)
     try:
         yield
     finally:
         ignore_all()
+        if most_s is not None:
+            signal.setitimer(signal.ITIMER_REAL, 0)
         try:
             world.platform.sweep()
         except TierbenchError as error:

@@ -16,7 +16,13 @@ from orchestrator import report
 from orchestrator.analysis.campaigns import over_time
 from orchestrator.analysis.campaigns.campaign_list import Entry, Filters
 from orchestrator.analysis.campaigns.trend import Trend, trend
-from orchestrator.cli.options import AcceptOption, FailOption, ResultsOption
+from orchestrator.cli.options import (
+    AcceptOption,
+    CampaignArgument,
+    FailOption,
+    MarginOverTimeOption,
+    ResultsOption,
+)
 from orchestrator.errors import EXIT_INCONCLUSIVE, EXIT_WORSE, UsageError
 from orchestrator.system import store, stored_campaigns
 from orchestrator.system.clock import SystemClock
@@ -33,10 +39,6 @@ AcrossOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")]
-MarginOption = Annotated[
-    float | None, typer.Option("--margin", help="In percent; default: that of B.")
-]
-CampaignArgument = Annotated[str, typer.Argument(help="A folder, latest, or a baseline's name.")]
 NameArgument = Annotated[str, typer.Argument(help="A baseline's name.")]
 
 
@@ -117,7 +119,7 @@ def _compare(kept: Path, out: Console) -> Any:
     def compare_results(
         a: CampaignArgument,
         b: CampaignArgument = "latest",
-        margin: MarginOption = None,
+        margin: MarginOverTimeOption = None,
         fail_if_worse: FailOption = False,
         accept_inconclusive: AcceptOption = False,
         across_machines: AcrossOption = False,
@@ -139,7 +141,7 @@ def _compare(kept: Path, out: Console) -> Any:
         if as_json:
             _print(out, asdict(made))
         elif as_markdown:
-            typer.echo(report.comparison_markdown(made))
+            out.out(report.comparison_markdown(made), highlight=False)
         else:
             _print(out, report.comparison_table(made))
         if fail_if_worse and made.has("worse"):

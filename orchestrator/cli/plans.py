@@ -8,8 +8,11 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
+from rich.console import Console
+
 from orchestrator.analysis.statistics import looks
 from orchestrator.cli import outside
+from orchestrator.cli.console import ConsoleProgress
 from orchestrator.cli.options import Request
 from orchestrator.databases import AUTO, PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import first_runs, image
@@ -27,13 +30,16 @@ from orchestrator.planning import (
     slo,
     windows,
 )
+from orchestrator.planning import notes as plan_notes
 from orchestrator.platforms.common.machines import LocalMachine, of_nodes, told
 from orchestrator.powers import Platform
+from orchestrator.run import forecast
 from orchestrator.tier import DiskKind
 from orchestrator.tiers import tier_mechanisms
 from orchestrator.units import listed, shortened
 
 SLO = "--slo"
+MOST_REPETITIONS = 10  # where --until may add some, and --max-repeats does not say how many
 # UnavailableError if it does not answer.
 Connect = Callable[[str, Placing | None], Platform]
 Connected = Callable[[], Platform]
@@ -71,15 +77,15 @@ def make_plan(
     workloads = tuple(warmed(workload, request.warmup) for workload in workloads)
     plan.check_owners(found, workloads, request.database)
     platform = _platform(found, request)
-    notes: tuple[Note, ...] = ()
     if all(workload.database for workload in workloads):  # nothing to choose, nothing to fit
         bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
+        notes = tuple(plan_notes.of_disks_alone(found, workloads))
     else:
         bound, notes = _with_databases(found, request, platform, cache, failure, connect)
+        notes = (*notes, *plan_notes.of_disks_alone(bound, workloads))
     machines.check(bound, platform, platform == outside.PLATFORM)
     workloads, longer = _windows(workloads, bound, request.windows)
-    seed = {"seed": request.seed}
-    workloads = tuple(replace(load, options={**load.options, **seed}) for load in workloads)
+    workloads = tuple(replace(w, options={**w.options, "seed": request.seed}) for w in workloads)
     name = _name(workloads, bound)
     workloads, share_pct = load_points.applied(workloads, request.sweep, request.latency_at)
     made = plan.make_plan(
@@ -101,14 +107,13 @@ def make_plan(
             *notes,
             *longer,
             *larger,
-            *plan.scale_notes(workloads, request.scale),
-            *plan.tier_notes(bound),
+            *plan_notes.of_scale(workloads, request.scale),
+            *plan_notes.of_tiers(bound),
         ),
     )
-    files = _files(request)
-    costs.check(made, request.max_cost)
+    made = forecast.timed(made, *outside.unasked(root, cache, ConsoleProgress(Console(quiet=True))))
     notes, asked = (*made.notes, *costs.notes(made)), tuple(request.overrides or ())
-    return replace(made, files=files, generator=request.generator, overrides=asked, notes=notes)
+    return replace(made, overrides=asked, notes=notes)
 
 
 def _require_names(request: Request) -> None:
@@ -124,26 +129,21 @@ def _name(workloads: Sequence[Workload], profiles: Sequence[Profile]) -> str:
     return shortened("-".join([subject, *(profile.name for profile in profiles)]), 80)
 
 
-def _files(request: Request) -> dict[str, str]:
-    """Those that were named, for the plan to say where it comes from."""
-    prices = {project_files.PRICE_LIST: str(request.price_list)} if request.price_list else {}
-    return {
-        **project_files.paths("profile", request.profiles),
-        **project_files.paths("workload", request.workloads),
-        **prices,
-    }
-
-
 def _looks(request: Request) -> Mapping[int, float]:
     """When a campaign that may grow is judged, and at which levels; empty for any other."""
     if request.until is None:
+        if request.most_repetitions is not None:
+            raise UsageError(
+                "--max-repeats says how far --until decided may go, which was not asked for",
+                advice="give both; or --repeats alone, for a fixed number",
+            )
         return {}
     if request.sweep or request.latency_at:
         raise UsageError(
             "--until decided does not go with --sweep or --latency-at, whose questions are others",
             advice="give --repeats instead",
         )
-    first, most = request.repetitions, request.most_repetitions
+    first, most = request.repetitions, request.most_repetitions or MOST_REPETITIONS
     if not 2 <= first <= most:
         raise UsageError(
             f"--until decided cannot begin with {first} repetitions and end with at most {most}",

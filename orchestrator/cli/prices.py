@@ -13,7 +13,7 @@ from rich.console import Console
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.errors import UnavailableError
 from orchestrator.planning import project_files
-from orchestrator.system import http_client
+from orchestrator.system import http_client, store
 from orchestrator.system.clock import SystemClock
 from orchestrator.tier_catalog import azure_prices, price_lists
 
@@ -56,7 +56,7 @@ def prices_app(root: Path, out: Console, progress: ConsoleProgress) -> Any:
         target = file or root / project_files.PRICES / f"azure-{region}-{currency}.yaml"
         price_lists.with_prices(rows, {str(target): text})
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+        store.write_text(target, text)
         progress.done()
         out.print(f"{len(found)} prices of {region} in {currency}: {target}", highlight=False)
 

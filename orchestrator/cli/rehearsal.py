@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from orchestrator.cli import campaign, plans
-from orchestrator.cli.options import ProfilesOption, Request, WorkloadsOption
+from orchestrator.cli.options import ProfilesOption, Request, WorkloadsOption, names_in
 from orchestrator.collectors import collectors
 from orchestrator.databases import databases
 from orchestrator.load_generators import load_generators
@@ -36,12 +36,12 @@ def command(
         scale: Annotated[str, Option(help="As of `compare`.")] = "smoke",
         repeats: Annotated[int, Option(min=1, help="Repetitions of every cell.")] = 3,
         seed: Annotated[int, Option(help="Seed of the run order and of the figures.")] = 1,
-        results: Annotated[Path, Option(help="Where rehearsals are kept.")] = kept,
+        results: Annotated[Path, Option(file_okay=False, help="Where rehearsals are kept.")] = kept,
     ) -> None:
         """Goes through a whole campaign in seconds, without Docker: its figures are made up."""
         request = Request(
-            profiles=profiles.split(),
-            workloads=workloads.split(),
+            profiles=names_in(profiles),
+            workloads=names_in(workloads),
             scale=scale,
             repetitions=repeats,
             seed=seed,

@@ -14,6 +14,7 @@ from orchestrator.analysis.campaigns import published_deltas
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import campaign
 from orchestrator.planning import project_files, published_study
 from orchestrator.planning.published_study import Study
 from orchestrator.system import store
@@ -58,7 +59,8 @@ def carry_in(file: Path, root: Path, results: Path) -> tuple[Study, Path]:
     where, text = project_files.read_text(file, root)
     name = file.stem if file.stem != "study" else file.resolve().parent.name
     study = published_study.read(where, name.removeprefix("reference-"), text)
-    fingerprint = {"tierbench": __version__, "published": study.title, "source": study.source}
+    source = {"published": study.title, "source": study.source}
+    fingerprint = {"tierbench": __version__, **source, **campaign.given()}
     return study, store.keep_published(results, study, text, fingerprint, SystemClock().now())
 
 

@@ -65,7 +65,7 @@ def bind(workload: Workload, generator: str | None) -> Workload:
         return workload
     if generator not in _BINDERS:
         raise UsageError(
-            f"{workload.name} is run by {workload.generator}; GENERATOR may also be "
+            f"{workload.name} is run by {workload.generator}; --generator may also be "
             f"{', '.join(_BINDERS)}, not {generator!r}"
         )
     return _BINDERS[generator](workload)

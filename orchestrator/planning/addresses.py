@@ -7,6 +7,7 @@ string of keywords, `host=a,b port=5433,5434 user=…`.
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,6 +24,14 @@ class Server:
 
     host: str
     port: int | None = None
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether each computer takes it for itself."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost" or self.host.endswith(".localhost")
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host

@@ -1,8 +1,8 @@
 """What a campaign itself costs at list price: what it rents, for the hours that are planned. Pure.
 
 amount = things × monthly price / 730 × hours. It is an estimate, and meant as the most: each disk
-is reckoned from the begin to the end, with all runs that may be added, and twice where loaded data
-are kept beside the volumes of a run. Disks that are emulated cost nothing, and nothing is said of
+is reckoned for as long as the campaign takes at most, and twice where loaded data are kept beside
+the volumes of a run. Disks that are emulated cost nothing, and nothing is said of
 them; nor are snapshots, network and a cloud's fee for the control plane part of it.
 """
 
@@ -16,7 +16,7 @@ from orchestrator import units
 from orchestrator.errors import UsageError
 from orchestrator.model import Note, Plan, Profile
 from orchestrator.planning import machines, node_disks
-from orchestrator.planning.plan import EXISTING, is_real, most_s
+from orchestrator.planning.plan import EXISTING
 from orchestrator.tier import Price
 
 MONTH_H = 730.0  # of which providers make a month: 8,760 / 12
@@ -46,20 +46,22 @@ class Rented:
 
 
 def rented(plan: Plan) -> tuple[Rented, ...]:
-    """The real disks of each profile, and machines whose price is declared: those of a cluster
-    that others run are its own, all other tiers are measured in turn on the same ones."""
+    """The real disks of each profile, and machines that are named (`vm`) or priced: those of a
+    cluster that others run are its own, all other tiers are measured in turn on the same ones."""
     real = [one for one in plan.tiers if _is_rented(one)]
-    hours = most_s(plan) / 3600
+    hours = _most_s(plan) / 3600
     disks = [Rented(f"disk of {one.name}", _disks(one), hours, one.tier.price) for one in real]
     return (*disks, *_machines(real, hours))
+
+
+def _most_s(plan: Plan) -> float:
+    return plan.estimate_s if plan.most_s is None else plan.most_s
 
 
 def _is_rented(profile: Profile) -> bool:
     """A disk that names neither a provider's row nor a price is its owner's."""
     tier = profile.tier
-    if not is_real(tier) and profile.cluster.database != EXISTING:
-        return False
-    return bool(tier.price or tier.catalog_type or tier.storage_class)
+    return tier.is_real and bool(tier.price or tier.catalog_type or tier.storage_class)
 
 
 def _disks(profile: Profile) -> int:
@@ -73,11 +75,11 @@ def _disks(profile: Profile) -> int:
 
 
 def _machines(profiles: Sequence[Profile], hours: float) -> Iterator[Rented]:
-    shared: dict[tuple[str, Price], int] = {}
+    shared: dict[tuple[str, Price | None], int] = {}
     for profile in profiles:
         cluster = profile.cluster
-        if cluster.vm_price is None:
-            continue
+        if cluster.vm is None and cluster.vm_price is None:
+            continue  # no machine is said to be rented
         what = cluster.vm or "machine"
         if cluster.database == EXISTING:
             yield Rented(f"{what} of {profile.name}", cluster.nodes, hours, cluster.vm_price)
@@ -108,8 +110,8 @@ def notes(plan: Plan) -> tuple[Note, ...]:
     unknown = units.listed([one.title for one in things if one.price is None])
     said = [f"{units.listed([one.title for one in known])}: {_sums(things)}"] if known else []
     said += [f"the price of {unknown} is not known"] if unknown else []
-    hours = units.format_seconds(most_s(plan))
-    text = f"the campaign itself costs, for at most about {hours} at list price, {'; '.join(said)}"
+    hours = units.format_seconds(_most_s(plan))
+    text = f"the campaign itself costs, for at most {hours} at list price, {'; '.join(said)}"
     if not known:
         text = f"what the campaign itself costs is not known: no price of {unknown}"
     return (Note("campaign cost", text),)
@@ -119,22 +121,26 @@ def _sums(things: Sequence[Rented]) -> str:
     return units.listed([f"{amount:,.2f} {name}" for name, amount in total(things).items()])
 
 
+def affordable_s(plan: Plan, limit: str | None) -> float | None:
+    """How long the things of the plan may be rented for `limit`, one that `check` has passed; None:
+    without end."""
+    hourly = sum(one.amount / one.hours for one in rented(plan) if one.amount and one.hours)
+    if limit is None or not hourly:
+        return None
+    return _read(limit)[0] / hourly * 3600
+
+
 def check(plan: Plan, limit: str | None) -> None:
     """UsageError if `limit`, such as `5 USD`, cannot be read, if the plan would cost more, or if
     that cannot be told: without a price, or with one in another currency."""
     if limit is None:
         return
-    match = _LIMIT.fullmatch(limit.strip())
-    if match is None:
-        raise UsageError(
-            f"{MAX_COST} {limit!r} is no amount with its currency",
-            advice=f'write it as in {MAX_COST} "5 USD"',
-        )
-    most, currency, things = float(match[1]), match[2].upper(), rented(plan)
+    (most, currency), things = _read(limit), rented(plan)
     if unknown := units.listed([one.title for one in things if one.price is None]):
         raise UsageError(
             f"what the campaign costs cannot be held under {limit}: no price of {unknown}",
-            advice="give `price` in the profile's tier (docs/OPTIONS.md), or a region",
+            advice="give `price` in the profile's tier or a region, and `vm_price` in its cluster "
+            "for its machines (docs/OPTIONS.md)",
         )
     sums = total(things)
     if others := [name for name in sums if name.upper() != currency]:
@@ -149,3 +155,13 @@ def check(plan: Plan, limit: str | None) -> None:
             advice="take fewer repetitions, tiers or nodes or a smaller scale; --dry-run shows "
             "what makes the cost",
         )
+
+
+def _read(limit: str) -> tuple[float, str]:
+    match = _LIMIT.fullmatch(limit.strip())
+    if match is None:
+        raise UsageError(
+            f"{MAX_COST} {limit!r} is no amount with its currency",
+            advice=f'write it as in {MAX_COST} "5 USD"',
+        )
+    return float(match[1]), match[2].upper()

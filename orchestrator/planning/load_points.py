@@ -15,7 +15,7 @@ from typing import Literal, get_args
 
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import LoadPoint
-from orchestrator.model import Plan, Workload
+from orchestrator.model import Workload
 from orchestrator.planning.strict_yaml import raise_all
 from orchestrator.units import counted, format_number
 
@@ -44,6 +44,11 @@ def parse_latency_at(text: str) -> LatencyAt:
     match = _NUMBER.match(words.removesuffix("%"))
     value = float(match[1]) if match else 0.0
     share = words.endswith("%")
+    if match and match[0] == match[1] == words and 0 < value < 1:
+        raise UsageError(
+            f"{LATENCY_AT} {text!r} may be a share of the slowest tier's capacity or a rate",
+            advice=f"write {value * 100:g}% for the share, {words}/s for transactions/s",
+        )
     if not value or (share and (value >= 100 or words.endswith("/s%"))):
         raise UsageError(
             f"{LATENCY_AT} {text!r} is neither a share of the slowest tier's capacity, above 0 and "
@@ -131,19 +136,6 @@ def load_in_words(axis: str, value: float) -> str:
     if axis == "rate":
         return f"{format_number(value)}/s"
     return counted(round(value), "thread")
-
-
-def again(plan: Plan) -> tuple[tuple[str, ...], str]:
-    """The names of the workloads that were asked for, and the options that set their loads."""
-    points = [one.point for one in plan.workloads if one.point is not None]
-    names = tuple(dict.fromkeys(one.point.of if one.point else one.name for one in plan.workloads))
-    if plan.latency_at_pct is not None:
-        return names, f" {LATENCY_AT} {plan.latency_at_pct:g}%"
-    values = ",".join(dict.fromkeys(f"{point.value:.12g}" for point in points))
-    if not points:
-        return names, ""
-    sweep = points[0].protocol == "sweep"
-    return names, f" {SWEEP} {points[0].axis}={values}" if sweep else f" {LATENCY_AT} {values}"
 
 
 def _require(workloads: Sequence[Workload], axis: Axis, option: str) -> None:

@@ -19,7 +19,6 @@ from orchestrator.tier import NodeDisks, Snapshots, Tier
 
 NUMBER = "{node}"
 PATTERN = f"node-{NUMBER}"
-REAL = ("mounted", "cgroup")  # kinds of tier whose disks may be real ones at a path
 
 
 def _absolute(path: str) -> str:
@@ -116,6 +115,7 @@ class RealDiskYaml(BaseModel):
     ] = ()
     cloud: Literal["azure", "aws", "gcp"] | None = None
     allow_root_disk: bool = False
+    allow_retained_volumes: bool = False
     snapshots: SnapshotsKey | None = None
 
     @property
@@ -138,23 +138,14 @@ def mistakes(where: str, tier: Tier, nodes: int, shared: bool = True) -> list[Mi
 
 
 def _mistakes(tier: Tier, nodes: int, shared: bool) -> Iterator[tuple[str, str]]:
-    claimed = tier.kind == "storage-class"
-    if claimed and tier.snapshots and tier.snapshots.way not in ("copy", "none"):
+    way = tier.snapshots.way if tier.snapshots else "none"
+    if tier.kind == "storage-class" and way not in ("copy", "none"):
         yield "snapshots", "of a StorageClass is `copy` (of claims) or `none`, or left out"
-    if tier.kind not in REAL:
-        for key in ("disks", "file_system", "mount_options", "cloud", "snapshots"):
-            if getattr(tier, key) and not (claimed and key == "snapshots"):
-                yield key, f"is of real disks; this tier is `enforcement: {tier.enforcement}`"
-        return
     if tier.path and tier.disks:
         yield (
             "disks",
             "give `path` for one disk of all nodes, or `disks` for those of each, not both",
         )
-    if not (tier.path or tier.disks):
-        for key in ("file_system", "mount_options", "cloud", "snapshots"):
-            if getattr(tier, key):
-                yield key, "is of a real disk: name it under `disks` or `path`"
     for name, place in tier.disks.items():
         if place.wal == place.data:
             yield f"disks.{name}.wal", "is the disk of the data: leave it out, or name another"
@@ -174,7 +165,7 @@ def _mistakes(tier: Tier, nodes: int, shared: bool) -> Iterator[tuple[str, str]]
 
 def of_each(tier: Tier) -> Tier:
     """The tier for nodes on machines of their own: each has its disk at the one `path`."""
-    if tier.kind not in REAL or not tier.path:
+    if not tier.path:
         return tier
     return replace(tier, path=None, disks={PATTERN: NodeDisks(tier.path)})
 

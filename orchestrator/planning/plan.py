@@ -1,8 +1,8 @@
 """Profiles and workloads → an ordered, seeded plan of runs with a time estimate. Pure.
 
 Order: repetition by repetition, so that an interrupted campaign has whole rounds; within a round
-the tiers of one workload follow each other, in an order that turns round in the next round (ABBA),
-so that slow drift of the machine favours none.
+the tiers of one workload follow each other in an order that is balanced over the rounds
+(`orders.py`), so that neither their places nor a slow drift of the machine favour one.
 """
 
 from __future__ import annotations
@@ -15,21 +15,11 @@ from statistics import median
 from orchestrator.errors import UsageError
 from orchestrator.model import Note, Plan, Profile, Run, Workload
 from orchestrator.planning import disk_matrix, machines, node_disks
-from orchestrator.tier import Tier
+from orchestrator.planning.orders import balanced_orders
 from orchestrator.units import counted
 
 EXISTING = "existing"  # the database of a cluster that others run
 CORES_PER_NODE = 2
-RUN_OVERHEAD_S = 6.0  # attach and restore disks, start and stop database and client
-GATE_S = 15.0
-RENT_S = 60.0  # until a cloud has made and attached the disks of a claim; they differ widely
-LOAD_S = 20.0
-# Checking the consistency of more warehouses than are all checked, roughly: 1.5 s for each of the
-# sample, measured on two cores; and three conditions read the whole table of payments, which has no
-# key: 3 MB a warehouse at 125 MB/s, a usual limit. Fewer are checked within RUN_OVERHEAD_S or so.
-SAMPLED_ABOVE = 20
-SAMPLE_S = 1.5 * SAMPLED_ABOVE
-PAYMENTS_S = 3 * 3 / 125
 
 
 def fit_to_machines(
@@ -81,7 +71,7 @@ def with_clients(profiles: Sequence[Profile], clients: int | None) -> tuple[Prof
 
 def as_used(profile: Profile, workload: Workload) -> Profile:
     """The profile as one workload uses it: without a database, where it measures the disk alone,
-    and so on one node by one client, since each node's disk is like any other."""
+    and so on the first node by one client."""
     if workload.database is None:
         return profile
     alone = replace(profile.cluster, nodes=1, replication_factor=1, clients=1)
@@ -118,7 +108,6 @@ def make_plan(
             f"the baseline {baseline!r} is not among the profiles compared: {', '.join(names)}",
             advice="name it in --profiles too",
         )
-    stages = 1 if latency_at_pct is None else 2  # as many runs follow at the rate that they find
     twin = _twin(profiles, baseline or names[0]) if aa else None
     if twin is not None:
         profiles = (*profiles, twin)
@@ -138,8 +127,7 @@ def make_plan(
         profiles=tuple(profiles),
         workloads=tuple(workloads),
         runs=runs,
-        estimate_s=_estimate_s(profiles, workloads, repetitions * stages)
-        + _gates_s(profiles, len(runs), gate_every, drain),
+        estimate_s=0.0,  # `durations.timed` says it
         notes=tuple(notes),
         gate_every=gate_every,
         drain=drain,
@@ -163,12 +151,10 @@ def grown(plan: Plan, workloads: Sequence[str]) -> Plan:
         for repetition, workload, profile in _rounds(profiles, loads, most, plan.seed)
         if workload in workloads and repetition == done[workload] + 1
     ]
-    chosen = [workload for workload in plan.workloads if workload.name in workloads]
     return replace(
         plan,
         repetitions=max(run.repetition for run in (*plan.runs, *added)),
         runs=(*plan.runs, *added),
-        estimate_s=plan.estimate_s + _runs_s(plan.profiles, chosen, 1),
     )
 
 
@@ -203,40 +189,6 @@ def _twin(profiles: Sequence[Profile], baseline: str) -> Profile:
     return replace(next(one for one in profiles if one.name == baseline), name=name)
 
 
-def tier_notes(profiles: Sequence[Profile]) -> tuple[Note, ...]:
-    """What about a tier differs from the disk one buys."""
-    notes: list[Note] = []
-    for profile in profiles:
-        tier = profile.tier
-        if tier.kind == "cgroup":
-            text = (
-                "limits by control group, approximate: no latency, no burst, reads and writes "
-                "capped apart"
-            )
-            notes.append(Note("approximate limits", text, profile.name))
-        if tier.burst_time_scale != 1:
-            text = f"burst times are divided by {tier.burst_time_scale:g}"
-            notes.append(Note("burst scaled", text, profile.name))
-    return tuple(notes)
-
-
-def scale_notes(workloads: Sequence[Workload], scale: str) -> tuple[Note, ...]:
-    """Workloads that have no sizes of their own at `scale`."""
-    return tuple(
-        Note(
-            "other scale",
-            f"{workload.name} runs at scale {workload.scale}, which is its {scale}",
-        )
-        for workload in workloads
-        if workload.scale != scale
-    )
-
-
-def is_real(tier: Tier) -> bool:
-    """Whether the tier is a disk that is not of our making, which may change in a campaign."""
-    return tier.is_real or (tier.kind == "cgroup" and tier.path is not None)
-
-
 def check_owners(profiles: Sequence[Profile], workloads: Sequence[Workload], database: str) -> None:
     """UsageError where something is asked of a cluster that others run which it cannot give, or of
     one of ours which only theirs can. `database`: as asked for, or auto."""
@@ -265,30 +217,21 @@ def _rounds(
     profiles: Sequence[str], workloads: Sequence[str], repetitions: int, seed: int
 ) -> list[tuple[int, str, str]]:
     dice = random.Random(seed)
-    order = {workload: dice.sample(profiles, len(profiles)) for workload in workloads}
-    rounds: list[tuple[int, str, str]] = []
-    for repetition in range(1, repetitions + 1):
-        for workload in workloads:
-            turned = order[workload] if repetition % 2 else order[workload][::-1]
-            rounds.extend((repetition, workload, profile) for profile in turned)
-    return rounds
+    orders = {
+        workload: balanced_orders(dice.sample(profiles, len(profiles)), repetitions)
+        for workload in workloads
+    }
+    return [
+        (repetition, workload, profile)
+        for repetition in range(1, repetitions + 1)
+        for workload in workloads
+        for profile in orders[workload][repetition - 1]
+    ]
 
 
 def _window_s(workload: Workload) -> float:
     each_s = workload.warmup_s + workload.measure_s
     return each_s * disk_matrix.stretches(workload.options)
-
-
-def _checking_s(workload: Workload) -> float:
-    warehouses = workload.dataset.parameters.get("warehouses", 0)
-    if not isinstance(warehouses, int) or warehouses <= SAMPLED_ABOVE:
-        return 0.0
-    return SAMPLE_S + PAYMENTS_S * warehouses
-
-
-def run_s(workload: Workload) -> float:
-    """How long one run of it takes, roughly, once its data are loaded and its tier is verified."""
-    return _window_s(workload) + RUN_OVERHEAD_S + _checking_s(workload)
 
 
 class TimeLeft:
@@ -307,37 +250,3 @@ class TimeLeft:
 
     def took(self, workload: Workload, seconds: float) -> None:
         self._seen_s.append(max(0.0, seconds - _window_s(workload)))
-
-
-def most_s(plan: Plan) -> float:
-    """How long it all may take, with the repetitions that may be added to the plan."""
-    runs_s = sum(run_s(plan.workload(run.workload)) for run in plan.runs)
-    more = max(plan.looks) / plan.repetitions - 1 if plan.looks else 0.0
-    return plan.estimate_s + more * runs_s
-
-
-def _estimate_s(
-    profiles: Sequence[Profile], workloads: Sequence[Workload], repetitions: int
-) -> float:
-    datasets = {(w.dataset.family, tuple(w.dataset.parameters.items())) for w in workloads}
-    return _runs_s(profiles, workloads, repetitions) + LOAD_S * len(datasets)
-
-
-def _runs_s(profiles: Sequence[Profile], workloads: Sequence[Workload], repetitions: int) -> float:
-    rented = sum(profile.tier.storage_class is not None for profile in profiles)
-    rents_s = RENT_S * rented * len(workloads) * repetitions
-    return sum(run_s(one) for one in workloads) * len(profiles) * repetitions + rents_s
-
-
-def _gates_s(profiles: Sequence[Profile], runs: int, gate_every: int | None, drain: bool) -> float:
-    """Gates of all tiers, disk after disk. Those of real disks are taken again, without draining
-    after the last."""
-    between = (runs - 1) // gate_every if gate_every else 0
-    total_s = 0.0
-    for tier in {profile.tier.name: profile.tier for profile in profiles}.values():
-        drained_s = tier.burst.duration_s if drain and tier.burst and is_real(tier) else 0.0
-        again = between if is_real(tier) else 0
-        gate_s = GATE_S + (RENT_S if tier.storage_class else 0.0)
-        one_s = (gate_s + drained_s) * (1 + again) + (gate_s if is_real(tier) else 0.0)
-        total_s += one_s * max(1, node_disks.count(tier))
-    return total_s

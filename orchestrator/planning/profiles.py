@@ -13,7 +13,7 @@ from typing import Any
 from orchestrator import tier_catalog, units
 from orchestrator.errors import Mistake
 from orchestrator.model import Dataset, Profile, Workload
-from orchestrator.planning import machines, node_disks, overrides, recorded_disk, slo
+from orchestrator.planning import machines, node_disks, overrides, recorded_disk, slo, tier_keys
 from orchestrator.planning.overrides import Known, Override, nothing_known
 from orchestrator.planning.schema import (
     KINDS,
@@ -33,6 +33,7 @@ from orchestrator.planning.strict_yaml import (
 from orchestrator.tier import DiskKind, Tier
 
 NO_CATALOG = tier_catalog.Catalog({}, {})
+ANY_SCALE = ""  # the first that the cluster has: its machines and its tier are the same at each
 Beside = Callable[[str], str]  # a path as a profile gives it → the text of that file
 
 
@@ -54,7 +55,8 @@ def read_profile(
     """`text` is profiles/<name>.yaml, or the file `where`. Its `cluster` is a mapping, or names one
     of `clusters`; its `tier` is a mapping of its own numbers, or names a row of `catalog`.
     `mechanisms`: those that its tier may name, each with the kind of its disks. `beside` reads a
-    file that the profile names. `changes`: keys of its tier that are to be others than in the file.
+    file that the profile names. `changes`: keys of its tier that are to be others than in the file;
+    None: left out. `scale` may be ANY_SCALE.
 
     Raises UsageError with every mistake in the file.
     """
@@ -62,7 +64,8 @@ def read_profile(
     content = parse(where, text)
     if changes:
         tier = content.get("tier")
-        content["tier"] = {**(tier if isinstance(tier, dict) else {"type": tier}), **changes}
+        changed = {**(tier if isinstance(tier, dict) else {"type": tier}), **changes}
+        content["tier"] = {key: value for key, value in changed.items() if value is not None}
     cluster = content.get("cluster")
     if isinstance(cluster, str):
         if cluster not in clusters:
@@ -71,6 +74,7 @@ def read_profile(
     mistakes: list[Mistake] = []
     chosen: tier_catalog.Chosen | None = None
     read: NamedTierYaml | None = None
+    given = dict(written) if isinstance(written := content.get("tier"), dict) else {}
     disk = _recorded(where, content, beside)
     named = tier_catalog.names_a_row(content.get("tier"))
     if named:
@@ -83,20 +87,23 @@ def read_profile(
     with collecting(mistakes):
         record = NamedTierYaml if named else ProfileYaml
         read = validate(record, f"{where}: ", content, mechanisms)
+        scale = scale or next(iter(read.cluster.node or ()), ANY_SCALE)
         _check_cluster(where, read.cluster, scale, catalog)
     raise_all(mistakes)
     assert read is not None
     if isinstance(read, ProfileYaml):
-        chosen = tier_catalog.own(_as_recorded(where, read.tier.build(name, read.title), disk))
+        found = tier_keys.mistakes(given, read.tier.enforcement, read.tier.on_real_disks)
+        raise_all([Mistake(f"{where}: tier.{key}", what) for key, what in found])
+        chosen = tier_catalog.own(_as_recorded(read.tier.build(name, read.title), disk))
     assert chosen is not None
     if named:
-        tier = _as_recorded(where, chosen.tier, disk)
+        tier = _as_recorded(chosen.tier, disk)
         chosen = replace(chosen, tier=replace(tier, burst=chosen.tier.burst))
     _check_space(where, read.cluster, scale, chosen.size_bytes)
     _check_owner(where, read.cluster, chosen.tier)
     nodes, shared = read.cluster.nodes or 0, not read.machines
     raise_all(node_disks.mistakes(f"{where}: tier", chosen.tier, nodes, shared))
-    tier = _scaled(_on_vm(chosen, read.cluster.vm, catalog), where)
+    tier = tier_keys.as_held(_scaled(_on_vm(chosen, read.cluster.vm, catalog), where))
     tier = tier if shared else node_disks.of_each(tier)
     tier = _claimed(tier, read.cluster, scale)
     placing = machines.placing(where, read, tier.kind)
@@ -127,13 +134,8 @@ def _recorded(
     return disk
 
 
-def _as_recorded(where: str, tier: Tier, disk: recorded_disk.RecordedDisk | None) -> Tier:
-    if disk is None:
-        return tier
-    if tier.kind != "emulated":
-        what = f"a recorded disk is emulated; this tier is `enforcement: {tier.enforcement}`"
-        raise refused([Mistake(f"{where}: tier.recorded", what)])
-    return recorded_disk.applied(tier, disk)
+def _as_recorded(tier: Tier, disk: recorded_disk.RecordedDisk | None) -> Tier:
+    return tier if disk is None else recorded_disk.applied(tier, disk)
 
 
 def read_row(
@@ -146,7 +148,7 @@ def read_row(
     with every mistake."""
     asked = {"type": row, **changes}
     chosen = tier_catalog.choose(catalog, asked, row.replace("/", "-"), "", row, mechanisms)
-    return replace(chosen, tier=_scaled(chosen.tier, row))
+    return replace(chosen, tier=tier_keys.as_held(_scaled(chosen.tier, row)))
 
 
 def _check_cluster(

@@ -19,7 +19,6 @@ from orchestrator.planning.schema import KINDS
 from orchestrator.planning.strict_yaml import collecting, raise_all, refused
 from orchestrator.tier import DiskKind, Tier
 
-PRICE_LIST = "price list"  # in `Plan.files`
 PRICES = "profiles/prices"  # lists that `tierbench prices update` wrote
 
 
@@ -182,11 +181,6 @@ def _files(
                 advice="give one of the files another name",
             )
     return tuple(found.values())
-
-
-def paths(kind: str, asked: Sequence[str]) -> dict[str, str]:
-    """Lists what was named by a path: `<kind> <name>` → that path, as it was given."""
-    return {f"{kind} {Path(name).stem}": name for name in asked if _is_path(name)}
 
 
 def _is_path(name: str) -> bool:

@@ -170,7 +170,7 @@ def read(where: str, name: str, text: str) -> Study:
     mistake, each with its path."""
     study = validate(StudyYaml, f"{where}: ", parse(where, text))
     raise_all([Mistake(f"{where}: {path}", what) for path, what in _mistakes(study)])
-    plan = _plan(study, where, name)
+    plan = _plan(study, name)
     records = (_record(study, plan, run) for run in plan.runs)
     deltas = tuple(_deltas(study))
     return Study(
@@ -225,7 +225,7 @@ def _tiers(
 # ------------------------------------------------------------------ a campaign of it
 
 
-def _plan(study: StudyYaml, where: str, name: str) -> Plan:
+def _plan(study: StudyYaml, name: str) -> Plan:
     cells = [(workload, tier) for workload in study.workloads for tier in study.tiers]
     return Plan(
         name=units.shortened(name, 80),
@@ -246,7 +246,6 @@ def _plan(study: StudyYaml, where: str, name: str) -> Plan:
             ),
             *(Note("reading", text) for text in study.readings),
         ),
-        files={"study": where},
     )
 
 

@@ -154,7 +154,7 @@ class TierYaml(RealDiskYaml):
         kind = self.enforcement.kind
         if kind == "mounted" and not self.on_real_disks:
             raise ValueError("a mounted tier needs `disks`, or one `path`: where it is mounted")
-        if kind == "emulated" and not (self.iops and self.throughput):
+        if kind == "emulated" and not (self.iops and self.throughput) and not self.on_real_disks:
             raise ValueError("an emulated tier needs `iops` and `throughput`")
         if kind == "cgroup" and not (self.iops or self.throughput):
             raise ValueError("a tier held by control groups needs `iops` or `throughput`")
@@ -162,8 +162,6 @@ class TierYaml(RealDiskYaml):
             raise ValueError(
                 "name the `storage_class`, or a row of the catalog as `type`, whose class is made"
             )
-        if kind != "storage-class" and (self.storage_class or self.size):
-            raise ValueError("`storage_class` and `size` are of `enforcement: storage-class`")
         burst = self.burst
         if burst and burst.iops and self.iops and burst.iops < self.iops:
             raise ValueError("`burst.iops` is below `iops`: a burst is the higher of the two")

@@ -21,6 +21,7 @@ WORDS = {
     "average": "latency_avg_s",
     "avg": "latency_avg_s",
     "p50": "latency_p50_s",
+    "p90": "latency_p90_s",
     "p95": "latency_p95_s",
     "p99": "latency_p99_s",
     "p99.9": "latency_p999_s",

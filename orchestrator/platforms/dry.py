@@ -14,6 +14,7 @@ class DryPlatform:
     """The part of a platform that is needed if no container is started."""
 
     name: str = "dry"
+    campaign: str = "dry"
 
     def machines(self) -> tuple[Machine, ...]:
         return (LocalMachine(),)

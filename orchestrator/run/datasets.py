@@ -12,23 +12,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import UnavailableError, UnfinishedError
+from orchestrator.errors import TierbenchError, UnavailableError, UnfinishedError
 from orchestrator.model import ClusterSpec, NodeSize, Profile, Workload
-from orchestrator.parts import Parts, Restorable
+from orchestrator.parts import Parts, Rented, Restorable
+from orchestrator.platforms.common import marked
 from orchestrator.platforms.common.promising import Promises
 from orchestrator.powers import World
+from orchestrator.run import observed
 from orchestrator.system import store
-from orchestrator.tiers.common import disk_files, restoring
-from orchestrator.units import format_bytes
+from orchestrator.tiers.common import disk_files, removal, restoring
 
-_LOADING, _PLACES = "loading.json", "places.json"
+_DATASET, _LOADING, _PLACES = "dataset.json", "loading.json", "places.json"
 _LOADING_MEMORY_BYTES = 3 * 2**30
 
 
@@ -43,7 +43,7 @@ def ensure(
     snapshots = _snapshots(profile, workload, seed, parts, world)
     if snapshots is None or not isinstance(mechanism, Restorable):
         return None
-    if "addresses" not in _kept(snapshots, world) or not _are_on_nodes(snapshots, world):
+    if "addresses" not in _kept(snapshots, world) or not _are_on_nodes(snapshots, mechanism, world):
         identity = _identity(profile.cluster, workload, seed, parts, world)
         _load(snapshots, identity, profile, workload, mechanism, parts, world)
     return snapshots
@@ -93,13 +93,22 @@ def addresses_of(snapshots: Sequence[Path] | None, world: World) -> tuple[str, .
 def _kept(snapshots: Sequence[Path], world: World) -> dict[str, Any]:
     """The content of `dataset.json`. Empty if the data set is not complete; one without `addresses`
     (tierbench once kept the network's prefix) is loaded anew."""
-    file = _folder(snapshots, world) / "dataset.json"
+    file = _folder(snapshots, world) / _DATASET
     here = file.is_file() and _are_there(snapshots, world)
-    return dict(json.loads(file.read_text())) if here else {}
+    return _content(file) if here else {}
 
 
-def _are_on_nodes(snapshots: Sequence[Path], world: World) -> bool:
+def _content(file: Path) -> dict[str, Any]:
+    """Empty if the file was cut, or is not there: then the data are loaded anew."""
+    with suppress(OSError, ValueError, TypeError):
+        return dict(json.loads(file.read_text()))
+    return {}
+
+
+def _are_on_nodes(snapshots: Sequence[Path], mechanism: Restorable, world: World) -> bool:
     """Whether each machine has its node's snapshot, if they are elsewhere: this takes seconds."""
+    if isinstance(mechanism, Rented):
+        return mechanism.still_there(snapshots, world)
     return not disk_files.are_far(snapshots, world) or disk_files.exist(snapshots, world)
 
 
@@ -142,7 +151,10 @@ def _load(
 ) -> None:
     spec, family, folder = profile.cluster, workload.dataset.family, _folder(snapshots, world)
     database, generator = parts.databases[spec.database], parts.load_generators[workload.generator]
-    before, started_s = _Unfinished.prepared(folder, snapshots, world), world.clock.monotonic()
+    before, started_s = (
+        _Unfinished.prepared(folder, snapshots, mechanism, world),
+        world.clock.monotonic(),
+    )
     store.write_json(folder / _PLACES, [str(one.parent) for one in snapshots])
     world.progress.step(f"loading {family}: starting {database.name}")
     failure = facts = None
@@ -157,9 +169,11 @@ def _load(
             generator.client(cluster.network, folder, world, cluster.tls) as client,
         ):
             world.progress.step(f"loading {family} (once; later runs restore it)")
+            begun_s = world.clock.monotonic()
             try:
                 generator.load(workload, cluster, client, world)
                 database.settle(cluster, world)
+                load_s = world.clock.monotonic() - begun_s
                 facts = database.facts(cluster, world).recorded()
             except UnfinishedError as error:
                 failure = error  # not passed on from here: so nodes are stopped cleanly
@@ -176,7 +190,9 @@ def _load(
         "took_s": took_s,
         "facts": facts,
     }
-    store.write_json(folder / "dataset.json", content)
+    store.write_json(folder / _DATASET, content)
+    if not before.resumed:
+        observed.note_load(profile, workload, load_s, world)
     parameters = dict(workload.dataset.parameters)
     world.progress.note(f"loaded {family} {parameters} in {took_s:.0f} s; kept for later runs")
 
@@ -190,16 +206,17 @@ class _Unfinished:
     failure: str = ""
 
     @classmethod
-    def prepared(cls, folder: Path, snapshots: Sequence[Path], world: World) -> _Unfinished:
+    def prepared(
+        cls, folder: Path, snapshots: Sequence[Path], mechanism: Restorable, world: World
+    ) -> _Unfinished:
         """Reads what is there; an empty folder if a load cannot go on."""
         file = folder / _LOADING
-        there = _are_there(snapshots, world) and file.is_file()
-        if there and _are_on_nodes(snapshots, world):
-            left = json.loads(file.read_text())
+        left = _content(file) if _are_there(snapshots, world) else {}
+        if left and _are_on_nodes(snapshots, mechanism, world):
             world.progress.note(f"a load goes on that failed before: {left['failure']}")
             return cls(folder, tuple(left["addresses"]), left["failure"])
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        list(removal.here([folder], world))
+        removal.make(folder, world)
         return cls(folder)
 
     @property
@@ -224,7 +241,7 @@ class _Unfinished:
     def discard(self, snapshots: Sequence[Path], world: World) -> None:
         """Removes what no later load can go on from."""
         if not (self.folder / _LOADING).is_file():
-            shutil.rmtree(self.folder, ignore_errors=True)
+            list(removal.here([self.folder], world))
             if disk_files.are_far(snapshots, world):
                 disk_files.discard(snapshots, world)
 
@@ -265,22 +282,38 @@ def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:
     return replace(spec, node=node, port=None)
 
 
-def forget(world: World) -> tuple[str, ...]:
-    """Removes all kept data sets and what a killed run left of its disks; one line each."""
-    cache, removed = world.cache, list(restoring.forget(_places(world), world))
-    removed += disk_files.forget(world)
-    for folder in (cache / "datasets", cache / "disks", cache / "gates"):
-        if folder.is_dir():
-            files = (file for file in folder.rglob("*") if file.is_file())
-            size = sum(file.stat().st_blocks * 512 for file in files)  # snapshots are sparse
-            shutil.rmtree(folder)
-            removed.append(f"{folder} ({format_bytes(size)})")
-    return tuple(removed)
+def forget(world: World, only_list: bool = False) -> Iterator[removal.Found]:
+    """Removes all kept data sets and what a killed run left of its disks, as far as they carry our
+    mark, or only lists them. What fails is said, and the rest goes on."""
+    steps: tuple[Callable[[], Iterable[removal.Found]], ...] = (
+        lambda: restoring.forget(_places(world), world, only_list),
+        lambda: disk_files.forget(world, only_list),
+        lambda: removal.here(_folders(world.cache), world, only_list),
+    )
+    for step in steps:
+        try:
+            yield from step()
+        except (TierbenchError, OSError) as error:
+            world.progress.warn(f"{error}; the rest is looked at")
+
+
+def _folders(cache: Path) -> list[Path]:
+    """What is ours in the cache, or looks so: earlier releases put no mark there. The cache may be
+    any folder of a person, with a `datasets` or `disks` of theirs."""
+    signs = {"datasets/*": (_LOADING, _PLACES, _DATASET), "disks": ("*.img",), "gates": ("*.json",)}
+    return [
+        folder
+        for pattern, names in signs.items()
+        for folder in sorted(cache.glob(pattern))
+        if folder.is_dir() and any(any(folder.glob(one)) for one in (marked.MARK, *names))
+    ]
 
 
 def _places(world: World) -> set[Path]:
     """Folders on real disks that hold, or may hold, snapshots."""
-    files = (world.cache / "datasets").glob(f"*/{_PLACES}")
-    folders = {Path(place).parent for file in files for place in json.loads(file.read_text())}
+    folders: set[Path] = set()
+    for file in (world.cache / "datasets").glob(f"*/{_PLACES}"):
+        with suppress(OSError, ValueError, TypeError):  # one that was cut says nothing
+            folders |= {Path(place).parent for place in json.loads(file.read_text())}
     ours = (world.cache, world.platform.folder(world.cache))
     return {folder for folder in folders if folder not in [one / "datasets" for one in ours]}

@@ -3,7 +3,7 @@
 `execute` does, in this order:
  1. remove what an earlier, killed campaign left behind
  2. check everything that could fail late: databases, generators, tiers, space; nothing starts
- 3. write plan and fingerprint
+ 3. reserve clusters that others run, for the whole campaign; write plan and fingerprint
  4. for each run, nested so that each thing is taken down in reverse order whatever happens:
     the data set loaded (once, then copied) → the tier's disks, which passed their gate → the
     database cluster → the clients → warm-up → measured window, sampled all the while
@@ -18,15 +18,16 @@ A run that fails, whatever the error, is recorded as failed (`recording`) and th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from orchestrator.errors import RunError
 from orchestrator.load_generators.common import several
 from orchestrator.model import Cluster, Node, Plan
-from orchestrator.parts import Disks, Parts
+from orchestrator.parts import Disks, Parts, Shared
 from orchestrator.planning import disk_matrix
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import World
@@ -50,14 +51,38 @@ def execute(
 ) -> Path:
     """Carries out `plan`, and what `following` adds to it; returns the campaign's folder. Raises
     only what ends the campaign."""
-    for line in world.platform.sweep():
-        world.progress.note(f"removed a leftover: {line}")
+    left_behind: RunError | None = None
+    try:
+        for line in world.platform.sweep():
+            world.progress.note(f"removed a leftover: {line}")
+    except RunError as error:  # what is in the way is found by the checks, and by the runs
+        left_behind = error
+        world.progress.warn(f"{error.what}; the campaign goes on beside it")
     checks.check(plan, parts, world)
-    campaign = store.create(results, plan, fingerprint, world.clock.now())
-    schedule = Schedule(plan, campaign, following)
+    with _reserved(plan, parts, world):
+        campaign = store.create(results, plan, fingerprint, world.clock.now())
+        schedule = Schedule(plan, campaign, following, world.progress.warn)
+        setbacks = Setbacks(schedule, campaign, world, left_behind)
+        _all_runs(schedule, parts, world, campaign, setbacks)
+    return campaign
+
+
+@contextmanager
+def _reserved(plan: Plan, parts: Parts, world: World) -> Iterator[None]:
+    """Keeps other campaigns off every cluster that others run."""
+    with ExitStack() as up:
+        for profile in plan.profiles:
+            database = parts.databases[profile.cluster.database]
+            if isinstance(database, Shared):
+                up.enter_context(database.reserved(profile.cluster, world))
+        yield
+
+
+def _all_runs(
+    schedule: Schedule, parts: Parts, world: World, campaign: Path, setbacks: Setbacks
+) -> None:
     gates = Gates(parts.tiers, world, schedule, partial(store.save_gates, campaign))
     left = TimeLeft()
-    setbacks = Setbacks(schedule, campaign, world)
     for run in schedule:
         plan = schedule.plan
         world.progress.run(run.slug, run.number, len(plan.runs), left.before(run, plan))
@@ -73,7 +98,6 @@ def execute(
         schedule.after(run)
         setbacks.after(run, draft.failure, draft.trouble)
         gates.after(run)
-    return campaign
 
 
 def carry_out(here: RunContext) -> None:

@@ -1,30 +1,29 @@
 """What a plan would do, take and cost, found out without starting anything.
 
-The times are the plan's own estimate; space is what `checks` holds against this machine; costs are
-of the disks of all nodes, a month at list price, and of what the campaign itself rents.
+Times are from bytes and rates (`planning.durations`); space is what `checks` holds against this
+machine; costs are of the disks of all nodes, a month at list price, and of what the campaign rents.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
-from orchestrator.model import Dataset, Plan
+from orchestrator.model import Plan, Profile, Workload
 from orchestrator.parts import Parts
+from orchestrator.planning import durations
 from orchestrator.planning.costs import Rented, rented
-from orchestrator.planning.plan import as_used, run_s
 from orchestrator.platforms.unasked import NotAsked
 from orchestrator.powers import World
-from orchestrator.run import checks, datasets, space
+from orchestrator.run import checks, datasets, observed, space
 from orchestrator.tier import Price
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One workload on each tier: `run_s` for one run, `total_s` for all on all tiers."""
+    """One workload on each tier: `run_s` for the windows of one run, `total_s` for all of them."""
 
     workload: str
     run_s: float
@@ -33,16 +32,6 @@ class Cell:
     @property
     def total_s(self) -> float:
         return self.run_s * self.runs
-
-
-@dataclass(frozen=True)
-class Load:
-    """A data set: how many times it is loaded for all runs, and how many of its copies are kept
-    from before. Tiers on the same kind of disk share one."""
-
-    dataset: Dataset
-    times: int
-    kept: int
 
 
 @dataclass(frozen=True)
@@ -57,14 +46,14 @@ class Cost:
 
 @dataclass(frozen=True)
 class Forecast:
-    """`beside_s`: loading and gates, roughly. `later`: what may follow when the planned runs are
-    made, with the seconds that it takes at most. `passed`: the checks that found nothing;
+    """`steps`: all that takes time, with what may be added. `later`: what may follow when the
+    planned runs are made, with the seconds of its windows. `passed`: the checks that found nothing;
     `problems`: what the others found; `unchecked`: what they could not, and why."""
 
     cells: tuple[Cell, ...]
-    beside_s: float
+    steps: tuple[durations.Step, ...]
     later: tuple[tuple[str, float], ...]
-    loads: tuple[Load, ...]
+    loads: tuple[durations.Load, ...]
     needs: tuple[space.Need, ...]
     costs: tuple[Cost, ...]
     rented: tuple[Rented, ...]
@@ -77,10 +66,10 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
     """`world` has a platform that is not asked (`platforms.unasked`)."""
     of_each = [sum(run.workload == load.name for run in plan.runs) for load in plan.workloads]
     cells = [
-        Cell(load.name, run_s(load), runs)
+        Cell(load.name, durations.run_s(load), runs)
         for load, runs in zip(plan.workloads, of_each, strict=True)
     ]
-    runs_s = sum(cell.total_s for cell in cells)
+    found = loads(plan, parts, world)
     passed: list[str] = []
     problems: dict[str, TierbenchError] = {}  # of several tiers alike, once
     unchecked: list[str] = []
@@ -94,9 +83,9 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
             problems[f"{error.what} {getattr(error, 'mistakes', '')}"] = error
     return Forecast(
         cells=tuple(cells),
-        beside_s=max(0.0, plan.estimate_s - runs_s * (2 if plan.latency_at_pct else 1)),
+        steps=durations.steps(plan, found, observed.learnt(world.cache)),
         later=tuple(_later(plan, cells)),
-        loads=tuple(_loads(plan, parts, world)),
+        loads=found,
         needs=tuple(_needs(plan, parts, world)),
         costs=tuple(_costs(plan)),
         rented=rented(plan),
@@ -124,23 +113,20 @@ def _later(plan: Plan, cells: Sequence[Cell]) -> Iterator[tuple[str, float]]:
 # What cannot be found out below is a problem that a check has found as well.
 
 
-def _loads(plan: Plan, parts: Parts, world: World) -> Iterator[Load]:
-    cells = Counter((run.profile, run.workload) for run in plan.runs)
-    for dataset in {repr(load.dataset): load.dataset for load in plan.workloads}.values():
-        shared: dict[str, bool] = {}
-        by_run = 0
-        for (profile, workload), runs in cells.items():
-            load = plan.workload(workload)
-            if load.dataset != dataset:
-                continue
-            used = as_used(plan.profile(profile), load)
-            name, is_there = None, False
-            with suppress(TierbenchError):
-                name, is_there = datasets.whereabouts(used, load, plan.seed, parts, world)
-            by_run += runs if name is None else 0
-            shared |= {name: is_there} if name is not None else {}
-        kept = sum(shared.values())
-        yield Load(dataset, by_run + len(shared) - kept, kept)
+def loads(plan: Plan, parts: Parts, world: World) -> tuple[durations.Load, ...]:
+    """The data sets of the plan, and which are kept from before."""
+
+    def find(profile: Profile, workload: Workload) -> tuple[str | None, bool] | None:
+        with suppress(TierbenchError):
+            return datasets.whereabouts(profile, workload, plan.seed, parts, world)
+        return None
+
+    return durations.loads(plan, find)
+
+
+def timed(plan: Plan, parts: Parts, world: World) -> Plan:
+    """The plan with how long it takes, by what is kept here and was measured here."""
+    return durations.timed(plan, loads(plan, parts, world), observed.learnt(world.cache))
 
 
 def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[space.Need]:

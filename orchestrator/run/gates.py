@@ -20,8 +20,8 @@ from pydantic import TypeAdapter, ValidationError
 from orchestrator.errors import GateError
 from orchestrator.model import Run
 from orchestrator.parts import DrainsBurst, KeepsGate, MadeOnMachines, TierMechanism
-from orchestrator.planning.plan import is_real
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common import marked
 from orchestrator.powers import World
 from orchestrator.run import machine_gates
 from orchestrator.run.credit import BurstCredit
@@ -32,7 +32,7 @@ from orchestrator.tier import (
     Gate,
     Tier,
 )
-from orchestrator.tiers.common import host_load
+from orchestrator.tiers.common import host_load, removal
 from orchestrator.units import format_quantity, format_seconds
 
 MAX_AGE_S = 7 * 86_400.0
@@ -88,7 +88,8 @@ class Gates:
         if not is_last and not (plan.gate_every and run.number % plan.gate_every == 0):
             return
         for tier in list(self._tiers.values()):
-            if not is_real(tier) or not self._in_force[tier.name].passed:
+            before = self._in_force[tier.name]
+            if not (tier.is_real and before.checks and before.passed):
                 continue
             try:
                 self._add(tier, self.measure(tier, drain=plan.drain and not is_last))
@@ -142,7 +143,7 @@ class Gates:
             # A busy moment of this machine may fail an honest disk; a dishonest one fails on.
             gate = self._measured(tier, place, False, drain)
         if gate.passed and gate.checks and (file := self._file(tier, place)):
-            file.parent.mkdir(parents=True, exist_ok=True)
+            marked.make(str(file.parent), removal.owner(self._world))
             store.write_json(file, asdict(gate))
         return gate
 

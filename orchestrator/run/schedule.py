@@ -7,9 +7,11 @@ made, for a plan with more of them: `Following` decides, from the campaign's fil
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.model import Plan, Run
+from orchestrator.errors import TierbenchError
+from orchestrator.model import Note, Plan, Run
 from orchestrator.system import store
 
 # The campaign's folder → its plan with further runs behind those made, or None: it is done.
@@ -31,11 +33,14 @@ def first_of(*several: Following) -> Following:
 
 
 class Schedule:
-    """`plan` is what stands now, as written in the campaign's folder."""
+    """`plan` is what stands now, as written in the campaign's folder. `warn` is told what stays
+    open because the runs could not be judged."""
 
-    def __init__(self, plan: Plan, folder: Path, following: Following = nothing) -> None:
+    def __init__(
+        self, plan: Plan, folder: Path, following: Following, warn: Callable[[str], None]
+    ) -> None:
         self.plan = plan
-        self._folder, self._following = folder, following
+        self._folder, self._following, self._warn = folder, following, warn
 
     def __iter__(self) -> Iterator[Run]:
         made = 0
@@ -47,7 +52,13 @@ class Schedule:
         """To be called when `run` has its record: lets the plan grow if it was the last."""
         if not self.is_last(run):
             return
-        grown = self._following(self._folder)
+        try:
+            grown = self._following(self._folder)
+        except Exception as error:  # what was measured gets its last gate and report all the same
+            what = error.what if isinstance(error, TierbenchError) else repr(error)
+            text = f"whether more runs are wanted could not be told: {what}"
+            self._warn(text)
+            grown = replace(self.plan, notes=(*self.plan.notes, Note("other", text)))
         if grown is not None:
             store.save_plan(self._folder, grown)
             self.plan = grown

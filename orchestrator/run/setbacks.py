@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError
 from orchestrator.model import Doubt, Run
+from orchestrator.platforms.common.claims import Claims
 from orchestrator.powers import Clock, World
 from orchestrator.run.schedule import Schedule
 from orchestrator.system.clock import wait_until
@@ -25,10 +27,13 @@ CLOCK_STEP_S, CLOCK_SLEW = 0.5, 0.0005
 class Setbacks:
     """What went wrong in the runs so far."""
 
-    def __init__(self, schedule: Schedule, folder: Path, world: World) -> None:
+    def __init__(
+        self, schedule: Schedule, folder: Path, world: World, left: RunError | None = None
+    ) -> None:
+        """`left`: why what an earlier campaign left could not be removed."""
         self._schedule, self._folder, self._world = schedule, folder, world
         self._row: list[tuple[Run, str]] = []  # failed runs in a row, each with its cause
-        self._left: RunError | None = None
+        self._left = left
 
     def doubts(self, run: Run) -> list[Doubt]:
         """Doubts about a run that begins now."""
@@ -87,7 +92,9 @@ class Setbacks:
                 f"`tierbench analyze {self._folder}`",
             )
         try:
-            for line in world.platform.sweep():
+            platform: Any = world.platform
+            rents = isinstance(platform, Claims)
+            for line in platform.sweep_between_runs() if rents else platform.sweep():
                 world.progress.note(f"removed a leftover: {line}")
             self._left = None
         except RunError as error:

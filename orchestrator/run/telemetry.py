@@ -59,20 +59,23 @@ class Readings:
             self.add(sample)
 
     def add(self, sample: Sample) -> None:
+        """OSError if memory is full and the file takes no more: then the sample is not kept."""
         series = (sample.node, sample.metric, sample.unit)
         with self._lock:
+            if len(self._series) == _PART:
+                self._spill()
             self._times_s.append(sample.time_s)
             self._values.append(sample.value)
             self._series.append(self._numbers.setdefault(series, len(self._numbers)))
-            if len(self._series) == _PART:
-                self._spill()
 
     def _spill(self) -> None:
         if self._file is None:
             self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115
             weakref.finalize(self, self._file.close)
-        self._file.write(self._in_memory().tobytes())
-        self._file.flush()
+        left = self._in_memory().tobytes()
+        end = (self._parts_in_file + 1) * len(left)
+        while left:  # at its own place: what a full disk took of an earlier attempt is written over
+            left = left[os.pwrite(self._file.fileno(), left, end - len(left)) :]
         self._parts_in_file += 1
         self._times_s, self._values, self._series = array("d"), array("d"), array("I")
 

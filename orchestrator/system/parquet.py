@@ -27,6 +27,11 @@ def write(file: Path, parts: Iterable[pd.DataFrame]) -> None:
             writer.close()
 
 
+def rows(file: Path) -> int:
+    """How many rows the table of a file has, by its end alone. ValueError if it was cut."""
+    return int(pq.read_metadata(file).num_rows)
+
+
 def parts(file: Path, categories: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
     """The table of a file in parts, one after the other; none if there is no file. `categories`:
     columns of texts that come as categories, a tenth as large."""

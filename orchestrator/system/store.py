@@ -1,15 +1,19 @@
 """Results on disk: the only module that knows the layout of a results folder (docs/RESULTS.md).
 
 Plan and fingerprint are saved before anything starts, each run's record when it ends, verdict and
-report last, so that a crash loses one run at most. JSON files are written atomically.
+report last, so that a crash loses one run at most. JSON files are written atomically. What a disk
+or a person has cut all the same is passed over when a campaign is read, and a note of its plan
+names it; only a campaign without a plan cannot be read.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
 import json
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+import os
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -23,18 +27,12 @@ from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.analysis.verdicts import SCHEMA_VERSION as VERDICT_VERSION
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.metrics import INTERVAL_COLUMNS
-from orchestrator.model import (
-    Plan,
-    Record,
-    Run,
-)
+from orchestrator.model import Note, Plan, Record, Run
 from orchestrator.planning.published_study import Study
 from orchestrator.system import parquet, version_1
 from orchestrator.system.clock import stamp
 from orchestrator.system.redaction import hidden_in
-from orchestrator.tier import (
-    Gate,
-)
+from orchestrator.tier import Gate
 
 SCHEMA_VERSION = 1
 
@@ -52,6 +50,11 @@ class _Judged:
     decisions: tuple[Decision, ...]
 
 
+class _CutError(UsageError):
+    """A file that does not have its form."""
+
+
+_Read = TypeVar("_Read")
 _Noun = TypeVar("_Noun", Plan, Record, _Gates, _Judged)
 _KNOWN: Mapping[type, int] = {
     Plan: Plan.schema_version,
@@ -158,7 +161,7 @@ def limit_changes(run: Path) -> list[Any]:
     return changes
 
 
-_TRANSACTIONS = "latencies.parquet"
+_INTERVALS, _TRANSACTIONS, _SAMPLES = "intervals.csv", "latencies.parquet", "samples.parquet"
 _TEXTS = ("node", "metric", "unit", "phase")  # columns of samples.parquet
 
 
@@ -172,11 +175,14 @@ def save_run(
     """Saves tables (pandas frames, or None), then the record: a run with a record is complete.
     `latencies` and `samples` come in parts."""
     if intervals is not None:
-        intervals.to_csv(folder / "intervals.csv", index=False, float_format="%.14g")
+        intervals.to_csv(folder / _INTERVALS, index=False, float_format="%.14g")
     if latencies is not None:
         parquet.write(folder / _TRANSACTIONS, latencies)
     if samples is not None:
-        parquet.write(folder / "samples.parquet", samples)
+        parquet.write(folder / _SAMPLES, samples)
+    for name in (_INTERVALS, _TRANSACTIONS, _SAMPLES):
+        with contextlib.suppress(FileNotFoundError), (folder / name).open("rb") as file:
+            os.fsync(file.fileno())  # on the disk before the record, which says that they are whole
     save_record(folder, record)
 
 
@@ -221,27 +227,70 @@ def load(campaign: Path, tables: bool = True) -> Results:
             advice="name a folder under results/, or results/latest",
         )
     plan = _read(campaign / "plan.json", Plan, version_1.plan)
-    fingerprint_file = campaign / "fingerprint.json"
-    fingerprint = json.loads(fingerprint_file.read_text()) if fingerprint_file.is_file() else {}
-    records = sorted((campaign / "runs").glob("*/record.json"))
-    runs = tuple(_load_run(file, tables) for file in records)
-    return Results(campaign.resolve().name, plan, fingerprint, runs, _gates(campaign))
+    cut: list[str] = []  # what is passed over, and why
+    unknown: dict[str, Any] = {}
+    fingerprint = _whole(partial(_fingerprint, campaign / "fingerprint.json"), unknown, cut)
+    none: tuple[Gate, ...] = ()
+    gates = _whole(partial(_gates, campaign), none, cut)
+    runs = []
+    for file in sorted((campaign / "runs").glob("*/record.json")):
+        if record := _whole(partial(_read, file, Record, version_1.record), None, cut):
+            runs.append(_run_data(record, file.parent, tables, cut))
+    notes = [Note("other", text.replace(f"{campaign}/", "")) for text in cut]
+    plan = replace(plan, notes=(*plan.notes, *(one for one in notes if one not in plan.notes)))
+    return Results(campaign.resolve().name, plan, fingerprint, tuple(runs), gates)
 
 
-def _load_run(file: Path, tables: bool) -> RunData:
-    intervals, samples = file.with_name("intervals.csv"), file.with_name("samples.parquet")
+def _whole(read: Callable[[], _Read], otherwise: _Read, cut: list[str]) -> _Read:
+    """What is read; `otherwise` if its file was cut, which is then said in `cut`."""
+    try:
+        return read()
+    except _CutError as error:
+        cut.append(f"left out: {error.what}")
+        return otherwise
+
+
+def _fingerprint(file: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(file.read_bytes())) if file.is_file() else {}
+    except (ValueError, TypeError) as error:
+        raise _other_form(file, f"({type(error).__name__}: {error})") from error
+
+
+def _run_data(record: Record, folder: Path, tables: bool, cut: list[str]) -> RunData:
+    def table(name: str, columns: Sequence[str] = ()) -> Callable[[], Iterator[pd.DataFrame]]:
+        file = folder / name
+        there = _whole(lambda: _is_table(file), False, cut)
+        return partial(parquet.parts, file, columns) if there else lambda: iter(())
+
+    none = pd.DataFrame(columns=list(INTERVAL_COLUMNS))
+    file = folder / _INTERVALS
+    intervals = tables and file.is_file()
     return RunData(
-        record=_read(file, Record, version_1.record),
-        intervals=_intervals(intervals if tables else None),
-        sampled=Samples(partial(parquet.parts, samples, _TEXTS) if tables else tuple),
-        transactions=partial(parquet.parts, file.with_name(_TRANSACTIONS)),
+        record=record,
+        intervals=_whole(lambda: _intervals(file), none, cut) if intervals else none,
+        sampled=Samples(table(_SAMPLES, _TEXTS) if tables else tuple),
+        transactions=table(_TRANSACTIONS),
     )
 
 
-def _intervals(file: Path | None) -> pd.DataFrame:
-    if file and file.is_file():
-        return pd.read_csv(file)
-    return pd.DataFrame(columns=list(INTERVAL_COLUMNS))
+def _is_table(file: Path) -> bool:
+    """Whether there is one; its end says what is in it."""
+    try:
+        return file.is_file() and parquet.rows(file) >= 0
+    except (ValueError, OSError) as error:
+        raise _other_form(file, f"({type(error).__name__}: {error})") from error
+
+
+def _intervals(file: Path) -> pd.DataFrame:
+    """Its last line ends like every other unless it was cut."""
+    try:
+        text = file.read_text()
+        if not text.endswith("\n"):
+            raise ValueError("its last line does not end")
+        return pd.read_csv(io.StringIO(text))
+    except ValueError as error:
+        raise _other_form(file, f"({type(error).__name__}: {error})") from error
 
 
 def _read(
@@ -275,8 +324,8 @@ def _form(noun: Any) -> TypeAdapter[Any]:
     return TypeAdapter(noun)
 
 
-def _other_form(file: Path, why: str) -> UsageError:
-    return UsageError(
+def _other_form(file: Path, why: str) -> _CutError:
+    return _CutError(
         f"{file} does not have the form this version reads {why}",
         advice="was it written by another version, or edited by hand?",
     )
@@ -285,7 +334,15 @@ def _other_form(file: Path, why: str) -> UsageError:
 def write_json(file: Path, content: Any) -> None:
     """Writes atomically: a reader sees the old file or the new one, never half of one. Passwords
     in URLs and connection strings are left out."""
-    new_file = file.with_name(f".{file.name}.new")
     text = json.dumps(hidden_in(content), indent=1, ensure_ascii=False, default=str)
-    new_file.write_text(text + "\n")
+    write_text(file, text + "\n")
+
+
+def write_text(file: Path, text: str) -> None:
+    """The same for any text."""
+    new_file = file.with_name(f".{file.name}.new")
+    with new_file.open("w", encoding="utf-8") as new:
+        new.write(text)
+        new.flush()
+        os.fsync(new.fileno())  # or a machine that loses its power may keep an empty file
     new_file.replace(file)

@@ -47,8 +47,10 @@ def resolve(results: Path, text: str) -> Path:
     """The folder of a campaign named by path, by its folder's name, as `latest`, or by a baseline's
     name, alone or after `baseline:`. UsageError if there is none."""
     if not text.startswith(_PREFIX):
-        if text == "latest" and (newest := store.newest(results)):
-            return newest
+        if text == "latest":
+            if newest := store.newest(results):
+                return newest
+            raise UsageError(f"no campaign in {results} yet", advice="run `make demo` first")
         for path in (Path(text), results / text):
             if (path / "plan.json").is_file():
                 return path
@@ -56,10 +58,10 @@ def resolve(results: Path, text: str) -> Path:
     saved = baselines(results)
     if name not in saved:
         known = f"; baselines: {', '.join(saved)}" if saved else ""
-        raise UsageError(
-            f"{text!r} is no campaign: no folder here or in {results}, and no baseline{known}",
-            advice="`tierbench history` lists the campaigns",
-        )
+        why = f"{text!r} is no campaign: no folder here or in {results}, and no baseline{known}"
+        if Path(text).is_dir():
+            why = f"{text} is not a results folder: it has no plan.json"
+        raise UsageError(why, advice="`tierbench history` lists the campaigns")
     folder = results / saved[name]  # a full path stays as it is
     if not (folder / "plan.json").is_file():
         raise UsageError(

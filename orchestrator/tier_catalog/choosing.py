@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, Field
 
 from orchestrator import units
 from orchestrator.errors import Mistake
+from orchestrator.planning import tier_keys
 from orchestrator.planning.node_disks import RealDiskYaml
 from orchestrator.planning.schema import (
     EMULATED,
@@ -25,7 +26,7 @@ from orchestrator.planning.schema import (
     PercentText,
     PriceYaml,
 )
-from orchestrator.planning.strict_yaml import refused, validate
+from orchestrator.planning.strict_yaml import raise_all, refused, validate
 from orchestrator.tier import Burst, DiskKind, Price, StorageClass, Tier
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog import prices, rules, storage_classes
@@ -149,9 +150,10 @@ def choose(
         if found is None:
             raise refused([Mistake(f"{where}.size", f"no size of {full} is that large")])
     size = (kind.sizes or {}).get(size_name or "")
-    mistakes = [*_refusals(full, kind, size_name, parameters), *_conflicts(asked, kind, size)]
-    if mistakes:
-        raise refused(Mistake(f"{where}.{key}", what) for key, what in mistakes)
+    keys = given if isinstance(given, dict) else {}
+    mistakes = list(tier_keys.mistakes(keys, asked.enforcement, asked.on_real_disks))
+    mistakes += [*_refusals(full, kind, size_name, parameters), *_conflicts(asked, kind, size)]
+    raise_all([Mistake(f"{where}.{key}", what) for key, what in mistakes])
     return _chosen(asked, full, kind, size_name, name, title)
 
 
@@ -186,11 +188,11 @@ def _conflicts(asked: Reference, kind: DiskType, size: SizeRow | None) -> Iterat
         yield "enforcement", f"{asked.type} {what}"
     if asked.enforcement.kind == "mounted" and not asked.on_real_disks:
         yield "disks", "is missing (or one `path`): the directories where the disks are mounted"
-    if asked.enforcement.kind == "storage-class":
-        if not (kind.volume_type or asked.storage_class):
-            yield "storage_class", f"is missing: no Kubernetes driver makes volumes of {asked.type}"
-    elif asked.storage_class:
-        yield "storage_class", "is of `enforcement: storage-class`"
+    unmade = not (kind.volume_type or asked.storage_class)
+    if asked.enforcement.kind == "storage-class" and unmade:
+        yield "storage_class", f"is missing: no Kubernetes driver makes volumes of {asked.type}"
+    rows, operations = _price_rows(kind, size), asked.operations_per_month
+    yield from prices.conflicts(rows, bool(asked.price), asked.region, operations)
 
 
 def _burst_model(asked: Reference, kind: DiskType, size: SizeRow | None) -> str | None:
@@ -211,6 +213,7 @@ def _chosen(
     size_bytes, limits = _limits(asked, kind, size)
     price, no_price = _price(asked, kind, size, limits)
     latency = None if asked.enforcement.kind == "existing" else kind.emulated_latency
+    given = ("read", asked.read_latency_s), ("write", asked.write_latency_s)
     tier = Tier(
         name=name,
         title=title or _title(kind, size_name, asked, limits),
@@ -220,7 +223,7 @@ def _chosen(
         bytes_per_s=limits.bytes_per_s,
         read_latency_s=asked.read_latency_s or (latency.read_s if latency else None),
         write_latency_s=asked.write_latency_s or (latency.write_s if latency else None),
-        latency_assumed=tuple(_assumed(asked)),
+        latency_assumed=tuple(way for way, given_s in given if not given_s),  # none is promised
         burst=_burst(asked, limits),
         burst_time_scale=asked.burst_time_scale,
         io_unit_bytes=kind.unit_bytes or _MAX_EMULATED_IO_UNIT,
@@ -252,14 +255,6 @@ def _storage_class(
         on_demand_burst=asked.burst == "on-demand",
         performance_plus=asked.performance_plus,
     )
-
-
-def _assumed(asked: Reference) -> Iterator[str]:
-    """Names the directions whose latency is our assumption: no provider promises one."""
-    if not asked.read_latency_s:
-        yield "read"
-    if not asked.write_latency_s:
-        yield "write"
 
 
 def _limits(asked: Reference, kind: DiskType, size: SizeRow | None) -> tuple[int | None, Limits]:
@@ -299,6 +294,10 @@ def _burst(asked: Reference, limits: Limits) -> Burst | None:
     return Burst(burst.iops, burst.bytes_per_s, burst.duration_s, start)
 
 
+def _price_rows(kind: DiskType, size: SizeRow | None) -> tuple[PriceRow, ...]:
+    return (size.prices if size else ()) or kind.prices
+
+
 def _price(
     asked: Reference, kind: DiskType, size: SizeRow | None, limits: Limits
 ) -> tuple[Price | None, str]:
@@ -309,7 +308,7 @@ def _price(
         return None, "No price: the fee for on-demand burst is not in the catalog."
     if asked.performance_plus:
         return None, "No price: that of performance plus is not in the catalog."
-    rows = (size.prices if size else ()) or kind.prices
+    rows = _price_rows(kind, size)
     row: PriceRow | None = prices.pick(rows, asked.region)
     if row is None and rows and not asked.region:
         regions = ", ".join(dict.fromkeys(row.region for row in rows))

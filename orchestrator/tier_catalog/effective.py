@@ -105,9 +105,9 @@ def bound(tier: Tier, on_vm: Effective) -> Tier:
     a real disk does not declare stays unknown: the disk may well be below the VM.
     """
     unknown = Cap(None, "disk", None, None)
-    if tier.is_real and tier.iops is None:
+    if tier.is_as_bought and tier.iops is None:
         on_vm = replace(on_vm, iops=unknown, burst_iops=unknown)
-    if tier.is_real and tier.bytes_per_s is None:
+    if tier.is_as_bought and tier.bytes_per_s is None:
         on_vm = replace(on_vm, bytes_per_s=unknown, burst_bytes_per_s=unknown)
     iops, rate = on_vm.burst_iops, on_vm.burst_bytes_per_s
     bursts = [

@@ -7,7 +7,7 @@ monthly = per disk + GiB × price + steps above the free IOPS + steps above the 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 
 from orchestrator.tier import Price
@@ -39,6 +39,16 @@ def monthly(
     )
     known = [part for part in parts if part is not None]
     return sum(known) if len(known) == len(parts) else None
+
+
+def conflicts(
+    rows: Sequence[PriceRow], own: bool, region: str | None, operations: float | None
+) -> Iterator[tuple[str, str]]:
+    """Parameters of the price that would change nothing. `own`: the profile gives its own price."""
+    if own and (region or operations is not None):
+        yield "price", "holds instead of the catalog's: leave out what chooses among those"
+    elif operations is not None and not any(row.per_10k_operations != 0 for row in rows):
+        yield "operations_per_month", "of this row none are billed, as far as the catalog knows"
 
 
 def pick(rows: Sequence[PriceRow], region: str | None) -> PriceRow | None:

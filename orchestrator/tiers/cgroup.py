@@ -21,6 +21,7 @@ from orchestrator.model import (
     Volume,
 )
 from orchestrator.parts import Disks
+from orchestrator.planning.tier_keys import as_held
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import of_nodes
 from orchestrator.powers import Machine, World
@@ -67,7 +68,7 @@ class CgroupTier:
                 f"{tier.name}: `enforcement: cgroup` limits IOPS and bytes/s; none is declared",
                 advice="give `iops` or `throughput`, or use `enforcement: none`",
             )
-        if _is_real(tier):
+        if tier.is_real:
             where.require_one_machine(tier, world)
             disks = real_disk.found(tier, list(tier.disks), lambda _: 0, world.machine)
             snapshots.check(tier, list(disks.values()), world)
@@ -76,14 +77,14 @@ class CgroupTier:
         _require_alike(tier, world)
 
     def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
-        if _is_real(tier):
+        if tier.is_real:
             return restoring.snapshots_of(tier, nodes, name, world)
         return disk_files.snapshots(nodes, name, world)
 
     def restores(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World
     ) -> bool:
-        return not _is_real(tier) or restoring.restores(tier, sizes_bytes, snapshots, world)
+        return not tier.is_real or restoring.restores(tier, sizes_bytes, snapshots, world)
 
     def loading(
         self,
@@ -93,17 +94,17 @@ class CgroupTier:
         world: World,
         resumed: bool = False,
     ) -> AbstractContextManager[tuple[Volume, ...]]:
-        if _is_real(tier):
+        if tier.is_real:
             return restoring.loading(tier, sizes_bytes, snapshots, world, resumed)
         return disk_server.loading(sizes_bytes, snapshots, world, resumed)
 
     def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
-        if _is_real(tier):
+        if tier.is_real:
             return restoring.places(tier, nodes, world)
         return disk_files.places(nodes, world)
 
     def gate_identity(self, tier: Tier, world: World) -> Mapping[str, Any] | None:
-        if _is_real(tier):
+        if tier.is_real:
             return None
         image = own_images.tag(world.root, "disk")
         return {"mechanism": self.name, "image": image, "version": version(world.machine)}
@@ -111,7 +112,7 @@ class CgroupTier:
     def attached(
         self, tier: Tier, sizes_bytes: Sequence[int], snapshots: Sequence[Path] | None, world: World
     ) -> AbstractContextManager[Disks]:
-        if _is_real(tier):
+        if tier.is_real:
             return _on_real_disks(tier, sizes_bytes, snapshots, world)
         files = disk_files.of_run(sizes_bytes, snapshots, world)
         return _on_files(tier, files, world, restored=snapshots is not None)
@@ -124,7 +125,7 @@ class CgroupTier:
 
         def take(judged: Tier, disks: Disks) -> Gate:
             return truth_gate.take(
-                _rates(judged), disks, world, thorough=thorough, quick=_QUICK, caps_total=False
+                as_held(judged), disks, world, thorough=thorough, quick=_QUICK, caps_total=False
             )
 
         def on_disk(judged: Tier, disk: mounts.RealDisk, disks: Disks, _there: World) -> Gate:
@@ -132,19 +133,10 @@ class CgroupTier:
             capped = (_capped(tier, volume, _whole(disk.node, world.machine)),)
             return take(judged, Disks(capped, {**disks.facts, **described(world.machine)}))
 
-        if _is_real(tier):
+        if tier.is_real:
             return disk_gates.take_each(tier, world, thorough, on_disk)
         with _on_files(tier, disk_files.of_gate(placement, world), world) as disks:
             return take(tier, disks)
-
-
-def _is_real(tier: Tier) -> bool:
-    return bool(tier.path or tier.disks)
-
-
-def _rates(tier: Tier) -> Tier:
-    """What a control group holds; the block layer counts a request once, however large."""
-    return replace(tier, burst=None, read_latency_s=None, write_latency_s=None, io_unit_bytes=2**30)
 
 
 @contextmanager

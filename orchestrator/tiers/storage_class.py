@@ -42,14 +42,24 @@ class StorageClassTier:
         and whether its driver is there shows when the gate claims a volume."""
         platform, wanted = _claims(tier, world), _wanted(tier)
         own_images.need(world.root, "disk", world.platform)
-        known = [one.name for one in platform.storage_classes()]
+        known = {one.name: one for one in platform.storage_classes()}
         if not wanted.provisioner and wanted.name not in known:
             raise UnavailableError(
                 f"{tier.name}: the cluster has no StorageClass {wanted.name!r}; it has "
-                f"{listed(known) or 'none'}",
+                f"{listed(list(known)) or 'none'}",
                 advice="name one of these as `storage_class`, or leave that out where the tier "
                 "names a row of the catalog: its class is then made",
             )
+        if tier.allow_retained_volumes:
+            return
+        named = None if wanted.provisioner else known[wanted.name]
+        if named and named.retains:
+            raise _retained(tier, f"StorageClass {named.name!r} keeps its volumes", "reclaimPolicy")
+        driver = named.provisioner if named else wanted.provisioner
+        shots = platform.snapshot_class(driver) if tier.snapshots is None else None
+        if shots and shots.retains:
+            what = f"VolumeSnapshotClass {shots.name!r} keeps its snapshots"
+            raise _retained(tier, what, "deletionPolicy")
 
     def snapshots(self, tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:
         """Notes in the cache of what holds the data: as all rented, that ends with the campaign."""
@@ -66,7 +76,12 @@ class StorageClassTier:
         if tier.snapshots is not None:
             return tier.snapshots.way == "copy"
         with _class(tier, world) as found:
-            return _claims(tier, world).takes_snapshots(found.name)
+            return _claims(tier, world).snapshot_class(found.provisioner) is not None
+
+    def still_there(self, snapshots: Sequence[Path], world: World) -> bool:
+        """See `Rented`: a claim or snapshot may have been removed by others."""
+        platform = cast(Claims, world.platform)
+        return all(at_once.each(lambda note: platform.holds(_source(note)), snapshots))
 
     @contextmanager
     def loading(
@@ -152,6 +167,15 @@ def _claims(tier: Tier, world: World) -> Claims:
             advice="say PLATFORM=kubernetes, or use `enforcement: emulated`",
         )
     return cast(Claims, world.platform)
+
+
+def _retained(tier: Tier, what: str, policy: str) -> UnavailableError:
+    return UnavailableError(
+        f"{tier.name}: the {what}: one for each node, run and gate would stay and cost money after "
+        "the campaign",
+        advice=f"name a class whose {policy} is Delete, or say `allow_retained_volumes: true` and "
+        "remove them yourself",
+    )
 
 
 def _wanted(tier: Tier) -> StorageClass:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from orchestrator.errors import UsageError
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import World
@@ -25,11 +24,7 @@ class UnlimitedTier:
     kind: DiskKind = "none"
 
     def check(self, tier: Tier, world: World) -> None:
-        if tier.iops or tier.bytes_per_s or tier.read_latency_s or tier.write_latency_s:
-            raise UsageError(
-                f"{tier.name}: `enforcement: none` enforces no limit, but limits are declared",
-                advice="take the limits out, or use `enforcement: emulated`",
-            )
+        """A profile cannot declare limits of it (`planning.tier_keys`)."""
 
     @contextmanager
     def attached(

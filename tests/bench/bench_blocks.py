@@ -70,6 +70,12 @@ def two_rounds(time: Any, phase: Any, rounds: int) -> Any:
     return 0.05 * np.sin(2 * np.pi * (time * rounds / 2 + phase))
 
 
+def slow_place(time: Any, phase: Any, rounds: int) -> Any:
+    """One run of each round of tiers, at the same place in all: the first one, say."""
+    place = (np.rint(time * rounds * len(TIERS) * len(WORKLOADS)) - 1) % len(TIERS)
+    return np.where(place == np.floor(phase * len(TIERS)), -0.06, 0.0)
+
+
 ALIKE, UNLIKE, THIRD_QUIET = (0.02, 0.02, 0.02), (0.005, 0.05, 0.02), (0.05, 0.05, 0.005)
 CASES: Mapping[str, Case] = {
     "steady": Case(ALIKE, steady),
@@ -79,6 +85,7 @@ CASES: Mapping[str, Case] = {
     "noise 0.5 and 5 %": Case(UNLIKE, steady),
     "noise 0.5 and 5 %, drift": Case(UNLIKE, drift),
     "noise 5 and 5 %, third tier 0.5 %": Case(THIRD_QUIET, steady),
+    "one place of a round 6 % slower": Case(ALIKE, slow_place),
     "swing of ±5 % every two rounds": Case(ALIKE, two_rounds, slow=False),
 }
 

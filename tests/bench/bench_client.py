@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import os
 import statistics
 import sys
 import time
@@ -40,7 +39,7 @@ from orchestrator.parts import LoadGenerator
 from orchestrator.planning import project_files
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
-from tests import ROOT
+from tests import CACHE, ROOT
 from tests.bench.bench_tpcc import SERVER, cpu_seconds, on_fresh_server
 from tests.bench.bench_tpcc import workload as tpcc
 
@@ -67,8 +66,7 @@ def main() -> int:
     columns = ("transactions/s here", "client CPU, ms each", "per client core, 1/s")
     table = Table("workload", *columns, "the same, held", title="medians (least to most)")
     began_s = time.monotonic()
-    cache = Path(os.environ.get("TIERBENCH_CACHE") or ROOT / ".cache")
-    with outside.powers(ROOT, cache, progress) as (world, engine), outside.alone(engine):
+    with outside.powers(ROOT, CACHE, progress) as (world, engine), outside.alone(engine):
         world.platform.sweep()
         for name, asked in workloads(world).items():
             free, held = on_fresh_server(functools.partial(measured, asked, repeats), world)

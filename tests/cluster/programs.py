@@ -1,7 +1,8 @@
 """The programs that a test cluster runs: Debian's packages, and what Go builds from its modules.
 
-They are made once into the cache, in a folder named after the content of the Go modules beside this
-file. What is named there by version and checksum is what runs.
+They are made once for all clones of a user, in a folder named after the content of the Go modules
+beside this file, because building them takes minutes. What is named there by version and checksum
+is what runs.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests import ROOT
-
 HERE = Path(__file__).resolve().parent
-CACHE = Path(os.environ.get("TIERBENCH_CACHE") or ROOT / ".cache") / "kubernetes"
+CACHE = (
+    Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    / "tierbench-tests"
+    / "kubernetes"
+)
 MODULES = ("kubernetes", "coredns", "pause")
 PARTS = (
     "kube-apiserver",

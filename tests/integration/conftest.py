@@ -20,7 +20,7 @@ from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import World
 from orchestrator.system.clock import SystemClock
 from orchestrator.system.shell import SystemShell
-from tests import ROOT
+from tests import CACHE, ROOT
 from tests import standin_image as standin_image_of
 from tests.integration import servers
 
@@ -28,7 +28,6 @@ from tests.integration import servers
 # spoils any single figure, so such a test may try again; it still has to be true once.
 measured = pytest.mark.flaky(reruns=3, reruns_delay=10, only_rerun=["AssertionError"])
 
-CACHE = Path(os.environ.get("TIERBENCH_CACHE") or ROOT / ".cache")
 HERE = Path(__file__).resolve().parent
 
 

@@ -134,7 +134,7 @@ def test_a_campaign_of_another_program_is_guarded(tmp_path: Path) -> None:
     tiny = str(HERE / "workloads" / "tiny.yaml")
     asked = ["run", "-p", "ultra", "-w", tiny, "--scale", "smoke", "--nodes", "1"]
     with other.guard.held(), other.running(SLEEPER) as theirs:
-        for arguments in ([*asked, "--results", str(tmp_path)], ["clean"]):
+        for arguments in ([*asked, "--results", str(tmp_path)], ["clean", "--yes"]):
             code, text = tierbench(*arguments)
             assert code == 69, text
             assert "another campaign is running on this Docker engine" in text

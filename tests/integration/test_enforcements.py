@@ -105,5 +105,5 @@ def test_runs_on_a_real_disk_start_from_one_loaded_snapshot(
             assert second["written_bytes"] < first["written_bytes"] / 2
         folders = [snapshots.FOLDER] if way == "reflink" else [node_places.FOLDER, snapshots.FOLDER]
         removed = restoring.forget((), world)
-        assert [line.split(" (")[0] for line in removed] == [str(place / one) for one in folders]
+        assert {Path(one.place).relative_to(place).parts[0] for one in removed} == set(folders)
         assert {child.name for child in place.iterdir()} == before

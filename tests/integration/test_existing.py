@@ -19,7 +19,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from orchestrator.errors import LoadError
+from orchestrator.databases.existing.adapter import ExistingCluster
+from orchestrator.errors import LoadError, UnavailableError
 from orchestrator.load_generators.common.client import client_container
 from orchestrator.load_generators.sysbench.adapter import Sysbench
 from orchestrator.load_generators.sysbench_stock.adapter import SysbenchStock
@@ -30,7 +31,8 @@ from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import HOST_NETWORK, World
 from orchestrator.system import store
 from tests import ROOT
-from tests.documented import existing_profiles
+from tests.documented import documented_commands, existing_profiles
+from tests.fakes import fake_world
 from tests.integration import servers
 from tests.integration.conftest import Program, tierbench
 from tests.integration.servers import Server
@@ -158,9 +160,15 @@ def test_a_cluster_of_the_stand_in_to_its_report(standin: Server, tmp_path: Path
     longer = tmp_path / "longer.yaml"
     longer.write_text(Path(SHORT).read_text().replace("measure: 2s", "measure: 6s"))
     before = standin.databases()
+    (documented,) = (
+        words[1:]
+        for words in documented_commands("YUGABYTEDB.md", "A cluster that others run")
+        if words[1] == "run"
+    )
+    own = {"my-cluster.yaml": str(file), "tpcc": str(longer)}
     code, said = tierbench(
-        *["compare", "--profiles", str(file), "--workloads", str(longer), "--scale", "smoke"],
-        *["--repeats", "1", "--accept-inconclusive", "--results", str(tmp_path / "results")],
+        *[own.get(word, word) for word in documented],
+        *["--scale", "smoke", "--results", str(tmp_path / "results")],
         YB_PASSWORD=standin.password,
     )
     assert code == 0, said
@@ -228,13 +236,43 @@ def test_load_ends_with_its_program_and_its_database_can_be_cleaned_away(
     program.process.kill()
     await_true(lambda: running_clients() == 0)
     await_true(lambda: not postgresql.ask(f"SELECT 1 {SESSIONS}"))
-    assert postgresql.databases() == {*before, "tierbench"}
-    code, text = tierbench("clean", **cache)  # it has no password
+    assert postgresql.databases() == {*before, "tierbench", "tierbench_campaign"}
+    code, text = tierbench("clean", "--yes", **cache)  # it has no password
     assert code == 0 and f"port={postgresql.port} user={postgresql.user}" in text, text
     assert "DROP DATABASE" in text and postgresql.password not in text
-    code, text = tierbench("clean", PG_PASSWORD=postgresql.password, **cache)
+    code, text = tierbench("clean", "--yes", PG_PASSWORD=postgresql.password, **cache)
     assert code == 0 and f"database tierbench at localhost:{postgresql.port}, of campaign" in text
     assert postgresql.databases() == before
+
+
+def test_two_testers_on_one_cluster_are_refused_but_a_dead_one_is_not_in_the_way(
+    postgresql: Server, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each with a user, a database and a cache of its own."""
+    monkeypatch.setenv("PG_PASSWORD", postgresql.password)
+    before = postgresql.databases()
+    file = profile(postgresql, tmp_path)
+    ((first,), _) = project_files.read(ROOT, [str(file)], [], "smoke")
+    own = {"existing.user": "guest", "existing.database": "theirs"}
+    second = replace(first.cluster, settings={**first.cluster.settings, **own})
+    there, elsewhere = (replace(world, cache=tmp_path / name) for name in ("first", "second"))
+    elsewhere = replace(elsewhere, platform=fake_world().platform)  # another campaign
+    both = ExistingCluster()
+    postgresql.ask(f"CREATE ROLE guest LOGIN CREATEDB PASSWORD '{postgresql.password}'")
+    try:
+        with both.reserved(first.cluster, there):
+            with (
+                pytest.raises(UnavailableError, match="is measuring the cluster at localhost"),
+                both.reserved(second, elsewhere),
+            ):
+                pass
+            postgresql.ask("UPDATE lease SET beat = beat - interval '3 min'", "tierbench_campaign")
+            with both.reserved(second, elsewhere):
+                code, said = tierbench(*arguments(file, tmp_path), PG_PASSWORD=postgresql.password)
+                assert code == 69 and "campaign c1 on" in said, said
+        assert postgresql.databases() == before
+    finally:
+        postgresql.ask("DROP ROLE guest")
 
 
 def running_clients() -> int:

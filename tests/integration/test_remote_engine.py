@@ -180,7 +180,7 @@ def test_a_load_on_another_machine_to_a_report(
     assert (tmp_path / "results/latest/report.html").is_file()
     assert {"host", "node-1"} <= set(run.samples["node"])
     assert not list((tmp_path / "cache").rglob("*.img")), "disks are on the other machine"
-    code, text = tierbench("clean", **environment)
+    code, text = tierbench("clean", "--yes", **environment)
     assert code == 0 and (tier == "none" or "/var/lib/tierbench of " in text), text
     assert not list(Path("/var/lib/tierbench").rglob("*.img"))
     assert remote.docker("ps", "--all", "--quiet") == ""

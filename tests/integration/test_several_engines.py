@@ -222,7 +222,7 @@ def test_a_cluster_on_three_machines_to_a_report(
         of_gate = {check.nodes: check.disk for check in run.record.gate.checks}
         assert of_gate["node-2",] == f"node-2 (vm2:{disks}/p15-2)"
         assert all(any(disks.glob(f"p15-{n}/tierbench-snapshots")) for n in (1, 2, 3))
-    code, text = tierbench("clean", "--profile", str(profile), **environment)
+    code, text = tierbench("clean", "--yes", "--profile", str(profile), **environment)
     assert code == 0, text
     for place in disks.glob("p15-?"):
         assert {child.name for child in place.iterdir()} == {"lost+found"}

@@ -71,7 +71,7 @@ def test_any_program_gets_a_disk_of_a_tier(
     assert disk(*up) == 0, "it comes up again, with its data"
     assert (at / "kept").stat().st_size == 32 * 2**20
     with (at / "kept").open():
-        assert disk("down", NAME) == 2
+        assert disk("down", NAME, "--yes") == 2
     said = " ".join("".join(capsys.readouterr()).split())
     assert "target is busy; used by" in said and at.is_mount()
     assert disk("down", NAME, "--yes") == 0

@@ -88,7 +88,7 @@ class Switched:
 
 def spec(image: str, count: int = 3, copies: int | None = None, **settings: str) -> ClusterSpec:
     factor = count if copies is None else copies
-    node = NodeSize(1.0, GIB, 2 * GIB)
+    node = NodeSize(1.0, 3 * GIB // 2, 2 * GIB)
     return ClusterSpec("yugabytedb", count, factor, node, settings={"image": image, **settings})
 
 
@@ -158,7 +158,7 @@ def test_three_nodes_take_sql_and_start_again_from_their_disks(image: str, world
     assert facts["stand_in"] is again["stand_in"] is True
     assert facts["version"] == "2.18.1.0-b84"
     assert (facts["replication_factor"], facts["replicas_in_sync"]) == (3, 2)
-    assert list(facts["leaders"].values()) == [2, 2, 2]
+    assert list(facts["leaders"].values()) == [1, 1, 1]
     assert len(set(facts["zones"].values())) == 3
     assert facts["durable"] is False and facts["durability"]["durable_wal_write"] == "false"
     assert facts["since_reset"]["block_cache_hit_ratio"] == 0.75
@@ -265,6 +265,26 @@ def test_a_start_that_takes_too_long_says_what_was_missing(
     assert f"{NETWORK}-node-1" in raised.value.evidence
 
 
+class FirstStartOnly(Switched):
+    """The switches of a node are gone when it starts again."""
+
+    def running(self, spec: ContainerSpec) -> AbstractContextManager[Container]:
+        started = super().running(spec)
+        self._switches = {}
+        return started
+
+
+def test_with_tls_a_first_start_that_ends_itself_is_made_once_more(
+    image: str, world: World
+) -> None:
+    progress = QuietProgress()
+    refusing = FirstStartOnly(world.platform, {1: {"STANDIN_REFUSE_PASSWORD": "1"}})
+    here = replace(world, platform=refusing, progress=progress)
+    with up(spec(image, count=1, tls="on"), here) as cluster:
+        assert len(cluster.nodes) == 1
+    assert any("once more, on emptied disks" in line for line in progress.said)
+
+
 @pytest.mark.parametrize(
     ("settings", "switches", "part"),
     [
@@ -348,7 +368,9 @@ def test_another_release_is_a_line_of_the_checklist_and_not_its_end(
     other = {number: {"STANDIN_VERSION": running} for number in (1, 2, 3)}
     here = replace(world, platform=Switched(world.platform, other))
     found = list(checklist.first_run(checklist.spec(own={"image": image}), here))
-    assert [one.name for one in found] == ["start", "banner", "pages", "settle", "cold-copy"]
+    assert [one.name for one in found] == [
+        "start", "banner", "pages", "settle", "cold-copy", "second-copy", "tls",
+    ]  # fmt: skip
     assert found[1].state == "not confirmed" and facts in found[1].seen
     assert found[2].state == "confirmed"
 

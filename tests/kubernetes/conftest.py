@@ -12,7 +12,8 @@ from orchestrator.cli.console import ConsoleProgress
 from orchestrator.platforms import own_images
 from orchestrator.system.clock import SystemClock
 from orchestrator.system.shell import SystemShell
-from tests.cluster import leftovers, programs
+from tests import CACHE
+from tests.cluster import leftovers
 from tests.cluster.cluster import Cluster, up
 from tests.kubernetes.objects import Space
 
@@ -33,7 +34,7 @@ def debian(cluster: Cluster) -> str:
     """An image with a shell, on every node."""
     progress, shell, clock = ConsoleProgress(Console(stderr=True)), SystemShell(), SystemClock()
     engine = provision.provide_engine(clock, shell, progress)
-    provision.provide_base(engine, programs.CACHE.parent, shell, progress)
+    provision.provide_base(engine, CACHE, shell, progress)
     cluster.load(own_images.BASE)
     return own_images.BASE
 

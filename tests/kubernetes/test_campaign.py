@@ -25,8 +25,8 @@ from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.kubernetes import labels
 from orchestrator.system import store
 from orchestrator.system.clock import SystemClock, wait_until
-from tests import ROOT, standin_image
-from tests.cluster import programs, provisioner
+from tests import CACHE, ROOT, standin_image
+from tests.cluster import provisioner
 from tests.cluster.cluster import Cluster
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.docker]
@@ -100,7 +100,7 @@ def ours(core: Any) -> list[str]:
 
 def command(cluster: Cluster, *words: str) -> subprocess.Popen[str]:
     env = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig), "TIERBENCH_LEASE_S": "20"}
-    env["TIERBENCH_CACHE"] = str(programs.CACHE.parent)
+    env["TIERBENCH_CACHE"] = str(CACHE)
     argv = [sys.executable, "-m", "orchestrator", *words]
     return subprocess.Popen(
         argv, cwd=ROOT, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
@@ -231,7 +231,7 @@ def test_what_a_killed_program_left_is_removed(loaded: Cluster, core: Any, tmp_p
     started.send_signal(signal.SIGKILL)
     started.communicate()
     assert ours(core)
-    finished(command(loaded, "clean", "--platform", "kubernetes"))
+    finished(command(loaded, "clean", "--yes", "--platform", "kubernetes"))
 
 
 def begun(cluster: Cluster, core: Any, results: Path) -> subprocess.Popen[str]:

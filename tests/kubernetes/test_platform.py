@@ -341,10 +341,10 @@ def test_snapshots(platform: KubernetesPlatform, debian: str, cluster: Cluster) 
     group = ("snapshot.storage.k8s.io", "v1", "volumesnapshotclasses")
     custom = kubernetes.client.CustomObjectsApi(cluster.api)
     with platform.storage_class(FAST) as made:
-        assert not platform.takes_snapshots(made.name)
+        assert platform.snapshot_class(made.provisioner) is None
         custom.create_cluster_custom_object(*group, snapshot_class)
         try:
-            assert platform.takes_snapshots(made.name)
+            assert platform.snapshot_class(made.provisioner) is not None
         finally:
             custom.delete_cluster_custom_object(*group, "test-snapshots")
 

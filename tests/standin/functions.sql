@@ -24,7 +24,8 @@ LANGUAGE sql STABLE AS $$
   SELECT count(*), 1::bigint, false FROM pg_catalog.yb_servers() $$;
 
 -- Of a key of one or two integers, as the tables of the workloads have; the real one takes any.
--- Which hash a key gets is not the real one's; that it is 0 to 65535, always the same, is.
+-- Which hash a key gets is not the real one's; that it is 0 to 65535, always the same, is. Bounds
+-- of it in 2.18: front.py.
 CREATE FUNCTION pg_catalog.yb_hash_code(int) RETURNS int LANGUAGE sql IMMUTABLE AS $$
   SELECT hashint4($1) & 65535 $$;
 CREATE FUNCTION pg_catalog.yb_hash_code(int, int) RETURNS int LANGUAGE sql IMMUTABLE AS $$

@@ -18,7 +18,7 @@ import pytest
 from orchestrator import collectors, databases, load_generators, report, tiers
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import plans
+from orchestrator.cli import outside, plans
 from orchestrator.cli.options import Request
 from orchestrator.collectors.dry import DryCollector
 from orchestrator.databases.dry import DryDatabase
@@ -120,8 +120,9 @@ def test_a_tier_mechanism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """A profile names it; judging and the report know its disks by their kind alone."""
     registry = {**tiers.tier_mechanisms(), "throwaway": ThrowawayTier()}
     monkeypatch.setattr(tiers, "tier_mechanisms", lambda: registry)
-    monkeypatch.setattr(plans, "tier_mechanisms", lambda: registry)
-    tier = planned("{enforcement: throwaway, iops: 500}", tmp_path).profiles[0].tier
+    for command in (plans, outside):
+        monkeypatch.setattr(command, "tier_mechanisms", lambda: registry)
+    tier = planned("{enforcement: throwaway}", tmp_path).profiles[0].tier
     results = carried_out(a_dry_plan(tier=tier), tmp_path)
     verdict = judge(results)
     assert "none tier" in {doubt.kind for doubt in verdict.doubts}

@@ -375,3 +375,29 @@ def test_the_documented_platform_carries_a_campaign(tmp_path: Path) -> None:
     done(carry_out(tmp_path, fake_parts(log), replace(world, platform=platform)))
     assert {"sweep", "network"} <= set(platform.calls)
     assert methods_of(powers.Platform) >= {"running", "network"}
+
+
+@pytest.mark.parametrize(
+    ("row", "file"),
+    [
+        ("`disk-matrix`", "integration/test_disk_matrix.py"),
+        ("`kubernetes`", "kubernetes/test_campaign.py"),
+        ("`oltp_read_write`", "integration/test_sysbench_stock.py"),
+        ("**platform** `docker`", "integration/test_containers.py"),
+    ],
+)
+def test_what_is_proven_says_which_tests_prove_it(row: str, file: str) -> None:
+    """`make test` leaves out tests that are marked slow, and those on Kubernetes."""
+    line = next(
+        line
+        for line in (ROOT / "README.md").read_text().splitlines()
+        if line.startswith(f"| {row}")
+    )
+    text = (ROOT / "tests" / file).read_text()
+    found = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    tests = [node for node in found if node.name.startswith("test_")]
+    decorators = ["".join(map(ast.unparse, node.decorator_list)) for node in tests]
+    whole = "mark.kubernetes" in text
+    ordinary = not whole and not all("mark.slow" in one for one in decorators)
+    assert ("every full test" in line) == ordinary
+    assert ordinary or f"`make test-{'kubernetes' if whole else 'slow'}`" in line

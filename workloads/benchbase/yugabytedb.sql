@@ -44,7 +44,7 @@ CREATE TABLE stock (
   s_dist_08 char(24) NOT NULL,
   s_dist_09 char(24) NOT NULL,
   s_dist_10 char(24) NOT NULL,
-  PRIMARY KEY ((s_w_id, s_i_id) HASH)
+  PRIMARY KEY (s_w_id HASH, s_i_id ASC)
 );
 
 CREATE TABLE district (
@@ -140,4 +140,4 @@ CREATE TABLE order_line (
 
 CREATE INDEX customer_by_name ON customer ((c_w_id, c_d_id) HASH, c_last ASC, c_first ASC);
 
-CREATE INDEX order_by_customer ON oorder ((o_w_id, o_d_id, o_c_id) HASH, o_id DESC);
+CREATE INDEX order_by_customer ON oorder ((o_w_id, o_d_id) HASH, o_c_id ASC, o_id DESC);

@@ -2,7 +2,8 @@
 --   name
 --   keys_first           keys and indexes come before the data
 --   key(columns, range)  a key as CREATE TABLE and CREATE INDEX need it; range: the first column
---                        that is ordered, if the database shards by a hash of those before it
+--                        that is ordered, if the database shards by a hash of those before it;
+--                        a column of an index may end in " DESC"
 --   slices(key, range, n)  conditions that select every row of a table with that key in one of n
 --                        parts, none of which reads the others' rows; one where that cannot be said
 --   split(tablets)       clause that splits a table into tablets (0: the database decides)
@@ -50,7 +51,7 @@ function yugabytedb.key(columns, range)
       if i < range then
          hashed[#hashed + 1] = column
       else
-         ordered[#ordered + 1] = column .. " ASC"
+         ordered[#ordered + 1] = column:find(" DESC$") and column or column .. " ASC"
       end
    end
    local hash = "(" .. table.concat(hashed, ", ") .. ") HASH"
@@ -58,15 +59,19 @@ function yugabytedb.key(columns, range)
 end
 
 -- By the hash of the key: only its conditions reach a part of a table without reading all of it
--- (docs, yb_hash_code: pushed down when it takes all hashed columns). Hashes are 0 to 65535.
+-- (docs, yb_hash_code: pushed down when it takes all hashed columns). Hashes are 0 to 65535; the
+-- first and the last part are open, because below 65536 there is no row for some releases, which
+-- read that bound as 0 (yugabyte-db issue 23157).
 local HASHES = 65536
 function yugabytedb.slices(key, range, n)
    if not key then return {"true"} end
    local hash = "yb_hash_code(" .. table.concat({unpack(key, 1, range - 1)}, ", ") .. ")"
    local conditions = {}
    for i = 1, n do
-      conditions[i] = string.format("%s >= %d AND %s < %d", hash, math.floor((i - 1) * HASHES / n),
-                                    hash, math.floor(i * HASHES / n))
+      local bounds = {}
+      if i > 1 then bounds[1] = hash .. " >= " .. math.floor((i - 1) * HASHES / n) end
+      if i < n then bounds[#bounds + 1] = hash .. " < " .. math.floor(i * HASHES / n) end
+      conditions[i] = n > 1 and table.concat(bounds, " AND ") or "true"
    end
    return conditions
 end

@@ -127,7 +127,7 @@ local function begin_unit(conn, unit)
    else
       for _, t in ipairs(schema.tables) do
          if t.warehouse then
-            conn:exec(string.format("DELETE FROM %s WHERE %s = %d", t.name, t.warehouse, unit.w))
+            conn:exec("DELETE FROM " .. t.name .. " WHERE " .. schema.belongs(t, unit.w))
          end
       end
    end

@@ -4,7 +4,7 @@ local ITEMS, DISTRICTS, CUSTOMERS, FIRST_NEW_ORDER = 100000, 10, 3000, 2101
 
 -- Districts per warehouse, customers (and orders at loading) per district; of these orders, the
 -- first that is not delivered yet; most lines of an order.
-local schema = {VERSION = 1, ITEMS = ITEMS, DISTRICTS = DISTRICTS, CUSTOMERS = CUSTOMERS,
+local schema = {VERSION = 2, ITEMS = ITEMS, DISTRICTS = DISTRICTS, CUSTOMERS = CUSTOMERS,
                 FIRST_NEW_ORDER = FIRST_NEW_ORDER, MAX_LINES = 15}
 
 -- In loading order. key and indexes: the columns; range: the first column that is ordered rather
@@ -43,7 +43,7 @@ schema.tables = {
       h_c_id int NOT NULL, h_c_d_id int NOT NULL, h_c_w_id int NOT NULL, h_d_id int NOT NULL,
       h_w_id int NOT NULL, h_date timestamp NOT NULL, h_amount numeric(6,2) NOT NULL,
       h_data varchar(24) NOT NULL]]},
-   {name = "stock", warehouse = "s_w_id", rows = ITEMS, key = {"s_w_id", "s_i_id"}, range = 3,
+   {name = "stock", warehouse = "s_w_id", rows = ITEMS, key = {"s_w_id", "s_i_id"}, range = 2,
     parents = {{"s_w_id", "warehouse"}, {"s_i_id", "item"}}, columns = [[
       s_w_id int NOT NULL, s_i_id int NOT NULL, s_quantity int NOT NULL,
       s_dist_01 char(24) NOT NULL, s_dist_02 char(24) NOT NULL, s_dist_03 char(24) NOT NULL,
@@ -54,7 +54,7 @@ schema.tables = {
    {name = "orders", warehouse = "o_w_id", rows = DISTRICTS * CUSTOMERS,
     key = {"o_w_id", "o_d_id", "o_id"}, range = 3,
     parents = {{"o_w_id, o_d_id, o_c_id", "customer"}},
-    indexes = {{name = "orders_by_customer", columns = {"o_w_id", "o_d_id", "o_c_id", "o_id"},
+    indexes = {{name = "orders_by_customer", columns = {"o_w_id", "o_d_id", "o_c_id", "o_id DESC"},
                 range = 3}},
     columns = [[
       o_w_id int NOT NULL, o_d_id int NOT NULL, o_id int NOT NULL, o_c_id int NOT NULL,
@@ -81,6 +81,17 @@ schema.bookkeeping = {
    "CREATE TABLE tpcc_loaded (w_id int PRIMARY KEY, complete boolean NOT NULL, rows bigint, "
       .. "order_lines bigint)",
 }
+
+-- Which rows of a table are a warehouse's. Districts are listed because a database that shards by a
+-- hash of warehouse and district finds rows only by both, and would read the whole table.
+function schema.belongs(t, w)
+   local condition = string.format("%s = %d", t.warehouse, w)
+   local district = t.key and t.key[2]
+   if not district or not district:find("d_id$") then return condition end
+   local numbers = {}
+   for d = 1, DISTRICTS do numbers[d] = d end
+   return string.format("%s AND %s IN (%s)", condition, district, table.concat(numbers, ", "))
+end
 
 function schema.create_table(dialect, t, tablets)
    local key = ""

@@ -263,7 +263,7 @@ def _remarks(tier: Candidate, contest: Contest) -> list[str]:
         order = "which is cheaper" if not contest.no_prices else "which declares less"
         names = listed([other.name for other in open_])
         remarks.append(f"Whether {names}, {order}, is enough is open")
-    if contest.slo and not offers.is_real(tier):
+    if contest.slo and not tier.profile.tier.is_as_bought:
         remarks.append(offers.NOT_ITS_DISK)
     if contest.at_ceiling and not contest.slo:
         remarks.append("Think time holds throughput at its ceiling on every tier: latency ranks")

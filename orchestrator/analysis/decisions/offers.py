@@ -131,11 +131,6 @@ def step(tier: Candidate, by: int, contest: Contest) -> Step | None:
 # ------------------------------------------------------------------ one sentence
 
 
-def is_real(tier: Candidate) -> bool:
-    """Whether what was measured was a disk as one buys it."""
-    return tier.profile.tier.is_real or tier.profile.tier.kind == "existing"
-
-
 def request(tier: Candidate, made: Decision, contest: Contest) -> str:
     """What to buy and why, to be pasted into a purchase request."""
     nodes = tier.profile.cluster.nodes
@@ -156,7 +151,11 @@ def request(tier: Candidate, made: Decision, contest: Contest) -> str:
             f"to serve the rate asked for, under which {listed(contest.overload.always)} fell back"
         )
     names = listed([candidate.name for candidate in contest.candidates])
-    where = "" if is_real(tier) else " (on emulated or otherwise limited disks, not on these)"
+    where = (
+        ""
+        if tier.profile.tier.is_as_bought
+        else " (on emulated or otherwise limited disks, not on these)"
+    )
     text += f": the {which} of {names} that is measured{where} and proven {aim}"
     for name, neighbour in (("dearer", made.dearer), ("cheaper", made.cheaper)):
         if neighbour is not None and neighbour.changes:

@@ -31,7 +31,7 @@ def decide(loads: Loads, contest: Contest) -> Decision:
         return Decision(loads.name, None, f"{_none(loads, contest)}{how_far}", None, None, slo=slo)
     tier = enough[0]
     priced = tier.price is not None and not contest.no_prices
-    remark = "" if offers.is_real(tier) else f". {offers.NOT_ITS_DISK}"
+    remark = "" if tier.profile.tier.is_as_bought else f". {offers.NOT_ITS_DISK}"
     which = "tier with the lowest declared limits" if contest.no_prices else "cheapest tier"
     return Decision(
         loads.name,

@@ -15,7 +15,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry import resources
 from orchestrator.facts import DoubtKind, NoteKind
 from orchestrator.model import Doubt, Profile
-from orchestrator.planning import latency_quantiles, rehearsal
+from orchestrator.planning import latency_quantiles, notes, rehearsal
 from orchestrator.tier import DiskKind
 from orchestrator.tier_catalog import prices
 
@@ -112,14 +112,8 @@ def _not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
             kind, text, advice = _NOT_THE_REAL_DISK[disk]
             latency = _latency_words(profiles) if disk == "emulated" else ""
             yield Doubt(kind, text.format(", ".join(names)) + latency, advice)
-    mechanisms = dict.fromkeys(profile.tier.enforcement for profile in profiles)
-    if len(mechanisms) > 1:
-        yield Doubt(
-            "unlike disks",
-            f"tiers are held to their limits in different ways ({', '.join(mechanisms)}): part of "
-            "each difference may be the way",
-            "give all profiles the same `enforcement`",
-        )
+    if unlike := notes.unlike_disks(profiles):
+        yield Doubt("unlike disks", unlike, "give all profiles the same `enforcement`")
 
 
 def _latency_words(profiles: Iterable[Profile]) -> str:
@@ -160,14 +154,24 @@ def _old_price(campaign: Results) -> Iterator[Doubt]:
             )
 
 
-def _fewer_nodes(campaign: Results) -> Iterator[Doubt]:
-    advice: dict[NoteKind, str] = {
-        "fewer nodes": "run on a machine with two cores per node, or set NODES to start them here",
-        "nodes as asked": "leave NODES out on a machine with two cores per node",
-    }
+_OF_NOTES: dict[NoteKind, tuple[DoubtKind, str]] = {
+    "fewer nodes": (
+        "fewer nodes",
+        "run on a machine with two cores per node, or set NODES to start them here",
+    ),
+    "nodes as asked": ("fewer nodes", "leave NODES out on a machine with two cores per node"),
+    "one disk of several": (
+        "one disk of several",
+        "give each disk a profile of its own (`path`) and compare them",
+    ),
+}
+
+
+def _said_beforehand(campaign: Results) -> Iterator[Doubt]:
     for note in campaign.plan.notes:
-        if note.kind in advice:
-            yield Doubt("fewer nodes", str(note), advice[note.kind])
+        if note.kind in _OF_NOTES:
+            kind, advice = _OF_NOTES[note.kind]
+            yield Doubt(kind, str(note), advice)
 
 
 def _unlike_runs(campaign: Results) -> Iterator[Doubt]:
@@ -190,7 +194,7 @@ CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
     _not_the_real_disk,
     _vm_caps,
     _old_price,
-    _fewer_nodes,
+    _said_beforehand,
     _unlike_runs,
     *gate_checks.GATE_CHECKS,
 )

@@ -12,7 +12,6 @@ from itertools import pairwise
 from orchestrator.analysis import results
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.model import Doubt
-from orchestrator.planning.plan import is_real
 from orchestrator.tier import Gate, GateCheck
 from orchestrator.units import format_change, format_quantity
 
@@ -75,11 +74,11 @@ def _failed_afterwards(campaign: Results) -> Iterator[Doubt]:
 
 
 def _none_afterwards(campaign: Results) -> Iterator[Doubt]:
-    real = {p.tier.name for p in campaign.plan.profiles if is_real(p.tier)}
+    real = {p.tier.name for p in campaign.plan.profiles if p.tier.is_real}
     for tier, gates in _by_tier(campaign).items():
         windows = [results.measured_window(run.record) for run in _done(campaign, tier)]
         last_s = max((window[1] for window in windows if window), default=0.0)
-        if tier in real and gates[-1].taken_s < last_s:
+        if tier in real and gates[-1].checks and gates[-1].taken_s < last_s:
             yield Doubt(
                 "no gate afterwards",
                 f"the disk of {tier} was not checked after its last run: whether it was still what "

@@ -250,6 +250,14 @@ def _not_read(run: RunData, _: Values) -> Reasons:
         )
 
 
+def _leaders_moved(run: RunData, _: Values) -> Reasons:
+    if reasons := results.database(run.record).leaders_moved:
+        yield (
+            f"nodes did not have the same share of the work all the time: {reasons}",
+            "repeat the run; if it stays so, look at `zones` and at the masters' logs",
+        )
+
+
 RUN_CHECKS: dict[DoubtKind, Callable[[RunData, Values], Reasons]] = {
     "no truth gate": _no_gate,
     "old truth gate": _old_gate,
@@ -274,4 +282,5 @@ RUN_CHECKS: dict[DoubtKind, Callable[[RunData, Values], Reasons]] = {
     "another build": _other_build,
     "consistency not checked": not_checked,
     "facts not read": _not_read,
+    "leaders moved": _leaders_moved,
 }

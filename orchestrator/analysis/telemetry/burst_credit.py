@@ -13,13 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.facts import CreditState, GateQuantity
-from orchestrator.tier import DiskKind, Gate, GateCheck, Tier
+from orchestrator.tier import Gate, GateCheck, Tier
 
-REAL: tuple[DiskKind, ...] = (
-    "mounted",
-    "storage-class",
-    "existing",
-)  # disks whose credit nobody reports
 EMPTY_PCT = 5.0  # of a full bucket: the rest lasts seconds
 _OF_BUCKET: Mapping[str, tuple[GateQuantity, ...]] = {
     "iops": ("iops_read", "iops_write", "iops_mixed"),
@@ -77,7 +72,7 @@ Buckets = Mapping[str, Bucket]  # "iops", "bytes" → those that the tier has
 def unknown(tier: Tier) -> dict[str, Bucket]:
     """The buckets of a real disk of which nothing was seen; none if the tier does not burst."""
     burst = tier.burst
-    if burst is None or tier.kind not in REAL:
+    if burst is None or not tier.is_real:
         return {}
     rates = {"iops": (tier.iops, burst.iops), "bytes": (tier.bytes_per_s, burst.bytes_per_s)}
     buckets: dict[str, Bucket] = {}

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.telemetry import counters
-from orchestrator.analysis.telemetry.burst_credit import REAL
 from orchestrator.facts import group
 from orchestrator.model import Node, Record
 from orchestrator.tier import Tier
@@ -126,7 +125,7 @@ def _cap(
     if base is None:
         return None, None
     burst = tier.burst
-    if burst is not None and top is not None and tier.kind in REAL:
+    if burst is not None and top is not None and tier.is_real:
         return np.where(rate > (1 + BASE_TOLERANCE) * base, float(top), float(base)), None
     if burst is None or top is None or top <= base or burst.start_pct <= 0:
         return np.full(rate.size, float(base)), None
@@ -166,7 +165,7 @@ def against_caps(
     if disk.credit_pct is not None:
         said = [pct for pct in (end.iops_pct, end.bytes_pct) if pct is not None] if end else []
         yield "burst_credit_left_pct", min(said, default=float(disk.credit_pct[-1]))
-    if disk.credit_pct is not None or (tier.burst and tier.kind in REAL):
+    if disk.credit_pct is not None or (tier.burst and tier.is_real):
         fall = fall_to(disk.iops, float(tier.iops or 0))
         if fall is not None:
             yield "iops_before_fall", fall[0]

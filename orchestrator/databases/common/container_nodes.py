@@ -14,6 +14,8 @@ from orchestrator.system import at_once
 from orchestrator.system.clock import wait_until
 
 USER = DATABASE = "bench"
+# What docs/SCALE.md has figures for; an engine's network holds as many and 140 clients besides.
+MAX_NODES = 100
 _LOOK_S = 20.0
 
 Log = Callable[[str, World], str]
@@ -102,9 +104,15 @@ def raise_if_dead(names: Sequence[str], world: World, log: Log = last_lines) -> 
     """NodeError, with its last lines, for the first container that no longer runs."""
     for name, state in zip(names, at_once.each(world.platform.state, names), strict=True):
         if state != "running":
+            why = "its last log lines say why; out of memory means: give nodes more of it"
+            if "137" in state:
+                why = (
+                    "137 is a kill: the kernel's for want of memory, or YugabyteDB's own after any "
+                    "failure of its start; its last log lines say which"
+                )
             raise NodeError(
                 f"the database node {name} is {state}",
-                advice="its last log lines say why; out of memory means: give nodes more of it",
+                advice=why,
                 evidence=log(name, world),
             )
 

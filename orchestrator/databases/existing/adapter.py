@@ -8,19 +8,21 @@ one database is made, and dropped again. The owner's settings are recorded, not 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.databases.common.yugabyte import cache, lsm, versions
 from orchestrator.databases.existing import declaration, own_commands, probe
 from orchestrator.databases.existing.declaration import Existing
+from orchestrator.databases.existing.lease import Lease
 from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, Terminal
-from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
+from orchestrator.errors import Mistake, RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Volume
+from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import HOST_NETWORK, Network, World
-from orchestrator.system import sql
+from orchestrator.system import host, sql
 from orchestrator.system.sql import Connect
 
 _NO_TLS = "server does not support SSL"  # libpq's words
@@ -72,7 +74,7 @@ class ExistingCluster:
         """See `Database`. UnavailableError if the cluster cannot be reached; UsageError if it is
         not as the profile says, or if the name of our database is taken."""
         declared, mistakes = declaration.read(spec.settings)
-        mistakes = (*mistakes, *declaration.unreadable(declared))
+        mistakes = (*mistakes, *declaration.unreadable(declared), *_unlike_there(declared, world))
         if not mistakes:
             observed = self._look(declared, world)
             mistakes = tuple(probe.mistakes(spec, observed))
@@ -98,6 +100,10 @@ class ExistingCluster:
                 advice=_ADVICE_TLS if _NO_TLS in reason else _ADVICE,
             ) from error
 
+    def reserved(self, spec: ClusterSpec, world: World) -> AbstractContextManager[None]:
+        declared, _ = declaration.read(spec.settings)
+        return Lease(declared, self._connect, world).held()
+
     # -------------------------------------------------------------- in use
 
     @contextmanager
@@ -107,13 +113,14 @@ class ExistingCluster:
         """Makes our database, empty or as the owner's command restores it; drops it at the end. The
         cluster itself is left alone.
 
-        The client uses this machine's own network: it reaches whatever is reached from here
-        (`localhost`, a container of others, a name, a tunnel), and no address is translated.
+        The client uses the own network of the machine that runs it, and no address is translated:
+        `check` refuses hosts that are others there.
         """
         declared, _ = declaration.read(spec.settings)
         observed = self._look(declared, world)
         force = observed.drops_by_force
         own = OwnDatabase(declared, self._connect, self._confirm, world, force)
+        Lease(declared, self._connect, world).require()
         own.require_replaceable(may_ask=False)
         endpoints = tuple(declaration.endpoint(declared, each) for each in declared.servers)
         handle = _Used(declared, observed, own, spec.version, {})
@@ -168,8 +175,9 @@ class ExistingCluster:
         handle.begun = lsm.read(cluster.nodes)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
-        """RunError if the cluster no longer answers."""
+        """RunError if the cluster no longer answers, or another campaign is on it by now."""
         handle: _Used = cluster.handle
+        Lease(handle.declared, self._connect, world).require()
         try:
             with handle.own.session(60.0) as session:
                 facts = probe.facts(handle.declared, handle.observed, cluster.nodes, session)
@@ -186,6 +194,21 @@ class ExistingCluster:
             since_reset=since,
             more={**facts.more, **restored},
         )
+
+
+def _unlike_there(declared: Existing, world: World) -> Iterator[Mistake]:
+    """Hosts that are other ones where the load client runs."""
+    if is_here(world):
+        return
+    machines = ", ".join(machine.name for machine in world.platform.machines())
+    for server in declared.servers:
+        if server.is_loopback:
+            yield Mistake(
+                "cluster.existing.hosts",
+                f"{server} is this computer, but the load client runs on {machines}: write "
+                f"`hosts: {host.name()}:{server.port}`, or another name or address of the server "
+                "that is the same from both",
+            )
 
 
 def _vacuum(handle: _Used) -> None:

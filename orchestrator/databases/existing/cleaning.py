@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orchestrator.databases.existing import leftovers
+from orchestrator.databases.existing.declaration import LEASE_DATABASE
+from orchestrator.databases.existing.lease import Lease
 from orchestrator.databases.existing.leftovers import Leftover
 from orchestrator.databases.existing.owned_database import OwnDatabase
 from orchestrator.errors import TierbenchError
@@ -29,6 +31,19 @@ def clean(world: World, connect: Connect = sql.session) -> Iterator[str]:
 
 def _dropped(left: Leftover, world: World, connect: Connect) -> str:
     """Drops one that is still ours; says what was found otherwise."""
+    made = left.owner
+    if not made.cache:
+        return (
+            f": left alone, because an older release made it on {made.host} and did not say with "
+            f"which cache; drop it with: {left.command}"
+        )
+    if not made.is_from(world.cache):
+        return (
+            f": left alone, because {made.host} made it with the cache {made.cache}: run "
+            "`tierbench clean` there"
+        )
+    if left.declared.database == LEASE_DATABASE:
+        return Lease(left.declared, connect, world).clear()
     own = OwnDatabase(left.declared, connect, lambda _question, _may_ask: False, world)
     exists, owner = own.found()
     if exists and not own.is_ours(owner):

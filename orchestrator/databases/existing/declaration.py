@@ -23,6 +23,7 @@ from orchestrator.system.sql import Address
 
 PREFIX = "existing."
 OWN_DATABASE = "tierbench"
+LEASE_DATABASE = "tierbench_campaign"  # common to all testers of a cluster: lease.py
 FLAVOURS = YUGABYTEDB, POSTGRESQL = "yugabytedb", "postgresql"
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _URL = re.compile(r"https?://(?:[^/\s]*@)?[^/\s@]+")
@@ -135,6 +136,8 @@ def _mistakes(declared: Existing) -> Iterator[Mistake]:
             yield _mistake(key, "write lower-case letters, digits and underscores, no digit first")
     if declared.database == declared.maintenance_database:
         yield _mistake("database", "must not be the one through which it is created")
+    if declared.database == LEASE_DATABASE:
+        yield _mistake("database", "says which campaign is on the cluster: take another name")
     for key in _PAGES:
         urls: tuple[str, ...] = getattr(declared, key)
         wrong = [hidden(url) for url in urls if not _URL.fullmatch(url)]

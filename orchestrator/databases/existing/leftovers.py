@@ -16,7 +16,7 @@ from typing import Any
 
 from orchestrator.databases.existing.declaration import Existing
 from orchestrator.planning.addresses import Hosts, Server
-from orchestrator.system import store
+from orchestrator.system import host, store
 from orchestrator.system.redaction import HIDDEN
 
 _FOLDER = "existing"
@@ -24,11 +24,21 @@ _FOLDER = "existing"
 
 @dataclass(frozen=True)
 class Owner:
-    """The campaign that made a database, on which machine, and when (Unix seconds)."""
+    """The campaign that made a database, on which host, when (Unix seconds), and with which cache;
+    older releases did not say the last."""
 
     host: str
     campaign: str
     started_s: float
+    cache: str = ""
+
+    def is_from(self, cache: Path) -> bool:
+        """Whether it worked on this host with this cache: several hosts may share one."""
+        return (self.host, self.cache) == (host.name(), str(cache.resolve()))
+
+
+def owner(cache: Path, campaign: str, started_s: float) -> Owner:
+    return Owner(host.name(), campaign, started_s, str(cache.resolve()))
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 A comment on it, made right after it, says which campaign of which machine made it, and when. It is
 remembered in the cache before it is made, so that one without a comment, left by a kill in between,
-is recognised too. Ours is what this cache remembers. Any other database of that name is dropped
-only if its owner agrees: in the profile, or at the terminal.
+is recognised too. Ours is what this cache remembers on this host: several may share a cache. Any
+other database of that name is dropped only if its owner agrees: in the profile, or at the terminal.
+Whose it is is read in the session that drops it.
 """
 
 from __future__ import annotations
@@ -27,10 +28,20 @@ _DDL_S = 600.0
 # A backend notices that its client is gone only when it next reads from it.
 _DROP_ATTEMPTS, _DROP_EVERY_S = 6, 5.0
 _IN_USE = "is being accessed by other users"
-# One that was only being made has no table; a name that was taken since then may have some.
-_TABLES = (
-    "SELECT 1 FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace "
-    "LIMIT 1"
+# One that was only being made has nothing in it; a name that was taken since then may have.
+OBJECTS = (
+    "SELECT 1 FROM pg_namespace WHERE nspname NOT IN ('public', 'information_schema') "
+    "AND left(nspname, 3) <> 'pg_' "
+    + "".join(
+        f"UNION ALL SELECT 1 FROM {catalog} WHERE {column} = "
+        "(SELECT oid FROM pg_namespace WHERE nspname = 'public') "
+        for catalog, column in (
+            ("pg_class", "relnamespace"),
+            ("pg_proc", "pronamespace"),
+            ("pg_type", "typnamespace"),
+        )
+    )
+    + "LIMIT 1"
 )
 
 Confirm = Callable[[str, bool], bool]
@@ -70,7 +81,11 @@ class OwnDatabase:
         """UsageError if there is a database of our name that is not ours, and its owner does not
         agree to drop it, or has not agreed before and may not be asked now."""
         exists, owner = self.found()
-        if not exists or self.declared.may_drop == self.name or self.is_ours(owner):
+        if exists:
+            self._require_given_up(owner, may_ask)
+
+    def _require_given_up(self, owner: Owner | None, may_ask: bool) -> None:
+        if self.declared.may_drop == self.name or self.is_ours(owner):
             return
         cluster = f"cluster at {self.declared.where}"
         problem, age = f"{cluster} has a database {self.name} that tierbench did not make", ""
@@ -101,47 +116,69 @@ class OwnDatabase:
 
     def found(self) -> tuple[bool, Owner | None]:
         """Whether there is a database of our name, and who made it by its mark."""
-        rows = self._outside(
+        with self._session_outside() as session:
+            return self._seen(session)
+
+    def _seen(self, session: Session) -> tuple[bool, Owner | None]:
+        rows = session.rows(
             "SELECT shobj_description(oid, 'pg_database') AS mark FROM pg_database "
             f"WHERE datname = '{self.name}'"
         )
         return bool(rows), owner_of(str(rows[0]["mark"] or "")) if rows else None
 
     def is_ours(self, owner: Owner | None) -> bool:
-        """Whether a database with that mark, or without any, is one that this cache remembers."""
+        """Whether a database with that mark, or an empty one without any, is one that this cache
+        remembers and this host made."""
         remembered = leftovers.remembered(self.world.cache, self.declared)
-        if owner is None and remembered:
+        if not any(each.is_from(self.world.cache) for each in remembered):
+            return False
+        if owner is None:
             with self.session(60.0) as session:
-                return not session.rows(_TABLES)
+                return not session.rows(OBJECTS)
         return owner in remembered
 
     def make(self) -> None:
-        """Makes the database, empty. Call `require_replaceable` first."""
-        self.drop()
+        """Makes the database, empty. UsageError as `require_replaceable`; RunError if it cannot be
+        marked as ours."""
+        self._drop(lambda owner: self._require_given_up(owner, may_ask=False))
         world = self.world
-        host = world.machine.facts().hostname
-        owner = Owner(host, world.platform.campaign, round(world.clock.now()))
+        owner = leftovers.owner(world.cache, world.platform.campaign, round(world.clock.now()))
         leftovers.remember(world.cache, self.declared, owner)
         mark = (_MARK + json.dumps(asdict(owner))).replace("'", "''")
         with self._session_outside() as session:
             session.rows(f'CREATE DATABASE "{self.name}"')
             try:
                 session.rows(f"COMMENT ON DATABASE \"{self.name}\" IS '{mark}'")
-            except RunError as error:
-                world.progress.warn(f"{self.name} could not be marked as ours: {error.what}")
+            except RunError:
+                session.rows(f'DROP DATABASE "{self.name}"')  # without a mark nobody drops it later
+                raise
 
     def drop(self) -> None:
-        """Waits a little until nobody is connected to it. RunError if somebody still is."""
+        """Drops it if it is still ours, and forgets it. RunError if it is not, or if somebody is
+        connected to it for long."""
+        self._drop(self._require_ours)
+        leftovers.forget(self.world.cache, self.declared)
+
+    def _require_ours(self, owner: Owner | None) -> None:
+        if not self.is_ours(owner):
+            who = f"campaign {owner.campaign} on {owner.host}" if owner else "somebody else"
+            raise RunError(f"{who} has made a database of that name since")
+
+    def _drop(self, require: Callable[[Owner | None], None]) -> None:
+        """Waits a little until nobody is connected to it. `require` raises if it must stay."""
         force = " WITH (FORCE)" if self.force else ""
         for attempt in range(1, _DROP_ATTEMPTS + 1):
             try:
-                self._outside(f'DROP DATABASE IF EXISTS "{self.name}"{force}')
-                break
+                with self._session_outside() as session:
+                    exists, owner = self._seen(session)
+                    if exists:
+                        require(owner)
+                        session.rows(f'DROP DATABASE "{self.name}"{force}')
+                return
             except RunError as error:
                 if attempt == _DROP_ATTEMPTS or _IN_USE not in error.what:
                     raise
                 self.world.clock.sleep(_DROP_EVERY_S)
-        leftovers.forget(self.world.cache, self.declared)
 
     @contextmanager
     def session(self, timeout_s: float) -> Iterator[Session]:

@@ -21,12 +21,15 @@ from orchestrator.system.sql import Session
 
 _CAUGHT_UP = """
 SELECT count(*) AS replicas_caught_up FROM pg_stat_replication
-WHERE state = 'streaming' AND sync_state = 'quorum' AND replay_lsn >= pg_current_wal_flush_lsn()
+WHERE state = 'streaming' AND replay_lsn >= pg_current_wal_flush_lsn() AND sync_state =
+      CASE WHEN current_setting('synchronous_standby_names') ~ ('\\y' || application_name || '\\y')
+           THEN 'quorum' ELSE 'async' END
 """
 
 
 def replicas_caught_up(session: Session) -> int:
-    """Standbys that stream, are in the quorum and have replayed all that the primary has flushed.
+    """Standbys that stream, are in the quorum if they belong there, and have replayed all that the
+    primary has flushed.
 
     The number may change at once: the server's own background work writes to the log as well.
     """

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 
+from orchestrator.databases.common.container_nodes import MAX_NODES
 from orchestrator.errors import Mistake
 from orchestrator.model import ClusterSpec
 from orchestrator.units import format_bytes
@@ -21,7 +22,6 @@ PORT = 5432
 _KIB, _MIB, _GIB = 2**10, 2**20, 2**30
 _MANY_CONNECTIONS_FROM_DISK_BYTES = 64 * _GIB
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-_MAX_NODES = 9
 
 # Set by this program: with other values the cluster would not come up, or could not be watched.
 _RESERVED = {
@@ -155,15 +155,14 @@ def mistakes(spec: ClusterSpec, major_version: str, min_memory_bytes: int) -> li
 
 
 def _shape_mistakes(spec: ClusterSpec) -> list[Mistake]:
-    if spec.nodes != spec.replication_factor:
+    if spec.replication_factor > spec.nodes:
         text = (
-            f"{spec.nodes} node(s) with replication factor {spec.replication_factor}: every node "
-            "of PostgreSQL holds all data, one primary and its standbys, so the two are equal: "
-            f"set `replication_factor: {spec.nodes}`, or take a database that shards"
+            f"{spec.replication_factor} copies on {spec.nodes} node(s): every copy needs a node of "
+            "its own"
         )
         return [Mistake("cluster.replication_factor", text)]
-    if not 1 <= spec.nodes <= _MAX_NODES:
-        text = f"{spec.nodes} nodes: PostgreSQL is set up here with 1 to {_MAX_NODES}"
+    if not 1 <= spec.nodes <= MAX_NODES:
+        text = f"{spec.nodes} nodes: PostgreSQL is set up here with 1 to {MAX_NODES}"
         return [Mistake("cluster.nodes", text)]
     return []
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.databases.common import container_nodes, wal_disks
@@ -29,7 +29,12 @@ from orchestrator.databases.common.yugabyte import (
 )
 from orchestrator.databases.yugabytedb import flags, image, nodes, settings, tls
 from orchestrator.databases.yugabytedb.inferred import Unread
-from orchestrator.databases.yugabytedb.readiness import Readiness, admin_address, check_flags
+from orchestrator.databases.yugabytedb.readiness import (
+    Leaders,
+    Readiness,
+    admin_address,
+    check_flags,
+)
 from orchestrator.errors import NodeError, RunError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import (
@@ -52,7 +57,8 @@ _FLUSH_S = 600.0
 @dataclass
 class _Running:
     """The handle of a running cluster. `begun`: its counters when measuring began. `ulimits`: of
-    each node's processes, as they are in force. `unread`: what could not be read so far."""
+    each node's processes, as they are in force. `unread`: what could not be read so far. `plans`:
+    its containers, as they were started. `leaders`: of tablets when measuring began."""
 
     settings: settings.Settings
     masters: str
@@ -60,6 +66,8 @@ class _Running:
     begun: lsm.ByNode
     ulimits: dict[str, Mapping[str, str]]
     unread: Unread
+    plans: list[ContainerSpec] = field(default_factory=list)
+    leaders: Leaders | None = None
 
 
 class YugabyteDB:
@@ -102,11 +110,39 @@ class YugabyteDB:
         kept = any(volume.kept for volume in volumes)
         with ExitStack() as up:
             try:
-                started = self._start(spec, handle, volumes, network, up, world)
+                started = self._started(spec, handle, volumes, network, up, world)
                 yield self._await_cluster(spec, handle, started, network.name, world)
+            except RunError as error:
+                nodes.explain(error, handle.plans, world)
+                raise
             finally:
                 names = [f"{network.name}-node-{number}" for number in range(1, spec.nodes + 1)]
                 nodes.stop(names, 60 if kept else 0, world)
+
+    def _started(
+        self,
+        spec: ClusterSpec,
+        handle: _Running,
+        volumes: Sequence[Volume],
+        network: Network,
+        up: ExitStack,
+        world: World,
+    ) -> list[tuple[Node, Endpoint]]:
+        """Starts the nodes. With TLS a first start that fails at the administrator's password,
+        which slow disks let happen, is tried once more on emptied disks."""
+        try:
+            return self._start(spec, handle, volumes, network, up, world)
+        except NodeError as error:
+            is_new = not any(volume.restored for volume in volumes)
+            if not is_new or not nodes.PASSWORD.search(error.evidence):
+                raise
+        world.progress.warn(
+            "yugabyted did not change the administrator's password in time: the nodes start once "
+            "more, on emptied disks"
+        )
+        up.close()
+        at_once.each(lambda plan: nodes.empty(plan, world), handle.plans)
+        return self._start(spec, handle, volumes, network, up, world)
 
     def _start(
         self,
@@ -124,7 +160,7 @@ class YugabyteDB:
             folder = world.cache / "certificates" / network.name
             up.callback(shutil.rmtree, folder, ignore_errors=True)  # private keys are in it
             certificates = tls.make(folder, network.addresses, world.clock.now())
-        plans = [
+        handle.plans = plans = [
             nodes.container_spec(spec, handle.settings, number, volume, network, tag, certificate)
             for number, (volume, certificate) in enumerate(
                 zip(volumes, certificates, strict=True), start=1
@@ -137,6 +173,10 @@ class YugabyteDB:
             if at_the_same_time
             else map(up.enter_context, starting)
         )
+        if at_the_same_time:
+            containers = iter(list(containers))
+            logs = at_once.each(lambda plan: nodes.log_bytes(plan.name, world), plans)
+            handle.readiness = handle.readiness.after_replay(max(logs))
         started: list[tuple[Node, Endpoint]] = []
         for number, (plan, volume) in enumerate(zip(plans, volumes, strict=True), start=1):
             container = next(containers)
@@ -190,7 +230,7 @@ class YugabyteDB:
                 "the placement of copies", lambda: nodes.run(up[0], place, 300, world)
             )
         handle.readiness.await_copies(up, endpoints[0])
-        check_flags(up, handle.settings, handle.unread)
+        check_flags(up, handle.settings, handle.unread, spec.replication_factor)
         wal_disks.devices(up, flags.WAL_DISK_DIR, world)
         admin = admin_address(endpoints[0], handle.readiness.password(up[0]))
         with self._connect(admin, 120.0) as session:
@@ -244,7 +284,7 @@ class YugabyteDB:
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         """Waits until leaders are spread and the disks are quiet, then reads the counters."""
         handle: _Running = cluster.handle
-        handle.readiness.await_balance(cluster.nodes, handle.masters)
+        handle.leaders = handle.readiness.await_balance(cluster.nodes, handle.masters)
         lsm.await_quiet(cluster.nodes, world, deadline_s=1800)
         handle.begun = self._counters(cluster)
 
@@ -257,7 +297,7 @@ class YugabyteDB:
 
     def _facts(self, cluster: Cluster, handle: _Running, world: World) -> DatabaseFacts:
         unread, ups = handle.unread, cluster.nodes
-        servers = check_flags(ups, handle.settings, unread)
+        servers = check_flags(ups, handle.settings, unread, handle.masters.count(",") + 1)
         on_disks = wal_disks.devices(ups, flags.WAL_DISK_DIR, world)
         with self._connect(sql.local(cluster.endpoints[0]), 60.0) as session:
             banner = queries.banner(session)
@@ -279,6 +319,9 @@ class YugabyteDB:
             data_bytes=placement.pop("data_bytes", None),
             cache_bytes=cluster.nodes[0].memory_bytes,
             since_reset=lsm.since(handle.begun, ended) if ended else {},
+            leaders_moved=(
+                handle.readiness.leaders_moved(handle.leaders, ups) if handle.leaders else None
+            ),
             not_read=unread.text(),
             more={
                 "banner": banner,

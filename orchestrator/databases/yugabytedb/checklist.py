@@ -7,7 +7,7 @@ whether it is so (docs/FIRST-RUN-YUGABYTEDB.md). A line that fails ends nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -62,12 +62,28 @@ COLD_COPY = Fact(
     "nodes start again, all at once, from the disks of a stopped cluster",
     _rows_of_copy,
 )
-_ADVICE = {COLD_COPY.name: "use `restore: load` in profiles until the cause is known"}
+SECOND_COPY = Fact(
+    "second-copy",
+    "nodes that were started from a copy start from their disks once more",
+    _rows_of_copy,
+)
+TLS = Fact(
+    "tls",
+    "a node with TLS starts, and answers a session that verifies its certificate",
+    lambda probe: (probe.value("SELECT 1 AS one") == 1, "answered"),
+    needed=False,
+)
+_LOAD = "use `restore: load` in profiles until the cause is known"
+_ADVICE = {
+    COLD_COPY.name: _LOAD,
+    SECOND_COPY.name: _LOAD,
+    TLS.name: 'use `tls: "off"` in profiles until the cause is known',
+}
 
 
 def lines() -> tuple[Fact, ...]:
     """All lines in their order."""
-    return (START, *FACTS, SETTLE, COLD_COPY)
+    return (START, *FACTS, SETTLE, COLD_COPY, SECOND_COPY, TLS)
 
 
 def needed() -> set[str]:
@@ -80,7 +96,7 @@ def needed() -> set[str]:
 
 def spec(version: str | None = None, own: Mapping[str, str] | None = None) -> ClusterSpec:
     """Three small nodes, on this machine's own disk."""
-    node = NodeSize(cpus=2.0, memory_bytes=2 * _GIB, disk_bytes=4 * _GIB)
+    node = NodeSize(cpus=2.0, memory_bytes=4 * _GIB, disk_bytes=4 * _GIB)
     return ClusterSpec("yugabytedb", 3, 3, node, version=version, settings=dict(own or {}))
 
 
@@ -97,14 +113,17 @@ def first_run(
     release = str(settings.read(cluster_spec)[0].version)
     with ExitStack() as up:
         names = [f"{NETWORK}-{number}" for number in range(1, cluster_spec.nodes + 1)]
-        for name in names:
+        secured = f"{NETWORK}-tls"
+        for name in (*names, secured):
             up.enter_context(world.platform.volume(name, "", ""))
         network = up.enter_context(world.platform.network(NETWORK, cluster_spec.nodes))
 
-        def looked_at(restored: bool, facts: tuple[Fact, ...]) -> Iterator[Finding]:
-            volumes = [Volume(name, "", restored=restored) for name in names]
+        def looked_at(
+            asked: ClusterSpec, disks: Sequence[str], restored: bool, *facts: Fact
+        ) -> Iterator[Finding]:
+            volumes = [Volume(name, "", restored=restored) for name in disks]
             with ExitStack() as cluster_up:
-                running = database.running(cluster_spec, volumes, network, world)
+                running = database.running(asked, volumes, network, world)
 
                 def probe() -> Probe:
                     cluster = cluster_up.enter_context(running)
@@ -112,9 +131,14 @@ def first_run(
 
                 yield from _looked_at(facts, probe, world)
 
-        yield from looked_at(False, (START, *FACTS, SETTLE))
-        world.progress.step("starting again from the same disks")
-        yield from looked_at(True, (COLD_COPY,))
+        yield from looked_at(cluster_spec, names, False, START, *FACTS, SETTLE)
+        for fact in (COLD_COPY, SECOND_COPY):
+            world.progress.step("starting again from the same disks")
+            yield from looked_at(cluster_spec, names, True, fact)
+        world.progress.step("starting a node with TLS")
+        own = {**cluster_spec.settings, "tls": "on"}
+        single = replace(cluster_spec, nodes=1, replication_factor=1, settings=own)
+        yield from looked_at(single, [secured], False, TLS)
 
 
 def _looked_at(

@@ -256,8 +256,14 @@ def _history(probe: Probe) -> tuple[bool, str]:
 
 
 def _auto_analyze(probe: Probe) -> tuple[bool, str]:
+    """Masters are asked too: in 2.18 it is a flag of theirs."""
     names = ("ysql_enable_auto_analyze", "ysql_enable_auto_analyze_service")
-    values = {name: probe.flag(name) for name in names}
+    servers = {"tserver": probe.tserver(), "master": probe.masters()[0]}
+    values = {
+        f"{server}.{name}": running.get(name)
+        for server, running in ((name, pages.flags(url)) for name, url in servers.items())
+        for name in names
+    }
     return "true" not in values.values(), str(values)
 
 

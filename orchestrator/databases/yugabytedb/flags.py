@@ -23,11 +23,12 @@ YSQL, MASTER_WEB, TSERVER_WEB, YSQL_WEB = 5433, 7000, 9000, 13000
 MASTER_RPC, TSERVER_RPC = 7100, 9100
 
 _MIB = 2**20
-# Shares of a node's memory. The tablet server gets 60 %, as yugabyted gives it of the machine; the
-# master's share is bounded, because here it shares the container. The rest is for PostgreSQL's
-# sessions and for the page cache, through which data files are read.
-_TSERVER_PCT, _MASTER_PCT = 60, 10
-_MASTER_BYTES = (192 * _MIB, 2048 * _MIB)
+# Shares of a node's memory. Up to 4 GiB YugabyteDB's own (server_main_util.cc: 45 and 20 %); above,
+# 60 % for the tablet server, as yugabyted gives it of the machine. The master's share is bounded:
+# creating a database alone takes it up to 500 MB. The rest is for PostgreSQL's sessions and for the
+# page cache, through which data files are read.
+_SMALL_BYTES = 4 * 2**30
+_MASTER_BYTES = (512 * _MIB, 2048 * _MIB)
 _BLOCK_CACHE_PCT = 50  # of the tablet server's share: its own default
 
 # How long old versions of rows are kept. Reads that take longer than the default of 900 s (ANALYZE
@@ -37,6 +38,9 @@ _BLOCK_CACHE_PCT = 50  # of the tablet server's share: its own default
 # of changes more than by default; shorter ones than 15 min keep the same. `=900` in the profile
 # gives the default back.
 HISTORY_S = 4 * 3600
+# The balancer begins so long after a master leads; until then it calls itself idle. By default 120:
+# after every start from a copy it would move leaders in the middle of what is measured.
+BALANCER_DELAY_S = 10
 
 
 @dataclass(frozen=True)
@@ -50,9 +54,10 @@ class Memory:
 
 def memory(node_bytes: int) -> Memory:
     low, high = _MASTER_BYTES
-    tserver = node_bytes * _TSERVER_PCT // 100
+    tserver_pct, master_pct = (45, 20) if node_bytes <= _SMALL_BYTES else (60, 10)
+    tserver = node_bytes * tserver_pct // 100
     return Memory(
-        master_bytes=min(max(node_bytes * _MASTER_PCT // 100, low), high),
+        master_bytes=min(max(node_bytes * master_pct // 100, low), high),
         tserver_bytes=tserver,
         block_cache_bytes=tserver * _BLOCK_CACHE_PCT // 100,
     )
@@ -77,8 +82,6 @@ def _common(settings: Settings) -> dict[str, str]:
         flags["fs_wal_dirs"] = WAL_DISK_DIR
     elif settings.own_wal_directory:
         flags["fs_wal_dirs"] = WAL_DIR
-    if settings.version.has("memory_defaults_for_ysql"):
-        flags["use_memory_defaults_optimized_for_ysql"] = "false"
     return flags
 
 
@@ -86,10 +89,15 @@ def master_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
     """The master's flags, the profile's own last. Masters always make their log durable."""
     common = _common(settings)
     common.pop("durable_wal_write")
+    # Else it writes rows to a system table periodically. Where yugabyted's own flags come after
+    # these, it does so all the same.
+    held = {} if settings.version.has("masters_own_flags") else {
+        "master_enable_metrics_snapshotter": "false"
+    }  # fmt: skip
     return {
         "memory_limit_hard_bytes": str(memory(spec.size.memory_bytes).master_bytes),
-        # Else it writes rows to a system table periodically.
-        "master_enable_metrics_snapshotter": "false",
+        "load_balancer_initial_delay_secs": str(BALANCER_DELAY_S),
+        **held,
         **common,
         **settings.master_flags,
     }
@@ -98,13 +106,17 @@ def master_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
 def tserver_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
     """The tablet server's flags, the profile's own last."""
     shares = memory(spec.size.memory_bytes)
-    background = {"ysql_enable_auto_analyze": "false"}  # a flag of the tablet server alone
+    version = settings.version
+    # Both are flags that only the tablet server is given by yugabyted in a way that can be undone.
+    background = {"ysql_enable_auto_analyze": "false"} if version.has("auto_analyze") else {}
+    if version.has("memory_defaults_for_ysql"):
+        background["use_memory_defaults_optimized_for_ysql"] = "false"
     return {
         "memory_limit_hard_bytes": str(shares.tserver_bytes),
         "db_block_cache_size_bytes": str(shares.block_cache_bytes),
         "tserver_enable_metrics_snapshotter": "false",
         **_common(settings),
-        **(background if settings.version.has("auto_analyze") else {}),
+        **background,
         **settings.tserver_flags,
     }
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from orchestrator.databases.yugabytedb import flags
 from orchestrator.databases.yugabytedb.image import tags
-from orchestrator.databases.yugabytedb.settings import read
+from orchestrator.databases.yugabytedb.settings import Settings, read
 from orchestrator.errors import UsageError
 from orchestrator.model import ClusterSpec, Placing
 from orchestrator.planning.strict_yaml import refused
@@ -56,14 +56,32 @@ def values(
         },
         "resource": {name: _alike(cpus[name], memory_gib[name]) for name in cpus},
         "gflags": {
-            "master": flags.master_flags(spec, settings),
-            "tserver": flags.tserver_flags(spec, settings),
+            "master": {**_committed(settings), **flags.master_flags(spec, settings)},
+            "tserver": {
+                **_committed(settings),
+                **_optimizer(settings),
+                **flags.tserver_flags(spec, settings),
+            },
         },
+        # Its container, one more in each pod, asks for no resources and polls what is measured.
+        "yugabytedUi": {"enabled": False},
         "tls": {"enabled": settings.tls},
         "enableLoadBalancer": False,
         "PodManagementPolicy": "Parallel",
         **_placed(placing or Placing()),
     }
+
+
+def _committed(settings: Settings) -> dict[str, str]:
+    """What `yugabyted` gives both servers, which the chart starts without it."""
+    since = settings.version.has("read_committed")
+    return {"yb_enable_read_committed_isolation": "true"} if since else {}
+
+
+def _optimizer(settings: Settings) -> dict[str, str]:
+    """The same of the tablet server alone."""
+    since = settings.version.has("cost_based_optimizer")
+    return {"ysql_pg_conf_csv": "yb_enable_cbo=on"} if since else {}
 
 
 def _placed(placing: Placing) -> dict[str, Any]:
@@ -99,6 +117,9 @@ def remarks(spec: ClusterSpec, wanted: StorageClass) -> Iterator[str]:
         yield f"Whole Gi need {sum(gib.values())} Gi a node, more than the profile's {most}."
     yield "Take the chart of the same release as the image: `helm search repo --versions`."
     yield "Masters use the cluster's default class: they hold no rows."
+    yield "Pods run as user 10001 with fsGroup 10001: volumes must let that group write."
+    yield "Pods cannot ask for ulimits; preflight.skipUlimit lets them start where those are low."
+    yield "Servers count the CPUs that their pod asks for (num_cpus), and not the machine's."
     yield "Pods of one kind are only preferred on different machines: see where they run."
     if settings.tls:
         yield "TLS: the chart's default root CA and key are public. Give your own (tls.rootCA)."

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.databases.common.yugabyte import pages
 from orchestrator.databases.yugabytedb import flags
 from orchestrator.databases.yugabytedb.settings import Settings
-from orchestrator.errors import TierbenchError
+from orchestrator.errors import RunError, TierbenchError
 from orchestrator.model import ClusterSpec, Node, Volume
 from orchestrator.powers import (
     UNLIMITED,
@@ -29,6 +31,27 @@ _HOME = "/home/yugabyte"
 # and their threads are counted by user, over all containers of the machine.
 OPEN_FILES, _PROCESSES = 1_048_576, 12_000
 _LOGS = ("yugabyted.log", "master.err", "tserver.err")
+# Where the reasons are: PostgreSQL's newest log, and what the servers keep of warnings and ends.
+_SERVERS_LOGS = (
+    f"cd {flags.BASE_DIR} && for file in logs/*.err data/yb-data/*/logs/*.WARNING "
+    "data/yb-data/*/logs/*.FATAL $(ls -t data/yb-data/*/logs/postgresql-*.log | head -n 1); do "
+    '[ -s "$file" ] && echo "$file:" && tail -n 8 "$file"; done 2>/dev/null; true'
+)
+_SECRET = re.compile(r"(password\s+)'[^']*'", re.IGNORECASE)
+# What a failure's text tells → what it means.
+PASSWORD = re.compile(r"Could not update (?:Postgress|Cassandra) user password")
+_MEANINGS = (
+    (
+        re.compile(r"soft memory limit|namespace creation", re.IGNORECASE),
+        "give nodes more memory (`cluster.node.memory`): what their servers have does not hold "
+        "what this takes; creating a database takes a master up to 500 MB",
+    ),
+    (
+        PASSWORD,
+        "yugabyted ends if the administrator's passwords are not changed within a minute each, "
+        'as on a slow disk: take `tls: "off"`, nodes with more CPUs, or a faster tier',
+    ),
+)
 
 
 def container_spec(
@@ -111,6 +134,48 @@ def log(name: str, world: World) -> str:
     return text
 
 
+def explain(error: RunError, plans: Sequence[ContainerSpec], world: World) -> None:
+    """Adds to a failure what the servers' own logs say, of the nodes that ended, or of all if none
+    has; and in its advice what that means, if it is known."""
+    ended = [plan for plan in plans if world.platform.state(plan.name) != "running"]
+    said = "\n".join(at_once.each(lambda plan: _servers_logs(plan, world), ended or plans))
+    error.evidence = f"{error.evidence}\n{said}".strip()
+    for pattern, meaning in _MEANINGS:
+        if pattern.search(f"{error.what}\n{error.evidence}"):
+            error.advice = meaning
+
+
+def _servers_logs(plan: ContainerSpec, world: World) -> str:
+    """The last lines of the servers' logs on a node's disk, without passwords: also of a node that
+    has ended, in which nothing can be run any more."""
+    try:
+        if world.platform.state(plan.name) == "running":
+            argv = ("sh", "-c", _SERVERS_LOGS)
+            said = world.platform.exec(plan.name, argv, timeout_s=10).out
+        else:
+            said = _on_its_disk(plan, "logs", _SERVERS_LOGS, world).out
+    except TierbenchError as error:
+        said = error.what
+    said = _SECRET.sub(r"\1'***'", said.strip())
+    return f"{plan.name}, its servers' logs:\n{said}" if said else ""
+
+
+def empty(plan: ContainerSpec, world: World) -> None:
+    """Removes all that a node has written to its disks. RunError if something stays."""
+    targets = " ".join(mount.target for mount in plan.mounts if not mount.read_only)
+    script = f"find {targets} -mindepth 1 -maxdepth 1 ! -name lost+found -exec rm -rf {{}} +"
+    done = _on_its_disk(plan, "empty", script, world)
+    if done.exit_code != 0:
+        raise RunError(f"the disk of {plan.name} could not be emptied", evidence=done.out)
+
+
+def _on_its_disk(plan: ContainerSpec, name: str, script: str, world: World) -> Completed:
+    """Runs a shell's script where a node had its disks, which does not run."""
+    spec = replace(plan, name=f"{plan.name}-{name}", entrypoint=("sh",), command=("-c", script),
+                   network=None, address=None, ports={}, ulimits={}, io_caps=())  # fmt: skip
+    return world.platform.once(spec, 120)
+
+
 def stop(names: Sequence[str], timeout_s: float, world: World) -> None:
     """Stops all nodes at once, so that none goes on without the others.
 
@@ -153,6 +218,18 @@ def _options(tls: bool, timeout_s: float) -> tuple[str, ...]:
     """The options that yb-admin and yb-ts-cli have in common."""
     certificates = (f"--certs_dir_name={flags.CERTS_DIR}",) if tls else ()
     return (f"--timeout_ms={round(timeout_s * 1000)}", *certificates)
+
+
+def log_bytes(name: str, world: World) -> int:
+    """What a node keeps of the write-ahead log of its tablets; 0 if that cannot be told."""
+    places = [f"{place}/yb-data/tserver/wals" for place in
+              (flags.DATA_DIR, flags.WAL_DIR, flags.WAL_DISK_DIR)]  # fmt: skip
+    script = f"du -skc {' '.join(places)} 2>/dev/null | tail -n 1"
+    try:
+        done = world.platform.exec(name, ("sh", "-c", script), timeout_s=60)
+        return 1024 * int(done.out.split()[0])
+    except (TierbenchError, ValueError, IndexError):
+        return 0
 
 
 def remembered(node: Node, world: World) -> dict[str, object]:

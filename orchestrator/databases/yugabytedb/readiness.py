@@ -5,13 +5,14 @@ Each later answer needs the earlier ones, so they are awaited in this order, eac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.databases.common.yugabyte import pages, queries, server_facts
 from orchestrator.databases.yugabytedb import flags, nodes
-from orchestrator.databases.yugabytedb.inferred import UNREADABLE, Unread, raise_if_dead
+from orchestrator.databases.yugabytedb.inferred import Unread, raise_if_dead
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.errors import NodeError, RunError
 from orchestrator.model import ClusterSpec, Endpoint, Node, sources
@@ -19,8 +20,12 @@ from orchestrator.powers import World
 from orchestrator.system import at_once, sql
 from orchestrator.system.clock import wait_until
 from orchestrator.system.sql import Connect
+from orchestrator.units import format_bytes
 
 NODE_DEADLINE_S = 300.0  # yugabyted's own waits are 180 s
+# A restored node reads its log again, flushed or not (tablet_bootstrap.cc): for the deadline, at
+# the rate of the slowest disks of the catalog.
+REPLAY_BYTES_PER_S = 25e6
 BALANCE_DEADLINE_S = 300.0
 _BALANCED_POLLS = 3
 _IDLE = ("get_is_load_balancer_idle",)
@@ -29,6 +34,14 @@ _IDLE = ("get_is_load_balancer_idle",)
 def admin_address(endpoint: Endpoint, password: str) -> sql.Address:
     address = sql.local(endpoint)
     return replace(address, user=queries.ADMIN, password=password, database=queries.ADMIN_DATABASE)
+
+
+@dataclass(frozen=True)
+class Leaders:
+    """Tablet → its table and the host that leads it; and what of that is uneven, or moves still."""
+
+    tablets: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    uneven: str = ""
 
 
 class Readiness:
@@ -44,11 +57,26 @@ class Readiness:
     ) -> None:
         self._factor, self._tls = spec.replication_factor, settings.tls
         self._connect, self._unread, self._world = connect, unread, world
+        self._replay_s = 0.0
+
+    def after_replay(self, log_bytes: int) -> Readiness:
+        """The same, of nodes that read so much log on their disks again before they answer."""
+        later = copy(self)
+        later._replay_s = log_bytes / REPLAY_BYTES_PER_S
+        if later._replay_s >= 10:
+            text = f"nodes read up to {format_bytes(log_bytes)} of log again"
+            self._world.progress.step(text, later._replay_s)
+        return later
 
     def _wait(self, failure: str, missing: Callable[[], str], up: Sequence[Node]) -> None:
         names = [container_nodes.container_name(node) for node in up]
         container_nodes.await_ready(
-            failure, missing, names, self._world, deadline_s=NODE_DEADLINE_S, log=nodes.log
+            failure,
+            missing,
+            names,
+            self._world,
+            deadline_s=NODE_DEADLINE_S + round(self._replay_s),
+            log=nodes.log,
         )
 
     def await_answer(self, node: Node, endpoint: Endpoint, up: Sequence[Node]) -> None:
@@ -119,44 +147,77 @@ class Readiness:
         if not wait_until(complete, deadline_s=deadline_s, clock=self._world.clock, every_s=0.5):
             self._unread.note("the masters that each node remembers", state)
 
-    def await_balance(self, up: Sequence[Node], masters: str) -> None:
-        """Waits until leaders are spread and nothing moves any more; only warns past the
-        deadline."""
+    def await_balance(self, up: Sequence[Node], masters: str) -> Leaders:
+        """Waits until the leaders of each table are spread and nothing moves any more; only warns
+        past the deadline. Returns what was found."""
         urls = list(sources(up, pages.MASTER).values())
-        leaders: dict[str, int] = {}
-        idle_polls = 0
+        idle_polls, found = 0, Leaders()
+
+        def unspread() -> str:
+            nonlocal found
+            tablets = pages.tablet_leaders(urls, container_nodes.DATABASE)
+            found = Leaders(tablets, _uneven(tablets, pages.leaders(urls)))
+            return found.uneven
+
+        spread = self._unread.patiently("the leaders of each table", unspread)
 
         def ready() -> bool:
-            nonlocal idle_polls
+            nonlocal idle_polls, found
             raise_if_dead(up, self._world)
             try:
                 answer = nodes.admin(up[0], masters, self._tls, _IDLE, 30, self._world)
-                leaders.update(pages.leaders(urls))
-            except (RunError, *UNREADABLE):  # an election is under way
+            except RunError:  # an election is under way
                 answer = ""
-            spread = sum(leaders.values()) < len(up) or min(leaders.values(), default=0) > 0
-            idle_polls = idle_polls + 1 if "Idle = 1" in answer and spread else 0
+            why = spread() or ("" if "Idle = 1" in answer else "the balancer is not idle")
+            found = replace(found, uneven=why)
+            idle_polls = 0 if why else idle_polls + 1
             return idle_polls >= _BALANCED_POLLS
 
         deadline_s = BALANCE_DEADLINE_S
         if not wait_until(ready, deadline_s=deadline_s, clock=self._world.clock, every_s=1.0):
             self._world.progress.warn(
-                f"after {deadline_s:g} s leaders still move or are unevenly spread: {leaders}"
+                f"after {deadline_s:g} s leaders are still not at rest and even: {found.uneven}"
             )
+        return found
+
+    def leaders_moved(self, begun: Leaders, up: Sequence[Node]) -> str | None:
+        """What was uneven of leaders when measuring began, or has moved since; None if nothing."""
+        urls = list(sources(up, pages.MASTER).values())
+        now = self._unread.attempt(
+            "the leaders of each table",
+            lambda: pages.tablet_leaders(urls, container_nodes.DATABASE),
+            begun.tablets,
+            up,
+        )
+        moved = sum(now[tablet] != led for tablet, led in begun.tablets.items() if tablet in now)
+        texts = (
+            f"at the begin: {begun.uneven}" if begun.uneven else "",
+            f"{moved} of {len(begun.tablets)} tablets have another leader since" if moved else "",
+        )
+        return "; ".join(text for text in texts if text) or None
+
+
+def _uneven(leaders: Mapping[str, tuple[str, str]], hosts: Iterable[str]) -> str:
+    """The first table of whose tablets one node leads two more than another; empty if none."""
+    tables: dict[str, dict[str, int]] = {}
+    for table, host in leaders.values():
+        counts = tables.setdefault(table, dict.fromkeys(hosts, 0))
+        counts[host] = counts.get(host, 0) + 1
+    for table, counts in tables.items():
+        if "" in counts or max(counts.values()) - min(counts.values()) > 1:
+            return f"{table} is led by {counts}"
+    return ""
 
 
 def check_flags(
-    up: Sequence[Node], settings: Settings, unread: Unread
+    up: Sequence[Node], settings: Settings, unread: Unread, masters: int
 ) -> dict[str, server_facts.Flags]:
-    """Node → its tablet server's flags, none if they cannot be read. NodeError if durability or the
-    directory of the WAL is not the profile's."""
-    urls = sources(up, pages.TSERVER)
-    servers: dict[str, server_facts.Flags] = unread.attempt(
-        "the flags of the tablet servers",
-        lambda: dict(zip(urls, at_once.each(pages.flags, urls.values()), strict=True)),
-        {},
-        up,
-    )
+    """Node → its tablet server's flags, none if they cannot be read. `masters`: how many nodes have
+    a voting master, the first ones. NodeError if durability, the directory of the WAL or a flag of
+    masters is not the profile's."""
+    servers = _flags(up, pages.TSERVER, unread)
+    if settings.master_flags:
+        _check_masters(_flags(up[:masters], pages.MASTER, unread), settings.master_flags, unread)
     expected = "true" if settings.durability == "durable" else "false"
     for name, named in servers.items():
         value = named.get("durable_wal_write")
@@ -177,3 +238,43 @@ def check_flags(
                 advice="look at `fs_wal_dirs` among the flags of its tablet server",
             )
     return servers
+
+
+def _flags(up: Sequence[Node], server: str, unread: Unread) -> dict[str, server_facts.Flags]:
+    """Node → the flags that its server runs with; none if they cannot be read."""
+    urls = sources(up, server)
+    return unread.attempt(
+        f"the flags of {server}",
+        lambda: dict(zip(urls, at_once.each(pages.flags, urls.values()), strict=True)),
+        {},
+        up,
+    )
+
+
+def _check_masters(
+    running: Mapping[str, server_facts.Flags], asked: Mapping[str, str], unread: Unread
+) -> None:
+    """NodeError for the first of the profile's flags that is not in force."""
+    for name, named in running.items():
+        for flag, wanted in asked.items():
+            value = named.get(flag)
+            if value is None:
+                unread.note(flag, f"it is not among the flags of the master of {name}")
+            elif _plain(value) != _plain(wanted):
+                raise NodeError(
+                    f"the master of {name} runs with {flag}={value}; the profile says {wanted}",
+                    advice="from 2024.1 on yugabyted sets some flags of masters itself, behind the "
+                    f"profile's: write `tserver.{flag}` if tablet servers alone shall have it, or "
+                    "leave it out",
+                )
+
+
+def _plain(value: str) -> str | float:
+    """A flag's value, alike for all ways to write a truth or a number."""
+    word = value.strip().lower()
+    word = {"yes": "true", "t": "true", "y": "true", "no": "false", "f": "false", "n": "false",
+            "on": "true", "off": "false"}.get(word, word)  # fmt: skip
+    try:
+        return float({"true": "1", "false": "0"}.get(word, word))
+    except ValueError:
+        return value.strip()

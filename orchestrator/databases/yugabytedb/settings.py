@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from orchestrator.databases.common.container_nodes import MAX_NODES
 from orchestrator.databases.common.yugabyte.versions import DEFAULT, Version, parse
 from orchestrator.errors import Mistake
 from orchestrator.model import ClusterSpec, Volume
 from orchestrator.units import format_bytes
 
-MIN_MEMORY_BYTES = 2**30
-MAX_NODES = 9
+MIN_MEMORY_BYTES = 3 * 2**29
 REPLICATION_FACTORS = (1, 3, 5)
 OWN = ("durability", "tls", "zones", "wal_directory", "image", "restore")  # docs/YUGABYTEDB.md
 
@@ -33,8 +33,19 @@ _RESERVED = {
     **dict.fromkeys(
         ("rpc_bind_addresses", "server_broadcast_addresses", "master_addresses", "webserver_port",
          "tserver_master_addrs", "webserver_interface", "pgsql_proxy_bind_address",
-         "pgsql_proxy_webserver_port", "placement_cloud", "placement_region", "placement_zone"),
+         "pgsql_proxy_webserver_port", "cql_proxy_bind_address", "placement_cloud",
+         "placement_region", "placement_zone", "placement_uuid", "cluster_uuid",
+         "instance_uuid_override"),
         _PLACED,
+    ),
+    **dict.fromkeys(
+        ("start_cql_proxy", "server_dump_info_path"),
+        "yugabyted knows by the file of each service that a disk has data: without one it erases "
+        "the disk at the next start",
+    ),
+    **dict.fromkeys(("enable_ysql", "start_pgsql_proxy"), "the load is SQL"),
+    **dict.fromkeys(
+        ("stop_on_parent_termination", "flagfile", "undefok"), "it decides how servers are started"
     ),
     "replication_factor": "use `cluster.replication_factor`",
     **dict.fromkeys(
@@ -96,7 +107,7 @@ def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
     durable, tls = second("durability", "default", "durable"), second("tls", "off", "on")
     own_wal, load = second("wal_directory", "shared", "own"), second("restore", "copy", "load")
     image = texts.pop("image", None)
-    zones = _zones(texts.pop("zones", None), spec.nodes, mistakes)
+    zones = _zones(texts.pop("zones", None), spec.nodes, spec.replication_factor, mistakes)
     version = _version(spec, mistakes)
     flags = _flags(texts, version, mistakes)
     settings = Settings(
@@ -121,10 +132,11 @@ def _version(spec: ClusterSpec, mistakes: list[Mistake]) -> Version:
         return parse(DEFAULT)
 
 
-def _zones(text: str | None, nodes: int, mistakes: list[Mistake]) -> tuple[str, ...]:
-    """The zone of each node, by default one of its own."""
+def _zones(text: str | None, nodes: int, copies: int, mistakes: list[Mistake]) -> tuple[str, ...]:
+    """The zone of each node. By default there are as many as copies, node after node: yugabyted
+    places copies in the zones of the first nodes, and a node in another zone would get none."""
     if text is None:
-        return tuple(f"tierbench.local.zone{number}" for number in range(1, nodes + 1))
+        return tuple(f"tierbench.local.zone{number % copies + 1}" for number in range(nodes))
     zones = tuple(re.split(r"[\s,]+", text.strip()))
     wrong = [zone for zone in zones if not _ZONE.fullmatch(zone)]
     if wrong:

@@ -35,7 +35,7 @@ def make(folder: Path, addresses: Sequence[str], now_s: float) -> tuple[Path, ..
     places = []
     for address in addresses:
         key = _key()
-        names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
+        names = x509.SubjectAlternativeName([_general(address)])
         certificate = (
             _draft(_name(address), name, key, now)
             .add_extension(names, critical=False)
@@ -53,6 +53,14 @@ def make(folder: Path, addresses: Sequence[str], now_s: float) -> tuple[Path, ..
         _write(place / f"node.{address}.key", private)
         places.append(place)
     return tuple(places)
+
+
+def _general(address: str) -> x509.GeneralName:
+    """An IP address, or the name by which Kubernetes has a node."""
+    try:
+        return x509.IPAddress(ipaddress.ip_address(address))
+    except ValueError:
+        return x509.DNSName(address)
 
 
 def _key() -> rsa.RSAPrivateKey:

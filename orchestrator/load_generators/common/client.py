@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
-from orchestrator.errors import LoadError, RunError, TierbenchError, UsageError
+from orchestrator.errors import LoadError, RunError, UsageError
 from orchestrator.model import CLIENT, Cluster, Node, Tls
 from orchestrator.powers import Completed, ContainerSpec, Mount, World
 
@@ -94,15 +94,21 @@ def lease_s() -> int:
 
 @contextmanager
 def _beating(client: str, world: World, every_s: float = 1.0) -> Iterator[None]:
-    """Sends the client another number every second."""
+    """Sends the client another number every second. Why the last one could not be sent is a note
+    of the error that ends the block: a client that hears nothing ends itself."""
     stop = threading.Event()
+    trouble: list[str] = []
 
     def loop(numbers: Iterator[int]) -> None:
         """Until a number cannot be sent: an engine that is restarted cuts the connection."""
-        with suppress(TierbenchError), world.platform.conversation(client, _HEAR) as heard:
-            while not stop.is_set():
-                heard.send(str(next(numbers)))
-                stop.wait(every_s)
+        try:
+            with world.platform.conversation(client, _HEAR) as heard:
+                while not stop.is_set():
+                    heard.send(str(next(numbers)))
+                    trouble.clear()
+                    stop.wait(every_s)
+        except Exception as error:  # whatever it is, the next number goes over a new connection
+            trouble[:] = [f"{type(error).__name__}: {error}"]
 
     def beat() -> None:
         numbers = count(1)
@@ -114,6 +120,10 @@ def _beating(client: str, world: World, every_s: float = 1.0) -> Iterator[None]:
     thread.start()
     try:
         yield
+    except Exception as error:
+        for text in trouble:
+            error.add_note(f"{client}'s heartbeat could not be sent: {text}")
+        raise
     finally:
         stop.set()
         thread.join(timeout=5)

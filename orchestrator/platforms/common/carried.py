@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from orchestrator.errors import RunError
+
 Pipe = Callable[[Sequence[str], bytes, Callable[[bytes], None]], None]
 """Runs a command in the container, sends it bytes, and hands on its standard output as it comes.
 RunError if it fails. Its standard input may stay open: no command here waits for its end."""
@@ -101,6 +103,11 @@ class Carried:
         for line in output.getvalue().decode(errors="surrogateescape").split("\0"):
             if line:
                 size, changed, name = line.split(" ", 2)
+                if name.startswith("/") or ".." in PurePosixPath(name).parts:
+                    raise RunError(
+                        f"a container lists a file outside of its folder: {name!r}",
+                        advice="its image is not to be trusted: nothing was brought back",
+                    )
                 found[name] = _Stamp(int(size), changed)
         return {self._name: found[self._name]} if self._is_file and self._name in found else found
 

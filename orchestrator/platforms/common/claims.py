@@ -42,7 +42,8 @@ class RentedVolume:
 
 @dataclass(frozen=True)
 class StorageClass:
-    """A class that exists. `waits`: a claim gets its volume only when a container uses it."""
+    """A class that exists. `waits`: a claim gets its volume only when a container uses it.
+    `retains`: its volumes stay, and cost money, when their claims are gone."""
 
     name: str
     provisioner: str
@@ -50,6 +51,15 @@ class StorageClass:
     waits: bool
     is_default: bool = False
     mount_options: tuple[str, ...] = ()
+    retains: bool = False
+
+
+@dataclass(frozen=True)
+class SnapshotClass:
+    """`retains`: what a snapshot holds stays, and costs money, when the snapshot is gone."""
+
+    name: str
+    retains: bool
 
 
 @runtime_checkable
@@ -84,9 +94,15 @@ class Claims(Protocol):
         provisioner says, if it gets none within the timeout. For a class that `waits`, call it
         when a container uses the claim."""
 
-    def takes_snapshots(self, storage_class: str) -> bool:
-        """Returns whether volumes of a class can be kept as snapshots: there is a snapshot class of
-        the same driver."""
+    def snapshot_class(self, driver: str) -> SnapshotClass | None:
+        """Returns the class by which volumes of a driver can be kept as snapshots, if there is one:
+        of several rather one that does not keep them."""
+
+    def holds(self, source: Source) -> bool:
+        """Returns whether a claim or a snapshot of this campaign is there."""
+
+    def sweep_between_runs(self) -> tuple[str, ...]:
+        """As `Platform.sweep`, except what `stays` until the end of the campaign."""
 
     def snapshot(
         self, name: str, claim: str, timeout_s: float, stays: bool = False

@@ -8,7 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from orchestrator.errors import TierbenchError
+from orchestrator.errors import RunError, TierbenchError
 
 Chunk = tuple[bytes | None, bytes | None]
 """What came at once: of standard output, of standard error."""
@@ -18,6 +18,7 @@ class Output:
     """The two streams of a command, read by a thread so that the caller is never blocked.
 
     `chunks` ends with the command; TierbenchError from it ends it too, and is shown as an error.
+    Any other error is raised where the output is followed, as a RunError.
     `kept`: how many pieces of output are kept at most, where the command goes on for hours.
     """
 
@@ -33,12 +34,13 @@ class Output:
         try:
             for chunk in chunks:
                 self._queue.put(chunk)
-        except TierbenchError as error:
+        except Exception as error:  # whatever it is: who follows must not wait for ever
             self._queue.put(error)
         self._queue.put(None)
 
     def follow(self, on_line: Callable[[str], None]) -> bool:
-        """Reads what arrives within a quarter of a second; False when the stream has ended."""
+        """Reads what arrives within a quarter of a second; False when the stream has ended.
+        RunError if it could not be read to its end."""
         try:
             chunk = self._queue.get(timeout=0.25)
         except queue.Empty:
@@ -46,6 +48,9 @@ class Output:
         if chunk is None:
             return False
         if isinstance(chunk, Exception):
+            if not isinstance(chunk, TierbenchError):
+                what = f"its output could not be read on: {type(chunk).__name__}: {chunk}"
+                raise RunError(what, evidence=self.tail()) from chunk
             self.err.append(f"{chunk}\n")
             return True
         out, err = chunk

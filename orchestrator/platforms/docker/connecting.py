@@ -38,8 +38,11 @@ class Reach:
 
 @dataclass(frozen=True)
 class Connection:
+    """`host`: the address of the engine as it was named, `ssh://…`, `tcp://…` or `unix://…`."""
+
     client: DockerClient
     reach: Reach
+    host: str
 
 
 def connect(engine: str | None = None) -> Connection:
@@ -65,7 +68,8 @@ def connect(engine: str | None = None) -> Connection:
         if client.api.base_url.startswith("https://"):
             client.api.trust_env = False
         client.ping()
-    return Connection(client, _of(through.host) if through else reach(client.api.base_url))
+    reached = _of(through.host) if through else reach(client.api.base_url)
+    return Connection(client, reached, host)
 
 
 @contextmanager

@@ -64,7 +64,7 @@ class DockerPlatform(Commands, Images, Networks):
         self.campaign = campaign or secrets.token_hex(3)
         self._rights = devices.Rights()
         connected = connecting.connect(engine)
-        self._client, self.reach = connected.client, connected.reach
+        self._client, self.reach, self._host = connected.client, connected.reach, connected.host
         self._carrier = Carrier(self._client)
         self.guard = Guard(self._client, clock, self.campaign)
 
@@ -83,7 +83,8 @@ class DockerPlatform(Commands, Images, Networks):
     def facts(self) -> dict[str, Any]:
         info = self._info()
         keys = ("ServerVersion", "Driver", "CgroupVersion", "KernelVersion", "OperatingSystem")
-        return {key: info.get(key) for key in keys}
+        which = {"Name": info.get("Name"), "Host": self._host, "ID": info.get("ID")}
+        return {**which, **{key: info.get(key) for key in keys}}
 
     def _info(self) -> dict[str, Any]:
         with engine_errors("asking the engine for its version"):

@@ -52,6 +52,7 @@ class DockerMachines(Watching):
         self._client = self._client_of(placing)
         self._engines = [*self._nodes, *([] if self._client in self._nodes else [self._client])]
         self._engine_by_container: dict[str, OneOfMany] = {}
+        self._machines: tuple[Machine, ...] = ()
 
     def _connected(self, engine: str | None) -> OneOfMany:
         return OneOfMany(self._clock, engine, self.campaign, self)
@@ -125,13 +126,18 @@ class DockerMachines(Watching):
         return all(self._each(lambda one: one.answers()))
 
     def machines(self) -> tuple[Machine, ...]:
-        return tuple(self._each(lambda one: one.machines()[0]))
+        if not self._machines:
+            self._machines = tuple(self._each(lambda one: one.machines()[0]))
+        return self._machines
 
     def machines_of_nodes(self) -> tuple[Machine, ...]:
         return tuple(engine.machines()[0] for engine in self._nodes)
 
     def machine_of(self, container: str) -> Machine:
-        return self._running(container).machines()[0]
+        engine = self._running(container)
+        if container not in self._engine_by_container:
+            raise RunError(f"{container}: no machine is known that runs it")
+        return engine.machines()[0]
 
     def folder(self, cache: Path) -> Path:
         return self._nodes[0].folder(cache)

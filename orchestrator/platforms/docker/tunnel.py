@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from orchestrator.errors import TierbenchError, UnavailableError, UsageError
+from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.system.shell import Beside, SystemShell
 
 SCHEME = "ssh://"
@@ -95,12 +95,14 @@ class Tunnel:
         )
 
     def _keep(self) -> None:
-        """Opens the tunnel again when it breaks: its loss then costs no more than one run."""
+        """Opens the tunnel again when it breaks: its loss then costs no more than one run. No
+        error ends that, also not one of a machine that makes no process for a moment."""
         while not self._closing.is_set():
-            for _ in self._beside.lines():
-                pass
+            with suppress(Exception):
+                for _ in self._beside.lines():
+                    pass
             while not self._closing.wait(_AGAIN_S):
-                with suppress(TierbenchError):
+                with suppress(Exception):
                     self._beside = self._opened()
                     break
         self._beside.close()

@@ -12,7 +12,9 @@ import json
 import os
 import ssl
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import Any, TypeVar
 
 import urllib3
@@ -22,12 +24,13 @@ from kubernetes.client.configuration import Configuration
 from kubernetes.client.exceptions import OpenApiException
 from kubernetes.config.config_exception import ConfigException
 from kubernetes.config.incluster_config import load_incluster_config
-from kubernetes.config.kube_config import list_kube_config_contexts, load_kube_config
+from kubernetes.config.kube_config import KubeConfigMerger, load_kube_config
 from kubernetes.stream import ws_client
 
-from orchestrator.errors import UnavailableError
+from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.platforms.kubernetes.errors import Refused, Unanswered
 from orchestrator.powers import Clock
+from orchestrator.units import listed
 
 _CONNECT_S, _READ_S = 10.0, 60.0
 _PATIENCE_S, _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 60.0, 0.25, 8.0
@@ -39,6 +42,7 @@ _UNCONNECTED = (
     urllib3.exceptions.NewConnectionError,
     urllib3.exceptions.ConnectTimeoutError,
 )
+_NAMESPACE_OF_POD = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _MERGE = "application/merge-patch+json"
 
 T = TypeVar("T")
@@ -46,26 +50,28 @@ Thing = dict[str, Any]
 """An object of the cluster as it is written: apiVersion, kind, metadata, spec, status."""
 
 
+@dataclass(frozen=True)
+class _Cluster:
+    """How the API server is reached. `context`: "" in a pod; `namespace`: of the context."""
+
+    configuration: Configuration
+    context: str
+    namespace: str
+
+
 class Api:
-    """The API server. Answers are JSON; `Refused` or `Unanswered` if there is none."""
+    """The API server. Answers are JSON; `Refused` or `Unanswered` if there is none. `context`: the
+    kubeconfig's that is used, "" in a pod; `namespace`: that context's."""
 
     def __init__(self, clock: Clock, context: str | None = None) -> None:
         self._clock = clock
-        self._configuration = _found(context)
+        found = _found(context)
+        self.context, self.namespace = found.context, found.namespace
+        self._configuration = found.configuration
         # Waiting and repeating are decided here, by the kind of call.
         self._configuration.retries = urllib3.Retry(0)
         self._client = ApiClient(self._configuration)
         self._ahead_s = 0.0  # of the server's clock
-
-    @property
-    def namespace(self) -> str:
-        """The namespace of the current context."""
-        try:
-            return str(
-                list_kube_config_contexts(_files())[1]["context"].get("namespace") or "default"
-            )
-        except (ConfigException, OSError, KeyError):
-            return "default"
 
     @property
     def host(self) -> str:
@@ -210,30 +216,64 @@ def _is_not_begun(error: Exception) -> bool:
     return isinstance(reason, _UNCONNECTED)
 
 
-def _found(context: str | None) -> Configuration:
+def _found(context: str | None) -> _Cluster:
     """The cluster of KUBECONFIG or ~/.kube/config, by this context or the current one; else, in a
-    pod, its own. UnavailableError if there is none."""
+    pod, its own, unless a context was named. UnavailableError if there is none, UsageError for a
+    context that does not exist."""
     configuration = Configuration()
     try:
-        load_kube_config(_files(), client_configuration=configuration)
-        return configuration
+        every, current = _contexts()
     except (ConfigException, OSError) as error:
+        raise _unconfigured(error) from error
+    if context is not None and context not in every:
+        raise UsageError(
+            f"the kubeconfig has no context named {context!r}",
+            advice=f"it has {listed(sorted(every)) or 'none'}; `context` under `kubernetes` in the "
+            "profile, and KUBECONFIG, decide which cluster is used",
+        )
+    name = context or current
+    try:
+        load_kube_config(_files(), name, configuration)
+        return _Cluster(configuration, str(name), every[str(name)].get("namespace") or "default")
+    except (ConfigException, OSError, KeyError) as error:
+        if context is not None:
+            raise UnavailableError(
+                f"the context {context!r} cannot be used: {error}",
+                advice=f"`kubectl --context {context} cluster-info` must work",
+            ) from error
         reason = error
     try:
         load_incluster_config(client_configuration=configuration)
-        return configuration
     except (ConfigException, OSError):
-        raise UnavailableError(
-            f"no Kubernetes cluster is configured here: {reason}",
-            advice="set KUBECONFIG, or make ~/.kube/config as for kubectl (`az aks "
-            "get-credentials`, `aws eks update-kubeconfig`, `gcloud container clusters "
-            "get-credentials`), and choose the context with `kubectl config use-context`",
-        ) from reason
+        raise _unconfigured(reason) from reason
+    with contextlib.suppress(OSError):
+        return _Cluster(configuration, "", _NAMESPACE_OF_POD.read_text().strip())
+    return _Cluster(configuration, "", "default")
 
 
-def _files() -> str | None:
+def _contexts() -> tuple[dict[str, Mapping[str, Any]], str | None]:
+    """The contexts of the kubeconfig by name, and which is the current one."""
+    merged = KubeConfigMerger(_files()).config
+    if merged is None:
+        return {}, None
+    every = {
+        str(one.value["name"]): one.value.get("context") or {} for one in merged.value["contexts"]
+    }
+    return every, merged.value.get("current-context")
+
+
+def _unconfigured(reason: Exception) -> UnavailableError:
+    return UnavailableError(
+        f"no Kubernetes cluster is configured here: {reason}",
+        advice="set KUBECONFIG, or make ~/.kube/config as for kubectl (`az aks "
+        "get-credentials`, `aws eks update-kubeconfig`, `gcloud container clusters "
+        "get-credentials`), and choose the context with `kubectl config use-context`",
+    )
+
+
+def _files() -> str:
     """The client library reads the variable only when it is imported."""
-    return os.environ.get("KUBECONFIG") or None
+    return os.environ.get("KUBECONFIG") or "~/.kube/config"
 
 
 def _reason(error: Exception) -> str:

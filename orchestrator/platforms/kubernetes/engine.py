@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
+from orchestrator.errors import RunError
 from orchestrator.model import Placing
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
@@ -47,9 +48,10 @@ class KubernetesPlatform(Pods):
         self.campaign = secrets.token_hex(3)
         self._namespace = namespace_of(self.campaign)
         self._files, self._ports, self._lost = {}, {}, set()
-        self._places, self._machine_names = {}, {}
+        self._places, self._machine_names, self._kept = {}, {}, set()
         self._scheduling = threading.Lock()
         self._machines: dict[str, AgentMachine] = {}
+        self._machine_by_container: dict[str, Machine] = {}
         self._api = Api(clock, self.placing.context)
         with cluster_errors(f"connecting to {self._api.host}"):
             self._version = self._api.get("/version")
@@ -68,9 +70,11 @@ class KubernetesPlatform(Pods):
             finally:
                 self._close_agents()
 
-    def sweep(self) -> tuple[str, ...]:
+    def sweep_between_runs(self) -> tuple[str, ...]:
         self._close_agents()
-        return super().sweep()
+        removed = super().sweep_between_runs()
+        self._usable_nodes()
+        return removed
 
     def _close_agents(self) -> None:
         """A later question to a machine starts its agent again."""
@@ -88,10 +92,14 @@ class KubernetesPlatform(Pods):
         return self.guard.other()
 
     def facts(self) -> dict[str, Any]:
-        """Versions of the cluster, and of its first machine: they are of one node pool."""
+        """Which cluster it is: context, address, identity. Versions of it, and of its first
+        machine: they are of one node pool."""
         nodes = self._usable_nodes()
         info = nodes[0]["status"]["nodeInfo"] if nodes else {}
         return {
+            "Name": self._api.context,
+            "Host": self._api.host,
+            "ID": self.engine_id(),
             "ServerVersion": self._version.get("gitVersion"),
             "Driver": info.get("containerRuntimeVersion"),
             "KernelVersion": info.get("kernelVersion"),
@@ -106,15 +114,21 @@ class KubernetesPlatform(Pods):
         return tuple(examination.examine(self._api, version, self._usable_nodes()))
 
     def machines(self) -> tuple[Machine, ...]:
-        return tuple(map(self._machine, self._usable_nodes()))
+        """Those that were there when the cluster was last asked, as before each new placement."""
+        return tuple(map(self._machine, self._found))
 
     def machine_of(self, container: str) -> Machine:
-        pod = self._pod(container) or {}
-        name = str(pod.get("spec", {}).get("nodeName") or "")
-        if name in self._machines:
-            return self._machines[name]
-        found = [machine for machine in self.machines() if machine.name == name]
-        return found[0] if found else self.machines()[0]
+        """A pod never moves, so the cluster is asked once."""
+        if container not in self._machine_by_container:
+            pod = self._pod(container) or {}
+            name = str(pod.get("spec", {}).get("nodeName") or "")
+            if name and name not in self._machines:  # the cluster may have grown for this pod
+                self._usable_nodes()
+                self.machines()
+            if name not in self._machines:
+                raise RunError(f"{container}: no machine is known that runs it")
+            self._machine_by_container[container] = self._machines[name]
+        return self._machine_by_container[container]
 
     def _machine(self, node: Thing) -> Machine:
         name = name_of(node)
@@ -127,7 +141,7 @@ class KubernetesPlatform(Pods):
                 container = f"{self._namespace}-agent-{name}"
                 return agent.conversation(self, agent.container(container, image, placement))
 
-            self._machines[name] = AgentMachine(name, talking, self._clock, _facts(node))
+            self._machines.setdefault(name, AgentMachine(name, talking, self._clock, _facts(node)))
         return self._machines[name]
 
     def free_cpus(self, nodes: int) -> float:
@@ -140,6 +154,7 @@ class KubernetesPlatform(Pods):
 
     def _forget(self, container: str) -> None:
         self._files.pop(container, None)
+        self._machine_by_container.pop(container, None)
         for port in self._ports.pop(container, []):
             port.close()
 

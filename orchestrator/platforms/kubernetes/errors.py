@@ -47,8 +47,8 @@ def cluster_errors(doing: str) -> Iterator[None]:
     except Unanswered as error:
         raise UnavailableError(
             f"{doing}: the Kubernetes cluster does not answer ({error})",
-            advice="look with `kubectl cluster-info`; KUBECONFIG and the current context decide "
-            "which cluster is meant",
+            advice="look with `kubectl cluster-info`; KUBECONFIG and the context, the "
+            "profile's or the current one, decide which cluster is meant",
         ) from error
 
 

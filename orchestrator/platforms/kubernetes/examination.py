@@ -70,7 +70,8 @@ _FOR_SOME = (
 def examine(api: Api, version: str, machines: list[Thing]) -> Iterator[Finding]:
     """Yields what was found of the cluster; `machines`: those that pods of ours may use."""
     with cluster_errors("examining the cluster"):
-        yield Finding("Kubernetes cluster", True, f"{api.host}, version {version}")
+        named = f"context {api.context}, " if api.context else ""
+        yield Finding("Kubernetes cluster", True, f"{named}{api.host}, version {version}")
         yield from _machines(machines)
         for right in _NEEDED:
             yield _right(api, right, needed=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -36,6 +36,7 @@ from orchestrator.system.clock import wait_until
 
 NAMESPACES, VOLUMES = "/api/v1/namespaces", "/api/v1/persistentvolumes"
 CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
+CONTENTS = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents"
 BEAT_S, DEAD_S = 30.0, 300.0
 _ACCOUNT_S, _GONE_S = 60.0, 300.0
 
@@ -124,28 +125,45 @@ class Guard:
                 advice="`kubectl describe` it, then `make clean`",
             )
 
-    def await_rented(self, namespace: str) -> None:
-        """Waits until the volumes that the namespace's claims had are gone: they cost money. Of
-        classes that keep volumes it waits for none. RunError if some stay."""
+    def await_rented(self, namespace: str, kept: Collection[str] = ()) -> None:
+        """Waits until the volumes and snapshots that the namespace's claims had are gone: they cost
+        money. Of classes that keep them it waits for none, nor for those of `kept`, addresses of
+        claims and snapshots. RunError if some stay."""
 
         def gone() -> bool:
-            return not self._rented(namespace)
+            return not self._rented(namespace, kept)
 
         if not wait_until(gone, deadline_s=_GONE_S, clock=self._clock, every_s=0.5):
-            names = ", ".join(self._rented(namespace))
+            names = ", ".join(self._rented(namespace, kept))
             raise RunError(
-                f"rented volumes of {namespace} are not gone after {_GONE_S:g} s: {names}",
-                advice="look with `kubectl get pv`, and for their disks at the provider: they may "
-                "cost money until they are removed",
+                f"what {namespace} rented is not gone after {_GONE_S:g} s: {names}",
+                advice="look with `kubectl get pv,volumesnapshotcontent`, and for the disks at the "
+                "provider: they may cost money until they are removed",
             )
 
-    def _rented(self, namespace: str) -> list[str]:
-        return [
-            name_of(volume)
-            for volume in self._api.listed(VOLUMES)
-            if (volume["spec"].get("claimRef") or {}).get("namespace") == namespace
-            and volume["spec"].get("persistentVolumeReclaimPolicy") == "Delete"
+    def _rented(self, namespace: str, kept: Collection[str]) -> list[str]:
+        try:
+            contents = self._api.listed(CONTENTS)
+        except Refused:  # who may not see them can have made none
+            contents = []
+        owners = [
+            (one, "claimRef", "api/v1", "persistentvolumeclaims", "persistentVolumeReclaimPolicy")
+            for one in self._api.listed(VOLUMES)
         ]
+        group = CONTENTS.strip("/").rpartition("/")[0]
+        owners += [
+            (one, "volumeSnapshotRef", group, "volumesnapshots", "deletionPolicy")
+            for one in contents
+        ]
+        found = []
+        for thing, reference, group, plural, policy in owners:
+            spec = thing["spec"]
+            owner = spec.get(reference) or {}
+            address = f"/{group}/namespaces/{namespace}/{plural}/{owner.get('name')}"
+            ours_and_goes = owner.get("namespace") == namespace and spec.get(policy) == "Delete"
+            if ours_and_goes and address not in kept:
+                found.append(name_of(thing))
+        return found
 
     def _made(self) -> Thing:
         now = str(round(self._api.now()))
@@ -199,7 +217,7 @@ class Guard:
 
     def _keep_beating(self, stop: threading.Event) -> None:
         while not stop.wait(BEAT_S):
-            with contextlib.suppress(Refused, Unanswered):
+            with contextlib.suppress(Exception):  # no error may end the beats: it would be dead
                 beat = {BEAT: str(round(self._api.now()))}
                 self._api.change(
                     f"{NAMESPACES}/{self._namespace}", {"metadata": {"annotations": beat}}

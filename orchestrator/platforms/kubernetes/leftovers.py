@@ -47,11 +47,16 @@ class Leftovers:
     _api: Api
     _clock: Clock
     _namespace: str
+    _kept: set[str]  # addresses of claims and snapshots that stay until the end of the campaign
 
     def _forget(self, container: str) -> None:
         raise NotImplementedError
 
     def sweep(self) -> tuple[str, ...]:
+        self._kept.clear()
+        return self.sweep_between_runs()
+
+    def sweep_between_runs(self) -> tuple[str, ...]:
         removed: list[str] = []
         kept: list[str] = []
         with cluster_errors("removing leftovers"):
@@ -61,7 +66,7 @@ class Leftovers:
                 except TierbenchError as error:
                     kept.append(error.what)
             try:
-                self.guard.await_rented(self._namespace)
+                self.guard.await_rented(self._namespace, self._kept)
             except TierbenchError as error:
                 kept.append(error.what)
         if kept:
@@ -78,6 +83,8 @@ class Leftovers:
             folder = f"/{group}/namespaces/{self._namespace}/{plural}"
             for thing in sorted(self._api.listed(folder, MARK), key=_is_disk):
                 name = name_of(thing)
+                if f"{folder}/{name}" in self._kept:
+                    continue
                 if kind == "container":
                     self._forget(annotation_of(thing, NAME))
                 yield kind, annotation_of(thing, NAME) or name, self._removal(kind, folder, name)
@@ -105,6 +112,7 @@ class Leftovers:
             return found is None
 
         with cluster_errors(f"removing {kind} {name}"):
+            self._kept.discard(path)
             self._api.remove(path, grace_s if is_pod else None)
             deadline_s = REMOVAL_S + (grace_s or 0)
             if not wait_until(gone, deadline_s=deadline_s, clock=self._clock, every_s=0.1):

@@ -111,7 +111,7 @@ class Pods(Commands, Images, Volumes):
             if container in self._files and state != "gone" and container not in self._lost:
                 self._take_files(container)
         finally:
-            self._files.pop(container, None)
+            self._forget(container)
             # 0 only forgets the pod: its containers would still be ending. Of a machine that is
             # lost nobody would ever say that they have.
             grace_s = 0.0 if container in self._lost else max(1.0, timeout_s)

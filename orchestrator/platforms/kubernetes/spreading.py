@@ -23,6 +23,7 @@ class Spreading:
     _api: Api
     _machine_names: dict[str, str]  # placement → machine, for this campaign
     _scheduling: threading.Lock
+    _found: list[Thing]  # machines that could run pods of ours when the cluster was last asked
 
     @contextmanager
     def _choosing(self, placement: str) -> Iterator[Spread]:
@@ -80,4 +81,5 @@ class Spreading:
     def _usable_nodes(self, placements: Sequence[str] = ANY) -> list[Thing]:
         with cluster_errors("looking at the cluster's machines"):
             nodes = self._api.listed(NODES)
+        self._found = [node for node in nodes if usable(node, self.placing, ANY)]
         return [node for node in nodes if usable(node, self.placing, placements)]

@@ -125,6 +125,7 @@ def described_class(thing: Mapping[str, Any]) -> StorageClass:
         waits=thing.get("volumeBindingMode") == "WaitForFirstConsumer",
         is_default=annotations.get(_DEFAULT) == "true",
         mount_options=tuple(thing.get("mountOptions") or ()),
+        retains=thing.get("reclaimPolicy") == "Retain",
     )
 
 

@@ -9,12 +9,17 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError
-from orchestrator.platforms.common.claims import RentedVolume, Source, StorageClass
+from orchestrator.platforms.common.claims import (
+    RentedVolume,
+    SnapshotClass,
+    Source,
+    StorageClass,
+)
 from orchestrator.platforms.common.taking_down import taken_down
 from orchestrator.platforms.kubernetes import manifests, trouble, volume_manifests
 from orchestrator.platforms.kubernetes.connection import Thing
 from orchestrator.platforms.kubernetes.errors import cluster_errors
-from orchestrator.platforms.kubernetes.guard import CLASSES, VOLUMES
+from orchestrator.platforms.kubernetes.guard import CLASSES, CONTENTS, VOLUMES
 from orchestrator.platforms.kubernetes.labels import LABEL, label_of, name_of, object_name, ours
 from orchestrator.platforms.kubernetes.leftovers import REMOVAL_S, Leftovers
 from orchestrator.platforms.kubernetes.manifests import Place
@@ -61,6 +66,13 @@ class Volumes(Leftovers, Spreading):
                 up.enter_context(self._local_volume(name, device, fstype, placement))
                 self._places[name] = Place(object_name(name))
             elif default := next((one for one in self.storage_classes() if one.is_default), None):
+                if default.retains:
+                    raise UnavailableError(
+                        f"the default storage class {default.name} keeps its volumes: one for each "
+                        "node and run would stay, and cost money",
+                        advice="make one the default whose reclaimPolicy is Delete, or declare the "
+                        "nodes' disks in the profile",
+                    )
                 up.enter_context(self._claimed(name, default.name, _UNDECLARED_SIZE, None))
             else:
                 self._places[name] = Place()
@@ -173,7 +185,7 @@ class Volumes(Leftovers, Spreading):
         source: Source | None,
         stays: bool = False,
     ) -> Iterator[None]:
-        path = self._path("persistentvolumeclaims", object_name(name))
+        path = self._address(Source("claim", name))
         self._remove_object("claim", path, name)
 
         def remove() -> None:
@@ -192,6 +204,8 @@ class Volumes(Leftovers, Spreading):
         with taken_down(remove, stays):
             yield
             self._places.pop(name, None)
+        if stays:
+            self._kept.add(path)
 
     def _await_no_volume(self, volume: str, claim: str) -> None:
         def gone() -> bool:
@@ -237,15 +251,30 @@ class Volumes(Leftovers, Spreading):
 
     # -------------------------------------------------------------- snapshots
 
-    def takes_snapshots(self, storage_class: str) -> bool:
-        return bool(self._snapshot_class(storage_class))
-
-    def _snapshot_class(self, storage_class: str) -> str:
-        """The snapshot class of the driver of a storage class; "" if there is none."""
-        drivers = [one.provisioner for one in self.storage_classes() if one.name == storage_class]
+    def snapshot_class(self, driver: str) -> SnapshotClass | None:
         with cluster_errors("looking for snapshot classes"):
-            found = self._api.listed(_SNAPSHOT_CLASSES)
-        return next((name_of(one) for one in found if one.get("driver") in drivers), "")
+            listed = self._api.listed(_SNAPSHOT_CLASSES)
+        found = [
+            SnapshotClass(name_of(one), one.get("deletionPolicy") == "Retain")
+            for one in listed
+            if one.get("driver") == driver
+        ]
+        return min(found, key=lambda one: one.retains, default=None)
+
+    def _snapshot_class_of(self, claim: Thing) -> str:
+        name = claim["spec"].get("storageClassName")
+        drivers = [one.provisioner for one in self.storage_classes() if one.name == name]
+        found = self.snapshot_class(drivers[0]) if drivers else None
+        return found.name if found else ""
+
+    def holds(self, source: Source) -> bool:
+        with cluster_errors(f"looking for the {source.kind} {source.name}"):
+            return self._api.found(self._address(source)) is not None
+
+    def _address(self, source: Source) -> str:
+        if source.kind == "claim":
+            return self._path("persistentvolumeclaims", object_name(source.name))
+        return self._path("volumesnapshots", object_name(source.name), _SNAPSHOT_GROUP)
 
     @contextmanager
     def snapshot(
@@ -253,14 +282,17 @@ class Volumes(Leftovers, Spreading):
     ) -> Iterator[str]:
         with cluster_errors(f"keeping {claim} as a snapshot"):
             its = self._api.get(self._path("persistentvolumeclaims", object_name(claim)))
-            snapshot_class = self._snapshot_class(str(its["spec"].get("storageClassName")))
-            path = self._path("volumesnapshots", object_name(name), _SNAPSHOT_GROUP)
+            snapshot_class = self._snapshot_class_of(its)
+            path = self._address(Source("snapshot", name))
+            self._api.listed(CONTENTS)  # by which it is seen whether it is gone
             self._remove_object("snapshot", path, name)
             manifest = volume_manifests.snapshot(name, claim, snapshot_class, self._labels())
             self._api.make(self._path("volumesnapshots", group=_SNAPSHOT_GROUP), manifest)
         with taken_down(lambda: self._remove_object("snapshot", path, name), stays):
             self._await_snapshot(name, timeout_s, lambda: self._api.get(path).get("status") or {})
             yield name
+        if stays:
+            self._kept.add(path)
 
     def _await_snapshot(
         self, name: str, timeout_s: float, status: Callable[[], Mapping[str, Any]]

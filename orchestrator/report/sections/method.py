@@ -10,7 +10,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics.looks import confidence, repetitions, share
 from orchestrator.analysis.statistics.stats import CONFIDENCE
 from orchestrator.model import Plan, Run
-from orchestrator.planning import load_points, project_files, slo
+from orchestrator.planning import slo
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,
@@ -48,8 +48,8 @@ def section(index: ReportIndex) -> Section:
 def _method(plan: Plan) -> Paragraph:
     margin = units.format_quantity(plan.margin_pct, "%")
     return Paragraph(
-        f"Every tier ran {_times(plan)}, round by round in an order that turns about, so "
-        "that a slow drift of the machine favours none; the warm-up is recorded and not counted. "
+        f"Every tier ran {_times(plan)}, round by round in balanced orders, so that neither a "
+        "tier's place nor a slow drift favours one; the warm-up is recorded and not counted. "
         f"{_clients(plan)}"
         "A change is the ratio of contender to baseline within each repetition, so what slows a "
         "whole repetition down cancels out: its geometric mean, with an interval at "
@@ -105,62 +105,36 @@ def _method_published(_: Plan) -> Paragraph:
 
 
 def _again(campaign: Results) -> tuple[Paragraph | Code, ...]:
-    plan, code = campaign.plan, campaign_comparability.revision(campaign)
-    measured = f"tierbench {code} measured. " if code else ""
+    code = campaign_comparability.revision(campaign)
+    given, measured = command(campaign), f"tierbench {code} measured. " if code else ""
+    begin = "Which command was given was not kept. "
+    if given:
+        begin = f"Given in {campaign.fingerprint['directory']}, where its relative paths begin. "
     holds = (
         "study.yaml holds the tables, plan.json and the records what was read out of them."
-        if "study" in plan.files
+        if "published" in campaign.fingerprint
         else "plan.json holds every decision taken, fingerprint.json the machine."
     )
     return (
-        Code(command(plan)),
+        *((Code(given),) if given else ()),
         Paragraph(
-            f"{measured}{holds} The report is made from the files of this folder alone, and can "
-            "be made again without Docker:"
+            f"{begin}{measured}{holds} The report is made from the files of this folder alone, and "
+            "can be made again without Docker:"
         ),
-        Code("tierbench analyze ."),
+        Code(analyze(campaign)),
     )
 
 
-def command(plan: Plan) -> str:
-    """The command that plans this campaign again, on a machine that is set up."""
-    if "study" in plan.files:
-        return f"tierbench import-study {shlex.quote(plan.files['study'])}"
-    by_baseline = sorted((p.name for p in plan.tiers), key=lambda name: name != plan.baseline)
-    profiles = [plan.files.get(f"profile {name}", name) for name in by_baseline]
-    asked, loads_at = load_points.again(plan)
-    workloads = [plan.files.get(f"workload {name}", name) for name in asked]
-    names, loads = shlex.quote(" ".join(profiles)), shlex.quote(" ".join(workloads))
-    repeats = min(plan.looks, default=plan.repetitions)
-    rest = f"--scale {plan.scale} --repeats {repeats} --seed {plan.seed}"
-    if any(note.kind == "rehearsal" for note in plan.notes):
-        return f"tierbench rehearse --profiles {names} --workloads {loads} {rest}"
-    verb = f"compare --profiles {names} --workloads {loads} --margin {plan.margin_pct:g}"
-    if plan.twin:
-        verb += " --aa"
-    elif len(profiles) == 1 and len(workloads) == 1:
-        verb = f"run --profile {shlex.quote(profiles[0])} --workload {shlex.quote(workloads[0])}"
-    clusters = {(profile.cluster.database, profile.cluster.nodes) for profile in plan.profiles}
-    same = ""
-    if len(clusters) == 1:
-        database, nodes = clusters.pop()
-        same = f" --db {database} --nodes {nodes}"
-    numbers_of_clients = {profile.cluster.clients for profile in plan.profiles}
-    if max(numbers_of_clients) > 1 == len(numbers_of_clients):
-        same += f" --clients {numbers_of_clients.pop()}"
-    if all(profile.tier.kind == "storage-class" for profile in plan.profiles):
-        same += " --enforcement storage-class"  # which the command may have said, or the profiles
-    other = f" --generator {plan.generator}" if plan.generator else ""
-    other += f" --until decided --max-repeats {max(plan.looks)}" if plan.looks else ""
-    other += f" --slo {shlex.quote(text)}" if (text := slo.of_all(plan.workloads)) else ""
-    other += loads_at
-    other += " --warmup steady" if any(w.warmup_most_s for w in plan.workloads) else ""
-    longer = any(note.kind == "longer windows" for note in plan.notes)
-    other += " --windows checkpoints" if longer else ""
-    prices = plan.files.get(project_files.PRICE_LIST)
-    other += f" --prices {shlex.quote(prices)}" if prices else ""
-    other += "".join(f" --set {shlex.quote(one)}" for one in plan.overrides)
-    return f"tierbench {verb}{same} {rest}{other}"
+def command(campaign: Results) -> str:
+    """The command that was given, as a shell takes it; empty if it was not kept."""
+    facts = campaign.fingerprint
+    return str(facts["command"]) if "directory" in facts else ""  # else its quotes are lost
+
+
+def analyze(campaign: Results) -> str:
+    """The command that judges the folder again, by the same SLO."""
+    objectives = slo.of_all(campaign.plan.workloads)
+    return f"tierbench analyze .{f' --slo {shlex.quote(objectives)}' if objectives else ''}"
 
 
 def _runs(index: ReportIndex) -> Table:

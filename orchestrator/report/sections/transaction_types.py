@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from orchestrator.planning.slo import format_objective
 from orchestrator.report import wording
@@ -14,6 +14,7 @@ _COLUMNS = {
     "transactions": "Transactions",
     "throughput_per_s": "Transactions/s",
     "latency_avg_s": "Average latency",
+    "latency_p90_s": "p90",
     "latency_p95_s": "p95",
     "latency_p99_s": "p99",
     "retries": "Retries",
@@ -34,22 +35,33 @@ def tables(index: ReportIndex, workload: str) -> tuple[Table, ...]:
     if not types:
         return ()
     judged = _judged(index, workload)
+    # What no type of any tier has, stored campaigns before there was a p90, is no column.
+    shown = {
+        metric: title
+        for metric, title in _COLUMNS.items()
+        if any(index.cell_of_type(tier, workload, metric, t) for tier in index.tiers for t in types)
+    }
     rows: list[tuple[Cell, ...]] = []
     for name in types:
         rows.append((Cell(name.replace("_", " "), strong=True),))
-        rows += [_row(index, tier, workload, name, judged) for tier in index.tiers]
+        rows += [_row(index, tier, workload, name, shown, judged) for tier in index.tiers]
     heads = (
         *texts("Transaction"),
-        *numbers(*_COLUMNS.values()),
+        *numbers(*shown.values()),
         *texts(*(["SLO"] if judged else ())),
     )
     return (Table(heads, tuple(rows), remarks=(_REMARK,)),)
 
 
 def _row(
-    index: ReportIndex, tier: str, workload: str, name: str, judged: Mapping[_Key, str]
+    index: ReportIndex,
+    tier: str,
+    workload: str,
+    name: str,
+    metrics: Iterable[str],
+    judged: Mapping[_Key, str],
 ) -> tuple[Cell, ...]:
-    cells = (index.cell_of_type(tier, workload, metric, name) for metric in _COLUMNS)
+    cells = (index.cell_of_type(tier, workload, metric, name) for metric in metrics)
     values = (value_cell(index, tier, workload, cell, wording.value) for cell in cells)
     slo = (Cell(judged.get((tier, name), "")),) if judged else ()
     return (Cell(tier, tier=tier), *values, *slo)

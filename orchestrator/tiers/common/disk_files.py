@@ -8,18 +8,18 @@ is asked directly if this computer is the only machine, else in containers on th
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from orchestrator.errors import RunError, TierbenchError
+from orchestrator.errors import TierbenchError
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here, of_nodes
 from orchestrator.powers import ContainerSpec, Machine, Mount, World
 from orchestrator.system import at_once
-from orchestrator.units import format_bytes
+from orchestrator.tiers.common import removal
 
 GATE_BYTES = 2 * 2**30
 INSIDE = Path("/images")  # the machine's folder, in a container
@@ -27,7 +27,8 @@ _DATASETS, _DISKS = "datasets", "disks"
 _ASK_S = 120.0
 _REMOVE_S = 600.0
 _EXIST = 'for file; do [ -f "$file" ] || exit 1; done'
-_REMOVE = 'mkdir -p -- "$@" && du -s -c -B 1 -- "$@" | tail -n 1 && rm -rf -- "$@"'
+_SIZE = 'mkdir -p -- "$@" && du -s -c -B 1 -- "$@" | tail -n 1'
+_REMOVE = f'{_SIZE} && rm -rf --one-file-system -- "$@"'
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def mounted(world: World) -> Mount:
     """The folder of the machines, as their containers see it at INSIDE."""
     folder = _folder(world)
     if is_here(world):  # made by us, so that it does not belong to the engine's user
-        (folder / _DISKS).mkdir(parents=True, exist_ok=True)
+        removal.make(folder / _DISKS, world)
         folder = folder.resolve()
     return Mount(str(folder), str(INSIDE), on_machine=True)
 
@@ -134,21 +135,20 @@ def discard(paths: Sequence[Path], world: World) -> None:
             _there(number, "discard", _REMOVE, [path.parent], _REMOVE_S, world)
 
 
-def forget(world: World) -> tuple[str, ...]:
-    """Removes all files of disks from machines other than this computer; one line each."""
+def forget(world: World, only_list: bool = False) -> Iterator[removal.Found]:
+    """Removes all files of disks from machines other than this computer, or only lists them."""
     if is_here(world):
-        return ()
+        return
     knows_some = (world.cache / _DATASETS).is_dir()
     if not knows_some and not world.platform.image_present(own_images.tag(world.root, "disk")):
-        return ()  # nothing can have been put there
-    removed, folder = [], _folder(world)
+        return  # nothing can have been put there
+    folder, script = _folder(world), _SIZE if only_list else _REMOVE
     for number, machine in enumerate(of_nodes(world.platform), start=1):
         paths = [folder / name for name in (_DATASETS, _DISKS)]
-        said = _there(number, "forget", _REMOVE, paths, _REMOVE_S, world)
-        if said is None:
-            raise RunError(f"the files of disks in {folder} of {machine.name} could not be removed")
-        removed.append(f"{folder} of {machine.name} ({format_bytes(int(said.split()[0]))})")
-    return tuple(removed)
+        said, place = _there(number, "forget", script, paths, _REMOVE_S, world), f"{folder} of "
+        size_bytes = int(said.split()[0]) if said else 0
+        kept = () if said else ("its files of disks could not be removed",)
+        yield removal.Found(f"{place}{machine.name}", size_bytes, kept=kept)
 
 
 def machines_of_nodes(nodes: int, world: World) -> list[Machine]:

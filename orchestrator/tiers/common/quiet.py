@@ -15,7 +15,7 @@ from orchestrator.errors import RunError
 from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import Machine, World
 from orchestrator.system.clock import wait_until
-from orchestrator.tiers.common import snapshots
+from orchestrator.tiers.common import removal
 
 DEADLINE_S = 120.0
 QUIET_S = 1.0  # in which there were at most so many I/Os and sectors (a megabyte)
@@ -62,8 +62,9 @@ def _drop(directories: Sequence[Path], world: World) -> Literal["of the machine"
     here = is_here(world)  # else the shell is another machine's
     if here and world.shell.run(("sh", "-c", _DROP), timeout_s=_DROP_S).exit_code == 0:
         return "of the machine"
-    arguments = [f"{snapshots.HOST}{directory}" for directory in directories]
-    done = snapshots.in_container(_DROP_FILES, arguments, directories, world)
+    arguments = [f"{removal.HOST}{directory}" for directory in directories]
+    program = ("bash", "-c", _DROP_FILES, "quiet", *arguments)
+    done = removal.in_container(program, directories, world)
     if done.exit_code != 0:
         raise RunError("the page cache could not be emptied", evidence=done.out)
     return "of the files"

@@ -24,15 +24,13 @@ from orchestrator.errors import (
 )
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
-from orchestrator.platforms import own_images
-from orchestrator.powers import ContainerSpec, Machine, Mount, World
+from orchestrator.powers import Machine, World
 from orchestrator.tier import Tier
-from orchestrator.tiers.common import block_devices, mounts, snapshots
+from orchestrator.tiers.common import block_devices, mounts, removal, snapshots
 from orchestrator.tiers.common.node_places import FOLDER, Place, Use, chosen, places_of
 
 MECHANISM = {"mechanism": "a real disk, not throttled"}
 _MARK = snapshots.MARK
-_REMOVAL_S = 600.0
 
 
 def found(
@@ -210,17 +208,17 @@ def folders(
             f"{ours} exists and was not made by tierbench, so it is neither used nor removed",
             advice="rename it, or give another path",
         )
-    place, made = f"/disk/{FOLDER}", tuple(ours / name for name in names)
+    made = tuple(ours / name for name in names)
     restored = {_MARK, *names, *(snapshots.note_of(folder).name for folder in made)}
     remains = False
     try:
-        if stay is None or set(content) != restored:
-            _in_container(path, f"{removal(place)} && {making(place, names)}", world)
+        if stay is None or set(content) != restored or not removal.is_ours(ours, world):
+            removal.anew(ours, names, world)
         yield made
         remains = stay is not None and mounts.is_there(stay, machine)
     finally:
         if not remains and machine.is_folder(str(path)):
-            _in_container(path, removal(place), world)
+            _remove(ours, world)
 
 
 def _filled(path: Path, names: Sequence[str], machine: Machine) -> tuple[Path, ...]:
@@ -235,32 +233,7 @@ def _filled(path: Path, names: Sequence[str], machine: Machine) -> tuple[Path, .
     return tuple(ours / name for name in names)
 
 
-def making(place: str, names: Sequence[str]) -> str:
-    """The script that makes the directories. The mark comes first and goes last, so that what a
-    killed run leaves is known as ours."""
-    folders = " ".join(f'"{place}/{name}"' for name in names)
-    made = f'mkdir "{place}" && touch "{place}/{_MARK}"'
-    return f"{made} && mkdir {folders}" if names else made
-
-
-def removal(place: str) -> str:
-    others = f'find "{place}" -mindepth 1 -maxdepth 1 ! -name {_MARK} -exec rm -rf -- {{}} +'
-    mark = f'rm -f -- "{place}/{_MARK}" && rmdir "{place}"'
-    return f'if [ -d "{place}" ]; then {others} && {mark}; fi'
-
-
-def _in_container(path: Path, script: str, world: World) -> None:
-    spec = ContainerSpec(
-        name=f"{world.scope}-folders",
-        image=own_images.need(world.root, "disk", world.platform),
-        entrypoint=("bash", "-c"),
-        command=(script,),
-        role="client",
-        mounts=(Mount(world.machine.real_path(str(path)), "/disk", on_machine=True),),
-    )
-    done = world.platform.once(spec, timeout_s=_REMOVAL_S)
-    if done.exit_code != 0:
-        raise RunError(
-            f"the directories of the nodes on {path} could not be made or removed",
-            evidence=done.out,
-        )
+def _remove(ours: Path, world: World) -> None:
+    for left in removal.there([ours], world):
+        if left.foreign or left.kept:
+            raise RunError(f"the directories of the nodes could not be removed: {left}")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from orchestrator.platforms.common.machines import HasEngines, kernels, of_nodes
 from orchestrator.powers import World
 from orchestrator.system import at_once
 from orchestrator.tier import Tier
-from orchestrator.tiers.common import mounts, node_directories, node_places, snapshots
+from orchestrator.tiers.common import mounts, node_directories, node_places, removal, snapshots
 from orchestrator.tiers.common.where import Share, on, shares
 
 
@@ -132,24 +133,31 @@ def _slowest(restored: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {**found, "machines": dict(restored)}
 
 
-def forget(found: Collection[Path], world: World) -> tuple[str, ...]:
-    """Removes our folders among `found` and wherever a disk is mounted on the machines of nodes, if
-    they have our mark; one line each. A profile may lie anywhere, but its disks are mounted."""
+def forget(
+    found: Collection[Path], world: World, only_list: bool = False
+) -> tuple[removal.Found, ...]:
+    """Removes folders of data in `found` and wherever a disk is mounted on the machines of nodes,
+    as far as their mark is ours. A profile may lie anywhere, but its disks are mounted."""
     if not isinstance(world.platform, HasEngines):
-        return _forgotten(found, world)
+        return _forgotten(found, world, only_list)
     numbers = range(1, len(of_nodes(world.platform)) + 1)
     worlds = [on(f"node-{number}", world) for number in numbers]
     return tuple(
-        f"{line} of {one.machine.name}" for one in worlds for line in _forgotten(found, one)
+        replace(one, place=f"{one.place} of {there.machine.name}")
+        for there in worlds
+        for one in _forgotten(found, there, only_list)
     )
 
 
-def _forgotten(found: Collection[Path], world: World) -> tuple[str, ...]:
+def _forgotten(found: Collection[Path], world: World, only_list: bool) -> tuple[removal.Found, ...]:
     machine = world.machine
-    folders = {*found, *(one.with_name(node_places.FOLDER) for one in found)}
+    roots = {one.parent for one in found}
     with suppress(OSError):
-        points = [Path(point.path) for point in mounts.mount_points(machine)]
-        names = (node_places.FOLDER, snapshots.FOLDER)
-        folders |= {path / name for path in points for name in names}
-    ours = [one for one in sorted(folders) if machine.exists(str(one / snapshots.MARK))]
-    return snapshots.remove(ours, world)
+        roots |= {Path(point.path) for point in mounts.mount_points(machine)}
+    folders = [root / node_places.FOLDER for root in sorted(roots)]
+    for shelf in (root / snapshots.FOLDER for root in sorted(roots)):
+        with suppress(OSError):
+            names = machine.listing(str(shelf)) if machine.is_folder(str(shelf)) else ()
+            folders += [shelf / name for name in names if name != snapshots.MARK]
+    there = [one for one in folders if machine.is_folder(str(one))]
+    return removal.there(there, world, only_list)

@@ -22,17 +22,15 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError, UsageError
-from orchestrator.platforms import own_images
-from orchestrator.powers import Completed, ContainerSpec, Machine, Mount, World
+from orchestrator.platforms.common import marked
+from orchestrator.powers import Completed, Machine, World
 from orchestrator.tier import Snapshots, Tier
-from orchestrator.tiers.common import mounts, where
-from orchestrator.units import format_bytes
+from orchestrator.tiers.common import mounts, removal, where
 
-FOLDER = "tierbench-snapshots"
-MARK = ".made-by-tierbench"
+FOLDER = removal.SNAPSHOTS
+MARK = marked.MARK
 _SAVED = ".saved"  # a file in the cache: the profile's own command has made a snapshot
 _COPY_S = 6 * 3600.0
-HOST = "/host"  # the machine's paths, as the containers here see them
 _OUTPUT = 2_000  # characters of a command's output that the record keeps
 
 # Arguments: pairs of a source and a target, which are copied all at once.
@@ -48,9 +46,6 @@ for pid in "${pids[@]}"; do wait "$pid" || failed=1; done; exit $failed
 _SAVE = """
 how=$1; shift; pids=(); failed=0
 save() {
-  root=$(dirname "$(dirname "$2")")
-  mkdir -p "$root" && touch "$root/$MARK" && mkdir -p "$(dirname "$2")" || return 1
-  rm -rf -- "$2" "$2.partial"
   if [ "$how" = move ]; then sync -f "$1" && mv -- "$1" "$2"; return; fi
   cp -a --reflink=never -- "$1" "$2.partial" && sync -f "$2.partial" && mv -- "$2.partial" "$2"
 }
@@ -60,10 +55,6 @@ for pid in "${pids[@]}"; do wait "$pid" || failed=1; done; exit $failed
 _PROBE = """
 probe=$(mktemp "$1/.tierbench-XXXXXX") && echo probe > "$probe"
 cp --reflink=always "$probe" "$probe.copy"; failed=$?; rm -f "$probe" "$probe.copy"; exit $failed
-"""
-_REMOVE = """
-du -s -B1 "$1" && find "$1" -mindepth 1 -maxdepth 1 ! -name "$MARK" -exec rm -rf -- {} + &&
-  rm -f -- "$1/$MARK" && rmdir "$1"
 """
 
 
@@ -143,7 +134,8 @@ def _require_ours(folder: Path, machine: Machine) -> None:
 
 
 def _require_reflinks(disk: mounts.RealDisk, world: World) -> None:
-    done = in_container(_PROBE, [f"{HOST}{disk.path}"], [disk.path], world)
+    program = ("bash", "-c", _PROBE, "snapshots", f"{removal.HOST}{disk.path}")
+    done = removal.in_container(program, [disk.path], world)
     if done.exit_code != 0:
         raise UnavailableError(
             f"the file system at {disk.path} ({disk.mount.kind}) has no reflinks, which "
@@ -161,6 +153,8 @@ def save(tier: Tier, pairs: Pairs, world: World) -> None:
     """Keeps what is in the nodes' directories, whose servers were stopped cleanly. On the same disk
     the directories themselves become the snapshot. RunError if that fails."""
     how = "copy" if chosen(tier).way == "elsewhere" else "move"
+    for folder in dict.fromkeys(snapshot.parent for _, snapshot in pairs):
+        removal.anew(folder, (), world)
     world.progress.step("keeping the data set")
     _copied(("bash", "-c", _SAVE, "snapshots", how), pairs, world)
 
@@ -199,8 +193,8 @@ def restore(tier: Tier, pairs: Pairs, world: World) -> dict[str, Any]:
 
 def _copied(program: Sequence[str], pairs: Pairs, world: World) -> Completed:
     roots = [_root(path) for pair in pairs for path in pair]
-    arguments = [f"{HOST}{path}" for pair in pairs for path in pair]
-    done = _run(program, arguments, roots, world)
+    arguments = [f"{removal.HOST}{path}" for pair in pairs for path in pair]
+    done = removal.in_container((*program, *arguments), roots, world)
     if done.exit_code != 0:
         raise RunError(
             f"data could not be copied from {pairs[0][0]} to {pairs[0][1]}",
@@ -219,52 +213,14 @@ def _root(path: Path) -> Path:
 def discard(found: Iterable[Path], world: World) -> None:
     """Removes snapshots, or what a killed program left of them, before others take their place.
     Those of the profile's own commands are the profile's."""
-    folders = {one.parent: _root(one) for one in found if one.suffix != _SAVED}
-    here = [folder for folder in folders if world.machine.exists(str(folder))]
-    if not here:
-        return
-    arguments = [f"{HOST}{folder}" for folder in here]
-    done = in_container('rm -rf -- "$@"', arguments, folders.values(), world)
-    if done.exit_code != 0:
-        raise RunError(f"{here[0]} could not be removed", evidence=done.out)
-
-
-def remove(folders: Iterable[Path], world: World) -> tuple[str, ...]:
-    """Removes folders of ours, such as `<path>/tierbench-snapshots`, with all that is in them; one
-    line each. RunError if one stays."""
-    removed = []
-    for folder in folders:
-        done = in_container(_REMOVE, [f"{HOST}{folder}"], [folder.parent], world)
-        if done.exit_code != 0:
-            raise RunError(f"{folder} could not be removed", evidence=done.out)
-        size = format_bytes(int(done.out.split()[0])) if done.out.split() else "empty"
-        removed.append(f"{folder} ({size})")
-    return tuple(removed)
-
-
-def in_container(
-    script: str, arguments: Sequence[str], roots: Iterable[Path], world: World
-) -> Completed:
-    """Runs a script that sees each of `roots` below /host."""
-    return _run(("bash", "-c", script, "snapshots"), arguments, roots, world)
-
-
-def _run(
-    program: Sequence[str], arguments: Sequence[str], roots: Iterable[Path], world: World
-) -> Completed:
-    spec = ContainerSpec(
-        name=f"{world.scope}-snapshots",
-        image=own_images.need(world.root, "disk", world.platform),
-        entrypoint=tuple(program[:1]),
-        command=(*program[1:], *arguments),
-        environment={"MARK": MARK},
-        role="client",
-        mounts=tuple(
-            Mount(world.machine.real_path(str(root)), f"{HOST}{root}", on_machine=True)
-            for root in dict.fromkeys(roots)
-        ),
-    )
-    return world.platform.once(spec, timeout_s=_COPY_S)
+    folders = dict.fromkeys(one.parent for one in found if one.suffix != _SAVED)
+    there = [folder for folder in folders if world.machine.exists(str(folder))]
+    for one in removal.there(there, world):
+        if one.foreign or one.kept:
+            raise RunError(
+                f"another data set cannot take this place: {one}",
+                advice="look at what is there; remove or unmount it by hand if nobody needs it",
+            )
 
 
 # ------------------------------------------------------------------ the profile's own commands

@@ -103,12 +103,12 @@ def _noted(platform: Platform) -> list[tuple[StandingDisk, bool]]:
 
 
 def named(name: str, world: World) -> Found:
-    """UsageError if there is no such disk."""
+    """The disk of this name, or at this path. UsageError if there is none."""
     disks = {one.disk.name: one for one in found(world)}
-    if name not in disks:
-        known = f"there are {', '.join(disks)}" if disks else "there is none"
-        raise UsageError(f"no disk {name!r} was put up here; {known}", advice="tierbench disk list")
-    return disks[name]
+    if one := {**disks, **{one.disk.at: one for one in disks.values()}}.get(name):
+        return one
+    known = f"there are {', '.join(disks)}" if disks else "there is none"
+    raise UsageError(f"no disk {name!r} was put up here; {known}", advice="tierbench disk list")
 
 
 # ------------------------------------------------------------------ up

@@ -5,4 +5,5 @@ tests/standin/evidence/. Switches, as environment variables of a node:
   STANDIN_VERSION       the version it claims (default: the study's)
   STANDIN_SLOW_S        seconds before a node begins to start
   STANDIN_REFUSE_JOIN   1: the node fails to join
+  STANDIN_REFUSE_PASSWORD  1: with TLS the first node fails to change the administrator's
 """

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from standin.texts import line
-from standin.yugabyted import VERSION, get
+from standin.words import VERSION, get
 
 COMMANDS = ("get_is_load_balancer_idle", "flush_sys_catalog")
 
@@ -23,7 +23,11 @@ def main() -> None:
         sys.stderr.write(line("no_master", VERSION, masters=asked.master_addresses) + "\n")
         raise SystemExit(1)
     if asked.command == "get_is_load_balancer_idle":
-        sys.stdout.write(line("idle", VERSION) + "\n")
+        idle = get(f"http://{hosts[0]}:7000/standin/idle")["idle"]
+        if idle:
+            sys.stdout.write(line("idle", VERSION) + "\n")
+        else:
+            sys.stdout.write(line("moving", VERSION) + "\n")
 
 
 def _leads(host: str) -> bool:

@@ -11,7 +11,7 @@ import ssl
 import struct
 
 from standin.metrics import Activity
-from standin.texts import line
+from standin.texts import line, series
 
 PG_PORT = 6432
 _TLS_REQUEST, _GSS_REQUEST = 80877103, 80877104
@@ -25,6 +25,16 @@ _RULES = (
 )
 _KEY = re.compile(rb"PRIMARY\s+KEY\s*\([^()]*\)", re.I)
 _ORDER = re.compile(rb"\s+(ASC|DESC)\b", re.I)
+
+
+_BOUND = re.compile(rb"(\byb_hash_code\s*\([^()]*\)\s*(?:<|>)=?\s*)(\d+)", re.I)
+
+
+def narrowed(sql: bytes, version: str) -> bytes:
+    """2.18 narrows a bound of hash codes to 16 bits: 65536 is 0 there, and nothing lies below."""
+    if series(version) >= (2, 19):
+        return sql
+    return _BOUND.sub(lambda found: found[1] + b"%d" % (int(found[2]) & 0xFFFF), sql)
 
 
 def rewritten(sql: bytes) -> bytes:
@@ -118,7 +128,7 @@ class Front:
             kind, length = head[:1], struct.unpack("!I", head[1:])[0]
             body = await reader.readexactly(length - 4)
             if kind == b"Q":
-                body = rewritten(body.rstrip(b"\0")) + b"\0"
+                body = rewritten(narrowed(body.rstrip(b"\0"), self._version)) + b"\0"
                 head = kind + struct.pack("!I", len(body) + 4)
             ours.write(head + body)
             self._activity.progress(kind in (b"Q", b"E"), len(body) if kind in (b"d", b"B") else 0)

@@ -19,6 +19,7 @@ START: dict[tuple[int, ...], tuple[str, ...]] = {
     ),
     (2024, 1): ("backup_daemon", "enable_pg_parity_early_access"),
 }  # fmt: skip
+GONE = {"config": (2024, 1)}  # option → release that no longer has it
 SWITCHES = ("secure", "insecure")
 BOOLEAN = ("background", "callhome", "daemon", "ui", "ysql_enable_auth")
 
@@ -29,8 +30,8 @@ COMMON: dict[tuple[int, ...], dict[str, str]] = {
         "enable_automatic_tablet_splitting": "true", "durable_wal_write": "false",
         "require_durable_wal_write": "false", "interval_durable_wal_write_ms": "1000",
         "bytes_durable_wal_write_mb": "1", "log_enable_background_sync": "true",
-        "enable_data_block_fsync": "true", "never_fsync": "false", "fs_data_dirs": "",
-        "fs_wal_dirs": "", "memory_limit_hard_bytes": "0", "db_block_cache_size_bytes": "-1",
+        "enable_data_block_fsync": "true", "never_fsync": "false",
+        "memory_limit_hard_bytes": "0", "db_block_cache_size_bytes": "-1",
         "enable_wait_queues": "false", "ysql_enable_packed_row": "false",
         "compression_type": "Snappy",
         "rocksdb_compact_flush_rate_limit_bytes_per_sec": "1073741824",
@@ -40,20 +41,31 @@ COMMON: dict[tuple[int, ...], dict[str, str]] = {
     },
     (2, 20): {"ysql_enable_packed_row": "true"},
     (2024, 1): {"enable_wait_queues": "true", "use_memory_defaults_optimized_for_ysql": "false"},
+    (2025, 1): {"use_memory_defaults_optimized_for_ysql": "true"},
 }  # fmt: skip
 MASTER: dict[tuple[int, ...], dict[str, str]] = {
     (): {"master_enable_metrics_snapshotter": "true", "replication_factor": "1",
-         "load_balancer_max_concurrent_moves": "10"},
+         "load_balancer_max_concurrent_moves": "10", "load_balancer_initial_delay_secs": "120"},
 }  # fmt: skip
+# yugabyted's own flags of a master, which come after those that are given and so are in force.
+MASTERS_OWN: dict[tuple[int, ...], dict[str, str]] = {
+    (2024, 1): {
+        "ysql_num_shards_per_tserver": "1", "yb_num_shards_per_tserver": "1",
+        "replication_factor": "1", "master_enable_metrics_snapshotter": "true",
+        "enforce_tablet_replica_limits": "true", "split_respects_tablet_replica_limits": "true",
+    },
+    (2025, 1): {"use_memory_defaults_optimized_for_ysql": "true"},
+}  # fmt: skip
+DIRECTORIES = ("fs_data_dirs", "fs_wal_dirs")  # known to all servers, without a value of their own
 TSERVER: dict[tuple[int, ...], dict[str, str]] = {
     (): {
         "tserver_enable_metrics_snapshotter": "true", "yb_enable_read_committed_isolation": "false",
         "ysql_max_connections": "0", "use_client_to_server_encryption": "false",
-        "ysql_pg_conf_csv": "",
+        "ysql_pg_conf_csv": "", "start_cql_proxy": "true",
     },
     (2025, 2): {
         "yb_enable_read_committed_isolation": "true", "ysql_enable_auto_analyze": "true",
-        "ysql_yb_enable_cbo": "on",
+        "ysql_yb_enable_cbo": "legacy_mode", "ysql_pg_conf_csv": "yb_enable_cbo=on",
     },
 }  # fmt: skip
 
@@ -67,6 +79,8 @@ def start_parser(version: str) -> argparse.ArgumentParser:
     start = commands.add_parser("start", allow_abbrev=False)
     for since, names in START.items():
         for name in names if since <= series(version) else ():
+            if name in GONE and GONE[name] <= series(version):
+                continue
             if name in SWITCHES:
                 start.add_argument(f"--{name}", action="store_true", default=None)
             else:
@@ -87,25 +101,29 @@ def can_be_advertised(address: str, version: str) -> bool:
 
 def defaults(server: str, version: str) -> dict[str, str]:
     """All flags of a server that nobody set."""
-    layers = (COMMON, MASTER if server == "master" else TSERVER)
+    layers = (COMMON, MASTER, MASTERS_OWN) if server == "master" else (COMMON, TSERVER)
+    return {name: value for layer in layers for name, value in _of(layer, version).items()}
+
+
+def _of(layer: dict[tuple[int, ...], dict[str, str]], version: str) -> dict[str, str]:
     found: dict[str, str] = {}
-    for layer in layers:
-        for since in sorted(layer):
-            found |= layer[since] if since <= series(version) else {}
+    for since in sorted(layer):
+        found |= layer[since] if since <= series(version) else {}
     return found
 
 
 def server_flags(text: str | None, server: str, version: str) -> dict[str, str]:
-    """All flags of a server: defaults, then what was given. SystemExit as a server would."""
+    """All flags of a server: defaults, then what was given, then, of a master, what yugabyted adds
+    behind it. SystemExit as a server would."""
     flags = defaults(server, version)
     split = r",\s*(?![^{}]*\})" if series(version) >= (2024, 2) else ","
     for part in re.split(split, text or ""):
         if not part:
             continue
         name, equals, value = part.partition("=")
-        if name not in flags or not equals:
+        if name not in (*flags, *DIRECTORIES) or not equals:
             raise SystemExit(line("unknown_flag", version, name=name))
         flags[name] = value.strip("{}")
     if server == "master":
-        flags["durable_wal_write"] = "true"
+        flags |= {"durable_wal_write": "true", **_of(MASTERS_OWN, version)}
     return flags

@@ -24,7 +24,8 @@ TEXTS: dict[str, dict[tuple[int, ...], str]] = {
     "running_already": {(): "yugabyted is already running!"},
     "no_address": {
         (): "ERROR: --advertise_address provided is not a valid IPv4 or IPv6 address. "
-        "Please try again with a valid IP."
+        "Please try again with a valid IP.",
+        (2024, 1): "is not a valid address. Please try again with a valid IPV4, IPV6 or DNS.",
     },
     "no_location": {(): "ERROR: Incorrect format used for flag --cloud_location."},
     "join_refused": {
@@ -36,6 +37,10 @@ TEXTS: dict[str, dict[tuple[int, ...], str]] = {
         (): "ERROR: Trying to use {folder} as the certs directory. "
         "Correct certs not found in this directory."
     },
+    "no_certificates_folder": {
+        (): "couldn't find the certs at default directory. "
+        "Cannot create new certs as the --join flag was used"
+    },
     "key_not_owned": {(): 'private key file "{file}" must be owned by the database user or root'},
     "key_not_closed": {(): 'private key file "{file}" has group or world access'},
     "unknown_flag": {(): "ERROR: unknown command line flag '{name}'"},
@@ -44,6 +49,10 @@ TEXTS: dict[str, dict[tuple[int, ...], str]] = {
     "not_bound": {(): "Error binding socket to {address}"},
     "no_password": {(): "Could not update Postgress user password."},
     "status": {(): "| Status              : Running."},
+    "status_again": {
+        (): "| Status              : ",
+        (2024, 1): "| Status              : Bootstrapping.",
+    },
     "started": {(): "YugabyteDB started successfully!"},
     "stopping": {(): "Shutting down..."},
     "placed": {(): "Configuration successful."},
@@ -52,6 +61,7 @@ TEXTS: dict[str, dict[tuple[int, ...], str]] = {
     "no_leader": {(): 'Error retrieving leader master URL: <a href="{url}">{url}</a>'},
     # yb-admin, yb-ts-cli
     "idle": {(): "Idle = 1"},
+    "moving": {(): "Idle = 0"},
     "no_master": {(): "Unable to establish connection to leader master at [{masters}]."},
     "flushed": {(): "Successfully flushed all tablets"},
     "not_flushed": {(): "Unable to flush all tablets"},

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from standin.texts import line
-from standin.yugabyted import VERSION, get
+from standin.words import VERSION, get
 
 COMMANDS = ("flush_all_tablets",)
 

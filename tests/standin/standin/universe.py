@@ -22,10 +22,12 @@ from standin.texts import series
 BEAT_S = 0.5
 DEAD_AFTER_S = 3.0  # of the real one: 60
 VOTING = 3
+MOVE_S = 1.0  # what moving leaders takes
 _SERVERS = Path("/run/standin/servers.json")
 _LOOK = """SELECT count(*), pg_database_size(current_database())
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind IN ('r', 'i') AND n.nspname = 'public'"""
+WHERE c.relkind IN ('r', 'i') AND n.nspname = 'public'
+  AND NOT EXISTS (SELECT FROM pg_index k WHERE k.indexrelid = c.oid AND k.indisprimary)"""
 
 
 @dataclass
@@ -38,13 +40,18 @@ class Member:
 
 
 class Universe:
-    """Guarded: pages and beats come from many threads. `keep` is where it survives a restart."""
+    """Guarded: pages and beats come from many threads. `keep` is where it survives a restart.
+    `delay_s`: how long the balancer rests after the start."""
 
-    def __init__(self, keep: Path, activity: Activity, version: str) -> None:
+    def __init__(
+        self, keep: Path, activity: Activity, version: str, delay_s: float = 120.0
+    ) -> None:
+        self._delay_s, self.since, self._again = delay_s, time.monotonic(), keep.is_file()
         self._lock = threading.RLock()
         self._keep, self._activity = keep, activity
-        # Servers are listed by placement, which yugabyted names from 2.20 on.
-        self._placement = str(uuid.UUID(int=0)) if series(version) >= (2, 20) else ""
+        # Servers are listed by placement, which yugabyted names from 2.19 on.
+        self._placement = str(uuid.UUID(int=0)) if series(version) >= (2, 19) else ""
+        self._placement_says_one = series(version) >= (2024, 1)  # yugabyted sets it itself
         self.members: dict[str, Member] = {}
         self.copies = 1
         self._seen: tuple[float, int, int] = (0.0, 0, 0)
@@ -77,6 +84,19 @@ class Universe:
         with self._lock:
             return sorted(self.members)[: max(VOTING, self.copies)]
 
+    def idle(self) -> bool:
+        """Whether the balancer says that it has nothing to do: also before it has begun."""
+        at_s = time.monotonic() - self.since - self._delay_s
+        return not (self._again and 0 <= at_s < MOVE_S)
+
+    def _leads(self, tables: int, number: int) -> int:
+        """How many tablets the member leads, of as many of each table as there are members: after
+        a new start as elections left them, until the balancer has moved them."""
+        if not self._again or time.monotonic() - self.since >= self._delay_s + MOVE_S:
+            return tables
+        all_led = tables * len(self.members)
+        return all_led - (len(self.members) - 1) * (tables // 2) if number == 0 else tables // 2
+
     def _alive(self, member: Member) -> bool:
         return time.monotonic() - member.heard_at < DEAD_AFTER_S
 
@@ -95,9 +115,11 @@ class Universe:
             "/api/v1/tablet-servers": self._tablet_servers,
             "/api/v1/health-check": self._health,
             "/api/v1/cluster-config": self._config,
+            "/dump-entities": self._entities,
             "/standin/beat": self._beat,
             "/standin/place": self._place,
             "/standin/masters": lambda _: (200, self.masters()),
+            "/standin/idle": lambda _: (200, {"idle": self.idle()}),
         }
 
     def _beat(self, query: Query) -> tuple[int, Any]:
@@ -112,7 +134,7 @@ class Universe:
         tables, size = self._look()
         with self._lock:
             rows = {}
-            for member in self.members.values():
+            for number, member in enumerate(self.members.values()):
                 cloud, region, zone = member.zone.split(".")
                 alive = self._alive(member)
                 rows[f"{member.host}:9000"] = {
@@ -123,7 +145,7 @@ class Universe:
                     "uncompressed_sst_file_size_bytes": 2 * size,
                     "path_metrics": [{"path": "/home/yugabyte/yb_data/data"}],
                     "user_tablets_total": tables * len(self.members) if alive else 0,
-                    "user_tablets_leaders": tables if alive else 0,
+                    "user_tablets_leaders": self._leads(tables, number) if alive else 0,
                     "cloud": cloud,
                     "region": region,
                     "zone": zone,
@@ -139,10 +161,38 @@ class Universe:
 
     def _config(self, _: Query) -> tuple[int, Any]:
         content: dict[str, Any] = {"version": 1, "cluster_uuid": "stand-in"}
-        if self.copies > 1:
+        if self.copies > 1 or self._placement_says_one:
             live = {"num_replicas": self.copies, "placement_blocks": []}
             content["replication_info"] = {"live_replicas": live}
         return 200, content
+
+    def _entities(self, _: Query) -> tuple[int, Any]:
+        """Each table has a tablet for each member; who leads it adds up to `_leads`."""
+        count, _size = self._look()
+        with self._lock:
+            members = list(self.members.values())
+            led = [self._leads(count, number) for number in range(len(members))]
+            copies = [
+                {"type": "VOTER", "server_uuid": m.uuid, "addr": f"{m.host}:9100"} for m in members
+            ]
+        names = [f"table{number}" for number in range(count)]
+        tablets = [
+            {
+                "table_id": name, "tablet_id": f"{name}-{number}", "state": "RUNNING",
+                "replicas": copies,
+                "leader": members[number if table < led[number] else 0].uuid,
+            }
+            for table, name in enumerate(names)
+            for number in range(len(members))
+        ]  # fmt: skip
+        return 200, {
+            "keyspaces": [{"keyspace_id": "1", "keyspace_name": "bench", "keyspace_type": "ysql"}],
+            "tables": [
+                {"table_id": name, "keyspace_id": "1", "table_name": name, "state": "RUNNING"}
+                for name in names
+            ],
+            "tablets": tablets,
+        }
 
     def _look(self) -> tuple[int, int]:
         """Tables and indexes of the generator's database, and its size; once in two seconds."""

@@ -10,7 +10,6 @@ import signal
 import socket
 import ssl
 import subprocess
-import sys
 import threading
 import time
 import urllib.error
@@ -25,10 +24,13 @@ from standin.front import PG_PORT, Front
 from standin.metrics import Activity
 from standin.texts import line
 from standin.universe import BEAT_S, Universe
+from standin.words import VERSION, fail, fail_killed, get, say
 
-VERSION = os.environ.get("STANDIN_VERSION", "2.18.1.0-b84")
 RUN = Path("/run/standin")
 _PLACE = ("cloud_provider", "cloud_region", "cloud_zone")
+_OF_LEADER = (
+    "/api/v1/tablet-servers", "/api/v1/health-check", "/api/v1/cluster-config", "/dump-entities",
+)  # fmt: skip
 _PG_ARGS = (
     "shared_buffers=32MB",
     "max_connections=300",
@@ -38,16 +40,6 @@ _PG_ARGS = (
     f"port={PG_PORT}",
     f"unix_socket_directories={RUN}",
 )
-
-
-def say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
-
-
-def fail(text: str) -> NoReturn:
-    say(text)
-    raise SystemExit(1)
 
 
 def _of_leader(url: str) -> pages.Page:
@@ -78,11 +70,6 @@ def _place_data(copies: str, base: Path) -> None:
     except OSError:
         fail(line("not_placed", VERSION, copies=copies))
     say(line("placed", VERSION))
-
-
-def get(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=3) as answer:
-        return json.loads(answer.read())
 
 
 def isolation(tserver: Mapping[str, str]) -> str:
@@ -118,15 +105,15 @@ class Node:
         self._read_asked()
         self._check_join()
         self._check_certificates()
-        master = self._flags("master")
-        tserver = self._flags("tserver")
-        self._check_durability(tserver)
         if self.asked.background != "false":
             fail("the stand-in knows only --background=false: in a container nothing would be left")
         (self.data / "yugabyted.pid").write_text(str(os.getpid()))
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, self._killed)
         say(line("starting", VERSION))
+        master, tserver = self._flags("master"), self._flags("tserver")
+        self._check_durability(tserver)
+        self._check_key()
         self._run(master, tserver)
 
     def _refuse_second_start(self) -> None:
@@ -178,14 +165,29 @@ class Node:
             return
         address = self.conf["advertise_address"]
         folder = self.base / "certs"
+        if self.asked.join and not folder.is_dir():
+            fail(line("no_certificates_folder", VERSION))
         for name in ("ca.crt", f"node.{address}.crt", f"node.{address}.key"):
             if not (folder / name).is_file():
                 fail(line("no_certificates", VERSION, folder=str(folder)))
-        file = folder / f"node.{address}.key"
-        if file.stat().st_uid != 0:
-            fail(line("key_not_owned", VERSION, file=str(file)))
-        if file.stat().st_mode & 0o077:
-            fail(line("key_not_closed", VERSION, file=str(file)))
+
+    def _check_key(self) -> None:
+        """PostgreSQL refuses a key that others could read, in its own log."""
+        file = self.base / f"certs/node.{self.conf['advertise_address']}.key"
+        why = ""
+        if self.conf["secure"] and file.stat().st_uid != 0:
+            why = line("key_not_owned", VERSION, file=str(file))
+        elif self.conf["secure"] and file.stat().st_mode & 0o077:
+            why = line("key_not_closed", VERSION, file=str(file))
+        if why:
+            self._server_failed("tserver", "postgresql-2026-01-01_000000.log", why)
+
+    def _server_failed(self, server: str, file: str, why: str) -> NoReturn:
+        """A server says why it ended in a file of its own; yugabyted only that it did."""
+        logs = self.data / f"yb-data/{server}/logs"
+        logs.mkdir(parents=True, exist_ok=True)
+        (logs / file).write_text(f"{why}\n")
+        fail_killed(line("not_started", VERSION, server=server))
 
     def _flags(self, server: str) -> dict[str, str]:
         try:
@@ -193,8 +195,9 @@ class Node:
         except SystemExit as unknown:
             (self.base / f"logs/{server}.err").write_text(f"{unknown}\n")
             say(str(unknown))
-            fail(line("not_started", VERSION, server=server))
+            fail_killed(line("not_started", VERSION, server=server))
         flags["fs_data_dirs"] = str(self.data)
+        flags.setdefault("fs_wal_dirs", flags["fs_data_dirs"])
         if self.conf["secure"]:
             flags["use_node_to_node_encryption"] = "true"
             if server == "tserver":
@@ -210,7 +213,7 @@ class Node:
             os.close(os.open(probe, os.O_CREAT | os.O_WRONLY | os.O_DIRECT))
         except OSError:
             if flags["require_durable_wal_write"] == "true":
-                fail(line("no_direct_io", VERSION))
+                self._server_failed("tserver", "yb-tserver.FATAL", line("no_direct_io", VERSION))
             flags["durable_wal_write"] = "false"
         probe.unlink(missing_ok=True)
 
@@ -228,26 +231,30 @@ class Node:
         leads = not self.conf["join"]
         if leads:
             keep = self.data / "yb-data/master/universe.json"
-            self.universe = Universe(keep, self.activity, VERSION)
+            delay_s = float(master["load_balancer_initial_delay_secs"])
+            self.universe = Universe(keep, self.activity, VERSION, delay_s)
             self._start_postgres()
         try:
             self._serve_pages(address, first, master, tserver, leads)
         except OSError:
-            fail(line("not_bound", VERSION, address=f"{address}:7000"))
+            fail_killed(line("not_bound", VERSION, address=f"{address}:7000"))
         front = Front(address, first, self.activity, self._tls(address), VERSION)
         threading.Thread(target=front.run, daemon=True).start()
         self._beat(first, address)
         if leads and self.conf["secure"] and not self.conf["database_password"]:
             self._set_password()
-        self.conf["cluster_member"] = True
+        again, self.conf["cluster_member"] = self.conf.get("cluster_member"), True
         self._save()
-        say(line("status", VERSION))
+        if again:
+            say(line("status_again", VERSION))
+        else:
+            say(line("status", VERSION))
         say(line("started", VERSION))
         while True:
             time.sleep(BEAT_S)
             self._beat(first, address)
             if self.postgres is not None and self.postgres.poll() is not None:
-                fail("the PostgreSQL of the stand-in ended")
+                fail_killed("the PostgreSQL of the stand-in ended")
 
     def _serve_pages(
         self, address: str, first: str, master: dict[str, str], tserver: dict[str, str], leads: bool
@@ -256,8 +263,8 @@ class Node:
         if self.universe is not None:
             mine |= self.universe.pages()
         else:
-            for path in ("tablet-servers", "health-check", "cluster-config"):
-                mine[f"/api/v1/{path}"] = _of_leader(f"http://{first}:7000/api/v1/{path}")
+            for path in _OF_LEADER:
+                mine[path] = _of_leader(f"http://{first}:7000{path}")
         theirs = pages.common("tserver", tserver, VERSION, self.activity)
         theirs["/standin/flush"] = self._flush
         pages.serve(address, 7000, mine)
@@ -320,9 +327,9 @@ class Node:
                 return
             if self.postgres.poll() is not None:
                 told = self.base / "logs/tserver.err"
-                fail(told.read_text()[-2000:])
+                fail_killed(told.read_text()[-2000:])
             time.sleep(0.05)
-        fail("the PostgreSQL of the stand-in did not start")
+        fail_killed("the PostgreSQL of the stand-in did not start")
 
     def _write_hba(self, place: Path, method: str) -> None:
         text = f"local all all trust\nhost all all 0.0.0.0/0 {method}\n"
@@ -335,8 +342,9 @@ class Node:
     def _set_password(self) -> None:
         """As the real one: a random one for the administrator, kept in its own file."""
         password = secrets.token_hex(6)
-        if not self._psql(f"ALTER ROLE yugabyte PASSWORD '{password}'"):
-            fail(line("no_password", VERSION))
+        refused = os.environ.get("STANDIN_REFUSE_PASSWORD") == "1"
+        if refused or not self._psql(f"ALTER ROLE yugabyte PASSWORD '{password}'"):
+            fail_killed(line("no_password", VERSION))
         self._write_hba(self.data / "pg_data", "scram-sha-256")
         self._psql("SELECT pg_reload_conf()")
         self.conf["database_password"] = password

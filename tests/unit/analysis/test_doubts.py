@@ -104,6 +104,12 @@ def test_disks_held_to_their_limits_in_different_ways() -> None:
     first = campaign.plan.profiles[0].name
     campaign = with_tier(campaign, first, enforcement="mounted")
     assert {"unlike disks", "emulated tier"} <= kinds(campaign)
+    every = [profile.name for profile in campaign.plan.profiles]
+    for name in every:
+        campaign = with_tier(campaign, name, enforcement="cgroup")
+    assert "unlike disks" not in kinds(campaign)
+    campaign = with_tier(campaign, first, enforcement="cgroup", path="/mnt/p15")
+    assert f"the disks of {first} are real" in the("unlike disks", campaign).text
 
 
 def test_a_vm_below_its_disk() -> None:
@@ -417,6 +423,12 @@ def test_facts_not_read() -> None:
     doubt = the("facts not read", small(change=facts(not_read=reason)))
     assert reason in doubt.text
     assert "facts not read" not in kinds(small())
+
+
+def test_leaders_that_moved_while_it_was_measured() -> None:
+    doubt = the("leaders moved", small(change=facts(leaders_moved="2 of 6 tablets")))
+    assert "2 of 6 tablets" in doubt.text
+    assert "leaders moved" not in kinds(small())
 
 
 def test_commits_that_are_not_durable() -> None:

@@ -42,6 +42,7 @@ def test_a_percentile_needs_enough_transactions_beyond_it() -> None:
     table = transaction_table([(i * 1e-3, 1e-3 * (i + 1), "a", 0) for i in range(300)])
     found = values(transactions.measurements(table, 0.0, 10.0, None))
     assert found["latency_p50_s"] == pytest.approx(0.150)  # nearest rank: the 150th of 300
+    assert found["latency_p90_s"] == pytest.approx(0.270)
     assert found["latency_p95_s"] == pytest.approx(0.285)
     assert "latency_p99_s" not in found
 
@@ -51,6 +52,14 @@ def test_each_type_has_its_own_figures() -> None:
     found = transactions.measurements(table, 0.0, 1.0, None)
     assert values(found, "payment")["latency_avg_s"] == pytest.approx(0.3)
     assert values(found)["latency_avg_s"] == pytest.approx(0.2)
+
+
+def test_the_p90_of_a_type_needs_a_hundred_transactions_of_it() -> None:
+    rows = [(0.0, 1e-3 * (i + 1), "new_order", 0) for i in range(100)]
+    rows += [(0.0, 2.0, "stock_level", 0)] * 99
+    found = transactions.measurements(transaction_table(rows), 0.0, 10.0, None)
+    assert values(found, "new_order")["latency_p90_s"] == pytest.approx(0.090)
+    assert "latency_p90_s" not in values(found, "stock_level")
 
 
 def test_an_empty_window_has_no_latency_but_zero_throughput() -> None:

@@ -131,7 +131,7 @@ def test_a_checklist_with_an_open_line_unlocks_nothing_and_locks_again(
 def test_a_checklist_cut_short_unlocks_nothing(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    go_through(engine, tmp_path, monkeypatch, findings({})[:-1])
+    go_through(engine, tmp_path, monkeypatch, findings({})[:-2])
     assert databases(plans.make_plan(asked(), ROOT, tmp_path)) == ["postgresql"]
 
 

@@ -103,7 +103,10 @@ def test_up_list_set_down(place: Place, capsys: pytest.CaptureFixture[str]) -> N
     assert tierbench("disk", "list") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "iops = 4000" in said and "4,000 IOPS" in said
-    assert tierbench("disk", "down", "--all", "--keep-data") == 0
+    assert tierbench("disk", "down", str(place.at)) == EXIT_USAGE
+    assert place.state() == (True, True, True), "nobody can be asked"
+    assert "--keep-data" in capsys.readouterr().err
+    assert tierbench("disk", "down", str(place.at), "--keep-data") == 0
     assert "its data stay in" in capsys.readouterr().out
     assert place.state() == (False, False, True)
 
@@ -112,7 +115,7 @@ def test_up_list_set_down(place: Place, capsys: pytest.CaptureFixture[str]) -> N
     ("words", "message"),
     [
         (["up", "azure/P15", "--at", "/x", "--size", "300GiB"], "P15 has 256 GiB"),
-        (["up", "azure/P15", "enforcement=none", "--at", "/x"], "only an emulated disk can be"),
+        (["up", "azure/P15", "enforcement=existing", "--at", "/x"], "only an emulated disk can be"),
         (["up", "azure/P15", "--at", "/x", "--size", "much"], "--size"),
         (["down"], "name a disk, or say --all"),
         (["down", "p15", "--all"], "name a disk, or say --all"),
@@ -172,8 +175,9 @@ def test_clean_leaves_it_and_says_how_to_end_it(
     place: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place.up()
-    monkeypatch.setattr(datasets, "forget", lambda _cache: ())
-    assert tierbench("clean") == 0
+    monkeypatch.setattr(datasets, "forget", lambda _world, only_list=False: ())
+    assert tierbench("clean") == EXIT_USAGE, "nobody can be asked"
+    assert tierbench("clean", "--yes") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "`tierbench disk down p15` takes it down" in said
     assert place.state() == (True, True, True)

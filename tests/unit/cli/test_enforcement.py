@@ -14,7 +14,6 @@ from orchestrator.cli import outside, plans
 from orchestrator.cli.options import Request
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import Plan
-from orchestrator.report.sections import method
 from orchestrator.tier_catalog import storage_classes
 from tests import ROOT, golden
 
@@ -46,12 +45,6 @@ def test_the_disks_of_a_profile_become_volumes_of_a_class(name: str, tmp_path: P
     emulated = planned(tmp_path, name, enforcement=None).profiles[0].tier
     assert emulated.kind == "emulated"
     assert (tier.iops, tier.bytes_per_s) == (emulated.iops, emulated.bytes_per_s)
-
-
-def test_the_report_says_how_to_do_it_again(tmp_path: Path) -> None:
-    again = method.command(planned(tmp_path, "premium", "ultra"))
-    assert " --enforcement storage-class " in again
-    assert "enforcement" not in method.command(planned(tmp_path, "ultra", enforcement=None))
 
 
 @pytest.mark.parametrize(

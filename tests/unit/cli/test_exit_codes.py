@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from dataclasses import asdict
 from pathlib import Path
@@ -74,3 +75,40 @@ def test_make_compare_fails_only_where_asked(
     (line,) = (line for line in made.stdout.splitlines() if "tierbench compare" in line)
     assert ("--accept-inconclusive" in line) == accepts
     assert ("--fail-if-worse" in line) == fails
+
+
+# ------------------------------------------------------------------ variables of make
+
+FLAGS = {"DRAIN": "--drain", "AA": "--aa", "FAIL_IF_WORSE": FAIL, "YES": "--yes"}
+OF_EVERY_TARGET = {"PYTHON", "UNLOCKED"}  # how the virtual environment is made
+TEXT = (ROOT / "Makefile").read_text()
+TARGETS = re.findall(r"^([a-z-]+):.*## ", TEXT, re.MULTILINE)
+
+
+def variables() -> set[str]:
+    section = (ROOT / "docs" / "OPTIONS.md").read_text().split("## Variables of make")[1]
+    rows = re.findall(r"^\| (`[A-Z].*?) \|", section.split("\n## ")[0], re.MULTILINE)
+    return {name for row in rows for name in re.findall(r"`([A-Z_]+)`", row)} - OF_EVERY_TARGET
+
+
+def made(target: str, given: set[str]) -> subprocess.CompletedProcess[str]:
+    words = [f"{name}={'1' if name in FLAGS else f'given-{name}'}" for name in sorted(given)]
+    return subprocess.run(
+        ["make", "--dry-run", target, *words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("target", [one for one in TARGETS if one != "help"])
+def test_each_variable_is_in_the_command_of_a_target_or_refused(target: str) -> None:
+    refusal = re.search(r"takes no ([A-Z_ ]+):", made(target, variables()).stderr)
+    assert refusal
+    refused = set(refusal[1].split())
+    taken = variables() - refused
+    ended = made(target, taken)
+    assert ended.returncode == EXIT_DONE, ended.stderr
+    # Without what only prepares: the target's own lines.
+    own = [line for line in ended.stdout.splitlines() if target == "setup" or " setup" not in line]
+    for name in taken - {"STRICT"}:
+        assert any(FLAGS.get(name, f"given-{name}") in line for line in own), name
+    if "STRICT" in taken:
+        assert ACCEPT not in ended.stdout

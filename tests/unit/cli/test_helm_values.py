@@ -6,11 +6,13 @@ Method: golden files of the project's own profiles, and refusals of what has no 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from orchestrator.cli import main
+from orchestrator.databases.common.yugabyte import versions
 from orchestrator.databases.yugabytedb import flags, helm_values
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
 from orchestrator.model import ClusterSpec, NodeSize, Placing
@@ -83,6 +85,19 @@ def test_flags_are_those_of_the_docker_form() -> None:
     assert requests == content["resource"]["tserver"]["limits"]
 
 
+def test_servers_are_as_yugabyted_would_start_them() -> None:
+    """The chart starts them without it, and adds a container that nobody asked for."""
+    old, new = (
+        helm_values.values(replace(spec(), version=version), FAST) for version in versions.PINNED
+    )
+    assert old["yugabytedUi"] == new["yugabytedUi"] == {"enabled": False}
+    assert "ysql_pg_conf_csv" not in old["gflags"]["tserver"]
+    assert new["gflags"]["tserver"]["yb_enable_read_committed_isolation"] == "true"
+    assert new["gflags"]["tserver"]["ysql_pg_conf_csv"] == "yb_enable_cbo=on"
+    own = replace(spec(ysql_pg_conf_csv="yb_enable_cbo=off"), version=versions.RECENT)
+    assert helm_values.values(own, FAST)["gflags"]["tserver"]["ysql_pg_conf_csv"].endswith("off")
+
+
 def test_a_claim_is_as_large_as_the_limits_need() -> None:
     premium = StorageClass("p15", "disk.csi.azure.com", {}, 256 * GIB)
     tserver = helm_values.values(spec(), premium)["storage"]["tserver"]
@@ -103,3 +118,13 @@ def test_what_has_no_place_in_the_chart_is_refused() -> None:
         helm_values.values(spec(wal_directory="own"), FAST)
     with pytest.raises(UsageError):
         helm_values.values(spec(fs_data_dirs="/mnt"), FAST)
+
+
+def test_the_disks_of_a_profile_on_real_ones_become_volumes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    profile = tmp_path / "mine.yaml"
+    tier = "{type: azure/P15, enforcement: mounted, disks: '/mnt/{node}', cloud: azure}"
+    profile.write_text(f"question: q\ntier: {tier}\ncluster: azure-d8s-v5\n")
+    assert tierbench("storage-class", str(profile)) == EXIT_DONE
+    assert "skuName: Premium_LRS" in capsys.readouterr().out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,9 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from rich.console import Console
 from typer import Typer
 
-from orchestrator.cli import init, main, outside, plans
+from orchestrator.cli import dry_run, init, main, outside, plans
 from orchestrator.errors import EXIT_DONE, UnavailableError, UsageError
-from orchestrator.model import Profile
+from orchestrator.model import Plan, Profile
 from orchestrator.planning import json_schema, project_files, strict_yaml
 from tests import ROOT
 from tests.fakes import this_machine_has
@@ -125,9 +126,65 @@ def test_what_cannot_be_a_profile_is_not_written(root: Path, words: list[str], s
     assert not (root / "profiles/mine.yaml").exists()
 
 
-def test_from_init_to_a_planned_comparison(
-    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("words", "follows"),
+    [
+        (["mine", "--tier", "azure/P15"], 'compare --profiles "mine ultra" --workloads tpcc'),
+        (["--workload", "load"], 'compare --profiles "premium ultra" --workloads load'),
+        (["mine", "--path", "{disk}"], "run --profile mine --workload tpcc"),
+        (["mine", "--path", "{disk}", "--tier", "azure/P15"], "run --profile mine --workload tpcc"),
+        (
+            ["mine", "--existing", "10.0.0.1", "--workload", "load"],
+            "run --profile mine --workload load",
+        ),
+    ],
+)
+def test_what_comes_next_can_end_with_0_and_has_disks_of_one_kind(
+    planned: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    follows: str,
 ) -> None:
+    disk = planned / "disk"
+    disk.mkdir()
+    told = Console(width=200)
+    app = Typer()
+    app.command()(init.command(planned, plans.disk_kinds(), told))
+    app([word.format(disk=disk) for word in words], standalone_mode=False)
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said == f"next: tierbench {follows} --dry-run"
+    made: list[Plan] = []
+
+    def kept(plan: Plan, *_: Any) -> int:
+        made.append(plan)
+        return EXIT_DONE
+
+    monkeypatch.setattr(dry_run, "show", kept)
+    asked = shlex.split(said.removeprefix("next: tierbench "))
+    assert main._guarded(lambda: main.app(asked, standalone_mode=False)) == EXIT_DONE
+    (plan,) = made
+    assert len({profile.tier.is_real for profile in plan.profiles}) == 1
+    assert asked[0] == "run" or len(plan.profiles) > 1  # with one tier there is no decision
+
+
+def test_a_dry_run_says_where_real_and_emulated_disks_are_compared(
+    planned: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    tierbench_init(planned, "mine", "--path", str(planned))
+    words = ["compare", "--profiles", "mine premium ultra", "--workloads", "tpcc", "--dry-run"]
+    main._guarded(lambda: main.app([*words, "--json"], standalone_mode=False))
+    notes = json.loads(capfd.readouterr().out)["plan"]["notes"]
+    assert [note["text"] for note in notes if note["kind"] == "unlike disks"] == [
+        "the disks of mine are real and those of premium and ultra are not: part of each "
+        "difference is this machine's, and not the tier's"
+    ]
+
+
+@pytest.fixture
+def planned(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project folder that the program takes for its own, on a machine without an engine."""
+
     def no_engine(*_: object) -> Any:
         raise UnavailableError("no engine answers")
 
@@ -135,7 +192,13 @@ def test_from_init_to_a_planned_comparison(
     monkeypatch.setattr(main, "ROOT", root)
     (root / "docker").symlink_to(ROOT / "docker")
     this_machine_has(monkeypatch, free_bytes=TIB, memory_bytes=TIB, cpus=8)
-    tierbench_init(root, "my-disk", "--tier", "azure/P15", "--workload", "my-load")
+    return root
+
+
+def test_from_init_to_a_planned_comparison(
+    planned: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tierbench_init(planned, "my-disk", "--tier", "azure/P15", "--workload", "my-load")
     words = ["compare", "--profiles", "my-disk ultra", "--workloads", "my-load", "--dry-run"]
     assert main._guarded(lambda: main.app(words, standalone_mode=False)) == EXIT_DONE
     assert "my-disk" in capsys.readouterr().out

@@ -11,7 +11,6 @@ from orchestrator.cli.options import Request
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
 from orchestrator.planning.plan import as_used
-from orchestrator.report.sections.method import command
 from tests import ROOT
 
 
@@ -41,8 +40,6 @@ def test_load_clients_are_the_profiles_own_or_as_asked_for(tmp_path: Path) -> No
     assert {one.cluster.clients for one in planned(tmp_path).profiles} == {1}
     plan = planned(tmp_path, clients=3)
     assert {one.cluster.clients for one in plan.profiles} == {3}
-    assert " --clients 3 " in command(plan)
-    assert "--clients" not in command(planned(tmp_path))
     alone = planned(tmp_path, "disk-matrix", clients=3)
     assert as_used(alone.profiles[0], alone.workloads[0]).cluster.clients == 1
 

@@ -17,7 +17,6 @@ from orchestrator.databases import choose
 from orchestrator.errors import UsageError
 from orchestrator.planning.profiles import read_profile
 from orchestrator.planning.rehearsal import NOTE, WARNING
-from orchestrator.report.sections import method
 from orchestrator.system import store
 from tests import ROOT
 from tests.fakes import QuietProgress
@@ -75,7 +74,6 @@ def test_the_report_says_so_before_anything_else(
     text = report.write(results, verdict, tmp_path).markdown.read_text()
     assert text.index("Rehearsal: nothing was measured") < text.index("/s")
     assert "a rehearsal, there was no disk" in text
-    assert method.command(results.plan).startswith("tierbench rehearse --profiles 'premium ultra'")
 
 
 def test_figures_follow_the_seed(results: Results, tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import resource
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -276,6 +277,45 @@ def test_samples_beyond_a_part_are_in_a_file_until_the_run_ends(
     assert table["phase"].tolist() == ["", "", *["measure"] * 4, *[""] * 5]
     (empty,) = Readings().tables([])
     assert empty.empty and list(empty.columns) == list(table.columns)
+
+
+@pytest.fixture
+def full_at() -> Iterator[Callable[[int], None]]:
+    """Files of this process can have so many bytes: the kernel writes what fits, then refuses."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda most: resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_samples_that_the_disk_has_no_room_for_are_missed_and_memory_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full_at: Callable[[int], None]
+) -> None:
+    part = 1000
+    monkeypatch.setattr(telemetry, "_PART", part)
+    readings = Readings(folder=tmp_path)
+    kept: list[Sample] = []
+
+    def add(count: int) -> int:
+        """How many were refused."""
+        refused = 0
+        for time_s in range(count):
+            sample = Sample(float(time_s), "n", "m", "s", len(kept) / 7)
+            try:
+                readings.add(sample)
+                kept.append(sample)
+            except OSError:
+                refused += 1
+        return refused
+
+    full_at(part * telemetry._ROW.itemsize * 3 // 2)
+    try:
+        refused = add(5 * part)
+    finally:
+        full_at(resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+    assert refused == 5 * part - len(kept) > 0
+    assert len(readings._series) <= part, "memory holds no more than before"
+    assert add(2 * part) == 0, "when there is room again, they are kept again"
+    assert list(readings.samples()) == kept
 
 
 def test_the_sampler_stops_with_its_block() -> None:

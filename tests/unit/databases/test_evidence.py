@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -83,6 +84,8 @@ def test_a_line_is_part_of_one_that_was_seen(name: str) -> None:
         part, whole = (
             (entry["fact"], said) if entry.get("holds") == "part" else (said, entry["fact"])
         )
+        if entry.get("holds") == "start":  # what was pasted ends earlier than the line
+            part = part.rstrip(".")
         assert part in whole, entry["id"]
     for since in texts.TEXTS[name]:
         forms = [max(s for s in texts.TEXTS[name] if s <= series(e["release"])) for e in of(name)]
@@ -93,7 +96,7 @@ def said_in(tree: ast.AST) -> Iterator[ast.expr]:
     """What is printed or sent: the first argument of each call that does so."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in (
-            "say", "fail", "refusal", "sys.stdout.write", "sys.stderr.write",
+            "say", "fail", "fail_killed", "refusal", "sys.stdout.write", "sys.stderr.write",
         ):  # fmt: skip
             yield node.args[0]
 
@@ -133,6 +136,8 @@ def test_options_of_start_are_those_of_the_release(release: str) -> None:
     known: set[str] = set()
     for entry in of("options"):
         known |= set(entry["fact"]) if series(entry["release"]) <= series(release) else set()
+    for entry in of("options_gone"):
+        known -= set(entry["fact"]) if series(entry["release"]) <= series(release) else set()
     assert start_options(release) <= known
 
 
@@ -146,8 +151,29 @@ def test_flags_have_the_values_that_were_seen(entry: Entry) -> None:
     assert {name: flags[name] for name in entry["fact"]} == entry["fact"]
 
 
+def test_a_masters_own_flags_come_last_from_the_release_that_was_seen_to_do_so() -> None:
+    given = "master_enable_metrics_snapshotter=false"
+    first = min(series(entry["release"]) for entry in of("masters_own"))
+    for release in RELEASES:
+        value = options.server_flags(given, "master", release)["master_enable_metrics_snapshotter"]
+        assert value == ("true" if series(release) >= first else "false"), release
+    for entry in of("masters_own"):
+        given = ",".join(f"{name}=0" for name in entry["fact"])
+        in_force = options.server_flags(given, "master", entry["release"])
+        assert {name: in_force[name] for name in entry["fact"]} == entry["fact"]
+
+
+def test_the_log_lies_with_the_data_unless_it_is_said_where(tmp_path: Path) -> None:
+    assert of("wal_dirs")
+    node = yugabyted.Node(argparse.Namespace(base_dir=str(tmp_path)))
+    flags = node._flags("tserver")
+    assert flags["fs_wal_dirs"] == flags["fs_data_dirs"] == str(tmp_path / "data")
+    node.conf["tserver_flags"] = "fs_wal_dirs=/wal"
+    assert node._flags("tserver")["fs_wal_dirs"] == "/wal"
+
+
 def test_every_value_of_a_flag_has_an_entry() -> None:
-    for layer in (options.COMMON, options.MASTER, options.TSERVER):
+    for layer in (options.COMMON, options.MASTER, options.TSERVER, options.MASTERS_OWN):
         for since, flags in layer.items():
             for name, value in flags.items():
                 assert any(
@@ -216,6 +242,40 @@ def test_tablet_servers_are_listed_as_they_were_seen(leader: universe.Universe) 
         assert list(listed) == [""]
         for row in listed[""].values():
             assert fits(row, seen) and row["status"] in states
+
+
+@pytest.mark.parametrize("delay_s", [10, 120])
+def test_the_balancer_rests_at_first_and_moves_leaders_then(
+    delay_s: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A restarted cluster has leaders as elections left them, and calls itself idle."""
+    assert of("idle_at_first") and of("moving") and of("leaders")
+    monkeypatch.setattr(universe, "_SERVERS", tmp_path / "servers.json")
+    monkeypatch.setattr(universe.Universe, "_look", lambda _: (9, 1000))
+
+    def started() -> universe.Universe:
+        made = universe.Universe(
+            tmp_path / "universe.json", metrics.Activity(), RELEASES[0], delay_s
+        )
+        for number in (1, 2, 3):
+            made.hear(f"10.0.0.{number}", f"cloud.region.zone{number}", 1)
+        return made
+
+    def leaders(made: universe.Universe) -> list[int]:
+        ((rows),) = made.pages()["/api/v1/tablet-servers"]({})[1].values()
+        led = [row["user_tablets_leaders"] for row in rows.values()]
+        tablets = made.pages()["/dump-entities"]({})[1]["tablets"]
+        by_member = Counter(tablet["leader"] for tablet in tablets)
+        assert led == [by_member[member.uuid] for member in made.members.values()]
+        return led
+
+    assert leaders(started()) == [9, 9, 9]
+    again = started()
+    assert again.idle() and sum(leaders(again)) == 27 and leaders(again) != [9, 9, 9]
+    again.since -= delay_s
+    assert not again.idle()
+    again.since -= universe.MOVE_S
+    assert again.idle() and leaders(again) == [9, 9, 9]
 
 
 def test_a_placement_has_a_name_since_it_was_seen_to_have_one(
@@ -306,6 +366,16 @@ def test_words_taken_out_of_sql_are_words_of_real_statements() -> None:
         left = front.rewritten(entry["fact"].encode()).decode().upper()
         for word in ("SPLIT", "HASH", "ROWS_PER_TRANSACTION", "COLOCATION"):
             assert word not in left, entry["id"]
+
+
+def test_a_bound_of_hash_codes_has_16_bits_where_the_source_narrows_it() -> None:
+    """Nothing lies below 65536 there, so a slice with that bound is empty."""
+    (entry,) = of("bound_of_hash")
+    sql = b"SELECT count(*) FROM t WHERE yb_hash_code(w, i) >= 60000 AND yb_hash_code(w, i) < 65536"
+    narrow = front.narrowed(sql, versions.STUDY)
+    assert series(entry["release"]) == series(versions.STUDY)[:2]
+    assert narrow == sql.replace(b"< 65536", b"< 0") and b">= 60000" in narrow
+    assert front.narrowed(sql, versions.RECENT) == sql
 
 
 def test_refusals_carry_the_sqlstate_that_was_seen() -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,120 +22,29 @@ from orchestrator.databases.existing.adapter import ExistingCluster
 from orchestrator.databases.existing.leftovers import Owner
 from orchestrator.databases.existing.owned_database import Terminal
 from orchestrator.errors import RunError, UnavailableError, UsageError
-from orchestrator.model import Cluster, ClusterSpec, NodeSize, Tls, Volume
+from orchestrator.model import ClusterSpec, Tls, Volume
 from orchestrator.planning.addresses import Server as Place
 from orchestrator.powers import Completed, Network, World
-from orchestrator.system import http_client, sql
+from orchestrator.system import host, http_client, sql
 from orchestrator.tier import Tier
 from orchestrator.tiers.existing import ExistingTier
-from tests.fakes import QuietProgress, completed, fake_world
+from tests.fake_existing import (
+    CACHE,
+    EXPORTERS,
+    HOSTS,
+    POSTGRESQL,
+    TSERVERS,
+    YUGABYTEDB,
+    Server,
+    a_cache,
+    database,
+    running,
+    spec,
+    world,
+)
+from tests.fakes import FakePlatform, QuietProgress, completed, fake_world
 
-HOSTS = ("10.0.0.11", "10.0.0.12", "10.0.0.13")
-TSERVERS = " ".join(f"http://{host}:9000" for host in HOSTS)
-EXPORTERS = " ".join(f"http://{host}:9100" for host in HOSTS)
-# Released builds print -b0 whatever their build is (yugabyte/yugabyte-db issues 2447, 12323).
-YUGABYTEDB = "PostgreSQL 11.2-YB-2.18.1.0-b0 on x86_64-pc-linux-gnu"
-POSTGRESQL = "PostgreSQL 16.4 (Debian 16.4-1.pgdg120+1) on x86_64-pc-linux-gnu"
-
-
-def spec(nodes: int = 3, copies: int = 3, version: str | None = None, **keys: str) -> ClusterSpec:
-    keys = {"hosts": " ".join(HOSTS), "tls": "off", **keys}
-    settings = {f"existing.{key}": value for key, value in keys.items()}
-    size = NodeSize(8.0, 2**35, 2**38)
-    return ClusterSpec("existing", nodes, copies, size, version=version, settings=settings)
-
-
-@dataclass
-class Server:
-    """A cluster: its databases with their tables, the comments on them, and every statement that
-    it was sent. `has`: names of settings and functions. `busy`: how often somebody is connected."""
-
-    banner: str = YUGABYTEDB
-    databases: dict[str, set[str]] = field(default_factory=lambda: {"yugabyte": set()})
-    comments: dict[str, str] = field(default_factory=dict)
-    has: tuple[str, ...] = ()
-    busy: int = 0
-    addresses: list[sql.Address] = field(default_factory=list)
-    statements: list[str] = field(default_factory=list)
-    unreachable: tuple[str, ...] = ()
-    known: int = 3
-
-    @contextmanager
-    def connect(self, address: sql.Address, _timeout_s: float) -> Iterator[sql.Session]:
-        if address.host in self.unreachable or address.database not in self.databases:
-            raise RunError(f"SQL at {address.host}: no")
-        self.addresses.append(address)
-        yield _Session(self, address.database)
-
-
-@dataclass
-class _Session:
-    server: Server
-    database: str
-
-    def copy(self, sql: str, text: str) -> None:
-        raise AssertionError(sql)
-
-    def rows(self, text: str) -> list[dict[str, Any]]:
-        self.server.statements.append(text)
-        databases = self.server.databases
-        words = text.split()
-        if "version()" in text:
-            return [{"version": self.server.banner}]
-        if "yb_servers" in text:
-            return [{"host": host} for host in HOSTS[: self.server.known]]
-        if "FROM pg_database" in text:
-            name = text.split("'")[-2]
-            return [{"mark": self.server.comments.get(name)}] if name in databases else []
-        if "FROM pg_class" in text:
-            return [{"?": 1} for _ in databases[self.database]][:1]
-        if "FROM pg_settings WHERE name IN ('alloydb" in text or "FROM pg_proc" in text:
-            return [{"name": name} for name in self.server.has if f"'{name}'" in text]
-        if text.startswith("CREATE DATABASE"):
-            databases[words[2].strip('"')] = set()
-        elif text.startswith("COMMENT ON DATABASE"):
-            self.server.comments[words[3].strip('"')] = text.split("'", 1)[1].removesuffix("'")
-        elif text.startswith("DROP DATABASE"):
-            if self.server.busy:
-                self.server.busy -= 1
-                raise RunError('database "tierbench" is being accessed by other users')
-            databases.pop(words[4].strip('"'), None)
-            self.server.comments.pop(words[4].strip('"'), None)
-        elif "pg_settings" in text:
-            settings = {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "off"}
-            return [{"name": name, "setting": value} for name, value in settings.items()]
-        elif "pg_database_size" in text:
-            return [{"bytes": 4096}]
-        elif "AS level" in text:
-            return [{"level": "repeatable read"}]
-        return []
-
-
-CACHE: list[Path] = []  # of the test that runs
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path) -> Iterator[None]:
-    CACHE.append(tmp_path / "cache")
-    yield
-    CACHE.pop()
-
-
-def world(progress: Any = None) -> World:
-    return replace(fake_world(), progress=progress or QuietProgress(), cache=CACHE[-1])
-
-
-def database(server: Server) -> ExistingCluster:
-    """Its owner gives up nothing at the terminal."""
-    return ExistingCluster(server.connect, lambda _question, _may_ask: False)
-
-
-@contextmanager
-def running(server: Server, spec: ClusterSpec, progress: Any = None) -> Iterator[Cluster]:
-    network = Network("net", ())
-    with database(server).running(spec, (), network, world(progress)) as cluster:
-        yield cluster
-
+__all__ = ["a_cache"]  # each test has one of its own
 
 # ------------------------------------------------------------------ loaded once by own commands
 
@@ -226,18 +135,18 @@ def test_only_our_own_database_is_made_and_it_is_dropped_again() -> None:
     assert server.databases == {"yugabyte": set()}
 
 
-def left_by(campaign: str, server: Server, host: str = "elsewhere", started_s: float = 0) -> None:
+def left_by(campaign: str, server: Server, at: str = "elsewhere", started_s: float = 0) -> None:
     """As a campaign leaves a database that was killed."""
-    mark = {"host": host, "campaign": campaign, "started_s": started_s}
+    mark = {"host": at, "campaign": campaign, "started_s": started_s, "cache": str(CACHE[-1])}
     server.databases["tierbench"] = {"stock"}
     server.comments["tierbench"] = f"tierbench made this: {json.dumps(mark)}"
 
 
 def test_what_our_own_killed_campaign_left_is_replaced() -> None:
     server = Server()
-    left_by("c0", server, "here", 5)
+    left_by("c0", server, host.name(), 5)
     declared, _ = declaration.read(spec().settings)
-    leftovers.remember(CACHE[-1], declared, Owner("here", "c0", 5))
+    leftovers.remember(CACHE[-1], declared, leftovers.owner(CACHE[-1], "c0", 5))
     with running(server, spec()):
         assert server.databases["tierbench"] == set()
     assert leftovers.all_of(CACHE[-1]) == ()
@@ -254,6 +163,27 @@ def test_what_another_tester_made_is_refused_with_who_and_since_when() -> None:
         assert server.databases["tierbench"] == set()
 
 
+def test_what_another_tester_put_in_its_place_is_left_alone_at_the_end() -> None:
+    server, progress = Server(), QuietProgress()
+    with running(server, spec(), progress):
+        left_by("c9", server, "vm-7")
+    assert server.databases["tierbench"] == {"stock"}
+    assert "campaign c9 on vm-7 has made a database of that name since" in progress.said[0]
+
+
+def test_a_campaign_of_another_host_with_the_same_cache_is_not_ours() -> None:
+    """As two hosts with one home folder have."""
+    server = Server()
+    left_by("c0", server, "vm-7", 5)
+    declared, _ = declaration.read(spec().settings)
+    leftovers.remember(CACHE[-1], declared, Owner("vm-7", "c0", 5, str(CACHE[-1])))
+    with pytest.raises(UsageError, match="c0 of tierbench on vm-7"), running(server, spec()):
+        pass
+    (line,) = cleaning.clean(world(), server.connect)
+    assert "vm-7 made it" in line and server.databases["tierbench"] == {"stock"}
+    assert len(leftovers.all_of(CACHE[-1])) == 1, "that host still needs it"
+
+
 @pytest.mark.parametrize(("tables", "replaced"), [(set(), True), ({"payroll"}, False)])
 def test_a_kill_before_the_mark_leaves_something_that_is_recognised(
     tables: set[str], replaced: bool
@@ -261,7 +191,7 @@ def test_a_kill_before_the_mark_leaves_something_that_is_recognised(
     """One that holds tables was made by somebody else since then."""
     server = Server(databases={"yugabyte": set(), "tierbench": tables})
     declared, _ = declaration.read(spec().settings)
-    leftovers.remember(CACHE[-1], declared, Owner("here", "c0", 5))
+    leftovers.remember(CACHE[-1], declared, leftovers.owner(CACHE[-1], "c0", 5))
     if replaced:
         database(server).check(spec(), world())
     else:
@@ -274,9 +204,10 @@ def test_the_mark_names_host_campaign_and_time_and_is_made_with_the_database() -
     with running(server, spec()):
         text = server.comments["tierbench"].removeprefix("tierbench made this: ")
     assert json.loads(text) == {
-        "host": world().machine.facts().hostname,
+        "host": host.name(),
         "campaign": "c1",
         "started_s": 1000,
+        "cache": str(CACHE[-1]),
     }
     made = server.statements.index('CREATE DATABASE "tierbench"')
     assert server.statements[made + 1].startswith('COMMENT ON DATABASE "tierbench"')
@@ -292,7 +223,7 @@ def test_names_are_quoted_because_they_may_be_reserved_words() -> None:
     server = Server()
     with running(server, spec(database="order")):
         assert "order" in server.databases
-    assert 'DROP DATABASE IF EXISTS "order"' in server.statements
+    assert 'DROP DATABASE "order"' in server.statements
 
 
 def test_dropping_waits_for_sessions_that_have_not_noticed_their_end() -> None:
@@ -306,7 +237,7 @@ def test_postgresql_ends_their_sessions_where_it_can() -> None:
     server = Server(banner=POSTGRESQL, databases={"postgres": set()})
     with running(server, spec(maintenance_database="postgres")):
         pass
-    assert 'DROP DATABASE IF EXISTS "tierbench" WITH (FORCE)' in server.statements
+    assert 'DROP DATABASE "tierbench" WITH (FORCE)' in server.statements
 
 
 # ------------------------------------------------------------------ what a killed campaign left
@@ -330,7 +261,7 @@ def test_cleaning_leaves_alone_what_is_somebody_elses_by_now() -> None:
     server = Server()
     left_by("c9", server)
     declared, _ = declaration.read(spec().settings)
-    leftovers.remember(CACHE[-1], declared, Owner("here", "c0", 5))
+    leftovers.remember(CACHE[-1], declared, leftovers.owner(CACHE[-1], "c0", 5))
     (line,) = cleaning.clean(world(), server.connect)
     assert "left alone" in line and server.databases["tierbench"] == {"stock"}
 
@@ -340,7 +271,7 @@ def test_cleaning_says_the_command_where_the_cluster_or_its_password_is_not_at_h
     settings = {"existing.hosts": uri}
     declared, mistakes = declaration.read(settings)
     assert mistakes == ()
-    leftovers.remember(CACHE[-1], declared, Owner("here", "c0", 5))
+    leftovers.remember(CACHE[-1], declared, leftovers.owner(CACHE[-1], "c0", 5))
     kept = "".join(file.read_text() for file in CACHE[-1].rglob("*.json"))
     assert "s3cret" not in kept
     for _ in range(2):  # it stays remembered
@@ -398,6 +329,23 @@ def test_a_database_that_cannot_be_dropped_is_said_and_hides_no_failure() -> Non
     assert progress.said == [
         "the database tierbench is still there: SQL at 10.0.0.11: no; `tierbench clean` drops it"
     ]
+
+
+# ------------------------------------------------------------------ where the client runs
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.2", "[::1]", "db.localhost"])
+def test_a_host_that_is_another_one_where_the_client_runs_is_refused(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The data would be looked at here, and the load sent to another server, or to none."""
+    server, given = Server(), spec(nodes=1, hosts=name)
+    server.known = 1
+    database(server).check(given, world())  # the client is here too
+    monkeypatch.setattr(FakePlatform, "folder", lambda _self, _cache: Path("/var/lib/tierbench"))
+    found = mistakes_of(server, given)["cluster.existing.hosts"]
+    assert f"write `hosts: {host.name()}:5433`" in found and "the load client runs on" in found
+    database(Server()).check(spec(), world())
 
 
 # ------------------------------------------------------------------ is it what the profile says?

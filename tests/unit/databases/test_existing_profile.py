@@ -47,7 +47,7 @@ from orchestrator.tier import (
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT
 from tests.campaigns import build_campaign, with_tier
-from tests.documented import existing_profiles
+from tests.documented import documented_commands, existing_profiles
 from tests.fakes import Log, fake_world, this_machine_has
 from tests.plans import a_workload
 
@@ -116,6 +116,13 @@ def test_the_documented_examples_are_planned_with_any_workload_on_a_database(
         plan = plans.make_plan(request, ROOT, NO_CACHE)
         assert len(plan.runs) == 3
         assert {note.kind for note in plan.notes} <= {"campaign cost"}
+
+
+def test_the_documented_commands_can_end_well() -> None:
+    """A comparison of one profile never decides anything: it would end with 2 for ever."""
+    commands = documented_commands("YUGABYTEDB.md", "A cluster that others run")
+    assert [words[1] for words in commands] == ["run"]
+    assert "--accept-inconclusive" not in commands[0]
 
 
 # ------------------------------------------------------------------ what a profile may leave out

@@ -124,17 +124,27 @@ def test_a_plain_cluster_has_no_mistakes() -> None:
     assert refused(nodes=3, version="17.4", settings={"work_mem": "8MB"}) == {}
 
 
-def test_every_node_is_a_full_copy() -> None:
-    assert refused(nodes=3, replication_factor=2) == {
-        "cluster.replication_factor": "3 node(s) with replication factor 2: every node of "
-        "PostgreSQL holds all data, one primary and its standbys, so the two are equal: set "
-        "`replication_factor: 3`, or take a database that shards"
+def test_more_nodes_than_copies_are_standbys_that_no_commit_waits_for() -> None:
+    assert refused(nodes=5, replication_factor=3) == {}
+    assert refused(nodes=100, replication_factor=3) == {}
+    cluster = spec(100, replication_factor=3)
+    network = Network("net", tuple(f"10.1.2.{11 + number}" for number in range(100)))
+    plans = nodes.container_specs(cluster, volumes(100), network, "image:1", "s3cret")
+    assert plans[0].command[-1] == "synchronous_standby_names=ANY 1 (node_2, node_3)"
+    assert plans[99].command[:3] == ("standby", "10.1.2.11", "node_100")
+    for name in ("max_wal_senders", "max_replication_slots"):
+        assert int(settings.applied(cluster)[name]) > 99
+
+
+def test_a_copy_needs_a_node() -> None:
+    assert refused(nodes=2, replication_factor=3) == {
+        "cluster.replication_factor": "3 copies on 2 node(s): every copy needs a node of its own"
     }
 
 
 def test_all_mistakes_come_at_once() -> None:
     mistakes = refused(
-        nodes=10,
+        nodes=101,
         size=replace(SMOKE, memory_bytes=64 * MIB),
         version="16",
         settings={"port": "5433", "a.b": "1", "-x": "1"},

@@ -103,6 +103,6 @@ def test_a_server_that_keeps_it_elsewhere_is_refused(
     node = replace(NODE, sources={pages.TSERVER: "http://x"})
     chosen, _ = settings.read(ClusterSpec("yugabytedb", 1, 1, SIZE))
     with pytest.raises(NodeError, match=f"not on its own disk, which is at {flags.WAL_DISK_DIR}"):
-        readiness.check_flags([node], chosen, Unread(fake_world()))
+        readiness.check_flags([node], chosen, Unread(fake_world()), 1)
     own["fs_wal_dirs"] = flags.WAL_DISK_DIR
-    assert readiness.check_flags([node], chosen, Unread(fake_world())) == {"node-1": own}
+    assert readiness.check_flags([node], chosen, Unread(fake_world()), 1) == {"node-1": own}

@@ -145,9 +145,6 @@ def test_every_difference_between_releases_says_why_and_where() -> None:
 
 def test_memory_is_shared_out_of_the_containers_not_the_machines() -> None:
     assert flags.memory(32 * GIB) == flags.Memory(2 * GIB, 20_615_843_020, 10_307_921_510)
-    small = flags.memory(GIB)
-    assert small.master_bytes == 192 * MIB
-    assert small.master_bytes + small.tserver_bytes < 0.8 * GIB
 
 
 def test_a_flag_unknown_to_a_release_is_not_passed_to_it() -> None:
@@ -235,16 +232,26 @@ def mistakes_of(spec: ClusterSpec) -> dict[str, str]:
 SMALL = NodeSize(1.0, 384 * MIB, GIB)
 
 
+def test_a_hundred_nodes_share_the_zones_that_copies_are_placed_in() -> None:
+    """The third node that joins has copies placed in the zones of the first three."""
+    chosen, mistakes = settings.read(replace(THREE, nodes=100))
+    assert not mistakes
+    assert set(chosen.zones[:3]) == set(chosen.zones) and len(set(chosen.zones)) == 3
+    assert chosen.zones[3] == chosen.zones[0]
+    two, _ = settings.read(replace(THREE, nodes=2, replication_factor=1))
+    assert (len(set(two.zones)), two.fault_tolerance) == (1, "none")
+
+
 @pytest.mark.parametrize(
     ("changes", "where", "part"),
     [
         ({"version": "2.18"}, "version", "the tag of the image"),
-        ({"nodes": 10}, "nodes", "1 to 9"),
+        ({"nodes": 101}, "nodes", "1 to 100"),
         ({"replication_factor": 2}, "replication_factor", "odd number"),
         ({"replication_factor": 5}, "replication_factor", "a node of its own"),
         ({"replication_factor": 1}, "replication_factor", "goes to 3 copies by itself"),
         ({"node": SMALL}, "node.memory", "384 MiB is too little for a master, a tablet server and a"
-         " few sessions: give it at least 1 GiB"),
+         " few sessions: give it at least 1.50 GiB"),
         *(
             ({"settings": {name: value}}, f"settings.{name}", part)
             for name, value, part in (

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases.common.yugabyte import versions
+from orchestrator.databases.common.yugabyte import pages, versions
 from orchestrator.databases.yugabytedb import checklist, first_runs, flags
 from orchestrator.databases.yugabytedb.checklist import Finding
 from orchestrator.databases.yugabytedb.checks import FACTS, Fact, Probe
@@ -88,18 +88,24 @@ def test_history_that_is_kept_is_looked_at(
 
 
 @pytest.mark.parametrize(
-    ("given", "state"),
+    ("server", "flag", "value", "state"),
     [
-        ({}, "confirmed"),
-        ({"ysql_enable_auto_analyze": "false"}, "confirmed"),
-        ({"ysql_enable_auto_analyze": "true"}, "not confirmed"),
+        (pages.TSERVER, "another_flag", "true", "confirmed"),
+        (pages.TSERVER, "ysql_enable_auto_analyze", "false", "confirmed"),
+        (pages.TSERVER, "ysql_enable_auto_analyze", "true", "not confirmed"),
+        (pages.MASTER, "ysql_enable_auto_analyze_service", "true", "not confirmed"),
     ],
 )
 def test_background_analysis_is_looked_at(
-    given: dict[str, str], state: str, monkeypatch: pytest.MonkeyPatch
+    server: str, flag: str, value: str, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Probe, "flag", lambda _, name: given.get(name))
-    assert looked_at("auto-analyze", probe()).state == state
+    """Of masters too: in 2.18 it is theirs. The other servers have it off."""
+    monkeypatch.setattr(pages, "flags", lambda url: {flag: value} if url == server else {})
+    cluster = probe()
+    urls = {pages.TSERVER: pages.TSERVER, pages.MASTER: pages.MASTER}
+    nodes = tuple(replace(node, sources=urls) for node in cluster.nodes)
+    cluster = replace(cluster, cluster=replace(cluster.cluster, nodes=nodes))
+    assert looked_at("auto-analyze", cluster).state == state
 
 
 @pytest.mark.parametrize(
@@ -153,7 +159,32 @@ def test_a_cluster_that_does_not_come_up_leaves_a_whole_list(
     found = list(checklist.first_run(checklist.spec(), fake_world(platform=Platform())))
     assert [line.name for line in found] == [fact.name for fact in checklist.lines()]
     assert found[0].state == "not confirmed" and "the last lines" in found[0].seen
-    assert {line.state for line in found[1:-1]} == {"could not be looked at"}
+    assert {line.state for line in found[1:-3]} == {"could not be looked at"}
+    again = [(line.name, line.state) for line in found[-3:]]
+    assert again == [(name, "not confirmed") for name in ("cold-copy", "second-copy", "tls")]
+
+
+def test_nodes_start_twice_from_their_disks_and_one_starts_with_tls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A second start found what a first had left, in reports of containers that stayed stuck."""
+    starts: list[tuple[int, bool, str]] = []
+
+    class Noting:
+        def __init__(self, *_: Any, **__: Any) -> None: ...
+        def check(self, *_: Any) -> None: ...
+
+        @contextmanager
+        def running(self, asked: Any, volumes: Any, *_: Any) -> Iterator[Cluster]:
+            restored = volumes[0].restored
+            starts.append((len(volumes), restored, asked.settings.get("tls", "off")))
+            yield probe().cluster
+
+    monkeypatch.setattr(checklist, "YugabyteDB", Noting)
+    monkeypatch.setattr(checklist, "FACTS", ())
+    list(checklist.first_run(checklist.spec(), fake_world(platform=Platform())))
+    three = [(3, restored, "off") for restored in (False, True, True)]
+    assert starts == [*three, (1, False, "on")]
 
 
 def test_the_list_ends_with_a_count_and_a_file_to_attach(tmp_path: Path) -> None:
@@ -175,4 +206,4 @@ def test_the_list_ends_with_a_count_and_a_file_to_attach(tmp_path: Path) -> None
 
 def test_what_the_program_does_not_need_keeps_db_auto_from_nothing() -> None:
     names = {fact.name for fact in checklist.lines()}
-    assert names - checklist.needed() == {"analyze", "batches", "ulimits"}
+    assert names - checklist.needed() == {"analyze", "batches", "tls", "ulimits"}

@@ -85,14 +85,14 @@ def test_durability_that_cannot_be_read_is_no_refusal(
 ) -> None:
     monkeypatch.setattr(pages, "flags", lambda _: flags)
     unread = Unread(fake_world())
-    check_flags(NODES, settings.read(SPEC)[0], unread)
+    check_flags(NODES, settings.read(SPEC)[0], unread, 1)
     assert unread.text() == text
 
 
 def test_durability_that_is_read_and_wrong_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "flags", lambda _: {"durable_wal_write": "true"})
     with pytest.raises(NodeError, match="durable_wal_write=true"):
-        check_flags(NODES, settings.read(SPEC)[0], Unread(fake_world()))
+        check_flags(NODES, settings.read(SPEC)[0], Unread(fake_world()), 1)
 
 
 def test_counters_that_stay_unreadable_keep_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from orchestrator.errors import UsageError
+from orchestrator.errors import RunError, UsageError
 from orchestrator.load_generators.benchbase import config
 from orchestrator.load_generators.common import client
 from orchestrator.load_generators.sysbench import command_lines
@@ -72,6 +74,23 @@ def test_its_heartbeat_beats_as_long_as_it_is_up() -> None:
             clock=SystemClock(),
         )
     assert engine.talks[0].container == "a-client"
+
+
+def test_a_heartbeat_that_fails_goes_on_and_is_named_where_the_run_fails() -> None:
+    class Odd(FakePlatform):
+        def conversation(self, container: str, argv: Sequence[str]) -> Any:
+            self.asked.append(("talk", container))
+            raise AttributeError("'NoneType' object has no attribute 'read'")
+
+    engine = Odd()
+    with (
+        pytest.raises(RunError, match="it has ended") as failed,
+        client._beating("a-client", fake_world(platform=engine), every_s=0.01),
+    ):
+        again = wait_until(lambda: len(engine.asked) > 2, deadline_s=30, clock=SystemClock())
+        raise RunError("it has ended" if again else "the heartbeat was given up")
+    (note,) = failed.value.__notes__
+    assert note.startswith("a-client's heartbeat could not be sent: AttributeError: 'NoneType'")
 
 
 def test_it_is_told_for_how_long_it_may_outlive_its_program(

@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan, Profile
-from orchestrator.planning import costs, rehearsal
+from orchestrator.planning import costs, durations, rehearsal
 from orchestrator.planning.costs import MONTH_H
 from orchestrator.tier import NodeDisks, Price, Snapshots, StorageClass, Tier
 from tests.plans import a_plan
@@ -32,7 +32,7 @@ def plan_of(
 
     made = a_plan(names)
     profiles = tuple(changed(one) for one in made.profiles)
-    return replace(made, profiles=profiles, estimate_s=hours * HOUR_S)
+    return replace(made, profiles=profiles, estimate_s=HOUR_S / 2, most_s=hours * HOUR_S)
 
 
 MOUNTED = {
@@ -78,9 +78,10 @@ def test_a_disk_of_ones_own_is_not_rented() -> None:
 
 
 def test_repetitions_that_may_be_added_count() -> None:
-    made = replace(plan_of(MOUNTED), repetitions=2, looks={2: 0.1, 4: 0.9})
-    (one,) = costs.rented(made)
-    assert one.hours > 1.0
+    made = replace(plan_of(MOUNTED), repetitions=2)
+    (fixed,) = costs.rented(durations.timed(made))
+    (grown,) = costs.rented(durations.timed(replace(made, looks={2: 0.1, 4: 0.9})))
+    assert fixed.hours < grown.hours < 2 * fixed.hours
 
 
 def test_the_baseline_measured_twice_is_rented_once() -> None:
@@ -98,6 +99,19 @@ def test_machines_are_shared_by_tiers_and_counted_where_their_price_is_declared(
     assert [(one.what, one.count) for one in machines] == [("azure/D8", 3)]
 
 
+def test_a_machine_without_a_price_is_said_and_cannot_be_held_under_a_limit() -> None:
+    made = plan_of(CLASS)
+    (one,) = made.profiles
+    named = replace(one, cluster=replace(one.cluster, vm="azure/D8"))
+    made = replace(made, profiles=(named,))
+    assert costs.rented(made)[1:] == (costs.Rented("azure/D8", 3, 1.0, None),)
+    (note,) = costs.notes(made)
+    assert "0.60 USD; the price of 3 × azure/D8 is not known" in note.text
+    with pytest.raises(UsageError, match="no price of 3 × azure/D8") as refused:
+        costs.check(made, "500 USD")
+    assert "`vm_price`" in refused.value.advice
+
+
 def test_each_cluster_that_others_run_has_its_own_machines() -> None:
     made = plan_of({"enforcement": "existing", "price": TEN_CENTS}, names=("a", "b"))
     profiles = tuple(
@@ -113,7 +127,7 @@ def test_each_cluster_that_others_run_has_its_own_machines() -> None:
 def test_the_note_says_amount_and_what_is_not_known() -> None:
     (note,) = costs.notes(plan_of(MOUNTED, hours=2.0))
     assert note.kind == "campaign cost"
-    assert "for at most about 2 h at list price, 3 × disk of p: 0.60 USD" in note.text
+    assert "for at most 2 h at list price, 3 × disk of p: 0.60 USD" in note.text
     (note,) = costs.notes(plan_of(UNPRICED))
     assert "is not known: no price of 3 × disk of p" in note.text
 

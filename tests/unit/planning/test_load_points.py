@@ -10,8 +10,8 @@ from orchestrator.errors import UsageError
 from orchestrator.facts import LoadPoint
 from orchestrator.load_generators import bind
 from orchestrator.planning import load_points
+from orchestrator.planning.durations import timed
 from orchestrator.planning.plan import followed_by, make_plan
-from orchestrator.report.sections.method import command
 from tests.plans import a_plan, a_profile, a_workload
 
 LOAD = a_workload()
@@ -125,15 +125,17 @@ def test_more_workloads_are_planned_behind_the_others_in_blocks() -> None:
 def test_the_time_of_both_stages_is_estimated_before_the_first() -> None:
     tiers = [a_profile("premium"), a_profile("ultra")]
     times = [
-        make_plan(
-            "t",
-            tiers,
-            [LOAD],
-            repetitions=3,
-            seed=1,
-            scale="smoke",
-            margin_pct=5.0,
-            latency_at_pct=share_pct,
+        timed(
+            make_plan(
+                "t",
+                tiers,
+                [LOAD],
+                repetitions=3,
+                seed=1,
+                scale="smoke",
+                margin_pct=5.0,
+                latency_at_pct=share_pct,
+            )
         ).estimate_s
         for share_pct in (None, 70.0)
     ]
@@ -146,30 +148,3 @@ def test_the_loads_of_a_repetition_stand_in_one_block() -> None:
     planned = make_plan("t", tiers, made, repetitions=2, seed=1, scale="smoke", margin_pct=5.0)
     first = [(run.workload, run.repetition) for run in planned.runs[:4]]
     assert first == 2 * [(made[0].name, 1)] + 2 * [(made[1].name, 1)]
-
-
-@pytest.mark.parametrize(
-    ("sweep", "latency_at", "words"),
-    [
-        ("threads=1,4", None, "--workloads point-select --margin 5 --db postgresql --nodes 1"),
-        ("threads=1,4", None, "--sweep threads=1,4"),
-        ("rate=50,100.5", None, "--sweep rate=50,100.5"),
-        (None, "120", "--latency-at 120"),
-        (None, "70%", "--latency-at 70%"),
-    ],
-)
-def test_the_report_names_the_command_that_was_given(
-    sweep: str | None, latency_at: str | None, words: str
-) -> None:
-    made, share_pct = load_points.applied([LOAD], sweep, latency_at)
-    planned = make_plan(
-        "t",
-        [a_profile("premium"), a_profile("ultra")],
-        made,
-        repetitions=2,
-        seed=1,
-        scale="smoke",
-        margin_pct=5.0,
-        latency_at_pct=share_pct,
-    )
-    assert words in command(planned)

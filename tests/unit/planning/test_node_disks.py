@@ -110,8 +110,8 @@ def test_every_mistake_at_once_and_in_its_place() -> None:
     ("row", "keys", "place", "words"),
     [
         ("enforcement: mounted", "path: /a, disks: {node-1: /b}", "tier.disks", "not both"),
-        ("iops: 9, throughput: 1MB/s", f"disks: {EACH}", "tier.disks", "`enforcement: emulated`"),
-        ("iops: 9, throughput: 1MB/s", "cloud: gcp", "tier.cloud", "is of real disks"),
+        ("iops: 9, throughput: 1MB/s", f"disks: {EACH}", "tier.disks", "here it is `emulated`"),
+        ("iops: 9, throughput: 1MB/s", "cloud: gcp", "tier.cloud", "`enforcement: mounted`"),
         ("enforcement: cgroup, iops: 9", "file_system: xfs", "tier.file_system", "`disks` or"),
         ("enforcement: mounted", f"paths: {EACH}", "tier.paths", "unknown key"),
     ],

@@ -15,7 +15,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Plan, Workload
 from orchestrator.parts import Parts
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import conditions, method
+from orchestrator.report.sections import conditions
 from orchestrator.run import datasets
 from orchestrator.system import store
 from tests import ROOT, report_verdicts
@@ -125,10 +125,9 @@ def test_mistakes_that_are_not_of_what_was_set_keep_their_place(tmp_path: Path) 
     assert "--set threads=3" not in found
 
 
-def test_what_was_set_is_in_plan_and_command() -> None:
+def test_what_was_set_is_in_the_plan() -> None:
     plan = planned("tpcc", "threads=32", "isolation=repeatable read")
     assert plan.overrides == ("threads=32", "isolation=repeatable read")
-    assert method.command(plan).endswith(" --set threads=32 --set 'isolation=repeatable read'")
 
 
 def test_data_larger_than_the_disks_are_sized_for_are_told() -> None:

@@ -192,8 +192,14 @@ def test_slow_epochs_of_the_file_are_in_the_model() -> None:
     ("tier", "words"),
     [
         ("{recorded: disks/p15.json, read_latency: 1ms}", "tier.read_latency: the file of"),
-        ("{recorded: disks/p15.json, enforcement: mounted, path: /mnt/a}", "is emulated"),
-        ("{recorded: disks/p15.json, enforcement: cgroup}", "is emulated"),
+        (
+            "{recorded: disks/p15.json, enforcement: mounted, path: /mnt/a}",
+            "tier.recorded: is of `enforcement: emulated`",
+        ),
+        (
+            "{recorded: disks/p15.json, enforcement: cgroup}",
+            "tier.recorded: is of `enforcement: emulated`",
+        ),
         ("{recorded: 5}", "tier.recorded"),
     ],
 )

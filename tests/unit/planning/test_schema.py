@@ -193,4 +193,4 @@ def test_snapshots_that_cannot_be_meant(written: str, words: str) -> None:
     )
     assert "tier.snapshots" in found[0].where and words in found[0].what
     (mistake,) = mistakes_of(profile_text("{iops: 9, throughput: 1MB/s, snapshots: copy}"))
-    assert mistake.where.endswith("snapshots") and "is of real disks" in mistake.what
+    assert mistake.where.endswith("snapshots") and "is of `enforcement: mounted`" in mistake.what

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.errors import RunError
 from orchestrator.platforms.common.carried import Carried
 
 
@@ -102,3 +103,18 @@ def test_a_file_stays_the_same_file(tmp_path: Path) -> None:
     there.write_text("written there")
     carried.take()
     assert here.read_text() == "written there"
+
+
+@pytest.mark.parametrize("name", ["../../x", "/etc/x", "out/../../x"])
+def test_names_of_a_listing_cannot_leave_their_folder(tmp_path: Path, name: str) -> None:
+    """A file that an image of others lists, and then no more, would be removed here."""
+    here = tmp_path / "a/b"
+    here.mkdir(parents=True)
+    lists = iter([f"4 1.0 {name}\0".encode(), b""])
+
+    def pipe(argv: Sequence[str], _data: bytes, out: Callable[[bytes], None]) -> None:
+        if argv[2].startswith("find"):
+            out(next(lists))
+
+    with pytest.raises(RunError, match="outside of its folder"):
+        Carried(here, "/out", False, pipe).take()

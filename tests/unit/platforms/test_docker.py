@@ -420,6 +420,14 @@ def test_its_machine_is_this_one_only_if_kernel_and_memory_are(
         machine.read("/proc/stat")
 
 
+def test_the_record_says_which_engine_it_was(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "info", lambda: {"Name": "vm1", "ID": "f3a1", "NCPU": 3})
+    facts = DockerPlatform(engine.clock, "tcp://192.0.2.7:2376").facts()
+    assert (facts["Name"], facts["Host"], facts["ID"]) == ("vm1", "tcp://192.0.2.7:2376", "f3a1")
+
+
 # ------------------------------------------------------------------ one campaign on an engine
 
 DEAD = "another-boot pid:[1] 4194304 1"

@@ -10,17 +10,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from orchestrator.collectors import collectors
 from orchestrator.errors import RunError, UnavailableError, UsageError
-from orchestrator.model import Placing
+from orchestrator.model import Cluster, Node, Placing
+from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import of_nodes
+from orchestrator.platforms.common.machines import LocalMachine, of_nodes
 from orchestrator.platforms.docker import many
 from orchestrator.platforms.docker.connecting import Reach
 from orchestrator.platforms.docker.many import DockerMachines
 from orchestrator.powers import HOST_NETWORK, Container, ContainerSpec
+from orchestrator.run.telemetry import Readings, read_once, watched
+from orchestrator.system import at_once
 from tests.fakes import FakeClock
 
 ADDRESSES = {"vm1": "192.0.2.1", "vm2": "192.0.2.2", "tcp://vm3:2376": "192.0.2.3"}
@@ -61,6 +66,9 @@ class Engine:
 
     def machines(self) -> tuple[str, ...]:
         return (f"machine of {self.engine}",)
+
+    def facts(self) -> dict[str, Any]:
+        return {"Name": self.known_as, "ID": f"id of {self.engine}", "ServerVersion": "29.1"}
 
     def volume(self, name: str, device: str, fstype: str) -> Any:
         self.asked.append(name)
@@ -131,6 +139,42 @@ def test_what_is_in_no_network_is_as_its_engine_has_it(monkeypatch: pytest.Monke
     assert engines["vm2"].asked == ["data"]
 
 
+def test_no_tick_asks_an_engine_or_starts_threads_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading counters of three machines on this computer, by what the engines are asked."""
+    together, engines = platform(monkeypatch, "vm1", "vm2")
+    asked: list[str] = []
+
+    def counted(engine: Engine, *_: str) -> Any:
+        asked.append(engine.known_as)
+        machine = LocalMachine()
+        machine.name = engine.known_as
+        return (machine,)
+
+    def state(engine: Engine, container: str) -> str:
+        asked.append(engine.known_as)
+        return "running" if container == f"old-{engine.engine}" else "gone"
+
+    monkeypatch.setattr(Engine, "machines", counted)
+    monkeypatch.setattr(Engine, "state", state)
+    names = ("old-vm1", "old-vm2", "lost")
+    databases = tuple(Node(name, "database", container=name, container_id="f") for name in names)
+    cluster = Cluster("postgresql", "", databases, (), "network")
+    nodes = watched(cluster, Disks((), {}), (), together)
+    assert [node.machine for node in nodes] == ["vm1", "vm2", "", "vm1", "vm2"]
+    with pytest.raises(RunError, match="lost: no machine is known"):
+        together.machine_of("lost")
+    assert set(asked) == {"vm1", "vm2", "this computer"}
+    asked.clear()
+    monkeypatch.setattr(at_once, "each", Mock(side_effect=AssertionError("threads")))
+    readings = Readings()
+    for _ in range(3):
+        read_once(nodes, collectors(together), readings, FakeClock())
+    assert asked == [] and "AssertionError" not in str(readings.misses)
+    assert {"host-vm1", "host-vm2"} <= {sample.node for sample in readings.samples()}
+    assert together.machine_of("old-vm2").name == "vm2" and set(asked) <= {"vm2"}
+    assert len(engines) == 3
+
+
 @pytest.mark.parametrize(
     ("client_machine", "expected"),
     [(None, None), ("vm2", "vm2"), ("tcp://vm3:2376", "tcp://vm3:2376"), ("ssh://vm1", "vm1")],
@@ -151,6 +195,14 @@ def test_the_machine_of_clients_only_is_asked_for_nothing_that_nodes_need(
     together, _ = platform(monkeypatch, "vm1", "vm2")
     assert together.machines() == ("machine of vm1", "machine of vm2", "machine of None")
     assert list(map(str, of_nodes(together))) == ["machine of vm1", "machine of vm2"]
+
+
+def test_the_record_names_every_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    together, _ = platform(monkeypatch, "vm1", "vm2")
+    facts = together.facts()
+    assert facts["Name"] == "vm1, vm2, this computer"
+    assert facts["ID"] == "id of vm1, id of vm2, id of None"
+    assert (facts["ServerVersion"], facts["Machines"]) == ("29.1", 3)
 
 
 def test_containers_of_another_program_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ import pytest
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.platforms.docker import connecting, tunnel
 from orchestrator.platforms.docker.tunnel import Tunnel
+from orchestrator.system.shell import Beside
 
 SSH = """#!/bin/sh
 case "$*" in
@@ -69,6 +70,26 @@ def test_a_tunnel_that_breaks_is_made_again(log: Path, monkeypatch: pytest.Monke
         until(2, log)
         assert calls(log)[0][1:] == calls(log)[1][1:]
         assert f"{forwarded.socket}:/var/run/docker.sock" in calls(log)[1]
+    finally:
+        forwarded.close()
+
+
+def test_no_error_ends_the_keeper(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No process may be made for a moment (EAGAIN of fork): the tunnel is made a moment later."""
+    monkeypatch.setattr(tunnel, "_AGAIN_S", 0.01)
+    forwarded = Tunnel("ssh://vm1")
+    errors = [BlockingIOError(11, "Resource temporarily unavailable"), RuntimeError("odd")]
+
+    def beside(argv: list[str]) -> Beside:
+        if errors:
+            raise errors.pop()
+        return Beside(argv)
+
+    monkeypatch.setattr(tunnel, "Beside", beside)
+    try:
+        forwarded._beside.close()
+        until(2, log)
+        assert not errors
     finally:
         forwarded.close()
 

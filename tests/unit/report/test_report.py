@@ -75,7 +75,6 @@ def test_one_profile_has_nothing_to_compare_with(tmp_path: Path) -> None:
     text = _written(campaign, tmp_path)
     assert "Only ultra was measured, so there are no differences to show." in text
     assert "charts/changes" not in text
-    assert "tierbench run --profile ultra --workload tpcc --db postgresql" in text
 
 
 def test_a_missing_cell_is_missing_with_its_reason(tmp_path: Path) -> None:
@@ -179,30 +178,6 @@ def test_a_gate_that_proves_nothing_is_called_so(
     )
     written = _written(campaign, tmp_path)
     assert [text for text in texts if text not in written] == []
-
-
-@pytest.mark.parametrize(
-    ("profiles", "workloads", "command"),
-    [
-        (
-            ["ultra", "premium"],
-            ["insert"],
-            "tierbench compare --profiles 'ultra premium' --workloads insert --margin 5 "
-            "--db postgresql --nodes 3 --scale laptop --repeats 2 --seed 42",
-        ),
-        (
-            ["premium"],
-            ["insert"],
-            "tierbench run --profile premium --workload insert "
-            "--db postgresql --nodes 3 --scale laptop --repeats 2 --seed 42",
-        ),
-    ],
-)
-def test_the_command_plans_the_campaign_again(
-    profiles: list[str], workloads: list[str], command: str, tmp_path: Path
-) -> None:
-    campaign = build_campaign(profiles=profiles, workloads=workloads, repetitions=2, frames=False)
-    assert f"```sh\n{command}\n```" in _written(campaign, tmp_path)
 
 
 def test_terminal_shows_status_answer_and_changes() -> None:

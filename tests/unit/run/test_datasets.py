@@ -82,7 +82,7 @@ def test_a_snapshot_that_is_gone_is_loaded_anew(make: Make) -> None:
 
 def folder_of(campaign: Campaign) -> Path | None:
     """The only data set's folder, if there is one."""
-    folders = list((campaign.world.cache / "datasets").glob("*"))
+    folders = list((campaign.world.cache / "datasets").glob("[!.]*"))
     assert len(folders) <= 1
     return folders[0] if folders else None
 
@@ -158,5 +158,60 @@ def test_clean_removes_an_unfinished_load(make: Make, monkeypatch: pytest.Monkey
     campaign = make(Failing("load", UnfinishedError("Timed out"), (1,)))
     with pytest.raises(UnfinishedError):
         ensure(campaign, nodes=1)
-    assert datasets.forget(campaign.world)
+    assert list(datasets.forget(campaign.world))
     assert folder_of(campaign) is None
+
+
+@pytest.mark.parametrize("name", ["dataset.json", "loading.json", "places.json"])
+def test_a_small_file_that_was_cut_stops_nothing(
+    make: Make, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mounts, "mount_points", lambda _: ())
+    for cut in range(0, 200, 20):
+        campaign = make()
+        file = ensure(campaign, nodes=1)[0].parent / name
+        if name == "loading.json":
+            (file.parent / "dataset.json").unlink()
+            file.write_text(json.dumps({"addresses": ["10.0.0.11"], "failure": "Timed out"}))
+        file.write_bytes(file.read_bytes()[: min(cut, file.stat().st_size - 2)])
+        ensure(campaign, nodes=1)
+        assert list(datasets.forget(campaign.world))
+
+
+def test_clean_leaves_what_is_not_ours_in_a_folder_that_is_the_cache(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mounts, "mount_points", lambda _: ())
+    campaign = make()
+    cache = campaign.world.cache
+    theirs = [cache / one for one in ("datasets/a.bin", "datasets/mine/b", "disks/c", "gates/d")]
+    for file in theirs:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("theirs")
+    earlier = cache / "datasets" / "0123456789abcdef"
+    earlier.mkdir()
+    (earlier / "dataset.json").write_text("{}")
+    folder = ensure(campaign, nodes=1)[0].parent
+    (folder / "node-1.img").write_text("rows")
+    listed = list(datasets.forget(campaign.world, only_list=True))
+    assert folder.is_dir() and list(datasets.forget(campaign.world)) == listed
+    told = {one.place: one for one in listed}
+    assert set(told) == {str(folder), str(earlier)} and told[str(folder)].size_bytes >= 4096
+    assert str(told[str(earlier)]).endswith(f"rm -r --one-file-system -- {earlier}")
+    assert not folder.exists() and earlier.is_dir()
+    assert [file.read_text() for file in theirs] == ["theirs"] * 4
+
+
+def test_data_sets_may_be_a_link_to_a_larger_disk(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mounts, "mount_points", lambda _: ())
+    campaign, larger = make(), tmp_path / "larger"
+    larger.mkdir()
+    (larger / "theirs").touch()
+    campaign.world.cache.mkdir(parents=True, exist_ok=True)
+    (campaign.world.cache / "datasets").symlink_to(larger)
+    ensure(campaign, nodes=1)
+    (found,) = datasets.forget(campaign.world)
+    assert not found.foreign and not found.kept
+    assert [one.name for one in larger.iterdir()] == ["theirs"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -22,15 +23,17 @@ from orchestrator.model import (
     Dataset,
     DeviceCap,
     NodeSize,
+    Note,
     Phase,
     Plan,
     Record,
     Run,
     Volume,
 )
-from orchestrator.planning import disk_matrix, plan
+from orchestrator.planning import disk_matrix, node_disks, plan
 from orchestrator.platforms import own_images
 from orchestrator.powers import Network
+from orchestrator.tiers.common import node_places
 from tests import ROOT
 from tests.fakes import FakeDatabase, FakeGenerator, FakePlatform, fake_world
 from tests.plans import a_profile, a_workload, disk
@@ -62,6 +65,59 @@ def test_it_needs_neither_database_nor_nodes() -> None:
     assert [(cluster.database, cluster.nodes) for cluster in clusters] == [("none", 1)] * 2
     assert planned.notes == ()
     assert planned.estimate_s > 2 * 13 * 2.0  # thirteen cells of two seconds on two tiers
+
+
+APART = "disks: {node-1: {data: /mnt/a, wal: /mnt/log}, node-2: /mnt/b, node-3: /mnt/c}"
+
+
+@pytest.mark.parametrize("workloads", [("disk-matrix",), ("disk-matrix", "insert")])
+@pytest.mark.parametrize(
+    ("tier", "said"),
+    [
+        ("enforcement: mounted, disks: '/mnt/p15-{node}'", "(/mnt/p15-1) and not the 2 other"),
+        (f"enforcement: mounted, {APART}", "(/mnt/a) and not the 3 other"),
+        ("enforcement: mounted, path: /mnt/p15", ""),  # all nodes share it
+        ("enforcement: emulated", ""),  # all alike
+        ("enforcement: storage-class, storage_class: fast", "node-1's data and not the 2 other"),
+    ],
+)
+def test_which_of_several_real_disks_is_measured_is_said(
+    tmp_path: Path, tier: str, said: str, workloads: tuple[str, ...]
+) -> None:
+    file = tmp_path / "mine.yaml"
+    text = f"question: why?\ntier: {{type: azure/P15, {tier}}}\ncluster: azure-d8s-v5\n"
+    file.write_text(text)
+    platform = "kubernetes" if "storage-class" in tier else None
+    request = Request(
+        profiles=[str(file)],
+        workloads=workloads,
+        scale="smoke",
+        nodes=3 if len(workloads) > 1 else None,
+        platform=platform,
+        database="postgresql",
+        dry_run=True,
+    )
+    made = make_plan(request, ROOT, tmp_path / "cache")
+    notes = [note for note in made.notes if note.kind == "one disk of several"]
+    assert bool(notes) == bool(said)
+    assert all(said in note.text and note.profile == "mine" for note in notes)
+    measured_on = plan.as_used(made.profile("mine"), made.workloads[0])
+    if made.profile("mine").tier.disks:
+        directories = node_places.directories(
+            measured_on.tier, node_disks.node_names(measured_on.cluster.nodes)
+        )
+        assert str(next(iter(directories.values()))) in notes[0].text
+
+
+def test_what_the_other_disks_do_is_doubted(tmp_path: Path) -> None:
+    campaign = a_campaign(slow=500.0, fast=1100.0)
+    note = Note("one disk of several", "measures the disk of node-1's data", "slow")
+    campaign = replace(campaign, plan=replace(campaign.plan, notes=(note,)))
+    verdict = judge(campaign)
+    (doubt,) = [doubt for doubt in verdict.doubts if doubt.kind == "one disk of several"]
+    assert doubt.text == "slow: measures the disk of node-1's data"
+    text = report.write(campaign, verdict, tmp_path).markdown.read_text(encoding="utf-8")
+    assert text.replace("\u00a0", " ").count("measures the disk of node-1") == 1
 
 
 def test_beside_other_workloads_only_its_own_runs_have_none() -> None:

@@ -12,9 +12,11 @@ import pytest
 
 from orchestrator.analysis import results
 from orchestrator.analysis.loads import same_rate
+from orchestrator.errors import UsageError
 from orchestrator.model import Plan
 from orchestrator.run.schedule import Following
 from orchestrator.system import store
+from tests.fakes import QuietProgress
 from tests.plans import a_plan
 from tests.unit.run.conftest import Failing, Make, kept, real
 
@@ -58,6 +60,24 @@ def test_a_real_disk_is_checked_after_the_last_run_of_the_grown_plan(make: Make)
     campaign = make()
     campaign.execute(plan=real(a_plan()), following=following)
     assert len(kept(campaign)) == 2  # before the first run and after the last
+
+
+@pytest.mark.parametrize("error", [KeyError("p99"), UsageError("a table was cut")], ids=repr)
+def test_judging_that_fails_skips_neither_the_last_gate_nor_the_report(
+    make: Make, error: Exception
+) -> None:
+    def following(_: Path) -> Plan | None:
+        raise error
+
+    campaign = make()
+    records = campaign.execute(plan=real(a_plan()), following=following)
+    assert [record.outcome for record in records] == ["done"]
+    assert len(kept(campaign)) == 2  # before the first run and after the last
+    (note,) = store.load(campaign.results / "latest").plan.notes
+    assert "whether more runs are wanted could not be told" in note.text
+    assert str(error) in note.text
+    progress = campaign.world.progress
+    assert isinstance(progress, QuietProgress) and note.text in progress.said
 
 
 def test_a_failed_last_run_is_followed_like_any_other(make: Make) -> None:

@@ -235,6 +235,21 @@ def test_what_stays_is_a_doubt_of_the_runs_beside_it(make: Make) -> None:
     assert doubts == [["teardown"], ["leftovers"], ["leftovers"], []]
 
 
+def test_what_an_earlier_campaign_left_does_not_stop_the_start(make: Make) -> None:
+    campaign, sweeps = make(), list[int]()
+
+    def sweep() -> tuple[str, ...]:
+        sweeps.append(1)
+        if len(sweeps) == 1:
+            raise RunError("a namespace that ends could not be removed")
+        return ()
+
+    campaign.world.platform.sweep = sweep  # type: ignore[method-assign]
+    doubts = [kinds(record) for record in campaign.execute(repetitions=2)]
+    assert campaign.outcomes() == ["done"] * 2
+    assert doubts == [["leftovers"], []]
+
+
 def test_a_kill_while_taking_down_does_not_cost_the_run(make: Make, tmp_path: Path) -> None:
     """The record is there before anything is taken down."""
     seen: list[bool] = []

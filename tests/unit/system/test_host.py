@@ -174,6 +174,18 @@ def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path, sent: signal.Sig
         signal.signal(sent, before)
 
 
+def test_what_takes_too_long_is_ended_and_taken_down(tmp_path: Path) -> None:
+    before, log = signal.getsignal(signal.SIGALRM), Log()
+    with pytest.raises(outside.TimeIsUp), outside.sweeping(fake_world(log, tmp_path), 0.01):
+        while True:
+            signal.pause()
+    assert log.words == ["sweep"]
+    assert signal.getsignal(signal.SIGALRM) == before
+    with outside.sweeping(fake_world(log, tmp_path), 3600.0):
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
 def test_a_signal_that_is_heard_interrupts(tmp_path: Path) -> None:
     log = Log()
     with pytest.raises(KeyboardInterrupt), outside.sweeping(fake_world(log, tmp_path)):

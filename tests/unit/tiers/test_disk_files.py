@@ -169,12 +169,14 @@ def test_snapshots_are_looked_for_where_their_nodes_run(far: Far, world: World) 
 
 
 def test_all_machines_forget(far: Far, world: World) -> None:
-    assert disk_files.forget(fake_world(cache=world.cache)) == (), "this computer has none"
+    assert not list(disk_files.forget(fake_world(cache=world.cache))), "this computer has none"
     files = written(far, disk_files.snapshots(2, "key", world))
     other = far.folder_of("node-1") / "of-others"
     other.write_text("kept")
-    removed = disk_files.forget(world)
-    assert [line.partition(" (")[0] for line in removed] == [
+    assert [one.kept for one in disk_files.forget(world, only_list=True)] == [(), ()]
+    assert all(file.exists() for file in files)
+    removed = list(disk_files.forget(world))
+    assert [one.place for one in removed] == [
         "/var/lib/tierbench of vm1",
         "/var/lib/tierbench of vm2",
     ]

@@ -17,7 +17,7 @@ from orchestrator.model import (
     Note,
     Run,
 )
-from orchestrator.planning.plan import tier_notes
+from orchestrator.planning import notes
 from orchestrator.planning.profiles import read_profile
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
@@ -352,17 +352,17 @@ def test_a_bucket_is_scaled_down_with_the_run() -> None:
     assert tier.burst_time_scale == 60
     assert "a full bucket lasts 30 s here" in tier.notes
     profile = replace(a_profile(), tier=tier)
-    assert tier_notes([profile]) == (
+    assert tuple(notes.of_tiers([profile])) == (
         Note("burst scaled", "burst times are divided by 60", "premium"),
     )
     whole = profile_tier(BURST + "}")
     assert whole.burst is not None and whole.burst.duration_s == 1800
-    assert tier_notes([replace(profile, tier=whole)]) == ()
+    assert not list(notes.of_tiers([replace(profile, tier=whole)]))
 
 
 def test_control_groups_are_stamped_as_approximate() -> None:
     tier = profile_tier("{enforcement: cgroup, iops: 500}")
-    (note,) = tier_notes([replace(a_profile(), tier=tier)])
+    (note,) = notes.of_tiers([replace(a_profile(), tier=tier)])
     assert note.kind == "approximate limits"
     assert str(note).startswith("premium: limits by control group, approximate")
 
@@ -378,7 +378,7 @@ def test_control_groups_are_stamped_as_approximate() -> None:
         ("{enforcement: mounted}", "needs `disks`"),
         (BURST.replace("50 %", "150 %") + "}", "tier.burst.start"),
         ("{enforcement: mounted, path: /a, disks: {node-1: /mnt/b}}", "not both"),
-        ("{iops: 500, throughput: 60MB/s, disks: {node-1: /b}}", "is `enforcement: emulated`"),
+        ("{iops: 500, throughput: 60MB/s, disks: {node-1: /b}}", "here it is `emulated`"),
     ],
 )
 def test_impossible_tiers_are_refused_with_their_place(text: str, words: str) -> None:

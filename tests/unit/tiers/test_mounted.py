@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +12,6 @@ import pytest
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError, VoidError
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
-from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import HOST_NETWORK, Completed, ContainerSpec, World
 from orchestrator.tier import (
@@ -28,13 +25,12 @@ from orchestrator.tiers.common import (
     fio_jobs,
     host_cache,
     mounts,
-    node_places,
     real_disk,
     truth_gate,
 )
 from orchestrator.tiers.common.cloud_metadata import AZURE_URL
-from tests import ROOT
-from tests.fakes import FakePlatform, completed, fake_world
+from tests.disk_scripts import Engine
+from tests.fakes import completed, fake_world
 
 LINES = """\
 22 1 8:2 / / rw,relatime - ext4 /dev/sda2 rw,discard
@@ -172,23 +168,6 @@ def test_a_disk_that_vanished_explains_the_failure_of_a_run(root: Path, vanishes
 
 
 # ------------------------------------------------------------------ one disk, or one for each node
-
-
-class Engine(FakePlatform):
-    """Runs the scripts of `folders` here, on the directory that a container would have mounted."""
-
-    def __init__(self, root: Path) -> None:
-        super().__init__(images=[own_images.tag(ROOT, "disk")])
-        self._root = root
-
-    def machines(self) -> tuple[LocalMachine, ...]:
-        return (LocalMachine(self._root),)
-
-    def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
-        (mount,) = spec.mounts
-        script = spec.command[0].replace("/disk/", f"{mount.source}/")
-        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
-        return Completed(spec.command, done.returncode, done.stdout + done.stderr, "", 0.0)
 
 
 @pytest.fixture
@@ -362,21 +341,3 @@ def test_the_gate_measures_every_disk_once(
         (f"node-1's WAL and node-2 ({volume})", ("node-2",)),
     ]
     assert set(taken.device["disks"]) == {disk, volume}
-
-
-def test_what_a_cut_removal_leaves_is_still_known_as_ours(tmp_path: Path) -> None:
-    """A directory of data without our mark would be refused until a person removes it."""
-    place = tmp_path / node_places.FOLDER
-    subprocess.run(["bash", "-c", real_disk.making(str(place), ["node-1"])], check=True)
-    (place / "node-1" / "left").write_text("behind")
-    killer = tmp_path / "bin" / "rm"
-    killer.parent.mkdir()
-    killer.write_text("#!/bin/bash\nkill -9 $PPID\n")
-    killer.chmod(0o755)
-    path = f"{killer.parent}:{os.environ['PATH']}"
-    removal = ["bash", "-c", real_disk.removal(str(place))]
-    cut = subprocess.run(removal, env={"PATH": path}, check=False, capture_output=True)
-    assert cut.returncode != 0 and (place / "node-1/left").exists()
-    assert (place / real_disk._MARK).exists()
-    subprocess.run(removal, check=True)
-    assert not place.exists()

@@ -5,6 +5,7 @@ Only what a container does (to see the machine's paths below /host) is done here
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,11 +15,12 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError, VoidError
+from orchestrator.platforms.common import marked
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
 from orchestrator.run import datasets
 from orchestrator.tier import NodeDisks, Snapshots, Tier
-from orchestrator.tiers.common import node_places, quiet, real_disk, restoring, snapshots
+from orchestrator.tiers.common import node_places, quiet, real_disk, removal, restoring, snapshots
 from tests import ROOT
 from tests.disk_scripts import IDLE, Engine, Shell
 from tests.fakes import QuietProgress, fake_world, this_machine_has
@@ -199,10 +201,11 @@ def test_a_load_that_fails_leaves_no_snapshot_and_one_that_goes_on_starts_from_i
 def test_what_a_killed_program_left_is_removed_by_the_next_load(root: Path, world: World) -> None:
     tier = a_tier(root, given("elsewhere", root))
     folder = restoring.snapshots_of(tier, 2, "key", world)[0].parent
+    assert marked.make(str(folder), removal.owner(world)) == ""
     for name in ("node-1", "node-2.partial"):
         (folder / name / "left").mkdir(parents=True)
     found = load(tier, world)
-    assert sorted(folder.iterdir()) == list(found)
+    assert sorted(folder.glob("[!.]*")) == list(found)
     assert not (found[0] / "left").exists()
 
 
@@ -350,9 +353,44 @@ def test_clean_finds_snapshots_by_the_cache_and_by_what_is_mounted(
     load(a_tier(root), world)
     load(a_tier(root, given("elsewhere", root)), world)
     (root / "disk" / node_places.FOLDER / "of others").mkdir(parents=True)
-    removed = datasets.forget(world)
-    assert {line.split(" (")[0] for line in removed} == {
-        str(root / name / snapshots.FOLDER) for name in ("disk", "other")
-    }
+    listed = list(datasets.forget(world, only_list=True))
+    removed = list(datasets.forget(world))
+    assert removed == listed and not any(one.kept for one in removed)
+    on_disks = {one.place: one.foreign for one in removed}
+    assert on_disks.pop(str(root / "disk" / node_places.FOLDER)) == marked.UNMARKED
+    shelves = {str(Path(place).parent): why for place, why in on_disks.items()}
+    assert shelves == {str(root / name / snapshots.FOLDER): "" for name in ("disk", "other")}
     assert not (root / "disk" / snapshots.FOLDER).exists()
     assert (root / "disk" / node_places.FOLDER / "of others").is_dir(), "not ours, so left alone"
+
+
+@pytest.mark.parametrize("key", ["host", "cache"])
+def test_data_of_another_host_or_cache_are_neither_used_nor_removed(
+    key: str, root: Path, world: World
+) -> None:
+    tier = a_tier(root)
+    found = load(tier, world)
+    with attach(tier, found, world):
+        pass
+    ours = root / "disk" / node_places.FOLDER
+    for folder in (ours, found[0].parent):
+        mark = json.loads((folder / snapshots.MARK).read_text())
+        (folder / snapshots.MARK).write_text(json.dumps({**mark, key: "/another"}))
+    with pytest.raises(RunError, match="belongs to the cache"), attach(tier, found, world):
+        pass
+    left = {one.place: one.foreign for one in datasets.forget(world)}
+    for folder in (ours, found[0].parent):
+        assert left[str(folder)].startswith("belongs to the cache ")
+        assert (folder / "node-1/base/1").exists()
+
+
+def test_what_lost_its_mark_meanwhile_stays(root: Path, world: World) -> None:
+    """As where another disk was mounted there during the run."""
+    ours = root / "disk" / node_places.FOLDER
+    with (
+        pytest.raises(RunError, match="has no mark of tierbench"),
+        real_disk.folders(root / "disk", ["node-1"], world),
+    ):
+        (ours / snapshots.MARK).unlink()
+        (ours / "golden").write_text("theirs")
+    assert (ours / "golden").read_text() == "theirs"

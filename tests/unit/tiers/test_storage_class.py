@@ -18,7 +18,7 @@ import pytest
 from orchestrator.errors import GateError, UnavailableError
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.claims import RentedVolume, Source, StorageClass
+from orchestrator.platforms.common.claims import RentedVolume, SnapshotClass, Source, StorageClass
 from orchestrator.powers import World
 from orchestrator.run import datasets
 from orchestrator.tier import Gate, GateCheck, Snapshots, Tier
@@ -44,6 +44,7 @@ class Rents:
 
     change: Mapping[str, Any] = field(default_factory=dict)
     snapshots: bool = True
+    retained_snapshots: bool = False
 
 
 class ClaimsPlatform(FakePlatform):
@@ -96,9 +97,15 @@ class ClaimsPlatform(FakePlatform):
         given = RentedVolume(f"pv-of-{claim}", name, found.provisioner, size, fstype="xfs")
         return replace(given, **self.rents.change)
 
-    def takes_snapshots(self, storage_class: str) -> bool:
-        assert storage_class in self.there
-        return self.rents.snapshots
+    def snapshot_class(self, driver: str) -> SnapshotClass | None:
+        kept = self.rents.retained_snapshots
+        return SnapshotClass("shots", retains=kept) if self.rents.snapshots else None
+
+    def holds(self, source: Source) -> bool:
+        return f"{source.kind} {source.name}" in self.there
+
+    def sweep_between_runs(self) -> tuple[str, ...]:
+        return self.sweep()
 
     def snapshot(self, name: str, claim: str, timeout_s: float, stays: bool = False) -> Any:
         assert f"claim {claim}" in self.there
@@ -265,6 +272,21 @@ def test_a_data_set_is_loaded_once_in_a_campaign(world: World, platform: ClaimsP
     assert log.words.count("load") == 2, "what the other had rented is gone with it"
 
 
+@pytest.mark.parametrize("snapshots", [None, Snapshots("copy")])
+def test_data_that_are_gone_in_spite_of_their_note_are_loaded_anew(
+    world: World, platform: ClaimsPlatform, snapshots: Snapshots | None
+) -> None:
+    log, profile = Log(), a_profile(nodes=3)
+    profile = replace(profile, tier=replace(NAMED, snapshots=snapshots))
+    parts = replace(fake_parts(log), tiers={MECHANISM.name: MECHANISM})
+    notes = datasets.ensure(profile, a_workload(), 1, parts, world)
+    assert notes is not None
+    del platform.there[notes[1].read_text().strip()]
+    assert datasets.ensure(profile, a_workload(), 1, parts, world) == notes
+    assert log.words.count("load") == 2
+    assert all(note.read_text().strip() in platform.there for note in notes)
+
+
 def test_data_are_of_one_class_and_one_campaign(world: World, platform: ClaimsPlatform) -> None:
     other = replace(NAMED, storage_class=Wanted("slow", nodes=3))
     assert kept(NAMED, world) != kept(other, world)
@@ -287,6 +309,29 @@ def test_a_class_that_is_missing_is_named_with_those_that_exist(world: World) ->
         MECHANISM.check(replace(NAMED, storage_class=Wanted("gold")), world)
     MECHANISM.check(NAMED, world)
     MECHANISM.check(TIER, world)
+
+
+def test_a_class_that_keeps_its_volumes_is_refused_unless_the_profile_says_so(
+    world: World, platform: ClaimsPlatform
+) -> None:
+    platform.there["fast"] = replace(FAST, retains=True)
+    with pytest.raises(UnavailableError, match="'fast' keeps its volumes") as refusal:
+        MECHANISM.check(NAMED, world)
+    assert "allow_retained_volumes: true" in (refusal.value.advice or "")
+    MECHANISM.check(replace(NAMED, allow_retained_volumes=True), world)
+    MECHANISM.check(TIER, world)
+
+
+def test_so_is_a_snapshot_class_where_data_are_kept_as_snapshots(
+    world: World, platform: ClaimsPlatform, rents: Rents
+) -> None:
+    rents.retained_snapshots = True
+    with pytest.raises(UnavailableError, match="'shots' keeps its snapshots"):
+        MECHANISM.check(NAMED, world)
+    with pytest.raises(UnavailableError, match="'shots' keeps its snapshots"):
+        MECHANISM.check(TIER, world)
+    MECHANISM.check(replace(NAMED, snapshots=Snapshots("copy")), world)
+    assert platform.there == {"fast": FAST}
 
 
 def test_the_gate_measures_a_volume_for_each_node(

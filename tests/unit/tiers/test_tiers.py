@@ -355,7 +355,7 @@ def test_every_disk_but_a_plain_volume_can_be_restored(tmp_path: Path) -> None:
     assert [file.name for file in files] == [f"node-{number}.img" for number in range(1, 13)]
     assert CgroupTier().snapshots(PREMIUM, 12, "key", world) == files
     assert all(one.restores(PREMIUM, [1], files, world) for one in (EmulatedTier(), CgroupTier()))
-    real = replace(PREMIUM, path=str(tmp_path))
+    real = replace(PREMIUM, enforcement="cgroup", path=str(tmp_path))
     on_disk = tmp_path / "tierbench-snapshots"
     for mechanism in (CgroupTier(), mounted.MountedTier()):
         (directory,) = mechanism.snapshots(real, 1, "key", world)
@@ -372,7 +372,8 @@ def test_where_disks_take_space(tmp_path: Path) -> None:
         "node-2": NodeDisks("/mnt/b"),
         "node-3": NodeDisks("/mnt/b"),
     }
-    spread, here = replace(PREMIUM, disks=disks), replace(PREMIUM, path="/mnt/a")
+    limited = replace(PREMIUM, enforcement="cgroup")
+    spread, here = replace(limited, disks=disks), replace(limited, path="/mnt/a")
     assert EmulatedTier().places(PREMIUM, 3, world) == {tmp_path: 6}
     assert CgroupTier().places(PREMIUM, 3, world) == {tmp_path: 6}
     assert CgroupTier().places(here, 3, world) == {Path("/mnt/a"): 3}

@@ -78,6 +78,22 @@ def leaders(masters: Sequence[str]) -> dict[str, int]:
     return {server.host: server.user_leaders for server in tablet_servers(masters)}
 
 
+def tablet_leaders(masters: Sequence[str], database: str) -> dict[str, tuple[str, str]]:
+    """Tablet → the table or index that it is of, and the host whose tablet server leads it ("":
+    none now), of all in a database."""
+    content = ask_leader(masters, "/dump-entities")
+    spaces = {r["keyspace_id"] for r in content["keyspaces"] if r["keyspace_name"] == database}
+    tables = {r["table_id"]: r["table_name"] for r in content["tables"]
+              if r["keyspace_id"] in spaces}  # fmt: skip
+    found: dict[str, tuple[str, str]] = {}
+    for tablet in content["tablets"]:
+        if tablet["table_id"] in tables:
+            hosts = {r["server_uuid"]: r["addr"].rsplit(":", 1)[0] for r in tablet["replicas"]}
+            leader = hosts.get(tablet.get("leader", ""), "")
+            found[tablet["tablet_id"]] = str(tables[tablet["table_id"]]), leader
+    return found
+
+
 def replication_factor(masters: Sequence[str]) -> int:
     """The copies of all data; 1, with which yugabyted starts, if none was ever set."""
     content = ask_leader(masters, "/api/v1/cluster-config")

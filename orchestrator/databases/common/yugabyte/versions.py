@@ -107,8 +107,16 @@ DIFFERENCES = (
         "memory_defaults_for_ysql",
         (2024, 1),
         "a flag chooses other shares of memory for master, tablet server and PostgreSQL",
-        "it is turned off, because all shares are set here; older releases do not know the flag",
+        "it is turned off for tablet servers, because all shares are set here; a master's limit "
+        "comes before it; older releases do not know the flag",
         f"{_DOCS}/stable/reference/configuration/yb-tserver/#use-memory-defaults-optimized-for-ysql",
+    ),
+    Difference(
+        "masters_own_flags",
+        (2024, 1),
+        "yugabyted's own flags of a master come after the given ones, which they override",
+        "what would be overridden is not passed; a profile's flag of that name is not in force",
+        f"{_REPOSITORY}/blob/master/bin/yugabyted",
     ),
     Difference(
         "postgresql_15",
@@ -120,7 +128,8 @@ DIFFERENCES = (
     Difference(
         "auto_analyze",
         (2025, 2),
-        "yugabyted turns Auto Analyze on: ANALYZE runs in the background as rows change",
+        "tablet servers turn Auto Analyze on with the cost-based optimiser: ANALYZE runs in the "
+        "background as rows change",
         "it is turned off, because it would run inside the measured window, and more often on a "
         "faster tier; older releases have it off, under other flags",
         f"{_DOCS}/stable/additional-features/auto-analyze/",

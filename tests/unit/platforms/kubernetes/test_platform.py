@@ -17,15 +17,19 @@ import pytest
 import urllib3
 from kubernetes.stream import ws_client
 
+from orchestrator.collectors import collectors
 from orchestrator.errors import NodeError, RunError, UnavailableError
-from orchestrator.model import Placing
-from orchestrator.platforms.common.claims import Claims
+from orchestrator.model import Cluster, Node, Placing
+from orchestrator.parts import Disks
+from orchestrator.platforms.common.claims import Claims, Source
 from orchestrator.platforms.kubernetes import guard, images
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms.kubernetes.labels import BEAT, PROCESS, ours
 from orchestrator.powers import ContainerSpec, Mount
+from orchestrator.run.telemetry import machines_of, sampling, watched
 from orchestrator.system import at_once
 from orchestrator.system.clock import SystemClock
+from tests.agents import Agents
 from tests.fake_cluster import FakeCluster, end
 
 IMAGE = "debian:trixie-slim"
@@ -276,6 +280,54 @@ def test_nodes_that_start_at_once_keep_away_from_each_other_while_there_are_mach
     assert sorted(machines) in (["vm-0", "vm-0", "vm-1"], ["vm-0", "vm-1", "vm-1"])
 
 
+def asked(cluster: FakeCluster) -> list[str]:
+    """What was read since the calls were cleared; a campaign's signs of life are written."""
+    return [path for method, path in cluster.calls if method == "GET"]
+
+
+def test_no_tick_asks_the_cluster(platform: KubernetesPlatform, cluster: FakeCluster) -> None:
+    """Nodes are looked for on their machines, which real agents read; of one node the machine is
+    not known, and nobody is asked for it again and again."""
+    agents = Agents()
+    platform._machines |= {name: agents.machine(name) for name in ("vm-0", "vm-1")}
+    with platform.running(spec()), platform.running(spec("client")):
+        nodes = watched(
+            Cluster("postgresql", "", (Node("n", "database", container="runs", device="sdb",
+                                            container_id="0123"),), (), "network"),
+            Disks((), {}),
+            (Node("client", "client", container="client", container_id="0123"),
+             Node("lost", "client", container="gone", container_id="0123")),
+            platform,
+        )  # fmt: skip
+        assert [node.machine for node in nodes] == ["vm-0", "vm-0", "", "vm-0"]
+        machines = machines_of(nodes, platform.machines())
+        cluster.calls.clear()
+        with sampling(nodes, collectors(platform), SystemClock(), machines, 0.01) as readings:
+            while readings.ticks < 3:
+                SystemClock().sleep(0.01)
+        assert asked(cluster) == [] and "lost: no machine ''" in str(readings.misses)
+        assert any(sample.node == "host" for sample in readings.samples())
+
+
+def test_the_machine_of_a_pod_is_asked_for_once_and_never_guessed(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    def on_a_new_machine(pod: Any) -> None:
+        cluster.add_machine("vm-2")
+        pod["spec"]["nodeName"] = "vm-2"
+
+    with pytest.raises(RunError, match="runs: no machine is known"):
+        platform.machine_of("runs")
+    cluster.started = on_a_new_machine
+    with platform.running(spec()):
+        assert platform.machine_of("runs").name == "vm-2"
+        assert [machine.name for machine in platform.machines()] == ["vm-0", "vm-1", "vm-2"]
+        cluster.calls.clear()
+        assert platform.machine_of("runs").name == "vm-2" and asked(cluster) == []
+    with pytest.raises(RunError, match="runs: no machine is known"):
+        platform.machine_of("runs")
+
+
 def test_a_volume_of_a_device_is_on_the_machine_of_its_placement(
     platform: KubernetesPlatform, cluster: FakeCluster
 ) -> None:
@@ -485,3 +537,118 @@ def test_what_a_run_left_is_removed_from_the_campaigns_own_namespace(
     removed = platform.sweep()
     assert len(removed) == 2 and removed[0] == "container Left_Over"
     assert platform.sweep() == () and cluster.names("namespaces") != []
+
+
+# ------------------------------------------------------------------ what is rented
+
+CLAIMS, VOLUMES = "persistentvolumeclaims", "/api/v1/persistentvolumes"
+SNAPSHOTS = "/apis/snapshot.storage.k8s.io/v1"
+
+
+def offers(cluster: FakeCluster, policy: str = "Delete") -> None:
+    """A class `fast` with a snapshot class of its driver, both with this policy."""
+    cluster.things["/apis/storage.k8s.io/v1/storageclasses/fast"] = {
+        "metadata": {"name": "fast"},
+        "provisioner": "disk.test",
+        "reclaimPolicy": policy,
+    }
+    add_snapshot_class(cluster, "shots", policy)
+
+
+def add_snapshot_class(cluster: FakeCluster, name: str, policy: str) -> None:
+    cluster.things[f"{SNAPSHOTS}/volumesnapshotclasses/{name}"] = {
+        "metadata": {"name": name},
+        "driver": "disk.test",
+        "deletionPolicy": policy,
+    }
+
+
+def bind(cluster: FakeCluster, platform: KubernetesPlatform, claim: str) -> None:
+    """As a provisioner does."""
+    path = f"/api/v1/namespaces/{platform._namespace}/{CLAIMS}/{claim}"
+    cluster.things[path]["spec"]["volumeName"] = f"pv-{claim}"
+    cluster.things[f"{VOLUMES}/pv-{claim}"] = {
+        "metadata": {"name": f"pv-{claim}"},
+        "spec": {
+            "claimRef": {"namespace": platform._namespace, "name": claim},
+            "persistentVolumeReclaimPolicy": "Delete",
+        },
+    }
+
+
+def ready(cluster: FakeCluster, platform: KubernetesPlatform, snapshot: str) -> threading.Timer:
+    """As a snapshot controller does, a moment later."""
+    path = f"{SNAPSHOTS}/namespaces/{platform._namespace}/volumesnapshots/{snapshot}"
+
+    def make() -> None:
+        cluster.things[f"{SNAPSHOTS}/volumesnapshotcontents/content-{snapshot}"] = {
+            "metadata": {"name": f"content-{snapshot}"},
+            "spec": {
+                "deletionPolicy": "Delete",
+                "volumeSnapshotRef": {"namespace": platform._namespace, "name": snapshot},
+            },
+        }
+        cluster.things[path]["status"] = {"readyToUse": True}
+
+    timer = threading.Timer(0.3, make)
+    timer.start()
+    return timer
+
+
+def test_a_sweep_between_runs_keeps_what_data_sets_are_copied_from(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    offers(cluster)
+    with platform.claim("data-1", "fast", 2**30, stays=True):
+        bind(cluster, platform, "data-1")
+    with platform.claim("source", "fast", 2**30):
+        ready(cluster, platform, "data-2")
+        with platform.snapshot("data-2", "source", 10, stays=True):
+            pass
+    left = platform._path(CLAIMS, "of-a-run")
+    platform._api.make(platform._path(CLAIMS), {"metadata": {"name": "of-a-run",
+        "labels": ours(platform.campaign)}, "spec": {}})  # fmt: skip
+    assert platform.sweep_between_runs() == ("claim of-a-run",)
+    assert left not in cluster.things
+    assert platform.holds(Source("claim", "data-1"))
+    assert platform.holds(Source("snapshot", "data-2"))
+    gone = ("persistentvolumes/pv-data-1", "volumesnapshotcontents/content-data-2")
+    drivers = [threading.Timer(0.7, lambda end=end: forget(cluster, end)) for end in gone]
+    for driver in drivers:
+        driver.start()
+    assert set(platform.sweep()) == {"claim data-1", "snapshot data-2"}
+    assert not any(path.endswith(gone) for path in cluster.things), "it waits for the disks"
+    assert not platform.holds(Source("claim", "data-1"))
+
+
+def forget(cluster: FakeCluster, end: str) -> None:
+    with cluster.lock:
+        for path in [path for path in cluster.things if path.endswith(end)]:
+            del cluster.things[path]
+
+
+def test_the_policies_of_classes_are_told(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    offers(cluster, "Retain")
+    assert [one.retains for one in platform.storage_classes()] == [True]
+    found = platform.snapshot_class("disk.test")
+    assert found is not None and (found.name, found.retains) == ("shots", True)
+    add_snapshot_class(cluster, "tidy", "Delete")
+    found = platform.snapshot_class("disk.test")
+    assert found is not None and (found.name, found.retains) == ("tidy", False), "rather that"
+
+
+def test_snapshots_are_not_made_where_it_cannot_be_seen_whether_they_go(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    offers(cluster)
+    cluster.refusals[("GET", "/volumesnapshotcontents")] = (403, "is forbidden")
+    with (
+        platform.claim("source", "fast", 2**30),
+        pytest.raises(UnavailableError, match="not allowed"),
+        platform.snapshot("data", "source", 10),
+    ):
+        pass
+    assert cluster.names("volumesnapshots") == []
+    assert platform.sweep() == ()

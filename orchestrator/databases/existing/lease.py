@@ -1,0 +1,254 @@
+"""Keeps a cluster of others to one campaign at a time, whatever its database is called.
+
+A row in a database that all testers agree on says which campaign is there, and when it last said
+so, by the server's clock. Advisory locks would not do: PostgreSQL counts them within each database,
+and YugabyteDB has them from 2025.1 on (yugabyte/yugabyte-db, pull request 27744); before that, a
+setting can silence the refusal (issues 3642, 23881), so a call that succeeds proves nothing.
+
+A campaign that is dead is in nobody's way: its process is seen to be gone, or it was silent for
+`_SILENT_S`. One that was only suspended finds that another is there, and its run fails.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+
+from orchestrator.databases.existing import leftovers
+from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing, address
+from orchestrator.databases.existing.owned_database import OBJECTS
+from orchestrator.errors import RunError, TierbenchError, UnavailableError
+from orchestrator.powers import World
+from orchestrator.system import host
+from orchestrator.system.sql import Connect, Session
+
+_COMMENT = "tierbench: which campaign is on this cluster"
+_BEAT_S, _SILENT_S = 30.0, 180.0
+_STATEMENT_S, _DDL_S = 20.0, 600.0
+_TRIES, _AGAIN_S = 4, 2.0
+_MADE = (
+    "CREATE TABLE lease (one int PRIMARY KEY, holder text NOT NULL, beat timestamptz NOT NULL); "
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON lease TO PUBLIC"  # testers may be other users
+)
+_TAKEN = (
+    "INSERT INTO lease VALUES (1, '{holder}', clock_timestamp()) ON CONFLICT (one) DO UPDATE "
+    "SET holder = excluded.holder, beat = excluded.beat WHERE lease.holder = excluded.holder "
+    f"OR lease.beat < excluded.beat - interval '{_SILENT_S:g} s' RETURNING holder"
+)
+_SEEN = f"SELECT holder, beat < clock_timestamp() - interval '{_SILENT_S:g} s' AS silent FROM lease"
+_MARK = (
+    "SELECT shobj_description(oid, 'pg_database') AS mark FROM pg_database "
+    f"WHERE datname = '{LEASE_DATABASE}'"
+)
+
+
+@dataclass(frozen=True)
+class Holder:
+    """The campaign that is on the cluster; `process` as `host.process_mark`."""
+
+    host: str
+    campaign: str
+    process: str
+
+    def __str__(self) -> str:
+        return f"campaign {self.campaign} on {self.host}"
+
+    @property
+    def text(self) -> str:
+        """As it stands in the row."""
+        return json.dumps(asdict(self))
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether its process is seen to be gone; one of another machine is not seen."""
+        return host.process_lives(self.process) is False
+
+
+@dataclass(frozen=True)
+class Lease:
+    """The row, through the cluster's first host."""
+
+    declared: Existing
+    connect: Connect
+    world: World
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keeps other campaigns off the cluster during the block; one that has it already, by
+        another profile, keeps it. UnavailableError if another is there, or that cannot be seen."""
+        if self._known() == self._mine:
+            yield
+            return
+        world, remembered = self.world, self._remembered
+        left = leftovers.owner(world.cache, self._mine.campaign, round(world.clock.now()))
+        leftovers.remember(world.cache, remembered, left)
+        other = self.take()
+        if other is not None:
+            leftovers.forget(world.cache, remembered)
+            raise UnavailableError(
+                f"{other} is measuring the cluster at {self.declared.where}: each would measure "
+                "the other's load",
+                advice="wait for it to end; if it is gone without a word, it is out of the way "
+                f"{_SILENT_S:g} s after it was last heard of",
+            )
+        over = threading.Event()
+        beats = threading.Thread(target=self._beat, args=(over,), daemon=True)
+        beats.start()
+        try:
+            yield
+        finally:
+            over.set()
+            beats.join()
+            self._give_back()
+
+    def require(self) -> None:
+        """RunError if another campaign is on the cluster by now."""
+        other = self._known()
+        if other not in (None, self._mine):
+            raise RunError(
+                f"{other} is on the cluster at {self.declared.where} since this one was silent",
+                advice="run again when it has ended; was this machine suspended, or cut off?",
+            )
+
+    def take(self) -> Holder | None:
+        """Takes the row, or says that it is still ours; the other campaign if one has it.
+        UnavailableError if the server does not let us see it."""
+        for attempt in range(_TRIES):
+            try:
+                if attempt:  # most often it is there: others made it, or we did
+                    self._prepare()
+                with self._session() as session:
+                    return self._other(session)
+            except RunError as error:
+                failure = error
+                if attempt:
+                    self.world.clock.sleep(_AGAIN_S)
+        raise UnavailableError(
+            f"whether another campaign is on the cluster at {self.declared.where} cannot be seen: "
+            f"{failure.what}",
+            advice=f"{self.declared.user} must be allowed to make the database {LEASE_DATABASE}, "
+            "or to use it as its owner has granted; nothing but its table `lease` is in it",
+        )
+
+    def clear(self) -> str:
+        """Removes what a dead campaign has left; says what was found otherwise."""
+        found = ": was gone"
+        with self._outside() as session:
+            exists = bool(session.rows(_MARK))
+        if exists:
+            with self._session() as session:
+                rows = session.rows(_SEEN)
+            holder = _holder(str(rows[0]["holder"])) if rows else self._mine
+            if rows and not (rows[0]["silent"] or holder.is_dead or holder == self._mine):
+                return f": left alone, because {holder} is on the cluster"
+            self._remove(holder)
+            found = ""
+        leftovers.forget(self.world.cache, self._remembered)
+        return found
+
+    @property
+    def _mine(self) -> Holder:
+        return Holder(host.name(), self.world.platform.campaign, host.process_mark())
+
+    @property
+    def _remembered(self) -> Existing:
+        return replace(self.declared, database=LEASE_DATABASE, may_drop=None)
+
+    def _known(self) -> Holder | None:
+        """Who is there; None if nobody has made the row."""
+        with suppress(RunError), self._session() as session:
+            rows = session.rows(_SEEN)
+            return _holder(str(rows[0]["holder"])) if rows else None
+        return None
+
+    def _other(self, session: Session) -> Holder | None:
+        """Takes the row if it is free, ours, or a dead campaign's."""
+        while not session.rows(_TAKEN.format(holder=_quoted(self._mine))):
+            rows = session.rows(_SEEN)
+            holder = _holder(str(rows[0]["holder"])) if rows else None
+            if holder is not None and not holder.is_dead:
+                return holder
+            if holder is not None:
+                session.rows(f"DELETE FROM lease WHERE holder = '{_quoted(holder)}'")
+        return None
+
+    def _prepare(self) -> None:
+        """Makes database and table, unless another tester has."""
+        with self._outside() as session:
+            rows = session.rows(_MARK)
+            if not rows:
+                session.rows(f'CREATE DATABASE "{LEASE_DATABASE}"')
+                session.rows(f"COMMENT ON DATABASE \"{LEASE_DATABASE}\" IS '{_COMMENT}'")
+            elif rows[0]["mark"] != _COMMENT:
+                raise RunError(f"there is a database {LEASE_DATABASE} without tierbench's comment")
+        with self._session() as session:
+            if not session.rows("SELECT 1 FROM pg_tables WHERE tablename = 'lease'"):
+                session.rows(_MADE)
+
+    def _beat(self, over: threading.Event) -> None:
+        """A beat that fails is made up for by the next; `require` finds what was lost."""
+        while not over.wait(_BEAT_S):
+            with suppress(TierbenchError):
+                self.take()
+
+    def _give_back(self) -> None:
+        try:
+            self._remove(self._mine)
+        except TierbenchError as error:
+            self.world.progress.warn(
+                f"the database {LEASE_DATABASE} is still there: {error.what}; `tierbench clean` "
+                "drops it"
+            )
+        else:
+            leftovers.forget(self.world.cache, self._remembered)
+
+    def _remove(self, holder: Holder) -> None:
+        """Removes the row, and the database if nobody else is in it. Another tester who came in
+        that moment makes his anew with his next beat."""
+        with self._session() as session:
+            session.rows(f"DELETE FROM lease WHERE holder = '{_quoted(holder)}'")
+            if session.rows(_SEEN):
+                return
+            with suppress(RunError):  # another user's: it stays, empty
+                session.rows("DROP TABLE lease")
+            if session.rows(OBJECTS):
+                return
+        for attempt in range(1, _TRIES + 1):
+            try:
+                with self._outside() as session:
+                    rows = session.rows(_MARK)
+                    if rows and rows[0]["mark"] == _COMMENT:
+                        session.rows(f'DROP DATABASE "{LEASE_DATABASE}"')
+                return
+            except RunError:
+                if attempt == _TRIES:
+                    raise
+                self.world.clock.sleep(_AGAIN_S)
+
+    @contextmanager
+    def _session(self) -> Iterator[Session]:
+        inside = address(self.declared, self.declared.servers[0], LEASE_DATABASE)
+        with self.connect(inside, _STATEMENT_S) as session:
+            yield session
+
+    @contextmanager
+    def _outside(self) -> Iterator[Session]:
+        declared = self.declared
+        outside = address(declared, declared.servers[0], declared.maintenance_database)
+        with self.connect(outside, _DDL_S) as session:
+            yield session
+
+
+def _holder(text: str) -> Holder:
+    """RunError if no tierbench wrote it."""
+    try:
+        return Holder(**json.loads(text))
+    except (ValueError, TypeError) as error:
+        raise RunError(f"{text!r} in {LEASE_DATABASE} is not understood") from error
+
+
+def _quoted(holder: Holder) -> str:
+    return holder.text.replace("'", "''")

@@ -1,0 +1,166 @@
+"""Folders that carry our mark: how they are made, and the only way in which they are removed.
+
+The mark is a file that says whose a folder is: the host and the cache of the program that made it,
+and the campaign. It is looked at by what removes, where it removes. No mount is entered and no link
+is followed; whatever cannot be removed is told, and the rest goes on. The mark goes last, so that
+what a killed program leaves is still known as ours.
+
+This file runs in containers too, as a program: `python3 -c … VERB OWNER FOLDER…`, so it imports
+nothing that an image might not have. VERB: `list` and `remove` take folders and print what they
+found of each as a line of JSON; `anew` takes a folder and the names of empty ones to make in it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+MARK = ".made-by-tierbench"
+UNMARKED = "has no mark of tierbench"
+_OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def owner(cache: Path, campaign: str) -> str:
+    """What the mark says of folders that belong to this cache of this computer."""
+    said = {"host": socket.gethostname(), "cache": str(cache.resolve()), "campaign": campaign}
+    return json.dumps(said)
+
+
+def make(folder: str, whose: str) -> str:
+    """Makes the folder with its mark, and so the one above if that is missing too. Returns why it
+    cannot be used; "" if it can. One that is there must be marked already, or empty."""
+    above = os.path.dirname(folder)
+    if not os.path.exists(above):
+        os.makedirs(above)
+        _sign(above, whose)
+    os.makedirs(folder, exist_ok=True)
+    content = os.listdir(folder)
+    if content and MARK not in content:
+        return f"{folder} {UNMARKED}"
+    if MARK not in content:
+        _sign(folder, whose)
+    return ""
+
+
+def _sign(folder: str, whose: str) -> None:
+    with open(f"{folder}/{MARK}", "w", encoding="utf-8") as file:
+        file.write(f"{whose}\n")
+
+
+def remove(folder: str, whose: str, only_list: bool = False) -> dict[str, Any] | None:
+    """Removes a folder if its mark says the same host and cache as `whose`, and the one above if
+    only its mark is left there. None if there is no such folder; else its `place`, the `bytes` that
+    its files take, why it was not touched (`foreign`), and what of it stayed (`kept`)."""
+    found: dict[str, Any] = {"place": folder, "bytes": 0, "foreign": "", "kept": []}
+    try:
+        top = os.open(folder, _OPEN)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return {**found, "foreign": f"is no folder that can be opened ({error.strerror})"}
+    try:
+        found["foreign"] = _foreign(top, whose)
+        if found["foreign"]:
+            return found
+        found["bytes"] = _emptied(top, _mount(top), folder, found["kept"], only_list, MARK)
+        if only_list or found["kept"]:
+            return found
+        os.unlink(MARK, dir_fd=top)
+        os.rmdir(folder)
+        above = os.path.dirname(folder)
+        if not os.path.islink(above) and os.listdir(above) == [MARK]:
+            os.unlink(f"{above}/{MARK}")
+            os.rmdir(above)
+    except OSError as error:
+        found["kept"].append(f"{folder}: {error.strerror}")
+    finally:
+        os.close(top)
+    return found
+
+
+def _foreign(top: int, whose: str) -> str:
+    """Why the folder is not to be removed by `whose`; "" if it is."""
+    try:
+        with open(os.open(MARK, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=top), encoding="utf-8") as file:
+            said = json.loads(file.read(10_000))
+        theirs, ours = ((one["host"], one["cache"]) for one in (said, json.loads(whose)))
+    except FileNotFoundError:
+        return UNMARKED
+    except (OSError, ValueError, KeyError, TypeError):
+        return "has a mark that does not say whose it is"
+    return "" if theirs == ours else f"belongs to the cache {theirs[1]} of {theirs[0]}"
+
+
+def _emptied(
+    folder: int, mount: str, path: str, kept: list[str], only_list: bool, spared: str = ""
+) -> int:
+    """Removes all in an open folder but what is `spared`; returns the bytes that its files take."""
+    size_bytes = 0
+    for name in os.listdir(folder):
+        place = f"{path}/{name}"
+        try:
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if stat.S_ISDIR(status.st_mode):
+                size_bytes += _inner_removed(folder, name, mount, place, kept, only_list)
+            elif not only_list and name != spared:
+                os.unlink(name, dir_fd=folder)
+            size_bytes += status.st_blocks * 512
+        except OSError as error:
+            kept.append(f"{place}: {error.strerror}")
+    return size_bytes
+
+
+def _inner_removed(
+    folder: int, name: str, mount: str, place: str, kept: list[str], only_list: bool
+) -> int:
+    inner, before = os.open(name, _OPEN, dir_fd=folder), len(kept)
+    try:
+        if _mount(inner) != mount:
+            kept.append(f"{place}: something is mounted there, and no mount is entered")
+            return 0
+        size_bytes = _emptied(inner, mount, place, kept, only_list)
+    finally:
+        os.close(inner)
+    if len(kept) == before and not only_list:
+        os.rmdir(name, dir_fd=folder)
+    return size_bytes
+
+
+def _mount(opened: int) -> str:
+    """Which mount a folder is on. Its device would not do: a part of a disk may be mounted twice
+    (`mount --bind`)."""
+    with suppress(OSError), open(f"/proc/self/fdinfo/{opened}", encoding="ascii") as file:
+        for line in file:
+            if line.startswith("mnt_id:"):
+                return line.strip()
+    return str(os.fstat(opened).st_dev)
+
+
+def main(verb: str, whose: str, *folders: str) -> int:
+    """See the module. Ends with 0 only if `anew` did all."""
+    if verb != "anew":
+        found = [remove(one, whose, verb == "list") for one in folders]
+        print("\n".join(json.dumps(one) for one in found if one))
+        return 0
+    place, *names = folders
+    left = remove(place, whose)
+    if left and (left["foreign"] or left["kept"]):
+        why = left["foreign"] and f"{place} {left['foreign']}"
+        print(why or "; ".join(left["kept"]))
+        return 1
+    if why := make(place, whose):
+        print(why)
+        return 1
+    for name in names:
+        os.mkdir(f"{place}/{name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

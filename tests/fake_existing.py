@@ -1,0 +1,152 @@
+"""A cluster of others that is not there: a server that remembers every statement, and its profile.
+
+It answers as PostgreSQL and YugabyteDB do; tests/integration/test_existing.py asks real servers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.databases.existing.adapter import ExistingCluster
+from orchestrator.errors import RunError
+from orchestrator.model import Cluster, ClusterSpec, NodeSize
+from orchestrator.powers import Network, World
+from orchestrator.system import sql
+from tests.fakes import QuietProgress, fake_world
+
+HOSTS = ("10.0.0.11", "10.0.0.12", "10.0.0.13")
+TSERVERS = " ".join(f"http://{host}:9000" for host in HOSTS)
+EXPORTERS = " ".join(f"http://{host}:9100" for host in HOSTS)
+# Released builds print -b0 whatever their build is (yugabyte/yugabyte-db issues 2447, 12323).
+YUGABYTEDB = "PostgreSQL 11.2-YB-2.18.1.0-b0 on x86_64-pc-linux-gnu"
+POSTGRESQL = "PostgreSQL 16.4 (Debian 16.4-1.pgdg120+1) on x86_64-pc-linux-gnu"
+
+
+def spec(nodes: int = 3, copies: int = 3, version: str | None = None, **keys: str) -> ClusterSpec:
+    keys = {"hosts": " ".join(HOSTS), "tls": "off", **keys}
+    settings = {f"existing.{key}": value for key, value in keys.items()}
+    size = NodeSize(8.0, 2**35, 2**38)
+    return ClusterSpec("existing", nodes, copies, size, version=version, settings=settings)
+
+
+@dataclass
+class Server:
+    """A cluster: its databases with their tables, the comments on them, and every statement that
+    it was sent. `has`: names of settings and functions. `busy`: how often somebody is connected."""
+
+    banner: str = YUGABYTEDB
+    databases: dict[str, set[str]] = field(default_factory=lambda: {"yugabyte": set()})
+    comments: dict[str, str] = field(default_factory=dict)
+    has: tuple[str, ...] = ()
+    busy: int = 0
+    addresses: list[sql.Address] = field(default_factory=list)
+    statements: list[str] = field(default_factory=list)
+    unreachable: tuple[str, ...] = ()
+    known: int = 3
+    lease: str = ""  # who holds it
+    silent: bool = False  # whether for long
+
+    @contextmanager
+    def connect(self, address: sql.Address, _timeout_s: float) -> Iterator[sql.Session]:
+        if address.host in self.unreachable or address.database not in self.databases:
+            raise RunError(f"SQL at {address.host}: no")
+        self.addresses.append(address)
+        yield Asked(self, address.database)
+
+
+@dataclass
+class Asked:
+    server: Server
+    database: str
+
+    def copy(self, sql: str, text: str) -> None:
+        raise AssertionError(sql)
+
+    def rows(self, text: str) -> list[dict[str, Any]]:
+        self.server.statements.append(text)
+        databases = self.server.databases
+        words = text.split()
+        if "lease" in words:
+            return self._of_lease(text)
+        if "version()" in text:
+            return [{"version": self.server.banner}]
+        if "yb_servers" in text:
+            return [{"host": host} for host in HOSTS[: self.server.known]]
+        if "FROM pg_database" in text:
+            name = text.split("'")[-2]
+            return [{"mark": self.server.comments.get(name)}] if name in databases else []
+        if "FROM pg_class" in text:
+            return [{"?": 1} for _ in databases[self.database]][:1]
+        if "FROM pg_settings WHERE name IN ('alloydb" in text or "FROM pg_proc" in text:
+            return [{"name": name} for name in self.server.has if f"'{name}'" in text]
+        if text.startswith("CREATE DATABASE"):
+            databases[words[2].strip('"')] = set()
+        elif text.startswith("COMMENT ON DATABASE"):
+            self.server.comments[words[3].strip('"')] = text.split("'", 1)[1].removesuffix("'")
+        elif text.startswith("DROP DATABASE"):
+            if self.server.busy:
+                self.server.busy -= 1
+                raise RunError('database "tierbench" is being accessed by other users')
+            databases.pop(words[2].strip('"'), None)
+            self.server.comments.pop(words[2].strip('"'), None)
+        elif "pg_settings" in text:
+            settings = {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "off"}
+            return [{"name": name, "setting": value} for name, value in settings.items()]
+        elif "pg_database_size" in text:
+            return [{"bytes": 4096}]
+        elif "AS level" in text:
+            return [{"level": "repeatable read"}]
+        return []
+
+    def _of_lease(self, text: str) -> list[dict[str, Any]]:
+        """As PostgreSQL answers: tests/integration/test_existing.py asks a real one."""
+        server, tables = self.server, self.server.databases[self.database]
+        if text.startswith("CREATE TABLE"):
+            tables.add("lease")
+        elif "lease" not in tables:
+            raise RunError('relation "lease" does not exist')
+        elif text.startswith("DROP TABLE"):
+            tables.remove("lease")
+        elif text.startswith("DELETE"):
+            server.lease = "" if text.split("'")[1] == server.lease else server.lease
+        elif text.startswith("INSERT"):
+            holder = text.split("'")[1]
+            if server.lease not in ("", holder) and not server.silent:
+                return []
+            server.lease, server.silent = holder, False
+            return [{"holder": holder}]
+        else:
+            return [{"holder": server.lease, "silent": server.silent}] if server.lease else []
+        return []
+
+
+CACHE: list[Path] = []  # of the test that runs
+
+
+@pytest.fixture(autouse=True, name="cache")
+def a_cache(tmp_path: Path) -> Iterator[None]:
+    CACHE.append(tmp_path / "cache")
+    yield
+    CACHE.pop()
+
+
+def world(progress: Any = None) -> World:
+    return replace(fake_world(), progress=progress or QuietProgress(), cache=CACHE[-1])
+
+
+def database(server: Server) -> ExistingCluster:
+    """Its owner gives up nothing at the terminal."""
+    return ExistingCluster(server.connect, lambda _question, _may_ask: False)
+
+
+@contextmanager
+def running(server: Server, spec: ClusterSpec, progress: Any = None) -> Iterator[Cluster]:
+    network = Network("net", ())
+    with database(server).running(spec, (), network, world(progress)) as cluster:
+        yield cluster

@@ -1,0 +1,134 @@
+"""What cannot be meant ends before anything is planned, with the code that says why.
+
+Method: words are given to `tierbench` as a person gives them, on a machine without an engine.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.cli import main
+from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
+from orchestrator.system import store
+from tests import ROOT
+from tests.asked import Ask, ask
+from tests.campaigns import build_campaign
+
+__all__ = ["ask"]
+
+COMPARE = ("compare", "--profiles", "premium ultra", "--workloads", "tpcc", "--db", "postgresql")
+REFUSED = {
+    "a margin that is no number": (("--margin", "nan"), "percentage"),
+    "a negative margin": (("--margin", "-5"), "percentage"),
+    "a margin above all": (("--margin", "500"), "percentage"),
+    "a share without its sign": (("--latency-at", "0.7"), "70%"),
+    "a share's other spelling": (("--latency-at", ".7"), "neither"),
+    "a size in words": (("--set", "warehouses=many"), "--set warehouses=many"),
+    "a size of none": (("--set", "warehouses=0"), "--set warehouses=0"),
+    "a size that is half": (("--set", "slice_rows=1.5"), "--set slice_rows=1.5"),
+    "a switch in words": (("--set", "foreign_keys=perhaps"), "--set foreign_keys=perhaps"),
+    "a rate in words": (("--set", "arrival_rate=fast"), "--set arrival_rate=fast"),
+    "attempts in words": (("--set", "max_attempts=some"), "--set max_attempts=some"),
+    "results in a file": (("--results", "Makefile"), "is a file"),
+    "an end that is not asked for": (("--max-repeats", "7"), "--until"),
+    "another generator": (("--generator", "hammerdb"), "--generator may also be benchbase"),
+    "names without quotation marks": (("ultra",), "quotation marks"),
+}
+
+
+def code_of(words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", ["tierbench", *words])
+    return main._guarded(lambda: main.app(standalone_mode=False))
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_value_that_cannot_be_meant_is_refused(
+    case: str, ask: Ask, monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path
+) -> None:
+    words, said = REFUSED[case]
+    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.chdir(ROOT)
+    assert code_of((*COMPARE, *words, "--dry-run"), monkeypatch) == EXIT_USAGE
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_margin_over_time_has_the_same_range(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path
+) -> None:
+    words = ("compare-results", "latest", "--margin", "nan", "--results", str(tmp_path))
+    assert code_of(words, monkeypatch) == EXIT_USAGE
+    assert "percentage" in capsys.readouterr().err
+
+
+def test_what_is_meant_is_taken(ask: Ask) -> None:
+    said = ("--margin", "0.5", "--latency-at", "0.7/s", "--set", "warehouses=3")
+    plan = ask((*COMPARE, *said)).plan
+    assert plan.margin_pct == 0.5
+    assert [load.name for load in plan.workloads] == ["tpcc-at-0.7-per-s"]
+
+
+def test_names_may_be_separated_by_commas(ask: Ask) -> None:
+    words = ("compare", "--profiles", "premium, ultra", "--workloads", "tpcc,insert", "--seed", "2")
+    spaced = ("compare", "--profiles", "premium ultra", "--workloads", "tpcc insert", "--seed", "2")
+    assert ask(words).plan == ask(spaced).plan
+
+
+# ------------------------------------------------------------------ stored campaigns
+
+
+def stored(results: Path) -> Path:
+    made = build_campaign(frames=False)
+    return store.create(results, made.plan, made.fingerprint, 1_750_000_000.0)
+
+
+@pytest.mark.parametrize("command", ["report", "analyze"])
+def test_a_campaign_is_named_by_its_folder_or_as_latest(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, shown = stored(tmp_path), []
+    monkeypatch.setattr(main, "_conclude", lambda path, *_args, **_named: shown.append(path))
+    for name in ("latest", folder.name, str(folder)):
+        words = (command, name, "--results", str(tmp_path))
+        assert code_of(words, monkeypatch) == EXIT_DONE
+    assert {path.resolve() for path in shown} == {folder.resolve()} and len(shown) == 3
+
+
+@pytest.mark.parametrize("command", ["report", "analyze", "export"])
+def test_a_wrong_path_is_named_and_no_other_reason(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    form = ("--format", "csv") if command == "export" else ()
+    monkeypatch.setenv("COLUMNS", "300")
+    words = (command, "/nonexistent", *form, "--results", str(tmp_path))
+    assert code_of(words, monkeypatch) == EXIT_USAGE
+    assert "'/nonexistent' is no campaign" in capsys.readouterr().err
+    words = (command, "latest", *form, "--results", str(tmp_path))
+    assert code_of(words, monkeypatch) == EXIT_USAGE
+    assert f"no campaign in {tmp_path} yet" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------ exit codes
+
+
+def test_a_check_without_a_server_is_unavailable(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    assert code_of(("check", "--port", "1"), monkeypatch) == EXIT_UNAVAILABLE
+    err = capsys.readouterr().err
+    assert "--port" in err and "raw files" not in err
+
+
+def test_a_reader_who_has_seen_enough_changes_no_exit_code() -> None:
+    """1 would say that a contender is worse."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "orchestrator", "tiers", "list"]
+    ended = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (EXIT_DONE, "")

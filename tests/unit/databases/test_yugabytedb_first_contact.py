@@ -1,0 +1,351 @@
+"""What a first contact with real YugabyteDB most probably stumbles at, each answered beforehand.
+
+Goal: memory that a CREATE DATABASE needs, certificates for names, flags that are not in force.
+Method: pure functions, pages that answer as told, made-up clock. Facts: docs/YUGABYTEDB.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+
+from orchestrator.databases.common import container_nodes
+from orchestrator.databases.common.yugabyte import pages
+from orchestrator.databases.yugabytedb import checklist, flags, nodes, settings, tls
+from orchestrator.databases.yugabytedb.adapter import YugabyteDB
+from orchestrator.databases.yugabytedb.inferred import Unread
+from orchestrator.databases.yugabytedb.readiness import Readiness, check_flags
+from orchestrator.errors import NodeError, RunError
+from orchestrator.model import ClusterSpec, Node, NodeSize, Volume
+from orchestrator.powers import Network, World
+from orchestrator.system import sql
+from orchestrator.system.sql import Connect
+from tests.fakes import FakePlatform, Log, fake_world
+
+MIB, GIB = 2**20, 2**30
+THREE = ClusterSpec("yugabytedb", 3, 3, NodeSize(8.0, 32 * GIB, 250 * 10**9))
+
+
+# ------------------------------------------------------------------ memory
+
+
+@pytest.mark.parametrize(
+    ("node", "master", "tserver_pct"),
+    [
+        (1536 * MIB, 512 * MIB, 45),
+        (2 * GIB, 512 * MIB, 45),
+        (4 * GIB, 4 * GIB // 5, 45),
+        (4 * GIB + 1, 512 * MIB, 60),
+        (32 * GIB, 2 * GIB, 60),
+    ],
+)
+def test_a_master_has_the_memory_that_creating_a_database_takes(
+    node: int, master: int, tserver_pct: int
+) -> None:
+    shares = flags.memory(node)
+    assert (shares.master_bytes, shares.tserver_bytes) == (master, node * tserver_pct // 100)
+    assert shares.master_bytes + shares.tserver_bytes < 0.85 * node
+
+
+def test_a_node_too_small_for_both_servers_is_refused() -> None:
+    small = replace(THREE, node=NodeSize(1.0, GIB, GIB))
+    (mistake,) = settings.read(small)[1]
+    assert "give it at least 1.50 GiB" in mistake.what
+
+
+def test_the_checklist_gives_nodes_what_its_lines_need() -> None:
+    assert checklist.spec().size.memory_bytes == 4 * GIB
+
+
+# ------------------------------------------------------------------ certificates
+
+
+def test_a_certificate_names_an_address_or_a_name(tmp_path: Path) -> None:
+    """A pod is reached by the name of its service."""
+    places = tls.make(tmp_path / "made", ("10.0.0.11", "node-2.nodes"), 1_700_000_000.0)
+    named = []
+    for place in places:
+        (file,) = place.glob("node.*.crt")
+        certificate = x509.load_pem_x509_certificate(file.read_bytes())
+        kind = x509.SubjectAlternativeName
+        (name,) = certificate.extensions.get_extension_for_class(kind).value
+        named.append((file.name, type(name), str(name.value)))
+    assert named == [
+        ("node.10.0.0.11.crt", x509.IPAddress, "10.0.0.11"),
+        ("node.node-2.nodes.crt", x509.DNSName, "node-2.nodes"),
+    ]
+
+
+# ------------------------------------------------------------------ flags
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "start_cql_proxy", "enable_ysql", "start_pgsql_proxy", "server_dump_info_path",
+        "instance_uuid_override", "cluster_uuid", "placement_uuid", "cql_proxy_bind_address",
+        "stop_on_parent_termination", "tserver.start_cql_proxy",
+    ],
+)  # fmt: skip
+def test_a_flag_that_yugabyted_needs_for_itself_is_refused(name: str) -> None:
+    """Without `start_cql_proxy` a kept data set is erased at its next start, for example."""
+    (mistake,) = settings.read(replace(THREE, settings={name: "false"}))[1]
+    assert mistake.where == f"cluster.settings.{name}" and "cannot be set here" in mistake.what
+
+
+def test_masters_are_not_given_what_yugabyted_sets_behind_it() -> None:
+    """From 2024.1 on its own flags of masters come last, so ours would only be believed."""
+    for version, given in (("2.18.1.0-b84", True), ("2025.2.1.0-b141", False)):
+        chosen, _ = settings.read(replace(THREE, version=version))
+        passed = flags.master_flags(THREE, chosen)
+        assert ("master_enable_metrics_snapshotter" in passed) is given
+        assert "use_memory_defaults_optimized_for_ysql" not in passed
+        assert flags.tserver_flags(THREE, chosen)["tserver_enable_metrics_snapshotter"] == "false"
+
+
+IMAGE = "yugabytedb/yugabyte:2.18.1.0-b84"
+VARZ = "http://10.0.0.1"
+
+
+@pytest.fixture
+def masters(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, str]]:
+    """Address → the flags that the servers there say they run with; of the rest, the defaults."""
+    said: dict[str, dict[str, str]] = {}
+    otherwise = {"durable_wal_write": "false"}
+    monkeypatch.setattr(pages, "flags", lambda url: said.get(url, otherwise))
+    return said
+
+
+def node(number: int) -> Node:
+    urls = {pages.MASTER: f"{VARZ}{number}:7000", pages.TSERVER: f"{VARZ}{number}:9000"}
+    return Node(f"node-{number}", "database", sources=urls)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "refused"),
+    [
+        ("true", "false", True),
+        ("yes", "true", False),
+        ("0.50", "0.5", False),
+        ("a,b", "a,b", False),
+        ("5", "1", True),
+    ],
+)
+def test_a_masters_flag_of_the_profile_that_is_not_in_force_is_refused(
+    asked: str, said: str, refused: bool, masters: dict[str, dict[str, str]]
+) -> None:
+    """yugabyted's own come behind it: nobody else would say that it was given in vain."""
+    chosen = replace(settings.read(THREE)[0], master_flags={"a_flag": asked})
+    up = [node(number) for number in (1, 2, 3, 4)]
+    masters |= {f"{VARZ}{number}:7000": {"a_flag": said} for number in (1, 2, 3)}
+    unread = Unread(fake_world())
+    if not refused:
+        check_flags(up, chosen, unread, 3)
+        assert unread.text() is None
+        return
+    with pytest.raises(NodeError) as raised:
+        check_flags(up, chosen, unread, 3)
+    assert raised.value.what == (
+        f"the master of node-1 runs with a_flag={said}; the profile says {asked}"
+    )
+    assert "yugabyted sets some flags of masters itself" in raised.value.advice
+
+
+def test_a_masters_flag_that_is_on_no_page_is_only_noted(
+    masters: dict[str, dict[str, str]],
+) -> None:
+    chosen = replace(settings.read(THREE)[0], master_flags={"a_flag": "1"})
+    unread = Unread(fake_world())
+    check_flags([node(1)], chosen, unread, 1)
+    assert unread.text() == "a_flag: it is not among the flags of the master of node-1"
+
+
+def test_the_balancer_begins_soon_after_a_start() -> None:
+    """By default it waits for two minutes: it would move leaders while a run is measured."""
+    for version in ("2.18.1.0-b84", "2025.2.1.0-b141"):
+        chosen, _ = settings.read(replace(THREE, version=version))
+        assert flags.master_flags(THREE, chosen)["load_balancer_initial_delay_secs"] == "10"
+        assert "load_balancer_initial_delay_secs" not in flags.tserver_flags(THREE, chosen)
+
+
+# ------------------------------------------------------------------ leaders, and logs read again
+
+HOSTS = ("10.0.0.11", "10.0.0.12", "10.0.0.13")
+EVEN = {f"{table}{n}": (table, host) for table in "ab" for n, host in enumerate(HOSTS)}
+SWAPPED = EVEN | {"a0": ("a", HOSTS[1]), "a1": ("a", HOSTS[0])}
+CROWDED = EVEN | {"a0": ("a", HOSTS[1])}
+
+
+def readiness(world: World, unread: Unread) -> Readiness:
+    return Readiness(THREE, settings.read(THREE)[0], sql.session, unread, world)
+
+
+def balanced(
+    monkeypatch: pytest.MonkeyPatch, before: Callable[[], dict[str, tuple[str, str]]], world: World
+) -> Callable[[], str | None]:
+    """What `leaders_moved` says after `await_balance`; tablets have the leaders of `before`."""
+    monkeypatch.setattr(pages, "tablet_leaders", lambda *_: before())
+    monkeypatch.setattr(pages, "leaders", lambda _: dict.fromkeys(HOSTS, 2))
+    platform: Any = FakePlatform(answer=lambda *_: "Idle = 1")
+    world = replace(world, platform=platform)
+    made = readiness(world, Unread(world))
+    up = [node(number) for number in (1, 2, 3)]
+    begun = made.await_balance(up, "10.0.0.11:7100")
+    return lambda: made.leaders_moved(begun, up)
+
+
+@pytest.mark.parametrize(
+    ("afterwards", "said"),
+    [(EVEN, None), (SWAPPED, "2 of 6 tablets have another leader since")],
+)
+def test_leaders_that_move_in_the_window_are_told(
+    afterwards: dict[str, tuple[str, str]], said: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if each node leads as many as before."""
+    told = balanced(monkeypatch, lambda: EVEN, fake_world())
+    monkeypatch.setattr(pages, "tablet_leaders", lambda *_: afterwards)
+    assert told() == said
+
+
+def test_nothing_is_measured_before_the_leaders_of_each_table_are_spread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The balancer calls itself idle before it has begun."""
+    world = fake_world()
+    start_s = world.clock.monotonic()
+    moved = lambda: EVEN if world.clock.monotonic() - start_s > 130 else CROWDED  # noqa: E731
+    assert balanced(monkeypatch, moved, world)() is None
+    assert 130 < world.clock.monotonic() - start_s < 140
+
+
+def test_leaders_that_stay_uneven_end_no_run_but_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = balanced(monkeypatch, lambda: CROWDED, fake_world())
+    assert "a is led by {'10.0.0.11': 0, '10.0.0.12': 2" in str(told())
+
+
+def test_leaders_are_read_of_one_database_by_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    def row(table: str, tablet: str, leader: str) -> dict[str, object]:
+        copies = [{"server_uuid": f"u{n}", "addr": f"{h}:9100"} for n, h in enumerate(HOSTS)]
+        return {"table_id": table, "tablet_id": tablet, "replicas": copies, "leader": leader}
+
+    content = {
+        "keyspaces": [{"keyspace_id": "1", "keyspace_name": "bench"},
+                      {"keyspace_id": "2", "keyspace_name": "system"}],
+        "tables": [{"table_id": "t", "keyspace_id": "1", "table_name": "stock"},
+                   {"table_id": "s", "keyspace_id": "2", "table_name": "peers"}],
+        "tablets": [row("t", "x", "u1"), row("t", "y", ""), row("s", "z", "u0")],
+    }  # fmt: skip
+    monkeypatch.setattr(pages, "ask_leader", lambda *_: content)
+    assert pages.tablet_leaders([], "bench") == {"x": ("stock", HOSTS[1]), "y": ("stock", "")}
+
+
+@pytest.mark.parametrize("restored", [True, False])
+def test_a_start_from_a_copy_may_take_as_long_as_its_log_takes_to_read(
+    restored: bool, tmp_path: Path
+) -> None:
+    """At 25 MB/s: the tiers of the catalog are not slower."""
+    platform = FakePlatform(
+        images={IMAGE},
+        answer=lambda _name, argv: "24414063\ttotal\n" if "du -skc" in argv[-1] else "",
+    )
+    asked = replace(THREE, nodes=1, replication_factor=1)
+    world, network = fake_world(platform=platform, cache=tmp_path), Network("net", HOSTS[:1])
+    disks = [Volume("disk-1", "/dev/loop0", restored)]
+    refused: Connect = lambda *_: (_ for _ in ()).throw(OSError("refused"))  # noqa: E731
+    with pytest.raises(NodeError) as raised, \
+            YugabyteDB(refused).running(asked, disks, network, world):  # fmt: skip
+        pass
+    expected = 300 + (1000 if restored else 0)
+    assert f"was not ready within {expected} s" in raised.value.what
+
+
+# ------------------------------------------------------------------ a node that ended
+
+
+REFUSED = "Could not update Postgress user password. Exception: timed out"
+LOGGED = "postgresql-1.log:\nFATAL: it was so; ALTER ROLE yugabyte PASSWORD 'hunter2'"
+
+
+def failed_start(
+    platform: FakePlatform, folder: Path, restored: bool = False, **own: str
+) -> NodeError:
+    """What a first start says whose only node ends at once."""
+    platform.images, platform.states["net-node-1"] = {IMAGE}, "exited (137)"
+    asked = replace(THREE, nodes=1, replication_factor=1, settings=own)
+    world, network = fake_world(platform=platform, cache=folder), Network("net", ("10.0.0.11",))
+    disks = [Volume("disk-1", "/dev/loop0", restored)]
+    with pytest.raises(NodeError) as raised, YugabyteDB().running(asked, disks, network, world):
+        pass
+    return raised.value
+
+
+@pytest.mark.parametrize("state", ["exited (137)", "running"])
+def test_a_failure_shows_what_the_servers_wrote_themselves(state: str) -> None:
+    """In an ended container nothing can be run, so its disk is read by another one."""
+    platform = FakePlatform(answer=lambda _name, _argv: LOGGED)
+    platform.states["net-node-1"] = state
+    chosen, _ = settings.read(THREE)
+    network, disk = Network("net", ("10.0.0.11",)), Volume("disk-1", "/dev/loop0", False)
+    plan = nodes.container_spec(THREE, chosen, 1, disk, network, IMAGE, None)
+    error = RunError("it did not start")
+    nodes.explain(error, [plan], fake_world(platform=platform))
+    assert "FATAL: it was so" in error.evidence and "hunter2" not in error.evidence
+    if state != "running":
+        reader = platform.specs["net-node-1-logs"]
+        assert reader.mounts == plan.mounts and not reader.ports and reader.address is None
+
+
+def test_a_start_that_fails_has_the_servers_logs(tmp_path: Path) -> None:
+    platform = FakePlatform(answer=lambda _name, _argv: LOGGED)
+    assert "FATAL: it was so" in failed_start(platform, tmp_path).evidence
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Soft memory limit exceeded (at 97.42% of capacity)",
+     "Timed out waiting for Namespace Creation"],
+)  # fmt: skip
+def test_want_of_memory_is_told_as_such(text: str) -> None:
+    error = RunError(text, advice="look at the log")
+    nodes.explain(error, [], fake_world())
+    assert "give nodes more memory" in error.advice
+
+
+@pytest.mark.parametrize(
+    ("restored", "said", "starts"),
+    [(False, REFUSED, 2), (True, REFUSED, 1), (False, "another failure", 1)],
+)
+def test_with_tls_a_first_start_is_tried_once_more_on_an_emptied_disk(
+    restored: bool, said: str, starts: int, tmp_path: Path
+) -> None:
+    """On a slow disk yugabyted gives up changing a password after a minute, and kills itself."""
+    platform = FakePlatform()
+    platform.said["net-node-1"] = said
+    error = failed_start(platform, tmp_path, restored, tls="on")
+    done = [asked[:2] for asked in platform.asked if asked[0] in ("start", "once")]
+    start, logs = ("start", "net-node-1"), ("once", "net-node-1-logs")
+    again = [("once", "net-node-1-empty"), start] if starts == 2 else []
+    assert done == [start, *again, logs]
+    assert ("within a minute each" in error.advice) is (said == REFUSED)
+    if again:
+        assert flags.BASE_DIR in platform.specs["net-node-1-empty"].command[-1]
+
+
+@pytest.mark.parametrize(
+    ("state", "part"),
+    [
+        ("exited (137)", "137 is a kill: the kernel's for want of memory, or YugabyteDB's own"),
+        ("exited (1)", "its last log lines say why"),
+    ],
+)
+def test_a_kill_is_not_taken_for_want_of_memory(state: str, part: str) -> None:
+    platform = FakePlatform(Log())
+    platform.states["node-1"], platform.said["node-1"] = state, "Could not update Postgress"
+    with pytest.raises(NodeError) as raised:
+        container_nodes.raise_if_dead(["node-1"], fake_world(platform=platform))
+    assert part in raised.value.advice

@@ -1,0 +1,133 @@
+"""How long plans take, reckoned by hand from bytes and rates.
+
+Goal: a study's time and cost are known before disks are rented for it. Method: the sums are written
+out here with the study's numbers, and hold within a factor of 1.5 at either end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cli import plans
+from orchestrator.cli.options import Request
+from orchestrator.model import Dataset, Plan, Profile, Workload
+from orchestrator.planning import costs, durations
+from orchestrator.run import observed
+from tests import ROOT
+from tests.fakes import fake_world
+from tests.plans import a_plan, a_profile, a_workload
+
+ROWS = 30 * 15_000_000
+GB = 115.2  # ROWS of 256 bytes
+MEMORY_GB = 34.4  # 32 GiB
+
+
+def study(cache: Path, profiles: str, database: str, **more: object) -> Plan:
+    asked = {"workloads": ["insert"], "scale": "study", "nodes": 3, "repetitions": 5}
+    request = Request(profiles=profiles.split(), database=database, **asked, **more)  # type: ignore[arg-type]
+    return plans.make_plan(request, ROOT, cache)
+
+
+def near(found: float | None, by_hand: float) -> bool:
+    return found is not None and by_hand / 1.5 < found < by_hand * 1.5
+
+
+def test_a_study_on_emulated_disks(tmp_path: Path) -> None:
+    made = study(tmp_path, "premium ultra", "postgresql")
+    assert ROWS * 256 == GB * 1e9 and len(made.runs) == 10
+    windows_s = 10 * (300 + 1800)
+    # Loaded once at 110 MB/s, three nodes' images copied at 1 GB/s for each run, half of the memory
+    # filled from 125 and 250 MB/s.
+    least_s = windows_s + GB / 0.110 + 10 * 3 * GB / 1 + 5 * (MEMORY_GB / 2) * (1 / 0.125 + 4)
+    # Loaded at 13 MB/s, copied at 100 MB/s, the memory filled twice.
+    most_s = windows_s + GB / 0.013 + 10 * 3 * GB / 0.1 + 5 * 2 * MEMORY_GB * (1 / 0.125 + 4)
+    assert near(made.estimate_s, least_s) and near(made.most_s, most_s)
+    assert costs.rented(made) == ()
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_study_on_volumes_of_a_class(tmp_path: Path, keeps: bool) -> None:
+    rented = {"platform": "kubernetes", "enforcement": "storage-class"}
+    made = study(tmp_path, "ultra", "yugabytedb", **rented)
+    found = durations.loads(made, lambda *_: ("kept" if keeps else None, False))
+    made = durations.timed(made, found)
+    loads, restores = (1, 5) if keeps else (5, 0)
+    windows_s, caches_s = 5 * (300 + 1800), 5 * MEMORY_GB / 0.25
+    least_s = windows_s + caches_s / 2 + loads * GB / 0.050
+    restores_s = restores * 2 * GB / 0.25  # read and written on the same disk
+    most_s = windows_s + 2 * caches_s + loads * GB / 0.008 + restores_s
+    assert near(made.estimate_s, least_s) and near(made.most_s, most_s)
+    disks = next(one for one in costs.rented(made) if one.what == "disk of ultra")
+    by_hand = 6 * 1841.25 / 3 / 730 * most_s / 3600
+    assert disks.amount is not None and near(disks.amount, by_hand)
+
+
+Find = Callable[[Profile, Workload], tuple[str | None, bool] | None]
+
+
+@pytest.mark.parametrize(
+    ("find", "loads"),
+    [
+        (lambda *_: ("shared", False), [(1, 1, 0, 6)]),
+        (lambda *_: ("shared", True), [(0, 0, 1, 6)]),
+        (lambda profile, _: (profile.name, False), [(1, 1, 0, 3), (1, 1, 0, 3)]),
+        (lambda *_: (None, False), [(3, 3, 0, 0), (3, 3, 0, 0)]),
+    ],
+)
+def test_each_data_set_is_loaded_as_often_as_it_is(
+    find: Find, loads: list[tuple[int, ...]]
+) -> None:
+    plan = a_plan(("premium", "ultra"), repetitions=3)
+    found = durations.loads(plan, find)
+    assert [(one.times, one.most_times, one.kept, one.restores) for one in found] == loads
+
+
+def test_what_a_warm_up_and_a_decision_may_add_is_in_the_most() -> None:
+    plan = a_plan(repetitions=2)
+    grown = durations.timed(replace(plan, looks={2: 0.1, 6: 0.9}))
+    assert grown.estimate_s == durations.timed(plan).estimate_s
+    assert (grown.most_s or 0) - (plan.most_s or 0) > 4 * 5.0
+    steady = replace(a_workload(), warmup_most_s=121.0)
+    longer = durations.timed(replace(plan, workloads=(steady,)))
+    assert (longer.most_s or 0) - (plan.most_s or 0) == pytest.approx(2 * 120)
+    assert longer.estimate_s == plan.estimate_s
+
+
+# ------------------------------------------------------------------ rates that were seen here
+
+
+def loaded(world_cache: Path, took_s: float) -> None:
+    workload = replace(a_workload(), dataset=Dataset("tpcc", {"warehouses": 4}))
+    observed.note_load(a_profile(), workload, took_s, fake_world(cache=world_cache))
+
+
+def test_rates_are_learnt_with_room_beyond_them(tmp_path: Path) -> None:
+    assert observed.learnt(tmp_path) == {}
+    loaded(tmp_path, 10.0)
+    loaded(tmp_path, 30.0)
+    rate = observed.learnt(tmp_path)["postgresql tpcc"]
+    assert (rate.fastest, rate.slowest) == pytest.approx((42e6 * 1.5, 14e6 / 1.5))
+    assert rate.source.startswith("measured here, last on ")
+    other = Dataset("tpcc", {"warehouses": 100})
+    plan = replace(a_plan(), workloads=(replace(a_workload(), dataset=other),))
+    step = next(
+        s for s in durations.steps(plan, None, observed.learnt(tmp_path)) if "load" in s.what
+    )
+    assert "measured here" in step.source
+    assert step.total.least_s == pytest.approx(10.5e9 / 63e6, abs=30)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[", "[]", '{"postgresql tpcc": 3}', '{"postgresql tpcc": [{"bytes_per_s": -1}]}',
+     '{"postgresql tpcc": [{"bytes_per_s": 1e400, "time_s": 1}]}', "\xff"],
+)  # fmt: skip
+def test_a_damaged_file_of_rates_is_none(tmp_path: Path, content: str) -> None:
+    (tmp_path / "load-rates.json").write_bytes(content.encode("latin-1"))
+    assert observed.learnt(tmp_path) == {}
+    loaded(tmp_path, 10.0)
+    assert list(observed.learnt(tmp_path)) == ["postgresql tpcc"]

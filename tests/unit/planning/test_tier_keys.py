@@ -1,0 +1,214 @@
+"""Which keys of a tier belong to which enforcement: each takes effect, or is refused at its place.
+
+Goal: nothing that a person writes about a disk is ignored.
+Method: every key of both forms of a tier × every enforcement, written in the file and given over
+it. A key has effect if the tier is another than without it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any, get_args
+
+import pytest
+
+from orchestrator import tier_catalog
+from orchestrator.errors import UsageError
+from orchestrator.planning.node_disks import RealDiskYaml
+from orchestrator.planning.profiles import read_profile
+from orchestrator.planning.schema import TierYaml
+from orchestrator.tier import DiskKind, NodeDisks, Tier
+from orchestrator.tier_catalog.choosing import Reference
+from tests import ROOT
+from tests.plans import CLUSTER
+
+CATALOG = tier_catalog.read(
+    {file.name: file.read_text() for file in (ROOT / "profiles/catalog").glob("*.yaml")}
+)
+THEIRS = "{database: existing, replication_factor: 1, existing: {hosts: a}}"
+ON_DISKS = "cgroup on disks"
+KINDS = ("emulated", "cgroup", ON_DISKS, "mounted", "storage-class", "existing", "none")
+PRICE = {"monthly": 9, "currency": "USD", "region": "x", "as_of": "2026", "source": "a list"}
+LIMITS: dict[str, Any] = {"iops": 500, "throughput": "60MB/s"}
+BURST = {"iops": 900, "duration": "5min"}
+
+# What makes a whole tier of each kind.
+LEAST: dict[str, dict[str, Any]] = {
+    "emulated": LIMITS,
+    "cgroup": LIMITS,
+    ON_DISKS: {**LIMITS, "disks": "/mnt/{node}"},
+    "mounted": {"disks": "/mnt/{node}"},
+    "storage-class": {"storage_class": "fast"},
+    "existing": {},
+    "none": {},
+}
+REAL = ("mounted", ON_DISKS)
+HELD_OR_JUDGED = ("emulated", "mounted", "storage-class", "existing")
+DECLARED = (*HELD_OR_JUDGED, "cgroup", ON_DISKS)
+
+# key → a value, and the kinds that use it.
+OWN: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "iops": (800, DECLARED),
+    "throughput": ("80MB/s", DECLARED),
+    "read_latency": ("2ms", HELD_OR_JUDGED),
+    "write_latency": ("2ms", HELD_OR_JUDGED),
+    "burst": (BURST, HELD_OR_JUDGED),
+    "burst_time_scale": (60, ("emulated",)),
+    "recorded": ("disk.json", ("emulated",)),
+    "io_unit": ("64KiB", HELD_OR_JUDGED),
+    "storage_class": ("other", ("storage-class",)),
+    "size": ("100GiB", ("storage-class",)),
+    "allow_retained_volumes": (True, ("storage-class",)),
+    "path": ("/mnt/p15", (*REAL, "cgroup")),
+    "disks": ("/data/{node}", (*REAL, "cgroup")),
+    "file_system": ("xfs", REAL),
+    "mount_options": ("noatime", REAL),
+    "cloud": ("azure", ("mounted",)),
+    "allow_root_disk": (True, REAL),
+    "snapshots": ("copy", (*REAL, "storage-class")),
+    "price": (PRICE, KINDS),
+    "source": ("a page", KINDS),
+    "as_of": ("2026-01", KINDS),
+    "notes": ("it is old", KINDS),
+}
+ROWS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    **{key: one for key, one in OWN.items() if key in Reference.model_fields},
+    "iops": (4000, DECLARED),
+    "throughput": ("200MB/s", DECLARED),
+    "read_latency": ("2ms", HELD_OR_JUDGED),
+    "write_latency": ("2ms", HELD_OR_JUDGED),
+    "burst": ("full", HELD_OR_JUDGED),
+    "size": ("128GiB", DECLARED),
+    "performance_plus": (True, DECLARED),
+    "region": ("westus", DECLARED),
+    "operations_per_month": (1e6, DECLARED),
+    "price": (PRICE, DECLARED),
+}
+# The row on which a key has a meaning; else P15.
+ROW_OF = {
+    "size": "azure/premium-v2",
+    "iops": "azure/premium-v2",
+    "throughput": "azure/premium-v2",
+    "performance_plus": "azure/P30",
+    "operations_per_month": "azure/S4",
+    "region": "azure/P10",
+}
+TABLE = {"0": 0.001, "1": 0.003}
+RECORDED = json.dumps(
+    {
+        "schema_version": 1,
+        "source": "a disk",
+        "as_of": "2026-01",
+        "latency": {"read_quantiles_s": TABLE, "write_quantiles_s": TABLE},
+    }
+)
+
+
+def yaml_keys(record: type[RealDiskYaml]) -> set[str]:
+    return {field.alias or name for name, field in record.model_fields.items()}
+
+
+def test_every_key_is_in_the_tables() -> None:
+    assert set(OWN) == yaml_keys(TierYaml) - {"enforcement"}
+    assert set(ROWS) == yaml_keys(Reference) - {"enforcement", "type"}
+    assert {kind.removesuffix(" on disks") for kind in KINDS} == set(get_args(DiskKind)) - {"dry"}
+
+
+def enforcement(kind: str) -> str:
+    return kind.removesuffix(" on disks")
+
+
+def read(tier: dict[str, Any], kind: str, over: bool) -> Tier:
+    """`over`: the enforcement is given over the file, which says another."""
+    wanted = {"enforcement": enforcement(kind)}
+    other = {"enforcement": "emulated" if kind == "mounted" else "mounted"}
+    content = {**tier, **(other if over else wanted)}
+    cluster = THEIRS if kind == "existing" else "small"
+    text = f"question: q\ntitle: t\ntier: {json.dumps(content)}\ncluster: {cluster}\n"
+    changes = wanted if over else None
+    return read_profile(
+        "x", text, {"small": CLUSTER}, "smoke", CATALOG, changes=changes, beside=lambda _: RECORDED
+    ).tier
+
+
+def base(form: str, key: str, kind: str) -> dict[str, Any]:
+    """The least tier to which the key can be added."""
+    if form == "row":
+        least = {} if kind == "storage-class" else LEAST[kind]
+        row = {name: value for name, value in least.items() if name not in LIMITS}
+        sized = {"size": "64GiB", "iops": 3500} if ROW_OF.get(key, "").endswith("-v2") else {}
+        return {"type": ROW_OF.get(key, "azure/P15"), **sized, **row}
+    least = dict(LEAST[kind])
+    if key == "burst_time_scale" and kind in HELD_OR_JUDGED:
+        least |= {**LIMITS, "burst": BURST}
+    return least
+
+
+CASES = [
+    (form, key, value, used, kind, over)
+    for form, table in (("numbers", OWN), ("row", ROWS))
+    for key, (value, used) in table.items()
+    for kind in KINDS
+    for over in (False, True)
+]
+
+
+@pytest.mark.parametrize(
+    ("form", "key", "value", "used", "kind", "over"),
+    CASES,
+    ids=[f"{c[0]}-{c[1]}-{c[4]}{'-over' * c[5]}" for c in CASES],
+)
+def test_each_key_takes_effect_or_is_refused_at_its_place(
+    form: str, key: str, value: Any, used: tuple[str, ...], kind: str, over: bool
+) -> None:
+    least = base(form, key, kind)
+    if kind in used:
+        others = {k: v for k, v in least.items() if key != "path" or k != "disks"}
+        assert read({**others, key: value}, kind, over) != read(least, kind, over)
+        return
+    with pytest.raises(UsageError) as refused:
+        read({**least, key: value}, kind, over)
+    place = "tier.type" if form == "row" and kind == "none" else f"tier.{key}"
+    said = {one.where.removeprefix("profiles/x.yaml: "): one.what for one in refused.value.mistakes}
+    assert place in said
+    assert f"here it is `{enforcement(kind)}`" in said[place]
+
+
+def test_the_disk_at_a_path_is_not_replaced_by_an_emulated_one() -> None:
+    """What `tier: {type: azure/P15, path: …}` says, with the line that is missing."""
+    text = "question: q\ntier: {type: azure/P15, path: /mnt/p15}\ncluster: small\n"
+    with pytest.raises(UsageError) as refused:
+        read_profile("x", text, {"small": CLUSTER}, "smoke", CATALOG)
+    (mistake,) = refused.value.mistakes
+    assert mistake.where == "profiles/x.yaml: tier.path"
+    assert "write `enforcement: mounted`" in mistake.what
+
+
+def test_what_control_groups_do_not_hold_is_not_declared_of_them() -> None:
+    """A row brings latency and burst, which no analysis may take for those of this disk."""
+    tier = read({"type": "azure/P15"}, "cgroup", over=False)
+    assert tier.iops == 1100
+    assert (tier.burst, tier.read_latency_s, tier.write_latency_s) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "places", "real"),
+    [
+        ("mounted", {"path": "/a"}, True),
+        ("cgroup", {"path": "/a"}, True),
+        ("cgroup", {"disks": {"node-1": NodeDisks("/a")}}, True),
+        ("cgroup", {}, False),
+        ("storage-class", {}, True),
+        ("existing", {}, True),
+        ("emulated", {}, False),
+        ("none", {}, False),
+        ("dry", {"path": "/a"}, False),
+    ],
+)
+def test_disks_are_real_that_tierbench_does_not_make(
+    kind: DiskKind, places: dict[str, Any], real: bool
+) -> None:
+    tier = replace(Tier("a", "a", kind, 1, 1), **places)
+    assert tier.is_real is real
+    assert tier.is_as_bought is (real and kind != "cgroup")

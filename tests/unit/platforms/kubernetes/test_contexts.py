@@ -1,0 +1,127 @@
+"""Which cluster is used, where a kubeconfig knows several, and how a record names it.
+
+Method: two API servers in memory, "test" (the current context) and "bench".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.model import Placing
+from orchestrator.platforms.kubernetes import connection
+from orchestrator.platforms.kubernetes.connection import Api
+from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+from orchestrator.system.clock import SystemClock
+from tests.fake_cluster import FakeCluster
+
+
+@pytest.fixture
+def clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, FakeCluster]]:
+    both = {}
+    for name in ("test", "bench"):
+        (tmp_path / name).mkdir()
+        both[name] = FakeCluster(tmp_path / name)
+        both[name].is_cluster(f"uid-of-{name}")
+    monkeypatch.setenv("KUBECONFIG", str(both["test"].kubeconfig(bench=both["bench"])))
+    yield both
+    for one in both.values():
+        one.close()
+
+
+def connected(context: str | None = None, *secrets: str) -> KubernetesPlatform:
+    return KubernetesPlatform(
+        SystemClock(), Placing(context=context, image_pull_secrets=tuple(secrets))
+    )
+
+
+def test_the_profiles_context_is_used(clusters: dict[str, FakeCluster]) -> None:
+    api = connected("bench")._api
+    assert (api.host, api.namespace) == (clusters["bench"].address, "of-bench")
+    assert clusters["test"].calls == []
+
+
+def test_without_one_the_current_context_is_used(clusters: dict[str, FakeCluster]) -> None:
+    api = connected()._api
+    assert (api.host, api.namespace) == (clusters["test"].address, "default")
+    assert clusters["bench"].calls == []
+
+
+def test_a_context_is_used_where_none_is_current(
+    clusters: dict[str, FakeCluster], tmp_path: Path
+) -> None:
+    file = tmp_path / "test/kubeconfig"
+    config = json.loads(file.read_text())
+    del config["current-context"]
+    file.write_text(json.dumps(config))
+    assert connected("bench")._api.host == clusters["bench"].address
+
+
+def test_an_unknown_context_is_refused_with_those_that_exist(
+    clusters: dict[str, FakeCluster],
+) -> None:
+    with pytest.raises(UsageError, match=r"no context named 'lab'") as caught:
+        connected("lab")
+    assert "bench and test" in caught.value.advice
+    assert clusters["test"].calls == clusters["bench"].calls == []
+
+
+def test_a_context_is_refused_where_there_is_no_kubeconfig(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in a pod: its own cluster is not the one that was named."""
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    monkeypatch.setattr(connection, "load_incluster_config", lambda **_: None)
+    with pytest.raises(UsageError, match="no context named 'bench'"):
+        connected("bench")
+
+
+def test_a_context_whose_cluster_is_not_described(
+    clusters: dict[str, FakeCluster], tmp_path: Path
+) -> None:
+    file = tmp_path / "test/kubeconfig"
+    config = json.loads(file.read_text())
+    config["clusters"] = config["clusters"][:1]
+    file.write_text(json.dumps(config))
+    with pytest.raises(UnavailableError, match="context 'bench' cannot be used"):
+        connected("bench")
+
+
+def test_in_a_pod_its_own_cluster_and_namespace_are_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    (tmp_path / "namespace").write_text("benchmarks")
+    monkeypatch.setattr(connection, "load_incluster_config", lambda **_: None)
+    monkeypatch.setattr(connection, "_NAMESPACE_OF_POD", tmp_path / "namespace")
+    api = Api(SystemClock())
+    assert (api.context, api.namespace) == ("", "benchmarks")
+
+
+def test_pull_secrets_are_those_of_the_context(clusters: dict[str, FakeCluster]) -> None:
+    for name, namespace in (("test", "default"), ("bench", "of-bench")):
+        clusters[name].things[f"/api/v1/namespaces/{namespace}/secrets/registry"] = {
+            "metadata": {"name": "registry"},
+            "type": "kubernetes.io/dockerconfigjson",
+            "data": {".dockerconfigjson": name},
+        }
+    platform = connected("bench", "registry")
+    with platform.alone():
+        copied = f"/api/v1/namespaces/{platform._namespace}/secrets/registry"
+        assert clusters["bench"].things[copied]["data"] == {".dockerconfigjson": "bench"}
+    assert clusters["test"].calls == []
+
+
+def test_the_record_says_which_cluster_it_was(clusters: dict[str, FakeCluster]) -> None:
+    facts = connected("bench").facts()
+    assert facts["Name"] == "bench" and facts["Host"] == clusters["bench"].address
+    assert facts["ID"] == "uid-of-bench"
+
+
+def test_doctor_says_which_cluster_it_looks_at(clusters: dict[str, FakeCluster]) -> None:
+    first = connected("bench").examine()[0]
+    assert "context bench" in first.text and clusters["bench"].address in first.text

@@ -1,0 +1,148 @@
+"""What is removed and what is not. Where mounts matter they are real ones, in a name space of their
+own: the test that needs one is skipped where the kernel gives none to this user."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestrator.platforms.common import marked
+
+
+@pytest.fixture
+def ours(tmp_path: Path) -> str:
+    return marked.owner(tmp_path / "cache", "c1")
+
+
+def filled(folder: Path, whose: str) -> Path:
+    """A folder with our mark and something in it."""
+    assert marked.make(str(folder), whose) == ""
+    (folder / "node-1/base").mkdir(parents=True)
+    (folder / "node-1/base/1").write_text("rows")
+    (folder / "node-1" / marked.MARK).touch()
+    return folder
+
+
+def in_a_name_space(script: str, *arguments: str) -> None:
+    """Runs a script as root of a mount name space of its own, whose mounts end with it."""
+    argv = ["unshare", "--mount", "--map-root-user", "bash", "-euc", script, "x", *arguments]
+    if subprocess.run([*argv[:3], "mount", "-t", "tmpfs", "none", "/mnt"], check=False).returncode:
+        pytest.skip("no name space of mounts can be had here")
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_is_ours_goes_and_so_does_what_was_made_for_it(tmp_path: Path, ours: str) -> None:
+    folder = filled(tmp_path / "tierbench-snapshots" / "key", ours)
+    listed = marked.remove(str(folder), ours, only_list=True)
+    assert listed and listed["bytes"] >= 4096 and folder.exists()
+    assert marked.remove(str(folder), marked.owner(tmp_path / "cache", "another")) == listed
+    assert not folder.parent.exists() and tmp_path.exists()
+    assert marked.remove(str(folder), ours) is None
+
+
+def test_a_folder_without_a_mark_stays_and_is_not_used(tmp_path: Path, ours: str) -> None:
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "datasets/a.bin").write_text("theirs")
+    left = marked.remove(str(tmp_path / "datasets"), ours)
+    assert left and left["foreign"] == "has no mark of tierbench"
+    assert "no mark" in marked.make(str(tmp_path / "datasets"), ours)
+    assert (tmp_path / "datasets/a.bin").read_text() == "theirs"
+
+
+@pytest.mark.parametrize("key", ["host", "cache"])
+def test_what_belongs_to_another_stays(tmp_path: Path, ours: str, key: str) -> None:
+    folder = filled(tmp_path / "tierbench-data", json.dumps({**json.loads(ours), key: "other"}))
+    left = marked.remove(str(folder), ours)
+    assert left and left["foreign"].startswith("belongs to the cache ") and "other" in str(left)
+    assert (folder / "node-1/base/1").read_text() == "rows"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"host": "h"}', "\xff"])
+def test_a_mark_that_says_nothing_removes_nothing(tmp_path: Path, ours: str, text: str) -> None:
+    folder = filled(tmp_path / "tierbench-data", ours)
+    (folder / marked.MARK).write_text(text, encoding="latin-1")
+    left = marked.remove(str(folder), ours)
+    assert left and left["foreign"] == "has a mark that does not say whose it is"
+    assert (folder / "node-1/base/1").exists()
+
+
+def test_no_link_is_followed(tmp_path: Path, ours: str) -> None:
+    theirs = filled(tmp_path / "theirs", ours)
+    (tmp_path / "link").symlink_to(theirs)
+    left = marked.remove(str(tmp_path / "link"), ours)
+    assert left and "is no folder that can be opened" in left["foreign"]
+    folder = filled(tmp_path / "ours", ours)
+    (folder / "node-1/link").symlink_to(theirs)
+    assert marked.remove(str(folder), ours) and not folder.exists()
+    assert (theirs / "node-1/base/1").read_text() == "rows"
+
+
+@pytest.mark.parametrize(
+    "mounting",
+    ['mount --bind "$1" "$2"', 'mount -t tmpfs none "$2"; cp "$1/golden" "$2/golden"'],
+    ids=["a folder of the same disk", "another file system"],
+)
+def test_no_mount_is_entered_and_the_rest_goes(tmp_path: Path, ours: str, mounting: str) -> None:
+    folder, theirs = filled(tmp_path / "tierbench-data", ours), tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "golden").write_text("copy")
+    (folder / "node-2").mkdir()
+    script = mounting + (
+        '; "$3" "$4" remove "$5" "$6" > "$6/../said"; test "$(cat "$2/golden")" = copy; '
+        'test -e "$6"/.made-by-tierbench; test ! -e "$6/node-1"'
+    )
+    words = [str(theirs), str(folder / "node-2"), sys.executable, marked.__file__, ours]
+    in_a_name_space(script, *words, str(folder))
+    (kept,) = json.loads((tmp_path / "said").read_text())["kept"]
+    assert kept == f"{folder}/node-2: something is mounted there, and no mount is entered"
+    assert (theirs / "golden").read_text() == "copy"
+
+
+def test_what_cannot_be_removed_is_told_and_the_rest_goes(
+    tmp_path: Path, ours: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another mount of a whole disk, seen from where the folder itself is the place of a mount."""
+    folder = filled(tmp_path / "tierbench-data", ours)
+    (folder / "busy").touch()
+    script = (
+        'mount --bind /etc/hostname "$1/busy"; "$2" "$3" remove "$4" "$1" > "$1/../said"; '
+        'test -e "$1/busy"; test ! -e "$1/node-1"'
+    )
+    in_a_name_space(script, str(folder), sys.executable, marked.__file__, ours)
+    (kept,) = json.loads((tmp_path / "said").read_text())["kept"]
+    assert kept == f"{folder}/busy: Device or resource busy"
+
+
+def test_anew_empties_what_is_ours_and_nothing_else(tmp_path: Path, ours: str) -> None:
+    folder, theirs = filled(tmp_path / "tierbench-data", ours), tmp_path / "theirs"
+    for place, code in ((folder, 0), (theirs, 1)):
+        theirs.mkdir(exist_ok=True)
+        (theirs / "file").touch()
+        argv = [sys.executable, marked.__file__, "anew", ours, str(place), "node-2"]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+    assert sorted(one.name for one in folder.iterdir()) == [marked.MARK, "node-2"]
+    assert done.stdout == f"{theirs} has no mark of tierbench\n"
+    assert [one.name for one in theirs.iterdir()] == ["file"]
+
+
+def test_what_a_cut_removal_leaves_is_still_known_as_ours(
+    tmp_path: Path, ours: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A directory of data without our mark would be refused until a person removes it."""
+    folder = filled(tmp_path / "tierbench-data", ours)
+
+    def killed(*_arguments: object, **_named: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.rmdir", killed)
+        with pytest.raises(KeyboardInterrupt):
+            marked.remove(str(folder), ours)
+    assert (folder / marked.MARK).exists() and (folder / "node-1").exists()
+    assert marked.remove(str(folder), ours) and not folder.exists()

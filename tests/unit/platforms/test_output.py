@@ -1,0 +1,79 @@
+"""The output of a command: what follows when the thread that reads it ends by an error."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import RunError, TierbenchError
+from orchestrator.platforms.common.conversations import LineConversation
+from orchestrator.platforms.common.output import Chunk, Output
+from orchestrator.platforms.docker import guard as docker_guard
+from orchestrator.platforms.kubernetes import guard as kubernetes_guard
+from orchestrator.system.clock import SystemClock
+
+# docker-py's response that another thread has closed: its file object is None by then.
+CLOSED = AttributeError("'NoneType' object has no attribute 'read'")
+
+
+def broken(error: Exception) -> Iterator[Chunk]:
+    yield b"one\ntw", None
+    raise error
+
+
+def followed(output: Output, most: int = 200) -> list[str]:
+    """The lines of the output until it ends; AssertionError if it goes on."""
+    lines: list[str] = []
+    for _ in range(most):
+        if not output.follow(lines.append):
+            return lines
+    raise AssertionError("it goes on")
+
+
+@pytest.mark.parametrize("error", [CLOSED, ValueError("closed file"), MemoryError()], ids=repr)
+def test_an_error_of_any_kind_ends_what_waits_with_its_cause(error: Exception) -> None:
+    output = Output(broken(error))
+    with pytest.raises(RunError, match=f"could not be read on: {type(error).__name__}") as ended:
+        followed(output, most=20)
+    assert ended.value.__cause__ is error
+    assert "one\ntw" in ended.value.evidence
+    assert followed(output) == [], "and it has ended"
+
+
+def test_a_stream_that_breaks_ends_with_its_words() -> None:
+    output = Output(broken(TierbenchError("the output stream broke: reset")))
+    assert followed(output) == ["one"]
+    assert output.tail().endswith("the output stream broke: reset")
+
+
+def test_a_conversation_ends_with_the_cause_too() -> None:
+    sent: list[Any] = []
+    talk = LineConversation(Output(broken(CLOSED)), sent.append, "talking", SystemClock())
+    assert talk.receive(5) == "one"
+    with pytest.raises(RunError, match="could not be read on: AttributeError"):
+        talk.receive(5)
+    with pytest.raises(RunError, match="talking: it has ended"):
+        talk.receive(5)
+
+
+class Twice(threading.Event):
+    """Lets a thread that beats wake twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._left = 2
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self._left -= 1
+        return self._left < 0
+
+
+@pytest.mark.parametrize("kind", [docker_guard.Guard, kubernetes_guard.Guard])
+def test_no_error_ends_the_beats_of_a_guard(kind: Any) -> None:
+    """Without them another campaign calls this one dead after five minutes."""
+    guard, stop = kind.__new__(kind), Twice()  # it knows nothing: everything is an AttributeError
+    guard._keep_beating(stop)
+    assert stop._left < 0
