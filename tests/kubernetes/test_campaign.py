@@ -54,7 +54,7 @@ cluster:
   database: yugabytedb
   nodes: 3
   replication_factor: 3
-  node: {smoke: {cpus: 1, memory: 1GiB, disk: 2GiB}}
+  node: {smoke: {cpus: 1, memory: 1536MiB, disk: 2GiB}}
   settings: {image: IMAGE}
 """
 LONG = """
