@@ -144,6 +144,7 @@ class FakePlatform:
         self.states: dict[str, str] = {}
         self.said: defaultdict[str, str] = defaultdict(lambda: "a log line\n")
 
+    name = ""  # as of plans that say no platform
     campaign = "c1"
     ways_to_get = Images.ways_to_get
 

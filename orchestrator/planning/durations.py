@@ -1,32 +1,25 @@
 """How long a plan takes, at least and at most: from bytes and rates. Pure.
 
-At least: what is there goes as fast as it was seen to. At most: each rate is the slowest seen,
-every gate is tried three times, and all that may be added to the plan is added. Failures are not
-reckoned.
+At least: what is there goes as fast as it was seen to. At most: each rate is the slowest seen, and
+all that may be added to the plan is added. Failures are not reckoned.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from orchestrator.model import Dataset, Plan, Profile, Workload
-from orchestrator.planning import disk_matrix, node_disks
+from orchestrator.model import ClusterSpec, Dataset, Plan, Profile, Workload
+from orchestrator.planning import disk_matrix, machines, node_disks
 from orchestrator.planning.plan import EXISTING, as_used
 from orchestrator.tier import Tier
+from orchestrator.units import listed
 
 # Measured on PostgreSQL 17: tables with their indexes, of 2,000,000 rows and of 4 warehouses.
 ROW_BYTES, WAREHOUSE_BYTES = 256, 105_000_000
-GATE_S = 15.0
-_GATE_TRIES = 3
-_RENT_S = (
-    20.0,
-    180.0,
-)  # until a cloud has made and attached the disks of a claim; they differ widely
-_AROUND_S = 6.0, 20.0  # of a run: start and stop disks, database and clients; on busy cores longer
-_NODE_S = 1.0, 5.0  # the same, for each node
+_RENT_S = 180.0  # at most, until a cloud has made and attached the disks of a claim
 _WRITTEN = 2, 3  # times that loaded bytes reach a disk: log and pages, and again when merged
-_HOST_BYTES_PER_S = 1e9, 1e8  # copying images on the disk of this machine; not of a tier
 _WARM_MOST_S = 600.0
 _SLOW_DISK_BYTES_PER_S = 1e8  # of a tier that declares no limit, at its slowest
 # Checking the consistency of more warehouses than are all checked: 1.5 s for each of the sample,
@@ -34,6 +27,7 @@ _SLOW_DISK_BYTES_PER_S = 1e8  # of a tier that declares no limit, at its slowest
 SAMPLED_ABOVE = 20
 _SAMPLE_S = 1.5 * SAMPLED_ABOVE
 _PAYMENTS_BYTES = 3 * 3e6
+_FARTHEST = 4.0  # times as many bytes as were seen, for which their rate is still taken
 
 
 @dataclass(frozen=True)
@@ -51,28 +45,72 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Rate:
-    """Bytes of data that are loaded in a second, at the fastest and at the slowest, and where that
-    is known from."""
+class Pace:
+    """How long one takes: a byte, or one time. `source`: where that is known from; `amount`: the
+    most that was seen at once."""
 
-    fastest: float
-    slowest: float
+    one: Span
     source: str
+    amount: float = math.inf
+
+    @property
+    def rate(self) -> str:
+        """Of bytes: how many in a second."""
+        fastest = f"to {1e-6 / self.one.least_s:.3g} MB/s" if self.one.least_s else "MB/s or more"
+        return f"{1e-6 / self.one.most_s:.3g} {fastest}: {self.source}"
 
 
-# Loading 4 warehouses took 3.8 s alone on a machine with two cores (docs/METHOD.md), 31 s when
-# eight programs shared it. YugabyteDB's documentation: 1,000 warehouses in 3.5 h on three
-# c5d.4xlarge.
+def _loaded(fastest: float, slowest: float, source: str) -> Pace:
+    """`fastest`, `slowest`: bytes a second."""
+    return Pace(Span(1 / fastest, 1 / slowest), f"default, {source}")
+
+
+# Loading 4 warehouses took 3.8 s alone on a machine with two cores (docs/METHOD.md), 31 s
+# and more when eight programs shared it. YugabyteDB's documentation: 1,000 warehouses in 3.5 h on
+# three c5d.4xlarge.
 LOADING = {
-    "postgresql": Rate(110e6, 13e6, "default, measured on two cores, idle and busy"),
-    "yugabytedb": Rate(50e6, 8e6, "default, the slowest by its documentation"),
-    EXISTING: Rate(110e6, 8e6, "default of both databases"),
+    "postgresql": _loaded(110e6, 10e6, "measured on two cores, idle and busy"),
+    "yugabytedb": _loaded(50e6, 8e6, "the slowest by its documentation"),
+    EXISTING: _loaded(110e6, 8e6, "of both databases"),
 }
+# Of a run with one node and one client: start and stop disks, database and clients. PostgreSQL took
+# 9 to 14 s on two cores while eight programs shared them. yugabyted's own waits are 180 s.
+AROUND = {
+    "postgresql": Pace(Span(4.0, 15.0), "default, measured on two busy cores"),
+    "yugabytedb": Pace(Span(10.0, 180.0), "default, at most yugabyted's longest wait"),
+    EXISTING: Pace(Span(1.0, 15.0), "default, as of PostgreSQL"),
+}
+_NODE_S = 1.0, 5.0  # the same, for each further node
+# A gate took 16 and 20 s on two cores that eight programs shared, and passed the first time.
+ONE_GATE = Pace(Span(7.5, 2 * 25.0), "default, measured on two cores, two tries at most")
+# Images are copied on the disk of the machine, at once where its file system shares blocks.
+RESTORING = Pace(Span(0.0, 1e-8), "assumed")
+
+Learnt = Mapping[str, Pace]
+AROUND_RUN, GATES, RESTORE = "start and stop", "gate", "restore"
 
 
-def rate_name(database: str, family: str) -> str:
-    """Under which the rates of loads on this machine are kept."""
-    return f"{database} {family}"
+def load_of(workload: Workload) -> str:
+    """What loading its data set is called in `kept_as`."""
+    return f"load {workload.dataset.family}"
+
+
+def kept_as(what: str, tier: Tier, platform: str, cluster: ClusterSpec | None = None) -> str:
+    """Under which name it is kept how long `what` took here. Images are loaded and copied alike for
+    every tier."""
+    alike = not tier.is_real and what not in (AROUND_RUN, GATES)
+    of = f"{cluster.database} {cluster.nodes}+{cluster.clients}, " if cluster else ""
+    return f"{what}: {of}{tier.kind if alike else tier.name}, {platform}"
+
+
+def _pace(learnt: Learnt, name: str, default: Pace, amount: float = 1.0) -> Pace:
+    """As seen here; of much more than was seen, no narrower than the default."""
+    seen = learnt.get(name)
+    if seen is None or amount <= _FARTHEST * seen.amount:
+        return seen or default
+    both = [seen.one, default.one]
+    wide = Span(min(one.least_s for one in both), max(one.most_s for one in both))
+    return Pace(wide, f"{default.source}; of less data {seen.source}")
 
 
 @dataclass(frozen=True)
@@ -140,10 +178,8 @@ def spoken(load: Load) -> str:
     return {0: "not at all", 1: "once"}.get(load.times, f"{load.times} times")
 
 
-def timed(
-    plan: Plan, found: Sequence[Load] | None = None, learnt: Mapping[str, Rate] | None = None
-) -> Plan:
-    """The plan with its times. `learnt`: rates seen on this machine, by `rate_name`."""
+def timed(plan: Plan, found: Sequence[Load] | None = None, learnt: Learnt | None = None) -> Plan:
+    """The plan with its times. `learnt`: what was seen on this machine, by `kept_as`."""
     total = Span()
     for step in steps(plan, found, learnt):
         total += step.total
@@ -151,15 +187,15 @@ def timed(
 
 
 def steps(
-    plan: Plan, found: Sequence[Load] | None = None, learnt: Mapping[str, Rate] | None = None
+    plan: Plan, found: Sequence[Load] | None = None, learnt: Learnt | None = None
 ) -> tuple[Step, ...]:
     """All that takes time, with what it is reckoned from."""
-    found = loads(plan) if found is None else found
+    found, learnt = loads(plan) if found is None else found, learnt or {}
     return (
-        *_of_runs(plan),
-        *(_loading(plan, one, learnt or {}) for one in found),
-        *(_restoring(plan, one) for one in found if one.restores),
-        _gates(plan),
+        *_of_runs(plan, learnt),
+        *(_loading(plan, one, learnt) for one in found),
+        *(_restoring(plan, one, learnt) for one in found if one.restores),
+        _gates(plan, learnt),
     )
 
 
@@ -196,30 +232,38 @@ def _cells(plan: Plan) -> Iterator[tuple[Profile, Workload, int, int]]:
                 yield as_used(profile, load), load, runs * stages, most
 
 
-def _of_runs(plan: Plan) -> Iterator[Step]:
-    windows, around, caches, checks = Span(), Span(), Span(), Span()
+def _of_runs(plan: Plan, learnt: Learnt) -> Iterator[Step]:
+    windows, around, caches, checks, sources = Span(), Span(), Span(), Span(), {}
     for profile, load, least, most in _cells(plan):
         longer_s = max(0.0, (load.warmup_most_s or load.warmup_s) - load.warmup_s)
         windows += Span(run_s(load), run_s(load) + longer_s).times(least, most)
-        around += _around(profile).times(least, most)
+        pace = _around(plan, profile, learnt)
+        around += pace.one.times(least, most)
+        sources[pace.source] = True
         if load.database is None:
             caches += _caches(profile, load).times(least, most)
             checks += _checking(profile, load).times(least, most)
     yield Step("warm-up and measuring", windows, "the scale's times")
-    yield Step("starting and stopping", around, "defaults, measured on two cores")
+    yield Step("starting and stopping", around, listed(list(sources)))
     yield Step("filling caches", caches, "memory and data over the tier's rate")
     yield Step("checking the data", checks, "3 MB of payments a warehouse")
 
 
-def _around(profile: Profile) -> Span:
-    nodes = profile.cluster.nodes + profile.cluster.clients - 1
-    one = Span(*_AROUND_S) + Span(*_NODE_S).times(nodes, nodes)
-    return one + Span(*_RENT_S) if profile.tier.storage_class else one
+def _around(plan: Plan, profile: Profile, learnt: Learnt) -> Pace:
+    cluster = profile.cluster
+    default = AROUND.get(cluster.database, AROUND["postgresql"])
+    nodes = 0 if cluster.database == EXISTING else cluster.nodes + cluster.clients - 2
+    more = Span(*_NODE_S).times(nodes, nodes)
+    default = replace(default, one=default.one + more)
+    name = kept_as(AROUND_RUN, profile.tier, plan.platform, cluster)
+    pace = _pace(learnt, name, default)
+    rent = Span(0.0, _RENT_S if profile.tier.storage_class else 0.0)
+    return replace(pace, one=pace.one + rent)
 
 
 def _rates(tier: Tier) -> tuple[float, float]:
     """Of a tier's disk: bytes per second at the fastest and at the slowest."""
-    return tier.bytes_per_s or _HOST_BYTES_PER_S[0], tier.bytes_per_s or _SLOW_DISK_BYTES_PER_S
+    return tier.bytes_per_s or math.inf, tier.bytes_per_s or _SLOW_DISK_BYTES_PER_S
 
 
 def _caches(profile: Profile, load: Workload) -> Span:
@@ -250,58 +294,72 @@ def _sizes(profile: Profile, load: Workload) -> tuple[float, float]:
     return own, own
 
 
-def _loading(plan: Plan, one: Load, learnt: Mapping[str, Rate]) -> Step:
+def _loading(plan: Plan, one: Load, learnt: Learnt) -> Step:
     load = plan.workload(one.workload)
     profile = as_used(plan.profile(one.profile), load)
     database = profile.cluster.database
     default = LOADING.get(database, LOADING[EXISTING])
-    rate = learnt.get(rate_name(database, load.dataset.family), default)
     least, most = _sizes(profile, load)
     all_bytes = data_bytes(load)
     loaded = most * profile.cluster.nodes if all_bytes is None else all_bytes
-    seconds = [loaded / rate.fastest if all_bytes is not None else 0.0, loaded / rate.slowest]
+    name = kept_as(load_of(load), profile.tier, plan.platform, profile.cluster)
+    pace = _pace(learnt, name, default, loaded)
+    each = pace.one.times(0.0 if all_bytes is None else loaded, loaded)
     if profile.tier.is_real or database == EXISTING:  # images are loaded without limits
         fast, slow = _rates(profile.tier)
-        seconds = [max(seconds[0], _WRITTEN[0] * least / fast), max(seconds[1], 3 * most / slow)]
-    each = Span(*seconds) + (_around(profile) if load.database is None else Span())
-    what = f"loading {load.dataset.family}, {spoken(one)}"
-    mb = f"{rate.slowest / 1e6:.3g} to {rate.fastest / 1e6:.3g} MB/s: {rate.source}"
-    return Step(what, each.times(one.times, one.most_times), f"{loaded / 1e9:.3g} GB, {mb}")
+        written = Span(_WRITTEN[0] * least / fast, _WRITTEN[1] * most / slow)
+        each = Span(max(each.least_s, written.least_s), max(each.most_s, written.most_s))
+    each += _around(plan, profile, learnt).one if load.database is None else Span()
+    what, source = f"loading {load.dataset.family}, {spoken(one)}", f"{loaded / 1e9:.3g} GB"
+    return Step(what, each.times(one.times, one.most_times), f"{source}, {pace.rate}")
 
 
-def _restoring(plan: Plan, one: Load) -> Step:
+def restored_bytes(profile: Profile, load: Workload) -> float:
+    """What a start from a copy copies at most: of real disks one node's, else all nodes' images,
+    which are on the disk of the machine."""
+    return _sizes(profile, load)[1] * (1 if profile.tier.is_real else profile.cluster.nodes)
+
+
+def _restoring(plan: Plan, one: Load, learnt: Learnt) -> Step:
     load = plan.workload(one.workload)
     profile = as_used(plan.profile(one.profile), load)
-    least, most = _sizes(profile, load)
+    default, copied = RESTORING, restored_bytes(profile, load)
     if profile.tier.is_real:
         # What has not changed is left alone; at most all is read and written on the same disk.
-        each = Span(0.0, 2 * most / _rates(profile.tier)[1] + 120.0)
-    else:  # all nodes' images on the machine's disk
-        nodes = profile.cluster.nodes
-        fast, slow = _HOST_BYTES_PER_S
-        each = Span(0.0, most * nodes / slow) + Span(least * nodes / fast, 0.0)
+        longest_s = 2 / _rates(profile.tier)[1] + (120.0 / copied if copied else 0.0)
+        default = Pace(Span(0.0, longest_s), "the tier's rate")
+    name = kept_as(RESTORE, profile.tier, plan.platform, profile.cluster)
+    pace = _pace(learnt, name, default, copied)
     what = f"restoring {load.dataset.family}, {one.restores} times at most"
     least_times = one.restores / most_repetitions(plan) if one.most_times <= one.times else 0
-    source = "the tier's rate" if profile.tier.is_real else "100 MB/s to 1 GB/s: assumed"
-    return Step(what, each.times(least_times, one.restores), source)
+    return Step(what, pace.one.times(copied * least_times, copied * one.restores), pace.rate)
 
 
-def _gates(plan: Plan) -> Step:
+def gate_disks(tier: Tier) -> int:
+    """How many disks a gate of it measures, one after the other."""
+    return tier.storage_class.nodes if tier.storage_class else max(1, node_disks.count(tier))
+
+
+def _gates(plan: Plan, learnt: Learnt) -> Step:
     """Of all tiers, disk after disk. Those of real disks are taken again, between runs if asked,
     and after the last run without draining; others may be kept from before."""
     least_runs = len(plan.runs) * (1 if plan.latency_at_pct is None else 2)
-    total = Span()
-    for tier in {profile.tier.name: profile.tier for profile in plan.tiers}.values():
+    total, sources = Span(), {}
+    for profile in {profile.tier.name: profile for profile in plan.tiers}.values():
+        tier = profile.tier
         if tier.kind in ("existing", "none", "dry"):
             continue
         real = tier.is_real
         drained_s = tier.burst.duration_s if plan.drain and tier.burst and real else 0.0
         runs = [least_runs, round(least_runs * most_repetitions(plan))]
         before = [1 + ((n - 1) // plan.gate_every if plan.gate_every and real else 0) for n in runs]
-        once = Span(GATE_S / 2, GATE_S * 2 * _GATE_TRIES)
-        once += Span(*_RENT_S) if tier.storage_class else Span()
+        pace = _pace(learnt, kept_as(GATES, tier, plan.platform), ONE_GATE)
+        sources[pace.source] = True
+        once = pace.one + Span(0.0, _RENT_S if tier.storage_class else 0.0)
         drained = Span(0.0, 1.5 * drained_s + (10.0 if drained_s else 0.0))
         of_tier = (once + drained).times(*before) + (once if real else Span())
-        disks = tier.storage_class.nodes if tier.storage_class else max(1, node_disks.count(tier))
+        # Disks that are made are measured on each machine that runs nodes.
+        apart = plan.platform == "kubernetes" or machines.named(profile)
+        disks = gate_disks(tier) if real or not apart else profile.cluster.nodes
         total += of_tier.times(disks if real else 0, disks)
-    return Step("truth gates", total, f"{GATE_S:g} s each, three tries at most")
+    return Step("truth gates", total, f"of each disk: {listed(list(sources))}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -38,6 +38,7 @@ class Draft:
     """What is known of a run so far; it becomes the run's Record whatever happens.
 
     `trouble`: the exception raised, even if the run was done and only taking it down failed.
+    `spent`: seconds on each part that estimates reckon apart.
     """
 
     outcome: Outcome = "interrupted"
@@ -50,6 +51,7 @@ class Draft:
     readings: Readings | None = None
     facts: dict[str, Any] | None = None
     doubts: list[Doubt] = field(default_factory=list)
+    spent: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -103,9 +105,17 @@ class RunContext:
                 phases.append(Phase(name, start_s, end_s))
 
     @contextmanager
-    def preparing(self, bracket: AbstractContextManager[T]) -> Iterator[T]:
-        """Enters `bracket`; the time that takes is part of the phase "prepare"."""
+    def spending(self, what: str) -> Iterator[None]:
+        """Notes how long the block took, if it ended well."""
+        started_s = self.world.clock.monotonic()
+        yield
+        spent, took_s = self.draft.spent, self.world.clock.monotonic() - started_s
+        spent[what] = spent.get(what, 0.0) + took_s
+
+    @contextmanager
+    def preparing(self, bracket: AbstractContextManager[T], what: str = "") -> Iterator[T]:
+        """Enters `bracket`; the time that takes is part of the phase "prepare", spent on `what`."""
         with ExitStack() as up:
-            with self.phase("prepare"):
+            with self.phase("prepare"), self.spending(what) if what else nullcontext():
                 entered = up.enter_context(bracket)
             yield entered

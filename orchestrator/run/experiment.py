@@ -28,10 +28,10 @@ from orchestrator.errors import RunError
 from orchestrator.load_generators.common import several
 from orchestrator.model import Cluster, Node, Plan
 from orchestrator.parts import Disks, Parts, Shared
-from orchestrator.planning import disk_matrix
+from orchestrator.planning import disk_matrix, durations
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import World
-from orchestrator.run import checks, datasets, identity, recording, window
+from orchestrator.run import checks, datasets, identity, observed, recording, window
 from orchestrator.run.context import Draft, RunContext
 from orchestrator.run.credit import COUNTERS
 from orchestrator.run.gates import Gates, require_passed
@@ -94,10 +94,30 @@ def _all_runs(
         here = RunContext(plan, run, parts, gates, campaign, own, draft)
         with recording.recorded(here):
             carry_out(here)
-        left.took(plan.workload(run.workload), world.clock.monotonic() - started_s)
+        took_s = world.clock.monotonic() - started_s
+        left.took(plan.workload(run.workload), took_s)
+        _learn(here, took_s)
         schedule.after(run)
         setbacks.after(run, draft.failure, draft.trouble)
         gates.after(run)
+
+
+def _learn(here: RunContext, took_s: float) -> None:
+    """Keeps what the run took, for later estimates, if nothing failed in it."""
+    draft, profile = here.draft, here.profile
+    if draft.outcome != "done" or draft.trouble is not None:
+        return
+    windows_s = sum(one.duration_s for one in draft.phases if one.name in ("warm-up", "measure"))
+    around_s = took_s - windows_s - sum(draft.spent.values())
+    restored = durations.restored_bytes(profile, here.workload)
+    load = durations.load_of(here.workload)
+    for what, spent_s, amount in (
+        (durations.AROUND_RUN, around_s, 1.0),
+        (durations.RESTORE, draft.spent.get(durations.RESTORE, 0.0), restored),
+        (load, draft.spent.get(load, 0.0), durations.data_bytes(here.workload)),
+    ):
+        name = durations.kept_as(what, profile.tier, here.world.platform.name, profile.cluster)
+        observed.note(name, spent_s, here.world, amount)
 
 
 def carry_out(here: RunContext) -> None:
@@ -119,12 +139,12 @@ def carry_out(here: RunContext) -> None:
 
 def _data_set(here: RunContext) -> Sequence[Path] | None:
     """Snapshots of the loaded data set; None if the run must load by itself."""
-    with here.phase("load"):
+    with here.phase("load"), here.spending("data set"):
         return datasets.ensure(here.profile, here.workload, here.plan.seed, here.parts, here.world)
 
 
 def _require_honest_disks(here: RunContext) -> None:
-    with here.phase("prepare"):
+    with here.phase("prepare"), here.spending(durations.GATES):
         here.draft.gate = here.gates.of(here.profile.tier)
         require_passed(here.draft.gate)
 
@@ -134,7 +154,8 @@ def _disks(here: RunContext, snapshots: Sequence[Path] | None) -> AbstractContex
     here.world.progress.step(f"attaching {tier.title}")
     sizes = [spec.node.disk_bytes] * spec.nodes if spec.node else []  # others' are not attached
     mechanism = here.parts.tiers[tier.enforcement]
-    return here.preparing(mechanism.attached(tier, sizes, snapshots, here.world))
+    attached = mechanism.attached(tier, sizes, snapshots, here.world)
+    return here.preparing(attached, durations.RESTORE if snapshots else "")
 
 
 @contextmanager
@@ -172,7 +193,7 @@ def _sampled(
 
 
 def _load(here: RunContext, cluster: Cluster, client: Node) -> None:
-    with here.phase("load"):
+    with here.phase("load"), here.spending(durations.load_of(here.workload)):
         here.world.progress.step(f"loading {here.workload.dataset.family}")
         here.generator.load(here.workload, cluster, client, here.world)
         here.database.settle(cluster, here.world)
@@ -181,7 +202,8 @@ def _load(here: RunContext, cluster: Cluster, client: Node) -> None:
 def _warm(here: RunContext, cluster: Cluster) -> None:
     with here.phase("prepare"):
         here.world.progress.step("warming the cache")
-        here.database.warm(cluster, here.world)
+        with here.spending("warm"):
+            here.database.warm(cluster, here.world)
         here.database.begin_measuring(cluster, here.world)
 
 
@@ -206,8 +228,9 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
         "disks": served,
         **_credit(here, measure.start_s),
         "database": here.database.facts(cluster, world).recorded(),
-        "checked": dict(here.generator.verify(workload, cluster, world)),
     }
+    with here.spending("check"):
+        draft.facts["checked"] = dict(here.generator.verify(workload, cluster, world))
     draft.result = several.read(
         here.generator, workload, clients, here.raw, measure.start_s, measure.end_s
     )

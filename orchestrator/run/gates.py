@@ -20,10 +20,11 @@ from pydantic import TypeAdapter, ValidationError
 from orchestrator.errors import GateError
 from orchestrator.model import Run
 from orchestrator.parts import DrainsBurst, KeepsGate, MadeOnMachines, TierMechanism
+from orchestrator.planning import durations
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
 from orchestrator.powers import World
-from orchestrator.run import machine_gates
+from orchestrator.run import machine_gates, observed
 from orchestrator.run.credit import BurstCredit
 from orchestrator.run.machine_gates import GatePlace
 from orchestrator.run.schedule import Schedule
@@ -136,12 +137,17 @@ class Gates:
         if place.nodes:
             question = f"{question[:-1]} on {place.machine.name}?"
         self._world.progress.step(question, 180 if thorough else 15)
+        started_s = self._world.clock.monotonic()
         gate = self._measured(tier, place, thorough, drain)
         for _ in range(0 if thorough else _RETRIES):
             if gate.passed or any(check.quantity == "drained" for check in gate.checks):
                 break  # a disk that was loaded for so long in vain is not loaded again
             # A busy moment of this machine may fail an honest disk; a dishonest one fails on.
             gate = self._measured(tier, place, False, drain)
+        if not thorough and not drain:
+            took_s = self._world.clock.monotonic() - started_s
+            name = durations.kept_as(durations.GATES, tier, self._world.platform.name)
+            observed.note(name, took_s, self._world, durations.gate_disks(tier))
         if gate.passed and gate.checks and (file := self._file(tier, place)):
             marked.make(str(file.parent), removal.owner(self._world))
             store.write_json(file, asdict(gate))

@@ -100,34 +100,64 @@ def test_what_a_warm_up_and_a_decision_may_add_is_in_the_most() -> None:
 # ------------------------------------------------------------------ rates that were seen here
 
 
+def tpcc(warehouses: int) -> Workload:
+    return replace(a_workload(), dataset=Dataset("tpcc", {"warehouses": warehouses}))
+
+
+LOADED = durations.kept_as("load tpcc", a_profile().tier, "", a_profile().cluster)
+
+
 def loaded(world_cache: Path, took_s: float) -> None:
-    workload = replace(a_workload(), dataset=Dataset("tpcc", {"warehouses": 4}))
-    observed.note_load(a_profile(), workload, took_s, fake_world(cache=world_cache))
+    observed.note(LOADED, took_s, fake_world(cache=world_cache), 4 * 105e6)
 
 
 def test_rates_are_learnt_with_room_beyond_them(tmp_path: Path) -> None:
     assert observed.learnt(tmp_path) == {}
     loaded(tmp_path, 10.0)
     loaded(tmp_path, 30.0)
-    rate = observed.learnt(tmp_path)["postgresql tpcc"]
-    assert (rate.fastest, rate.slowest) == pytest.approx((42e6 * 1.5, 14e6 / 1.5))
-    assert rate.source.startswith("measured here, last on ")
-    other = Dataset("tpcc", {"warehouses": 100})
-    plan = replace(a_plan(), workloads=(replace(a_workload(), dataset=other),))
-    step = next(
-        s for s in durations.steps(plan, None, observed.learnt(tmp_path)) if "load" in s.what
-    )
+    pace = observed.learnt(tmp_path)[LOADED]
+    assert pace.one.least_s == pytest.approx(1 / (42e6 * 1.5))
+    assert pace.one.most_s == pytest.approx(1.5 / 14e6)
+    assert pace.source.startswith("measured here, last on ")
+
+
+@pytest.mark.parametrize(
+    ("warehouses", "fastest", "slowest"),
+    [
+        (16, 42e6 * 1.5, 14e6 / 1.5),
+        # 42 GB do not fit where 0.4 GB did: no narrower than if nothing had been seen.
+        (400, 110e6, 14e6 / 1.5),
+    ],
+)
+def test_what_was_seen_of_little_data_narrows_nothing_of_much(
+    tmp_path: Path, warehouses: int, fastest: float, slowest: float
+) -> None:
+    loaded(tmp_path, 10.0)
+    loaded(tmp_path, 30.0)
+    plan = replace(a_plan(), workloads=(tpcc(warehouses),))
+    steps = durations.steps(plan, None, observed.learnt(tmp_path))
+    step = next(one for one in steps if "load" in one.what)
     assert "measured here" in step.source
-    assert step.total.least_s == pytest.approx(10.5e9 / 63e6, abs=30)
+    around = durations.AROUND["postgresql"].one
+    all_bytes = warehouses * 105e6
+    assert step.total.least_s == pytest.approx(all_bytes / fastest + around.least_s)
+    assert step.total.most_s == pytest.approx(all_bytes / slowest + around.most_s)
+
+
+def test_the_slowest_load_of_tpcc_by_hand() -> None:
+    plan = replace(a_plan(), workloads=(tpcc(2000),))
+    step = next(one for one in durations.steps(plan) if "load" in one.what)
+    # 210 GB at 10 MB/s are 5.8 hours, and the cluster that loads starts and stops once.
+    assert step.total.most_s == pytest.approx(21_000, rel=0.001)
 
 
 @pytest.mark.parametrize(
     "content",
-    ["", "[", "[]", '{"postgresql tpcc": 3}', '{"postgresql tpcc": [{"bytes_per_s": -1}]}',
-     '{"postgresql tpcc": [{"bytes_per_s": 1e400, "time_s": 1}]}', "\xff"],
+    ["", "[", "[]", '{"gate": 3}', '{"gate": [{"amount": -1}]}',
+     '{"gate": [{"amount": 1, "took_s": 1e400, "time_s": 1}]}', "\xff"],
 )  # fmt: skip
-def test_a_damaged_file_of_rates_is_none(tmp_path: Path, content: str) -> None:
-    (tmp_path / "load-rates.json").write_bytes(content.encode("latin-1"))
+def test_a_damaged_file_of_durations_is_none(tmp_path: Path, content: str) -> None:
+    (tmp_path / "durations.json").write_bytes(content.encode("latin-1"))
     assert observed.learnt(tmp_path) == {}
     loaded(tmp_path, 10.0)
-    assert list(observed.learnt(tmp_path)) == ["postgresql tpcc"]
+    assert list(observed.learnt(tmp_path)) == [LOADED]

@@ -16,7 +16,7 @@ from orchestrator.model import (
     Node,
     Volume,
 )
-from orchestrator.planning.durations import GATE_S, Span, steps
+from orchestrator.planning.durations import ONE_GATE, Span, steps
 from orchestrator.planning.plan import make_plan
 from orchestrator.powers import World
 from orchestrator.run import window
@@ -128,10 +128,7 @@ def test_the_estimate_counts_every_gate_and_draining() -> None:
         plan = make_plan("x", [profile], [a_workload()], **given, **more)  # type: ignore[arg-type]
         return next(step.total for step in steps(plan) if step.what == "truth gates")
 
-    least_s, most_s = (
-        GATE_S / 2,
-        GATE_S * 2 * 3,
-    )  # quick, or three slow tries
+    least_s, most_s = ONE_GATE.one.least_s, ONE_GATE.one.most_s
     assert gates(a_profile().tier) == Span(0.0, most_s), "it may be kept from before"
     assert gates(tier) == Span(2 * least_s, 2 * most_s), "before and after all runs"
     assert gates(tier, gate_every=2) == Span(4 * least_s, 4 * most_s)

@@ -1,0 +1,112 @@
+"""What later estimates learn from a campaign: how long its parts took on this machine.
+
+Method: fake parts of which each takes a known time, and the steps reckoned before and after.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.errors import NodeError
+from orchestrator.model import Plan
+from orchestrator.planning.durations import Span, steps
+from orchestrator.run import observed
+from tests.fakes import FakeClock, Log
+from tests.plans import a_plan, a_profile
+from tests.unit.run.conftest import Campaign, Make
+
+ROOM = 1.5
+BYTES = 2 * 10 * 256  # of the data set
+
+
+class Slow(Log):
+    """A log of which words take so many seconds."""
+
+    def __init__(self, clock: FakeClock, took_s: dict[str, float], **failing: Exception) -> None:
+        super().__init__(broken={**failing})
+        self._clock, self._took_s = clock, took_s
+
+    def say(self, word: str) -> None:
+        self._clock.sleep(self._took_s.get(word, 0.0))
+        super().say(word)
+
+
+TOOK_S = {
+    "load": 20.0,
+    "gate of premium": 12.0,
+    "disks of premium up": 5.0,  # with a copy of the loaded data
+    "database up": 3.0,
+    "client up": 1.0,
+    "warm": 7.0,
+    "verify": 9.0,
+    "database down": 2.0,
+}
+
+
+def reckoned(campaign: Campaign) -> dict[str, Span]:
+    """The steps of the same plan, by the first word of what they are."""
+    plan = a_plan(repetitions=3)
+    made = steps(plan, None, observed.learnt(campaign.world.cache))
+    return {step.what.split()[0]: step.total for step in made}
+
+
+def slow(make: Make, **failing: Exception) -> Campaign:
+    clock = FakeClock()
+    return make(Slow(clock, TOOK_S, **failing), clock)
+
+
+def near(found: Span, least_s: float, most_s: float) -> bool:
+    return (found.least_s, found.most_s) == pytest.approx((least_s, most_s), abs=0.1)
+
+
+def test_start_and_stop_restore_and_gate_are_learnt(make: Make) -> None:
+    campaign = slow(make)
+    before = reckoned(campaign)
+    campaign.execute(repetitions=3)
+    after = reckoned(campaign)
+    around_s = 3.0 + 1.0 + 2.0  # neither loading, copying, warming, checking, nor the gate
+    assert near(after["starting"], 3 * around_s / ROOM, 3 * around_s * ROOM)
+    assert near(after["restoring"], 3 * 5.0 / ROOM, 3 * 5.0 * ROOM)
+    assert near(after["truth"], 0.0, 12.0 * ROOM)
+    assert near(after["loading"], (20.0 + around_s) / ROOM, (20.0 + around_s) * ROOM)
+    for step in ("warm-up", "filling", "checking"):
+        assert after[step] == before[step]
+
+
+def test_a_gate_is_learnt_with_its_second_try(make: Make) -> None:
+    clock = FakeClock()
+    campaign = make(Slow(clock, TOOK_S), clock, gate="slow")
+    campaign.execute()
+    assert near(reckoned(campaign)["truth"], 0.0, 3 * 12.0 * ROOM)
+
+
+def test_a_run_that_failed_teaches_nothing(make: Make) -> None:
+    campaign = slow(make, warm=NodeError("died"))
+    before = reckoned(campaign)
+    campaign.execute()
+    after = reckoned(campaign)
+    assert (after["starting"], after["restoring"]) == (before["starting"], before["restoring"])
+
+
+def test_a_load_of_the_run_itself_is_learnt(make: Make) -> None:
+    clock = FakeClock()
+    campaign = make(Slow(clock, TOOK_S), clock, restores=False)
+    campaign.execute()
+    assert reckoned(campaign)["loading"].least_s == pytest.approx(
+        (20.0 + 3.0 + 1.0 + 2.0 + 5.0) / ROOM, abs=0.1
+    )
+
+
+def test_another_tier_database_or_number_of_nodes_is_not_it(make: Make) -> None:
+    campaign = slow(make)
+    campaign.execute()
+    learnt = observed.learnt(campaign.world.cache)
+    for plan in (a_plan(("ultra",)), replace(a_plan(), platform="kubernetes"), _on_nodes(3)):
+        of = {step.what: step.total for step in steps(plan, None, learnt)}
+        assert of == {**of, **{one.what: one.total for one in steps(plan) if "start" in one.what}}
+
+
+def _on_nodes(nodes: int) -> Plan:
+    return replace(a_plan(), profiles=(a_profile(nodes=nodes),))
