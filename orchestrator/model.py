@@ -261,7 +261,8 @@ class Volume:
     the container that serves it, if any, and the limits that its node's container must carry.
     `kept`: the disk is kept to start from, so its database is stopped cleanly. `wal`, `wal_device`:
     host path and block device of the node's second disk, for its WAL; "" if it has none.
-    `placement`: that of the containers which use it, where it is not on any machine."""
+    `placement`: that of the containers which use it, where it is not on any machine.
+    `bytes_per_s`: what its tier declares, None if nothing."""
 
     name: str
     device: str
@@ -272,6 +273,7 @@ class Volume:
     wal: str = ""
     wal_device: str = ""
     placement: str = ""
+    bytes_per_s: int | None = None
 
     @property
     def is_folder(self) -> bool:

@@ -169,7 +169,9 @@ def _cluster(here: RunContext, disks: Disks, snapshots: Sequence[Path] | None) -
                 f"{', '.join(network.addresses)} are used"
             )
         world.progress.step(f"starting {here.database.name}, {spec.nodes} node(s)")
-        starting = here.database.running(spec, disks.volumes, network, world)
+        declared = here.profile.tier.bytes_per_s
+        volumes = [replace(volume, bytes_per_s=declared) for volume in disks.volumes]
+        starting = here.database.running(spec, volumes, network, world)
         with here.preparing(starting) as cluster, recording.logs_kept(cluster, here):
             yield cluster
 

@@ -176,7 +176,7 @@ class YugabyteDB:
         if at_the_same_time:
             containers = iter(list(containers))
             logs = at_once.each(lambda plan: nodes.log_bytes(plan.name, world), plans)
-            handle.readiness = handle.readiness.after_replay(max(logs))
+            handle.readiness = handle.readiness.after_replay(max(logs), volumes[0].bytes_per_s)
         started: list[tuple[Node, Endpoint]] = []
         for number, (plan, volume) in enumerate(zip(plans, volumes, strict=True), start=1):
             container = next(containers)

@@ -24,8 +24,9 @@ from orchestrator.units import format_bytes
 
 NODE_DEADLINE_S = 300.0  # yugabyted's own waits are 180 s
 # A restored node reads its log again, flushed or not (tablet_bootstrap.cc): for the deadline, at
-# the rate of the slowest disks of the catalog.
-REPLAY_BYTES_PER_S = 25e6
+# half of its tier's rate, as it reads more than that; of an unknown one at the slowest of the
+# catalog.
+_REPLAY_SHARE, REPLAY_BYTES_PER_S = 0.5, 25e6
 BALANCE_DEADLINE_S = 300.0
 _BALANCED_POLLS = 3
 _IDLE = ("get_is_load_balancer_idle",)
@@ -59,10 +60,12 @@ class Readiness:
         self._connect, self._unread, self._world = connect, unread, world
         self._replay_s = 0.0
 
-    def after_replay(self, log_bytes: int) -> Readiness:
+    def after_replay(self, log_bytes: int, disk_bytes_per_s: int | None) -> Readiness:
         """The same, of nodes that read so much log on their disks again before they answer."""
         later = copy(self)
-        later._replay_s = log_bytes / REPLAY_BYTES_PER_S
+        later._replay_s = log_bytes / (
+            _REPLAY_SHARE * (disk_bytes_per_s or 0) or REPLAY_BYTES_PER_S
+        )
         if later._replay_s >= 10:
             text = f"nodes read up to {format_bytes(log_bytes)} of log again"
             self._world.progress.step(text, later._replay_s)

@@ -5,11 +5,14 @@ Method: fake parts write what happens to one log; the log is compared whole.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from orchestrator.errors import LoadError, NodeError
+from orchestrator.model import ClusterSpec, Volume
 from tests.fakes import DOWN, Log
 from tests.unit.run.conftest import Failing, Make
 
@@ -106,3 +109,20 @@ def test_finished_runs_survive_an_interrupt(make: Make) -> None:
     with pytest.raises(KeyboardInterrupt):
         campaign.execute(repetitions=3)
     assert campaign.outcomes() == ["done", "interrupted"]
+
+
+def test_the_database_is_told_what_its_disks_declare(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Restored nodes of YugabyteDB may take as long as their log takes to read on such disks."""
+    campaign, told = make(), []
+    database = campaign.parts.databases["postgresql"]
+    running = database.running
+
+    def asked(spec: ClusterSpec, volumes: Sequence[Volume], *rest: Any) -> Any:
+        told.append([volume.bytes_per_s for volume in volumes])
+        return running(spec, volumes, *rest)
+
+    monkeypatch.setattr(database, "running", asked)
+    campaign.execute()
+    assert told == [[None], [10_000_000]], "loading is not limited"
