@@ -27,8 +27,8 @@ MEMORY_GB = 34.4  # 32 GiB
 
 
 def study(cache: Path, profiles: str, database: str, **more: object) -> Plan:
-    asked = {"workloads": ["insert"], "scale": "study", "nodes": 3, "repetitions": 5}
-    request = Request(profiles=profiles.split(), database=database, **asked, **more)  # type: ignore[arg-type]
+    asked = {"workloads": ["insert"], "scale": "study", "nodes": 3, "repetitions": 5, **more}
+    request = Request(profiles=profiles.split(), database=database, **asked)  # type: ignore[arg-type]
     return plans.make_plan(request, ROOT, cache)
 
 
@@ -64,6 +64,32 @@ def test_a_study_on_volumes_of_a_class(tmp_path: Path, keeps: bool) -> None:
     disks = next(one for one in costs.rented(made) if one.what == "disk of ultra")
     by_hand = 6 * 1841.25 / 3 / 730 * most_s / 3600
     assert disks.amount is not None and near(disks.amount, by_hand)
+
+
+def test_the_whole_study_on_volumes_of_a_class(tmp_path: Path) -> None:
+    """Three tiers × three workloads × five repetitions, each starting from a copy on its volume."""
+    rented = {"platform": "kubernetes", "enforcement": "storage-class"}
+    loads = ["point-select", "insert", "tpcc"]
+    made = study(tmp_path, "premium premium-v2 ultra", "yugabytedb", workloads=loads, **rented)
+    found = durations.loads(made, lambda profile, load: (f"{profile.name} {load.dataset}", False))
+    made = durations.timed(made, found)
+    runs, tpcc_gb = 45, 2000 * 0.105
+    windows_s = runs * (300 + 1800)
+    s_per_gb = 1 / 0.125 + 2 / 0.250  # of the three tiers together
+    loaded_gb = 3 * (GB + tpcc_gb)
+    copied_s = 2 * (10 * GB + 5 * tpcc_gb) * s_per_gb  # read and written on the same disk
+    caches_s = 15 * MEMORY_GB * s_per_gb
+    payments_s = 5 * 2000 * 0.009 * s_per_gb  # read to check the data, of TPC-C
+    # Starting and stopping takes 10 s and more.
+    least_s = windows_s + loaded_gb / 0.050 + caches_s / 2 + payments_s / 3 + runs * 10
+    # A start may take yugabyted's longest wait, renting a volume as long, and finding what of it
+    # has changed two minutes.
+    most_s = windows_s + loaded_gb / 0.008 + copied_s + 2 * caches_s + 2 * payments_s
+    most_s += runs * (180 + 180 + 120)
+    assert near(made.estimate_s, least_s) and near(made.most_s, most_s)
+    disks = {one.what: one.amount for one in costs.rented(made) if one.what.startswith("disk")}
+    by_hand = 6 * 613.75 / 730 * most_s / 3600
+    assert near(disks["disk of ultra"], by_hand), "two for each node: the run's and the copy"
 
 
 Find = Callable[[Profile, Workload], tuple[str | None, bool] | None]
