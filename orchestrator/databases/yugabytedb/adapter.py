@@ -12,9 +12,10 @@ Facts, traps and their sources: docs/YUGABYTEDB.md.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from orchestrator.databases.common import container_nodes, wal_disks
@@ -52,6 +53,7 @@ from orchestrator.system import at_once, sql
 from orchestrator.system.sql import Connect
 
 _FLUSH_S = 600.0
+_Started = list[tuple[Node, Endpoint]]
 
 
 @dataclass
@@ -110,7 +112,9 @@ class YugabyteDB:
         kept = any(volume.kept for volume in volumes)
         with ExitStack() as up:
             try:
-                started = self._started(spec, handle, volumes, network, up, world)
+                start = partial(self._start, spec, handle, volumes, network, up, world)
+                restored = any(volume.restored for volume in volumes)
+                started = start() if restored else _new(start, handle, up, world)
                 yield self._await_cluster(spec, handle, started, network.name, world)
             except RunError as error:
                 nodes.explain(error, handle.plans, world)
@@ -118,31 +122,6 @@ class YugabyteDB:
             finally:
                 names = [f"{network.name}-node-{number}" for number in range(1, spec.nodes + 1)]
                 nodes.stop(names, 60 if kept else 0, world)
-
-    def _started(
-        self,
-        spec: ClusterSpec,
-        handle: _Running,
-        volumes: Sequence[Volume],
-        network: Network,
-        up: ExitStack,
-        world: World,
-    ) -> list[tuple[Node, Endpoint]]:
-        """Starts the nodes. With TLS a first start that fails at the administrator's password,
-        which slow disks let happen, is tried once more on emptied disks."""
-        try:
-            return self._start(spec, handle, volumes, network, up, world)
-        except NodeError as error:
-            is_new = not any(volume.restored for volume in volumes)
-            if not is_new or not nodes.PASSWORD.search(error.evidence):
-                raise
-        world.progress.warn(
-            "yugabyted did not change the administrator's password in time: the nodes start once "
-            "more, on emptied disks"
-        )
-        up.close()
-        at_once.each(lambda plan: nodes.empty(plan, world), handle.plans)
-        return self._start(spec, handle, volumes, network, up, world)
 
     def _start(
         self,
@@ -152,7 +131,7 @@ class YugabyteDB:
         network: Network,
         up: ExitStack,
         world: World,
-    ) -> list[tuple[Node, Endpoint]]:
+    ) -> _Started:
         tag = image.need(handle.settings, world.platform)
         password = container_nodes.new_password()
         certificates: Sequence[Any] = [None] * spec.nodes
@@ -177,7 +156,7 @@ class YugabyteDB:
             containers = iter(list(containers))
             logs = at_once.each(lambda plan: nodes.log_bytes(plan.name, world), plans)
             handle.readiness = handle.readiness.after_replay(max(logs), volumes[0].bytes_per_s)
-        started: list[tuple[Node, Endpoint]] = []
+        started: _Started = []
         for number, (plan, volume) in enumerate(zip(plans, volumes, strict=True), start=1):
             container = next(containers)
             self._keep_limits(handle, number, plan, container, world)
@@ -339,3 +318,20 @@ class YugabyteDB:
         return unread.attempt(
             "the storage engine's counters", lambda: lsm.read(cluster.nodes), none, cluster.nodes
         )
+
+
+def _new(start: Callable[[], _Started], handle: _Running, up: ExitStack, world: World) -> _Started:
+    """Starts new nodes. With TLS a first start that fails at the administrator's password, which
+    slow disks let happen, is tried once more on emptied disks."""
+    try:
+        return start()
+    except NodeError as error:
+        if not nodes.PASSWORD.search(error.evidence):
+            raise
+    world.progress.warn(
+        "yugabyted did not change the administrator's password in time: the nodes start once more, "
+        "on emptied disks"
+    )
+    up.close()
+    at_once.each(lambda plan: nodes.empty(plan, world), handle.plans)
+    return start()
