@@ -9,26 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from orchestrator.model import (
-    Doubt,
-    Node,
-    Outcome,
-    Phase,
-    PhaseName,
-    Plan,
-    Profile,
-    Run,
-    Workload,
-)
+from orchestrator.model import Doubt, Node, Outcome, Phase, PhaseName, Plan, Profile, Run, Workload
 from orchestrator.parts import Database, LoadGenerator, Parts, Result
 from orchestrator.planning.plan import as_used
 from orchestrator.powers import World
 from orchestrator.run.gates import Gates
 from orchestrator.run.telemetry import Readings
 from orchestrator.system import store
-from orchestrator.tier import (
-    Gate,
-)
+from orchestrator.tier import Gate
 
 T = TypeVar("T")
 

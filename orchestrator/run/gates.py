@@ -29,10 +29,7 @@ from orchestrator.run.credit import BurstCredit
 from orchestrator.run.machine_gates import GatePlace
 from orchestrator.run.schedule import Schedule
 from orchestrator.system import store
-from orchestrator.tier import (
-    Gate,
-    Tier,
-)
+from orchestrator.tier import Gate, Tier
 from orchestrator.tiers.common import host_load, removal
 from orchestrator.units import format_quantity, format_seconds
 
