@@ -29,10 +29,7 @@ from orchestrator.errors import (
 from orchestrator.parts import Disks
 from orchestrator.planning import profiles, project_files
 from orchestrator.powers import World
-from orchestrator.tier import (
-    Gate,
-    Tier,
-)
+from orchestrator.tier import Gate, Tier
 from orchestrator.tiers import emulated
 from orchestrator.tiers.common import disk_server, standing, truth_gate, where
 

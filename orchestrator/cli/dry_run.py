@@ -134,8 +134,7 @@ def _loading(found: Forecast) -> Iterator[str]:
 
 def spoken(made: Plan) -> str:
     """How long the plan takes."""
-    most_s = made.estimate_s if made.most_s is None else made.most_s
-    least, most = (units.format_seconds(one) for one in (made.estimate_s, most_s))
+    least, most = (units.format_seconds(one) for one in (made.estimate_s, costs.most_s(made)))
     return f"at least {least}, at most {most}"
 
 

@@ -49,12 +49,13 @@ def rented(plan: Plan) -> tuple[Rented, ...]:
     """The real disks of each profile, and machines that are named (`vm`) or priced: those of a
     cluster that others run are its own, all other tiers are measured in turn on the same ones."""
     real = [one for one in plan.tiers if _is_rented(one)]
-    hours = _most_s(plan) / 3600
+    hours = most_s(plan) / 3600
     disks = [Rented(f"disk of {one.name}", _disks(one), hours, one.tier.price) for one in real]
     return (*disks, *_machines(real, hours))
 
 
-def _most_s(plan: Plan) -> float:
+def most_s(plan: Plan) -> float:
+    """How long it takes at most; plans of earlier releases have one time."""
     return plan.estimate_s if plan.most_s is None else plan.most_s
 
 
@@ -110,7 +111,7 @@ def notes(plan: Plan) -> tuple[Note, ...]:
     unknown = units.listed([one.title for one in things if one.price is None])
     said = [f"{units.listed([one.title for one in known])}: {_sums(things)}"] if known else []
     said += [f"the price of {unknown} is not known"] if unknown else []
-    hours = units.format_seconds(_most_s(plan))
+    hours = units.format_seconds(most_s(plan))
     text = f"the campaign itself costs, for at most {hours} at list price, {'; '.join(said)}"
     if not known:
         text = f"what the campaign itself costs is not known: no price of {unknown}"

@@ -74,8 +74,8 @@ LOADING = {
     EXISTING: _loaded(110e6, 8e6, "of both databases"),
 }
 # Of a run with one node and one client: start and stop disks, database and clients. PostgreSQL took
-# 4.5 to 5.8 s on two cores while eight programs shared them, and making a copy of 0.5 GB ready 3.3
-# to 6.8 s, most of it not for its bytes. yugabyted's own waits are 180 s.
+# 4.1 to 7.7 s on two cores while eight programs shared them, once 15.7 s, and making a copy of 0.5
+# GB ready 3.3 to 6.8 s, most of it not for its bytes. yugabyted's own waits are 180 s.
 AROUND = {
     "postgresql": Pace(Span(2.0, 15.0), "default, measured on two busy cores"),
     "yugabytedb": Pace(Span(10.0, 180.0), "default, at most yugabyted's longest wait"),
@@ -154,25 +154,19 @@ def loads(plan: Plan, find: Find = lambda *_: None) -> tuple[Load, ...]:
         shared = where is None and profile.tier.kind in ("emulated", "cgroup")
         name = where[0] if where else f"shared {load.dataset}" if shared else None
         apart = f"{name or profile.name} {load.dataset}"
-        before = found.get(apart)
-        if name is None:
-            fewest = least if where else 1 if before is None else 0
-            one = Load(profile.name, load.name, load.dataset, fewest, most, 0, most)
-            if where:
-                one = replace(one, restores=0)
+        kept = int(bool(where and where[1]))
+        before = found.get(apart) or Load(profile.name, load.name, load.dataset, 0, 0, kept)
+        once = 0 if apart in found or kept else 1
+        if where and name is None:
+            times, most_times, restores = least, most, 0
         else:
-            kept = int(bool(where and where[1]))
-            times = 0 if before or kept else 1
-            kept = 0 if before else kept
-            one = Load(profile.name, load.name, load.dataset, times, times, kept, most)
-        if before:
-            one = replace(
-                before,
-                times=before.times + one.times,
-                most_times=before.most_times + one.most_times,
-                restores=before.restores + one.restores,
-            )
-        found[apart] = one
+            times, most_times, restores = once, once if name else most, most
+        found[apart] = replace(
+            before,
+            times=before.times + times,
+            most_times=before.most_times + most_times,
+            restores=before.restores + restores,
+        )
     return tuple(found.values())
 
 

@@ -11,15 +11,9 @@ from orchestrator.analysis import results
 from orchestrator.analysis.telemetry import burst_credit
 from orchestrator.analysis.telemetry.burst_credit import Buckets, Seen
 from orchestrator.collectors import disk
-from orchestrator.model import (
-    Node,
-    Sample,
-)
+from orchestrator.model import Node, Sample
 from orchestrator.powers import World
-from orchestrator.tier import (
-    Gate,
-    Tier,
-)
+from orchestrator.tier import Gate, Tier
 
 _IOS = ("disk_reads_total", "disk_writes_total")
 _BYTES = ("disk_read_bytes_total", "disk_written_bytes_total")
