@@ -123,13 +123,16 @@ def test_the_estimate_counts_every_gate_and_draining() -> None:
     tier = replace(a_profile().tier, like="mounted", burst=BURST)
     given = {"repetitions": 5, "seed": 1, "scale": "smoke", "margin_pct": 5.0}
 
-    def gates(tier: Tier, **more: Any) -> Span:
-        profile = replace(a_profile(), tier=tier)
+    def gates(tier: Tier, nodes: int = 1, **more: Any) -> Span:
+        profile = replace(a_profile(nodes=nodes), tier=tier)
         plan = make_plan("x", [profile], [a_workload()], **given, **more)  # type: ignore[arg-type]
         return next(step.total for step in steps(plan) if step.what == "truth gates")
 
     least_s, most_s = ONE_GATE.one.least_s, ONE_GATE.one.most_s
     assert gates(a_profile().tier) == Span(0.0, most_s), "it may be kept from before"
+    made = a_profile().tier
+    assert gates(made, nodes=3) == Span(0.0, most_s), "all nodes are on one machine"
+    assert gates(made, nodes=3, platform="kubernetes") == Span(0.0, 3 * most_s), "on three"
     assert gates(tier) == Span(2 * least_s, 2 * most_s), "before and after all runs"
     assert gates(tier, gate_every=2) == Span(4 * least_s, 4 * most_s)
     drained = gates(tier, gate_every=2, drain=True)
