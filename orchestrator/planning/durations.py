@@ -7,11 +7,12 @@ all that may be added to the plan is added. Failures are not reckoned.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from orchestrator.model import ClusterSpec, Dataset, Plan, Profile, Workload
-from orchestrator.planning import disk_matrix, machines, node_disks
+from orchestrator.model import Dataset, Plan, Profile, Workload
+from orchestrator.planning import disk_matrix, machines, node_disks, paces
+from orchestrator.planning.paces import Learnt, Pace, Span
 from orchestrator.planning.plan import EXISTING, as_used
 from orchestrator.tier import Tier
 from orchestrator.units import listed
@@ -24,94 +25,9 @@ _WARM_MOST_S = 600.0
 _SLOW_DISK_BYTES_PER_S = 1e8  # of a tier that declares no limit, at its slowest
 # Checking the consistency of more warehouses than are all checked: 1.5 s for each of the sample,
 # measured on two cores; and three conditions read the whole table of payments, 3 MB a warehouse.
-SAMPLED_ABOVE = 20
-_SAMPLE_S = 1.5 * SAMPLED_ABOVE
+_SAMPLED_ABOVE = 20
+_SAMPLE_S = 1.5 * _SAMPLED_ABOVE
 _PAYMENTS_BYTES = 3 * 3e6
-_FARTHEST = 4.0  # times as many bytes as were seen, for which their rate is still taken
-
-
-@dataclass(frozen=True)
-class Span:
-    """Seconds, at least and at most."""
-
-    least_s: float = 0.0
-    most_s: float = 0.0
-
-    def __add__(self, other: Span) -> Span:
-        return Span(self.least_s + other.least_s, self.most_s + other.most_s)
-
-    def times(self, least: float, most: float) -> Span:
-        return Span(self.least_s * least, self.most_s * most)
-
-
-@dataclass(frozen=True)
-class Pace:
-    """How long one takes: a byte, or one time. `source`: where that is known from; `amount`: the
-    most that was seen at once."""
-
-    one: Span
-    source: str
-    amount: float = math.inf
-
-    @property
-    def rate(self) -> str:
-        """Of bytes: how many in a second."""
-        fastest = f"to {1e-6 / self.one.least_s:.3g} MB/s" if self.one.least_s else "MB/s or more"
-        return f"{1e-6 / self.one.most_s:.3g} {fastest}: {self.source}"
-
-
-def _loaded(fastest: float, slowest: float, source: str) -> Pace:
-    """`fastest`, `slowest`: bytes a second."""
-    return Pace(Span(1 / fastest, 1 / slowest), f"default, {source}")
-
-
-# Loading 4 warehouses took 3.8 s alone on a machine with two cores (docs/METHOD.md), 31 s
-# and more when eight programs shared it. YugabyteDB's documentation: 1,000 warehouses in 3.5 h on
-# three c5d.4xlarge.
-LOADING = {
-    "postgresql": _loaded(110e6, 10e6, "measured on two cores, idle and busy"),
-    "yugabytedb": _loaded(50e6, 8e6, "the slowest by its documentation"),
-    EXISTING: _loaded(110e6, 8e6, "of both databases"),
-}
-# Of a run with one node and one client: start and stop disks, database and clients. PostgreSQL took
-# 4.1 to 7.7 s on two cores while eight programs shared them, once 15.7 s, and making a copy of 0.5
-# GB ready 3.3 to 6.8 s, most of it not for its bytes. yugabyted's own waits are 180 s.
-AROUND = {
-    "postgresql": Pace(Span(2.0, 15.0), "default, measured on two busy cores"),
-    "yugabytedb": Pace(Span(10.0, 180.0), "default, at most yugabyted's longest wait"),
-    EXISTING: Pace(Span(1.0, 15.0), "default, as of PostgreSQL"),
-}
-_NODE = Span(1.0, 5.0)  # the same, for each further node
-# Four gates took 14 to 20 s on two cores that eight programs shared, and passed the first time.
-ONE_GATE = Pace(Span(7.5, 2 * 25.0), "default, measured on two busy cores, two tries at most")
-# Images are copied on the disk of the machine, at once where its file system shares blocks.
-RESTORING = Pace(Span(0.0, 1e-8), "assumed")
-
-Learnt = Mapping[str, Pace]
-AROUND_RUN, GATES, RESTORE = "start and stop", "gate", "restore"
-
-
-def load_of(workload: Workload) -> str:
-    """What loading its data set is called in `kept_as`."""
-    return f"load {workload.dataset.family}"
-
-
-def kept_as(what: str, tier: Tier, platform: str, cluster: ClusterSpec | None = None) -> str:
-    """Under which name it is kept how long `what` took here. Images are loaded and copied alike for
-    every tier."""
-    alike = not tier.is_real and what not in (AROUND_RUN, GATES)
-    of = f"{cluster.database} {cluster.nodes}+{cluster.clients}, " if cluster else ""
-    return f"{what}: {of}{tier.kind if alike else tier.name}, {platform}"
-
-
-def _pace(learnt: Learnt, name: str, default: Pace, amount: float = 1.0) -> Pace:
-    """As seen here; of much more than was seen, no narrower than the default."""
-    seen = learnt.get(name)
-    if seen is None or amount <= _FARTHEST * seen.amount:
-        return seen or default
-    both = [seen.one, default.one]
-    wide = Span(min(one.least_s for one in both), max(one.most_s for one in both))
-    return Pace(wide, f"{default.source}; of less data {seen.source}")
 
 
 def _all(sources: Sequence[str]) -> str:
@@ -178,7 +94,7 @@ def spoken(load: Load) -> str:
 
 
 def timed(plan: Plan, found: Sequence[Load] | None = None, learnt: Learnt | None = None) -> Plan:
-    """The plan with its times. `learnt`: what was seen on this machine, by `kept_as`."""
+    """The plan with its times. `learnt`: what was seen on this machine, by `paces.kept_as`."""
     total = Span()
     for step in steps(plan, found, learnt):
         total += step.total
@@ -251,10 +167,12 @@ def _of_runs(plan: Plan, learnt: Learnt) -> Iterator[Step]:
 
 def _around(plan: Plan, profile: Profile, learnt: Learnt) -> Pace:
     cluster = profile.cluster
-    default = AROUND.get(cluster.database, AROUND["postgresql"])
+    default = paces.AROUND.get(cluster.database, paces.AROUND["postgresql"])
     nodes = 0 if cluster.database == EXISTING else cluster.nodes + cluster.clients - 2
-    default = replace(default, one=default.one + _NODE.times(nodes, nodes))
-    pace = _pace(learnt, kept_as(AROUND_RUN, profile.tier, plan.platform, cluster), default)
+    default = replace(default, one=default.one + paces.FURTHER_NODE.times(nodes, nodes))
+    pace = paces.known(
+        learnt, paces.kept_as(paces.AROUND_RUN, profile.tier, plan.platform, cluster), default
+    )
     rent = Span(0.0, _RENT_S if profile.tier.storage_class else 0.0)
     return replace(pace, one=pace.one + rent)
 
@@ -276,7 +194,7 @@ def _caches(profile: Profile, load: Workload) -> Span:
 
 def _checking(profile: Profile, load: Workload) -> Span:
     warehouses = load.dataset.parameters.get("warehouses", 0)
-    if not isinstance(warehouses, int) or warehouses <= SAMPLED_ABOVE:
+    if not isinstance(warehouses, int) or warehouses <= _SAMPLED_ABOVE:
         return Span(0.0, 10.0 if warehouses else 0.0)
     fast, slow = _rates(profile.tier)
     read = _PAYMENTS_BYTES * warehouses
@@ -296,12 +214,12 @@ def _loading(plan: Plan, one: Load, learnt: Learnt) -> Step:
     load = plan.workload(one.workload)
     profile = as_used(plan.profile(one.profile), load)
     database = profile.cluster.database
-    default = LOADING.get(database, LOADING[EXISTING])
+    default = paces.LOADING.get(database, paces.LOADING[EXISTING])
     least, most = _sizes(profile, load)
     all_bytes = data_bytes(load)
     loaded = most * profile.cluster.nodes if all_bytes is None else all_bytes
-    name = kept_as(load_of(load), profile.tier, plan.platform, profile.cluster)
-    pace = _pace(learnt, name, default, loaded)
+    name = paces.kept_as(paces.load_of(load), profile.tier, plan.platform, profile.cluster)
+    pace = paces.known(learnt, name, default, loaded)
     each = pace.one.times(0.0 if all_bytes is None else loaded, loaded)
     if profile.tier.is_real or database == EXISTING:  # images are loaded without limits
         fast, slow = _rates(profile.tier)
@@ -321,13 +239,13 @@ def restored_bytes(profile: Profile, load: Workload) -> float:
 def _restoring(plan: Plan, one: Load, learnt: Learnt) -> Step:
     load = plan.workload(one.workload)
     profile = as_used(plan.profile(one.profile), load)
-    default, copied = RESTORING, restored_bytes(profile, load)
+    default, copied = paces.RESTORING, restored_bytes(profile, load)
     if profile.tier.is_real:
         # What has not changed is left alone; at most all is read and written on the same disk.
         longest_s = 2 / _rates(profile.tier)[1] + (120.0 / copied if copied else 0.0)
         default = Pace(Span(0.0, longest_s), "the tier's rate")
-    name = kept_as(RESTORE, profile.tier, plan.platform, profile.cluster)
-    pace = _pace(learnt, name, default, copied)
+    name = paces.kept_as(paces.RESTORE, profile.tier, plan.platform, profile.cluster)
+    pace = paces.known(learnt, name, default, copied)
     what = f"restoring {load.dataset.family}, {one.restores} times at most"
     least_times = one.restores / most_repetitions(plan) if one.most_times <= one.times else 0
     return Step(what, pace.one.times(copied * least_times, copied * one.restores), pace.rate)
@@ -351,7 +269,7 @@ def _gates(plan: Plan, learnt: Learnt) -> Step:
         drained_s = tier.burst.duration_s if plan.drain and tier.burst and real else 0.0
         runs = [least_runs, round(least_runs * most_repetitions(plan))]
         before = [1 + ((n - 1) // plan.gate_every if plan.gate_every and real else 0) for n in runs]
-        pace = _pace(learnt, kept_as(GATES, tier, plan.platform), ONE_GATE)
+        pace = paces.known(learnt, paces.kept_as(paces.GATES, tier, plan.platform), paces.ONE_GATE)
         sources.append(pace.source)
         once = pace.one + Span(0.0, _RENT_S if tier.storage_class else 0.0)
         drained = Span(0.0, 1.5 * drained_s + (10.0 if drained_s else 0.0))

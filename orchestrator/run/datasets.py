@@ -21,7 +21,7 @@ from typing import Any
 from orchestrator.errors import TierbenchError, UnavailableError, UnfinishedError
 from orchestrator.model import ClusterSpec, NodeSize, Profile, Workload
 from orchestrator.parts import Parts, Rented, Restorable
-from orchestrator.planning import durations
+from orchestrator.planning import durations, paces
 from orchestrator.platforms.common import marked
 from orchestrator.platforms.common.promising import Promises
 from orchestrator.powers import World
@@ -193,8 +193,8 @@ def _load(
     }
     store.write_json(folder / _DATASET, content)
     if not before.resumed:
-        what = durations.load_of(workload)
-        name = durations.kept_as(what, profile.tier, world.platform.name, spec)
+        what = paces.load_of(workload)
+        name = paces.kept_as(what, profile.tier, world.platform.name, spec)
         observed.note(name, load_s, world, durations.data_bytes(workload))
     parameters = dict(workload.dataset.parameters)
     world.progress.note(f"loaded {family} {parameters} in {took_s:.0f} s; kept for later runs")

@@ -28,7 +28,7 @@ from orchestrator.errors import RunError
 from orchestrator.load_generators.common import several
 from orchestrator.model import Cluster, Node, Plan
 from orchestrator.parts import Disks, Parts, Shared
-from orchestrator.planning import disk_matrix, durations
+from orchestrator.planning import disk_matrix, durations, paces
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import World
 from orchestrator.run import checks, datasets, identity, observed, recording, window
@@ -110,13 +110,13 @@ def _learn(here: RunContext, took_s: float) -> None:
     windows_s = sum(one.duration_s for one in draft.phases if one.name in ("warm-up", "measure"))
     around_s = took_s - windows_s - sum(draft.spent.values())
     restored = durations.restored_bytes(profile, here.workload)
-    load = durations.load_of(here.workload)
+    load = paces.load_of(here.workload)
     for what, spent_s, amount in (
-        (durations.AROUND_RUN, around_s, 1.0),
-        (durations.RESTORE, draft.spent.get(durations.RESTORE, 0.0), restored),
+        (paces.AROUND_RUN, around_s, 1.0),
+        (paces.RESTORE, draft.spent.get(paces.RESTORE, 0.0), restored),
         (load, draft.spent.get(load, 0.0), durations.data_bytes(here.workload)),
     ):
-        name = durations.kept_as(what, profile.tier, here.world.platform.name, profile.cluster)
+        name = paces.kept_as(what, profile.tier, here.world.platform.name, profile.cluster)
         observed.note(name, spent_s, here.world, amount)
 
 
@@ -144,7 +144,7 @@ def _data_set(here: RunContext) -> Sequence[Path] | None:
 
 
 def _require_honest_disks(here: RunContext) -> None:
-    with here.phase("prepare"), here.spending(durations.GATES):
+    with here.phase("prepare"), here.spending(paces.GATES):
         here.draft.gate = here.gates.of(here.profile.tier)
         require_passed(here.draft.gate)
 
@@ -155,7 +155,7 @@ def _disks(here: RunContext, snapshots: Sequence[Path] | None) -> AbstractContex
     sizes = [spec.node.disk_bytes] * spec.nodes if spec.node else []  # others' are not attached
     mechanism = here.parts.tiers[tier.enforcement]
     attached = mechanism.attached(tier, sizes, snapshots, here.world)
-    return here.preparing(attached, durations.RESTORE if snapshots else "")
+    return here.preparing(attached, paces.RESTORE if snapshots else "")
 
 
 @contextmanager
@@ -195,7 +195,7 @@ def _sampled(
 
 
 def _load(here: RunContext, cluster: Cluster, client: Node) -> None:
-    with here.phase("load"), here.spending(durations.load_of(here.workload)):
+    with here.phase("load"), here.spending(paces.load_of(here.workload)):
         here.world.progress.step(f"loading {here.workload.dataset.family}")
         here.generator.load(here.workload, cluster, client, here.world)
         here.database.settle(cluster, here.world)

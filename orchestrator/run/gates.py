@@ -20,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from orchestrator.errors import GateError
 from orchestrator.model import Run
 from orchestrator.parts import DrainsBurst, KeepsGate, MadeOnMachines, TierMechanism
-from orchestrator.planning import durations
+from orchestrator.planning import durations, paces
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
 from orchestrator.powers import World
@@ -143,7 +143,7 @@ class Gates:
             gate = self._measured(tier, place, False, drain)
         if not thorough and not drain:
             took_s = self._world.clock.monotonic() - started_s
-            name = durations.kept_as(durations.GATES, tier, self._world.platform.name)
+            name = paces.kept_as(paces.GATES, tier, self._world.platform.name)
             observed.note(name, took_s, self._world, durations.gate_disks(tier))
         if gate.passed and gate.checks and (file := self._file(tier, place)):
             marked.make(str(file.parent), removal.owner(self._world))

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from orchestrator.planning.durations import Pace, Span
+from orchestrator.planning.paces import Pace, Span
 from orchestrator.powers import World
 from orchestrator.system import store
 
@@ -33,7 +33,7 @@ _CONTENT = TypeAdapter(dict[str, Annotated[list[_Seen], Field(min_length=1)]])
 
 
 def learnt(cache: Path) -> dict[str, Pace]:
-    """By `durations.kept_as`."""
+    """By `paces.kept_as`."""
     paces = {}
     for name, seen in _read(cache).items():
         each = [one.took_s / one.amount for one in seen]

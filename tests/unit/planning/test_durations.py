@@ -15,7 +15,7 @@ import pytest
 from orchestrator.cli import plans
 from orchestrator.cli.options import Request
 from orchestrator.model import Dataset, Plan, Profile, Workload
-from orchestrator.planning import costs, durations
+from orchestrator.planning import costs, durations, paces
 from orchestrator.run import observed
 from tests import ROOT
 from tests.fakes import fake_world
@@ -130,7 +130,7 @@ def tpcc(warehouses: int) -> Workload:
     return replace(a_workload(), dataset=Dataset("tpcc", {"warehouses": warehouses}))
 
 
-LOADED = durations.kept_as("load tpcc", a_profile().tier, "", a_profile().cluster)
+LOADED = paces.kept_as("load tpcc", a_profile().tier, "", a_profile().cluster)
 
 
 def loaded(world_cache: Path, took_s: float) -> None:
@@ -164,7 +164,7 @@ def test_what_was_seen_of_little_data_narrows_nothing_of_much(
     steps = durations.steps(plan, None, observed.learnt(tmp_path))
     step = next(one for one in steps if "load" in one.what)
     assert "measured here" in step.source
-    around = durations.AROUND["postgresql"].one
+    around = paces.AROUND["postgresql"].one
     all_bytes = warehouses * 105e6
     assert step.total.least_s == pytest.approx(all_bytes / fastest + around.least_s)
     assert step.total.most_s == pytest.approx(all_bytes / slowest + around.most_s)

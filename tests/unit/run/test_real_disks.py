@@ -16,7 +16,8 @@ from orchestrator.model import (
     Node,
     Volume,
 )
-from orchestrator.planning.durations import ONE_GATE, Span, steps
+from orchestrator.planning.durations import steps
+from orchestrator.planning.paces import ONE_GATE, Span
 from orchestrator.planning.plan import make_plan
 from orchestrator.powers import World
 from orchestrator.run import window
