@@ -32,10 +32,7 @@ def passed(spec: ClusterSpec, platform: Platform, cache: Path) -> str:
     if not _complete(content.get("confirmed", ())):
         return ""
     day = datetime.datetime.fromtimestamp(content["passed_s"], datetime.UTC).date()
-    return (
-        f"the database is YugabyteDB ({tag}): its first-run checklist passed on this machine "
-        f"on {day}"
-    )
+    return f"the database is YugabyteDB ({tag}): its first-run checklist passed here on {day}"
 
 
 def kept(
