@@ -200,13 +200,16 @@ def set_limits(
     The change is written beside the run's raw files and becomes part of its record. UsageError
     if that run is not going on or has no such disks.
     """
-    with outside.powers(root, cache, progress) as (world, engine):
-        if engine.other_campaign() is None:
+    folder = store.unfinished_run(results, run)
+    made = store.load(folder.parent.parent, tables=False).plan
+    with outside.powers(root, cache, progress, made.platform, made.placing) as (world, engine):
+        running = engine.other_campaign()
+        if running is None:
             raise UsageError(
-                "no campaign is running here, so no disk has limits that could be changed",
+                f"the campaign of {folder.name} is not running: no disk has limits to change",
                 advice="start one; `tierbench tiers set` works while its disks are attached",
             )
-        folder = store.unfinished_run(results, run)
+        engine.campaign = running  # its containers are looked for, where a campaign has its own
         disks = disk_server.running_disks(world)
         if not disks:
             raise UsageError(

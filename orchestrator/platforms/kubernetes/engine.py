@@ -21,7 +21,7 @@ from orchestrator.platforms.common.findings import Finding
 from orchestrator.platforms.kubernetes import examination, requests
 from orchestrator.platforms.kubernetes.connection import Api, Thing
 from orchestrator.platforms.kubernetes.errors import cluster_errors
-from orchestrator.platforms.kubernetes.guard import NAMESPACES, Guard, namespace_of
+from orchestrator.platforms.kubernetes.guard import NAMESPACES, Guard
 from orchestrator.platforms.kubernetes.labels import name_of
 from orchestrator.platforms.kubernetes.pods import Pods
 from orchestrator.platforms.kubernetes.volume_manifests import size_bytes
@@ -46,7 +46,6 @@ class KubernetesPlatform(Pods):
         self._clock = clock
         self.placing = placing or Placing()
         self.campaign = secrets.token_hex(3)
-        self._namespace = namespace_of(self.campaign)
         self._files, self._ports, self._lost = {}, {}, set()
         self._places, self._machine_names, self._kept = {}, {}, set()
         self._scheduling = threading.Lock()
