@@ -122,6 +122,7 @@ class AgentMachine:
             cpus=max(1, sum(line.startswith("processor") for line in texts[_CPUS].splitlines())),
             cpu_model=machines.cpu_model(texts[_CPUS]),
             memory_bytes=machines.memory_bytes(texts[_MEMORY]),
+            instance_type=self.told.instance_type if self.told else "",
         )
 
     # ------------------------------------------------------------------ files

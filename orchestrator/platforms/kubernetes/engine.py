@@ -29,6 +29,7 @@ from orchestrator.powers import Clock, Conversation, Machine, MachineFacts
 from orchestrator.system import at_once
 
 _PODS = "/api/v1/pods"  # of all namespaces
+_INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 _FOLDER = Path("/var/lib/tierbench")
 _ROOT = Path(__file__).resolve().parents[3]
 
@@ -167,4 +168,5 @@ def _facts(node: Thing) -> MachineFacts:
         cpus=int(capacity.get("cpu", 1)),
         cpu_model="",
         memory_bytes=size_bytes(str(capacity.get("memory", "0"))),
+        instance_type=str((node["metadata"].get("labels") or {}).get(_INSTANCE_TYPE, "")),
     )
