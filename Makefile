@@ -31,7 +31,7 @@ takes-history = RESULTS
 takes-compare-results = A B RESULTS FAIL_IF_WORSE STRICT
 takes-study = RESULTS
 takes-study-rehearsal = SEED REPEATS RESULTS FAIL_IF_WORSE STRICT
-takes-setup = PLATFORM
+takes-setup = PLATFORM PROFILE
 takes-calibrate = PROFILE SCALE DRAIN
 takes-doctor = DB PLATFORM PROFILE
 takes-yugabyte-image = TARBALL
@@ -85,7 +85,7 @@ $(VENV)/.ready: pyproject.toml requirements.lock
 	@touch $@
 
 setup: $(VENV)/.ready ## everything a first campaign needs: venv, Docker engine, images
-	@$(TIERBENCH) setup$(if $(PLATFORM), --platform $(PLATFORM))
+	@$(TIERBENCH) setup$(if $(PLATFORM), --platform $(PLATFORM))$(if $(filter command,$(origin PROFILE)), --profile $(PROFILE))
 
 demo dry-demo: PROFILES = premium ultra
 demo dry-demo: SCALE = smoke

@@ -36,6 +36,7 @@ from orchestrator.system import revision, store
 from orchestrator.tier import Gate
 from orchestrator.tiers import emulated, tier_mechanisms
 from orchestrator.tiers.common import disk_server, standing
+from orchestrator.units import listed
 
 
 def carry_out(
@@ -259,8 +260,7 @@ def _of_profile(profile: Profile, version: str | None) -> ClusterSpec:
     spec = checklist.spec(cluster.version, own)
     if 0 < len(engines := machines.named(profile)) < spec.nodes:
         raise UsageError(
-            f"the checklist starts {spec.nodes} nodes, and {profile.name} names {len(engines)} "
-            f"machines ({', '.join(engines)})",
+            f"the checklist starts {spec.nodes} nodes; {profile.name} names {listed(engines)}",
             advice="name a machine for each; or leave out --profile, which goes through it here",
         )
     return spec

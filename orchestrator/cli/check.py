@@ -14,13 +14,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from orchestrator.errors import (
-    EXIT_DONE,
-    EXIT_INCONCLUSIVE,
-    RunError,
-    UnavailableError,
-    UsageError,
-)
+from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, RunError, UnavailableError, UsageError
 from orchestrator.load_generators.common import consistency
 from orchestrator.model import Endpoint, Tls, TlsMode
 

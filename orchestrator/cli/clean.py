@@ -14,7 +14,6 @@ from orchestrator.cli import outside, plans
 from orchestrator.cli.options import PlacingOption, PlatformOption
 from orchestrator.databases.existing import cleaning
 from orchestrator.errors import TierbenchError, UsageError
-from orchestrator.model import Placing
 from orchestrator.powers import Progress, World
 from orchestrator.run import datasets
 from orchestrator.tiers.common import standing
@@ -40,10 +39,8 @@ def register(app: Typer, root: Path, cache: Path, out: Console, progress: Progre
                 "`clean` removes kept data sets and what campaigns left, and nobody can be asked",
                 advice="see them with --dry-run, then say --yes (`make clean YES=1`)",
             )
-        placing: Placing | None = None
-        if profile is not None:
-            found = plans.placed(root, profile, platform)
-            platform, placing = found.platform, found.placing
+        found = plans.placed(root, profile, platform) if profile else None
+        platform, placing = (found.platform, found.placing) if found else (platform, None)
         with (
             outside.powers(root, cache, progress, platform, placing) as (world, engine),
             outside.alone(engine),

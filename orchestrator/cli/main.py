@@ -169,12 +169,14 @@ def calibrate(
 
 
 @app.command()
-def setup(platform: PlatformOption = None) -> None:
+def setup(platform: PlatformOption = None, profile: PlacingOption = None) -> None:
     """Provides what a first campaign needs: Docker engine, base image, our images; and brings
     those to the registry of a platform elsewhere."""
+    placed = plans.placed(ROOT, profile, platform) if profile else None
+    where = (placed.platform, placed.placing) if placed else (platform, None)
     engine = provision.provide(ROOT, CACHE, SystemClock(), SystemShell(), _progress)
-    if platform not in (None, outside.PLATFORM):
-        provision.bring_images(engine, outside.platform(platform), ROOT, _progress)
+    if where[0] not in (None, outside.PLATFORM):
+        provision.bring_images(engine, outside.platform(*where), ROOT, _progress)
     _progress.done()
 
 

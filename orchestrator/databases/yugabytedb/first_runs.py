@@ -18,6 +18,7 @@ from orchestrator.databases.yugabytedb import checklist, image, settings
 from orchestrator.databases.yugabytedb.checklist import Finding
 from orchestrator.errors import TierbenchError
 from orchestrator.model import ClusterSpec
+from orchestrator.platforms.common.machines import told
 from orchestrator.powers import Platform, World
 from orchestrator.system import store
 
@@ -83,7 +84,7 @@ _SECRET = re.compile(r"(password['\"]?\s*[=:]\s*)\S+", re.IGNORECASE)
 
 def _text(findings: Sequence[Finding], tag: str, platform: Platform, world: World) -> str:
     """All lines with what was seen, and on what they were seen."""
-    machine = platform.machines()[0].facts()
+    machine = told(platform.machines()[0])
     day = datetime.datetime.fromtimestamp(world.clock.now(), datetime.UTC).date()
     lines = [
         f"First run of {tag} ({platform.image_id(tag)}) with tierbench {__version__}, {day}",

@@ -18,14 +18,7 @@ from typing import Any
 from orchestrator.errors import TierbenchError
 from orchestrator.platforms.common import machines
 from orchestrator.platforms.common.machines import ClockOffset, Located
-from orchestrator.powers import (
-    Clock,
-    ContainerSpec,
-    Conversation,
-    MachineFacts,
-    Mount,
-    Platform,
-)
+from orchestrator.powers import Clock, ContainerSpec, Conversation, MachineFacts, Mount, Platform
 
 IMAGE = "disk"  # of our images: the one that every machine has
 COMMAND = ("agent", "/host")

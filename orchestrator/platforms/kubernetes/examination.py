@@ -96,9 +96,8 @@ def _machines(machines: list[Thing]) -> Iterator[Finding]:
 
 
 def _right(api: Api, right: _Right, needed: bool) -> Finding:
-    verbs = right.verbs.split()
-    refused = [verb for verb in verbs if not _allowed(api, right.resource, verb)]
-    subject = f"right to {', '.join(verbs)} {right.resource}"
+    refused = [verb for verb in right.verbs.split() if not _allowed(api, right.resource, verb)]
+    subject = f"right to {right.verbs.replace(' ', ', ')} {right.resource}"
     if not refused:
         return Finding(subject, True, f"given: {right.what_for}")
     text = f"{' and '.join(refused)} is refused: {right.what_for}; {RIGHTS}"
@@ -108,18 +107,11 @@ def _right(api: Api, right: _Right, needed: bool) -> Finding:
 def _allowed(api: Api, resource: str, verb: str) -> bool:
     whole, _, below = resource.partition("/")
     name, _, group = whole.partition(".")
+    asked = {"verb": verb, "group": group, "resource": name, "subresource": below, "namespace": ""}
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",
-        "spec": {
-            "resourceAttributes": {
-                "verb": verb,
-                "group": group,
-                "resource": name,
-                "subresource": below,
-                "namespace": "",
-            }
-        },
+        "spec": {"resourceAttributes": asked},
     }
     return bool(api.make(_REVIEWS, review).get("status", {}).get("allowed"))
 
@@ -141,11 +133,7 @@ def _storage(api: Api) -> Iterator[Finding]:
         hint = f"; {DRIVERS[driver]}" if driver in DRIVERS else ""
         yield Finding(f"storage class {name_of(each)}", True, f"{driver}, {zone}{most}{hint}")
     snapshots = [str(one.get("driver")) for one in _seen(api, _SNAPSHOT_CLASSES)]
-    text = (
-        f"by {', '.join(snapshots)}"
-        if snapshots
-        else "no class is seen: data are loaded for every run"
-    )
+    text = ", ".join(snapshots) or "no class is seen: data are loaded for every run"
     yield Finding("volume snapshots", True if snapshots else None, text)
 
 

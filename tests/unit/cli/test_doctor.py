@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import doctor, main, outside
+from orchestrator.cli import doctor, main, outside, provision
 from orchestrator.databases.yugabytedb import checklist, first_runs
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
@@ -159,6 +159,19 @@ def test_an_engine_elsewhere_is_not_taken_for_this_machine(
         subjects = [one.subject for one in found]
         assert "Docker engine" in subjects
         assert ("processors" in subjects, "/dev/fuse" in subjects) == (local, local)
+
+
+def test_images_are_brought_to_the_cluster_of_a_profile(
+    clusters: dict[str, FakeCluster], profile: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`setup` looks on the same machines as `doctor`."""
+    monkeypatch.setattr(provision, "provide", lambda *_: FakePlatform())
+    brought: list[Any] = []
+    monkeypatch.setattr(provision, "bring_images", lambda _engine, *to: brought.append(to[0]))
+    for words in (["setup", "--profile", profile(KUBERNETES)], ["setup"]):
+        assert main._guarded(lambda: main.app(words, standalone_mode=False)) == 0
+    (platform,) = brought
+    assert platform.placing.context == "bench" and clusters["test"].calls == []
 
 
 # ------------------------------------------------------------------ where the checklist runs
