@@ -41,8 +41,12 @@ THEIRS = existing_profiles()[0]
 PLACED = Placing(machines=("vm1", "vm2", "tcp://vm3:2376"), client_machine="vm1")
 
 
+def asked(*words: str) -> int:
+    return main._guarded(lambda: main.app(words, standalone_mode=False))
+
+
 def doctor_of(*words: str) -> int:
-    return main._guarded(lambda: main.app(["doctor", *words], standalone_mode=False))
+    return asked("doctor", *words)
 
 
 @pytest.fixture
@@ -168,8 +172,8 @@ def test_images_are_brought_to_the_cluster_of_a_profile(
     monkeypatch.setattr(provision, "provide", lambda *_: FakePlatform())
     brought: list[Any] = []
     monkeypatch.setattr(provision, "bring_images", lambda _engine, *to: brought.append(to[0]))
-    for words in (["setup", "--profile", profile(KUBERNETES)], ["setup"]):
-        assert main._guarded(lambda: main.app(words, standalone_mode=False)) == 0
+    named = ("--profile", profile(KUBERNETES))
+    assert asked("setup", *named) == asked("setup") == 0
     (platform,) = brought
     assert platform.placing.context == "bench" and clusters["test"].calls == []
 
