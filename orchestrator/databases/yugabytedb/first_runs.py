@@ -61,14 +61,14 @@ def kept(
     confirmed = [finding.name for finding in made if finding.state == "confirmed"]
     if file is None or not _complete(confirmed):
         world.progress.note(
-            "DB=auto goes on taking PostgreSQL here: not every line that it needs is confirmed"
+            "DB=auto goes on taking PostgreSQL there: not every line that it needs is confirmed"
         )
         return
     file.parent.mkdir(parents=True, exist_ok=True)
     content = {"image": tag, "confirmed": confirmed, "passed_s": world.clock.now()}
     store.write_json(file, content)
     world.progress.note(
-        f"DB=auto takes YugabyteDB here from now on, as long as {tag} is this image"
+        f"DB=auto takes YugabyteDB there from now on, as long as {tag} is this image"
     )
 
 
