@@ -31,9 +31,9 @@ takes-history = RESULTS
 takes-compare-results = A B RESULTS FAIL_IF_WORSE STRICT
 takes-study = RESULTS
 takes-study-rehearsal = SEED REPEATS RESULTS FAIL_IF_WORSE STRICT
-takes-setup = PLATFORM
+takes-setup = PLATFORM PROFILE
 takes-calibrate = PROFILE SCALE DRAIN
-takes-doctor = DB PLATFORM
+takes-doctor = DB PLATFORM PROFILE
 takes-yugabyte-image = TARBALL
 takes-clean = YES PLATFORM PROFILE
 takes-bench-tiers = REPEATS ROWS
@@ -85,7 +85,7 @@ $(VENV)/.ready: pyproject.toml requirements.lock
 	@touch $@
 
 setup: $(VENV)/.ready ## everything a first campaign needs: venv, Docker engine, images
-	@$(TIERBENCH) setup$(if $(PLATFORM), --platform $(PLATFORM))
+	@$(TIERBENCH) setup$(if $(PLATFORM), --platform $(PLATFORM))$(if $(filter command,$(origin PROFILE)), --profile $(PROFILE))
 
 demo dry-demo: PROFILES = premium ultra
 demo dry-demo: SCALE = smoke
@@ -132,8 +132,8 @@ study-rehearsal: setup ## the same plan at 0.4 of a node on emulated disks, besi
 calibrate: setup ## hold a tier's disk against what it declares, with fio
 	@$(TIERBENCH) calibrate --profile $(PROFILE) --scale $(SCALE) $(if $(DRAIN),--drain)
 
-doctor: $(VENV)/.ready ## what this machine offers and lacks; DB=yugabytedb: its first-run checklist
-	@$(TIERBENCH) doctor $(if $(filter command,$(origin DB)),--db $(DB)) $(if $(PLATFORM),--platform $(PLATFORM))
+doctor: $(VENV)/.ready ## what this machine offers and lacks; DB=yugabytedb: its first-run checklist; PROFILE=: on its machines
+	@$(TIERBENCH) doctor $(if $(filter command,$(origin DB)),--db $(DB)) $(if $(PLATFORM),--platform $(PLATFORM)) $(if $(filter command,$(origin PROFILE)),--profile $(PROFILE))
 
 yugabyte-image: setup ## pack a downloaded distribution of YugabyteDB into an image: TARBALL=
 	@$(TIERBENCH) yugabyte-image "$(TARBALL)"

@@ -202,9 +202,11 @@ class IdentityFacts(_Group):
 
     `scripts`: hash of the generator's scripts. `images`: role of a container ("database",
     "client", "disk") → first digits of its image's id. `file_systems`: node → kind and mount
-    options of the file system on its disk. What could not be read is absent.
+    options of the file system on its disk. `machine_types`: node → the cloud's name for the kind of
+    its machine, as Kubernetes has it. What could not be read is absent.
     """
 
     scripts: str | None = None
     images: Mapping[str, Any] = field(default_factory=dict)
     file_systems: Mapping[str, Any] = field(default_factory=dict)
+    machine_types: Mapping[str, Any] = field(default_factory=dict)

@@ -141,7 +141,7 @@ class Network:
 
 @dataclass(frozen=True)
 class MachineFacts:
-    """What a machine is, for readers of a campaign. `memory_bytes` is 0 if unknown."""
+    """What a machine is. `instance_type`: the cloud's name for its kind. 0 and "": unknown."""
 
     hostname: str
     kernel: str
@@ -149,6 +149,7 @@ class MachineFacts:
     cpus: int
     cpu_model: str
     memory_bytes: int
+    instance_type: str = ""
 
 
 class Machine(Protocol):
@@ -235,7 +236,6 @@ class Platform(Protocol):
 
     def running(self, spec: ContainerSpec) -> AbstractContextManager[Container]:
         """Starts, yields, then stops (politely) and removes with its anonymous volumes.
-
         RunError if it cannot be removed, unless the block itself raised."""
 
     def stand(self, spec: ContainerSpec) -> Container:

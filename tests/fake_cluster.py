@@ -15,11 +15,14 @@ import json
 import struct
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import parse_qs, urlparse
+
+from orchestrator.platforms.kubernetes import examination
 
 Thing = dict[str, Any]
 _WEBSOCKET = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455
@@ -89,8 +92,16 @@ class FakeCluster:
         self.things["/api/v1/namespaces/kube-system"] = system
 
     def close(self) -> None:
+        """AssertionError if it was asked for something that needs a right that `doctor` does not
+        look for: whatever a test makes the platform do."""
         self._server.shutdown()
         self._server.server_close()
+        unknown = self.rights() - rights_of_doctor()
+        assert not unknown, f"doctor does not look for {sorted(unknown)}"
+
+    def rights(self) -> set[str]:
+        """The rights that its calls needed, as `kubectl auth can-i` has them: "get pods/exec"."""
+        return {right for method, address in self.calls for right in _rights(method, address)}
 
     def lose(self, machine: str) -> None:
         """As the node controller does when a kubelet is not heard of."""
@@ -213,6 +224,51 @@ def _merge(into: Thing, change: Thing) -> None:
             _merge(into.setdefault(key, {}), value)
         else:
             into[key] = value
+
+
+# What everybody who has signed in may ask (system:discovery, system:basic-user), and what only adds
+# a hint to what `doctor` says.
+_OF_EVERYBODY = ("/version", "/selfsubjectaccessreviews", "/csinodes")
+_VERBS = {"POST": "create", "PATCH": "patch", "DELETE": "delete"}
+
+
+def _rights(method: str, address: str) -> Iterator[str]:
+    path = urlparse(address).path
+    if path.endswith(_OF_EVERYBODY):
+        return
+    _, root, *parts = path.split("/")
+    group = "" if root == "api" else f".{parts.pop(0)}"
+    parts = parts[1:]
+    if parts[0] == "namespaces" and len(parts) > 2:
+        parts = parts[2:]
+    resource, below = parts[0] + group, "/".join(["", *parts[2:]])
+    yield f"{_VERBS.get(method) or ('get' if len(parts) > 1 else 'list')} {resource}{below}"
+    if below in ("/exec", "/portforward"):
+        # A WebSocket is a GET. From 1.35 on it needs "create" too (kubernetes PR 134577).
+        yield f"create {resource}{below}"
+
+
+@cache
+def rights_of_doctor() -> frozenset[str]:
+    """What `doctor` looks for, as `FakeCluster.rights` has it."""
+    asked: set[str] = set()
+
+    class Asked:
+        context = host = ""
+
+        def make(self, _path: str, review: Thing) -> Thing:
+            one = review["spec"]["resourceAttributes"]
+            below = f"/{one['subresource']}" if one["subresource"] else ""
+            group = f".{one['group']}" if one["group"] else ""
+            asked.add(f"{one['verb']} {one['resource']}{group}{below}")
+            return {"status": {"allowed": True}}
+
+        def listed(self, *_: str) -> list[Thing]:
+            return []
+
+    api: Any = Asked()
+    list(examination.examine(api, "v1.31.4", []))
+    return frozenset(asked)
 
 
 def _status(code: int, reason: str, message: str) -> Thing:

@@ -22,13 +22,13 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import outside, plans
 from orchestrator.cli.options import Request
 from orchestrator.collectors import collectors
-from orchestrator.databases import AUTO, databases
+from orchestrator.databases import AUTO, PREFERRED, databases
 from orchestrator.databases.yugabytedb import checklist, first_runs, image
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.load_generators import load_generators
-from orchestrator.model import Note, Plan
+from orchestrator.model import ClusterSpec, Note, Plan, Profile
 from orchestrator.parts import Parts
-from orchestrator.planning import costs, plan, project_files, slo
+from orchestrator.planning import costs, machines, plan, slo
 from orchestrator.powers import Progress, World
 from orchestrator.run import checks, experiment, proving, schedule, until
 from orchestrator.run.gates import Gates
@@ -36,6 +36,7 @@ from orchestrator.system import revision, store
 from orchestrator.tier import Gate
 from orchestrator.tiers import emulated, tier_mechanisms
 from orchestrator.tiers.common import disk_server, standing
+from orchestrator.units import listed
 
 
 def carry_out(
@@ -173,18 +174,17 @@ def calibrate(
     progress: Progress,
 ) -> Gate:
     """Takes the truth gate of one profile's tier by itself: always measured, kept if it passed."""
-    found, _ = project_files.read(root, [profile_name], [], scale, plans.disk_kinds())
-    tier = plan.on_nodes(found[0], found[0].cluster.nodes).tier
-    if found[0].cluster.database == plan.EXISTING:
+    found = plans.placed(root, profile_name, scale=scale)
+    tier = plan.on_nodes(found, found.cluster.nodes).tier
+    if found.cluster.database == plan.EXISTING:
         raise UsageError(
             f"{profile_name}: the disks of a cluster that others run cannot be measured from here",
             advice="run fio on its nodes while nothing else uses them",
         )
-    where = found[0].platform, found[0].placing
-    with outside.at_work(root, cache, progress, *where) as (world, _):
+    with outside.at_work(root, cache, progress, found.platform, found.placing) as (world, _):
         mechanisms = tier_mechanisms()
         mechanisms[tier.enforcement].check(tier, world)
-        gates = Gates(mechanisms, world, nodes=found[0].cluster.nodes)
+        gates = Gates(mechanisms, world, nodes=found.cluster.nodes)
         return gates.measure(tier, thorough, drain)
 
 
@@ -201,13 +201,16 @@ def set_limits(
     The change is written beside the run's raw files and becomes part of its record. UsageError
     if that run is not going on or has no such disks.
     """
-    with outside.powers(root, cache, progress) as (world, engine):
-        if engine.other_campaign() is None:
+    folder = store.unfinished_run(results, run)
+    made = store.load(folder.parent.parent, tables=False).plan
+    with outside.powers(root, cache, progress, made.platform, made.placing) as (world, engine):
+        running = engine.other_campaign()
+        if running is None:
             raise UsageError(
-                "no campaign is running here, so no disk has limits that could be changed",
+                f"the campaign of {folder.name} is not running: no disk has limits to change",
                 advice="start one; `tierbench tiers set` works while its disks are attached",
             )
-        folder = store.unfinished_run(results, run)
+        engine.campaign = running  # its containers are looked for, where a campaign has its own
         disks = disk_server.running_disks(world)
         if not disks:
             raise UsageError(
@@ -228,9 +231,36 @@ def first_run(
     cache: Path,
     progress: Progress,
     results: Path | None = None,
+    platform: str | None = None,
+    profile: Profile | None = None,
 ) -> Iterator[checklist.Finding]:
-    """Goes through YugabyteDB's checklist (docs/FIRST-RUN-YUGABYTEDB.md); keeps it in `results`."""
-    spec = checklist.spec(version)
-    with outside.at_work(root, cache, progress) as (world, engine):
+    """Goes through YugabyteDB's checklist (docs/FIRST-RUN-YUGABYTEDB.md); keeps it in `results`.
+
+    On `platform`; `profile`: on the platform and the machines of that, with its release or image.
+    UsageError if it cannot run there."""
+    spec, placing = checklist.spec(version), None
+    if profile is not None:
+        spec, platform, placing = _of_profile(profile, version), profile.platform, profile.placing
+    with outside.at_work(root, cache, progress, platform, placing) as (world, engine):
         image.obtain(spec, engine)
         yield from first_runs.kept(checklist.first_run(spec, world), spec, engine, world, results)
+
+
+def _of_profile(profile: Profile, version: str | None) -> ClusterSpec:
+    """The checklist's cluster, of the release that was asked for, else of the profile's."""
+    cluster = plans.on_database(profile.cluster, PREFERRED)
+    if profile.cluster.database == plan.EXISTING:
+        raise UsageError(
+            f"{profile.name} is a cluster that others run: the checklist starts nodes of its own",
+            advice="leave out --profile; what a running cluster lacks, a campaign says at once",
+        )
+    if profile.cluster.database not in (AUTO, PREFERRED) or version:
+        cluster = replace(cluster, version=version, settings={})
+    own = {key: value for key, value in cluster.settings.items() if key == "image"}
+    spec = checklist.spec(cluster.version, own)
+    if 0 < len(engines := machines.named(profile)) < spec.nodes:
+        raise UsageError(
+            f"the checklist starts {spec.nodes} nodes; {profile.name} names {listed(engines)}",
+            advice="name a machine for each; or leave out --profile, which goes through it here",
+        )
+    return spec

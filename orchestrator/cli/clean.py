@@ -10,25 +10,14 @@ from typing import Annotated
 from rich.console import Console
 from typer import Option, Typer, confirm
 
-from orchestrator.cli import completion, outside, plans
-from orchestrator.cli.options import PlatformOption
+from orchestrator.cli import outside, plans
+from orchestrator.cli.options import PlacingOption, PlatformOption
 from orchestrator.databases.existing import cleaning
 from orchestrator.errors import TierbenchError, UsageError
-from orchestrator.model import Placing
-from orchestrator.planning import profiles, project_files
 from orchestrator.powers import Progress, World
 from orchestrator.run import datasets
 from orchestrator.tiers.common import standing
 
-ProfileOption = Annotated[
-    str | None,
-    Option(
-        "--profile",
-        "-p",
-        help="A profile: its platform and its machines.",
-        autocompletion=completion.profiles,
-    ),
-]
 DryRunOption = Annotated[bool, Option("--dry-run", help="Shows what would go; removes nothing.")]
 YesOption = Annotated[bool, Option("--yes", "-y", help="Does not ask.")]
 
@@ -39,7 +28,7 @@ def register(app: Typer, root: Path, cache: Path, out: Console, progress: Progre
     @app.command()
     def clean(
         platform: PlatformOption = None,
-        profile: ProfileOption = None,
+        profile: PlacingOption = None,
         yes: YesOption = False,
         dry_run: DryRunOption = False,
     ) -> None:
@@ -50,11 +39,8 @@ def register(app: Typer, root: Path, cache: Path, out: Console, progress: Progre
                 "`clean` removes kept data sets and what campaigns left, and nobody can be asked",
                 advice="see them with --dry-run, then say --yes (`make clean YES=1`)",
             )
-        placing: Placing | None = None
-        if profile is not None:
-            read = project_files.read(root, [profile], [], profiles.ANY_SCALE, plans.disk_kinds())
-            (found,) = read[0]
-            platform, placing = platform or found.platform, found.placing
+        found = plans.placed(root, profile, platform) if profile else None
+        platform, placing = (found.platform, found.placing) if found else (platform, None)
         with (
             outside.powers(root, cache, progress, platform, placing) as (world, engine),
             outside.alone(engine),

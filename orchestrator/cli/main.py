@@ -49,6 +49,7 @@ from orchestrator.cli.options import (
     FirstRunOption,
     JsonOption,
     Options,
+    PlacingOption,
     PlatformOption,
     ProfileOption,
     ProfilesOption,
@@ -80,6 +81,7 @@ from orchestrator.errors import (
     UsageError,
 )
 from orchestrator.load_generators import load_generators
+from orchestrator.model import Profile
 from orchestrator.planning import project_files
 from orchestrator.system import stored_campaigns
 from orchestrator.system.clock import SystemClock
@@ -167,46 +169,40 @@ def calibrate(
 
 
 @app.command()
-def setup(platform: PlatformOption = None) -> None:
+def setup(platform: PlatformOption = None, profile: PlacingOption = None) -> None:
     """Provides what a first campaign needs: Docker engine, base image, our images; and brings
     those to the registry of a platform elsewhere."""
+    placed = plans.placed(ROOT, profile, platform) if profile else None
+    where = (placed.platform, placed.placing) if placed else (platform, None)
     engine = provision.provide(ROOT, CACHE, SystemClock(), SystemShell(), _progress)
-    if platform not in (None, outside.PLATFORM):
-        provision.bring_images(engine, outside.platform(platform), ROOT, _progress)
+    if where[0] not in (None, outside.PLATFORM):
+        provision.bring_images(engine, outside.platform(*where), ROOT, _progress)
     _progress.done()
 
 
 @app.command(name="doctor")
 def show_doctor(
-    db: FirstRunOption = None, version: VersionOption = None, platform: PlatformOption = None
+    db: FirstRunOption = None,
+    version: VersionOption = None,
+    platform: PlatformOption = None,
+    profile: PlacingOption = None,
 ) -> None:
     """Says what this machine, or a platform elsewhere, offers and lacks; with --db yugabytedb, what
-    its image does."""
+    its image does there."""
+    placed = plans.placed(ROOT, profile, platform) if profile else None
     if db is not None:
-        _first_run(db, version)
+        _first_run(db, version, platform, placed)
         return
-    if platform in (None, outside.PLATFORM):
-        found = doctor.examine(ROOT, CACHE, SystemClock())
-    else:
-        found = doctor.examine_platform(outside.platform(platform), ROOT)
-    marks = {
-        True: "[green]ok     [/green]",
-        False: "[red]missing[/red]",
-        None: "[yellow]open   [/]",
-    }
-    for one in found:
-        text = f"{marks[one.ok]} {escape(one.subject)}: {escape(one.text)}"
-        _out.print(text, highlight=False)
-    if any(one.ok is False for one in found):
+    if doctor.show(doctor.examine(ROOT, CACHE, SystemClock(), platform, placed), _out):
         raise typer.Exit(EXIT_UNAVAILABLE)
 
 
-def _first_run(db: str, version: str | None) -> None:
+def _first_run(db: str, version: str | None, platform: str | None, placed: Profile | None) -> None:
     if db != "yugabytedb":
         raise UsageError(f"no first-run checklist for {db!r}; known: yugabytedb")
     marks = {"confirmed": "[green]", "not confirmed": "[red]", "could not be looked at": "[yellow]"}
     states = []
-    for finding in campaign.first_run(version, ROOT, CACHE, _progress, RESULTS):
+    for finding in campaign.first_run(version, ROOT, CACHE, _progress, RESULTS, platform, placed):
         _progress.done()
         states.append(finding.state)
         before = " (inferred)" if finding.inferred else ""

@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -28,15 +29,9 @@ def _margin(value: float | None) -> float | None:
     return value
 
 
-ProfileOption = Annotated[
-    str,
-    typer.Option(
-        "--profile",
-        "-p",
-        help="A profile's name, or a YAML file.",
-        autocompletion=completion.profiles,
-    ),
-]
+_profile = partial(typer.Option, "--profile", "-p", autocompletion=completion.profiles)
+ProfileOption = Annotated[str, _profile(help="A profile's name, or a YAML file.")]
+PlacingOption = Annotated[str | None, _profile(help="A profile: its platform and its machines.")]
 ProfilesOption = Annotated[
     str,
     typer.Option(

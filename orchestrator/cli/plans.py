@@ -26,6 +26,7 @@ from orchestrator.planning import (
     machines,
     overrides,
     plan,
+    profiles,
     project_files,
     slo,
     windows,
@@ -266,6 +267,18 @@ def _proven(cluster: ClusterSpec, connected: Connected, folder: Path) -> str:
         return first_runs.passed(cluster, connected(), folder)
     except UnavailableError:
         return ""
+
+
+def placed(
+    root: Path, name: str, platform: str | None = None, scale: str = profiles.ANY_SCALE
+) -> Profile:
+    """A profile by itself, on the platform that was asked for, else on its own. UsageError with its
+    mistakes, or if its machines are not that platform's."""
+    ((found,), _) = project_files.read(root, [name], [], scale, disk_kinds())
+    found = replace(found, platform=platform or found.platform)
+    where = found.platform or outside.PLATFORM
+    machines.check_platform(found, where, where == outside.PLATFORM)
+    return found
 
 
 def disk_kinds() -> dict[str, DiskKind]:

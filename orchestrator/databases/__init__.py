@@ -16,7 +16,7 @@ AUTO, PREFERRED, FALLBACK = "auto", "yugabytedb", "postgresql"
 NONE, DRY = "none", "dry"
 _UNPROVEN = (
     "the database is PostgreSQL: DB=auto takes YugabyteDB only where its first-run checklist has "
-    "passed with this image; `make doctor DB=yugabytedb` runs it"
+    "passed with this image; `make doctor DB=yugabytedb` runs it (PROFILE= where a profile does)"
 )
 
 

@@ -55,16 +55,20 @@ def known_as(engine: str) -> str:
     return address[1] if address else engine
 
 
+def check_platform(profile: Profile, platform: str, has_engines: bool) -> None:
+    """UsageError if machines are named for a platform that has no engines to connect to."""
+    if named(profile) and not has_engines:
+        raise UsageError(
+            f"{profile.name} names `machines`, whose engines {platform} does not have",
+            advice="take `machines` out of the profile, or run it on another platform",
+        )
+
+
 def check(profiles: Sequence[Profile], platform: str, has_engines: bool) -> None:
-    """UsageError if a profile's machines are too few for its nodes, or are named for a platform
-    that has no engines to connect to."""
+    """As `check_platform`; and UsageError if a profile's machines are too few for its nodes."""
     for profile in profiles:
+        check_platform(profile, platform, has_engines)
         engines = named(profile)
-        if engines and not has_engines:
-            raise UsageError(
-                f"{profile.name} names `machines`, whose engines {platform} does not have",
-                advice="take `machines` out of the profile, or run it on another platform",
-            )
         if engines and profile.cluster.nodes > len(engines):
             raise UsageError(
                 f"{profile.name} has {profile.cluster.nodes} nodes and names {len(engines)} "

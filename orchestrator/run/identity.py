@@ -13,6 +13,7 @@ from orchestrator.collectors.common import local
 from orchestrator.errors import TierbenchError
 from orchestrator.facts import IdentityFacts
 from orchestrator.model import Node
+from orchestrator.platforms.common.machines import ToldOf
 from orchestrator.powers import Platform, World
 from orchestrator.run.context import RunContext
 from orchestrator.tiers.common import mounts
@@ -30,7 +31,15 @@ def of_run(here: RunContext) -> IdentityFacts:
         scripts=scripts or None,
         images=_images(nodes, world.platform),
         file_systems=dict(_file_systems(nodes, world)),
+        machine_types=_machine_types(nodes, world.platform),
     )
+
+
+def _machine_types(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
+    """Database node → the type of its machine, where the platform says it."""
+    told = {one.name: one.told for one in platform.machines() if isinstance(one, ToldOf)}
+    machines = {node.name: told.get(node.machine) for node in nodes if node.role == "database"}
+    return {name: one.instance_type for name, one in machines.items() if one and one.instance_type}
 
 
 def _images(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:

@@ -10,11 +10,7 @@ from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.planning.rehearsal import NAME, WARNING, Model
 from orchestrator.powers import World
-from orchestrator.tier import (
-    DiskKind,
-    Gate,
-    Tier,
-)
+from orchestrator.tier import DiskKind, Gate, Tier
 from orchestrator.tiers.common import disk_files
 
 

@@ -14,11 +14,7 @@ from pathlib import Path
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import World
-from orchestrator.tier import (
-    DiskKind,
-    Gate,
-    Tier,
-)
+from orchestrator.tier import DiskKind, Gate, Tier
 
 _SAVED = "cluster.saved"  # a file that says that the owner's command has made the snapshot
 

@@ -12,11 +12,7 @@ from pathlib import Path
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import World
-from orchestrator.tier import (
-    DiskKind,
-    Gate,
-    Tier,
-)
+from orchestrator.tier import DiskKind, Gate, Tier
 
 
 class UnlimitedTier:

@@ -161,12 +161,15 @@ def _cloud(run: RunData) -> Reasons:
     cloud = group(run.record.facts, "tier", "cloud")
     for difference in cloud.get("differences", ()):
         yield difference, "correct the profile, or the disk; compare only what was bought"
-    meant, here = run.record.profile.cluster.vm, cloud.get("machine")
-    if meant and here and meant != here:
-        yield (
-            f"this machine is a {here}, and the profile says {meant}",
-            "correct `vm` in the profile, or take the machine that is meant: its caps bind too",
-        )
+    meant = run.record.profile.cluster.vm or ""
+    types = results.identity(run.record).machine_types.values()
+    for here in dict.fromkeys((*str(cloud.get("machine") or "").split(", "), *map(str, types))):
+        # The catalog's name has the provider before the cloud's own.
+        if meant and here and here.lower() != meant.rpartition("/")[2].lower():
+            yield (
+                f"a machine of the nodes is a {here}, and the profile says {meant}",
+                "correct `vm` in the profile, or take the machine that is meant: its caps bind too",
+            )
 
 
 def _shared_blocks(run: RunData) -> Reasons:

@@ -15,9 +15,10 @@ from typing import Literal
 from orchestrator.databases.yugabytedb import settings
 from orchestrator.databases.yugabytedb.adapter import YugabyteDB
 from orchestrator.databases.yugabytedb.checks import COPIED, FACTS, ROWS, Fact, Probe
-from orchestrator.errors import TierbenchError
+from orchestrator.errors import TierbenchError, UnavailableError
 from orchestrator.model import ClusterSpec, NodeSize, Volume
-from orchestrator.powers import World
+from orchestrator.platforms.common.claims import Claims
+from orchestrator.powers import Platform, World
 from orchestrator.system import sql
 from orchestrator.system.sql import Connect
 
@@ -95,7 +96,7 @@ def needed() -> set[str]:
 
 
 def spec(version: str | None = None, own: Mapping[str, str] | None = None) -> ClusterSpec:
-    """Three small nodes, on this machine's own disk."""
+    """Three small nodes, on the own disks of the machines that they run on."""
     node = NodeSize(cpus=2.0, memory_bytes=4 * _GIB, disk_bytes=4 * _GIB)
     return ClusterSpec("yugabytedb", 3, 3, node, version=version, settings=dict(own or {}))
 
@@ -103,19 +104,21 @@ def spec(version: str | None = None, own: Mapping[str, str] | None = None) -> Cl
 def first_run(
     cluster_spec: ClusterSpec, world: World, connect: Connect = sql.session
 ) -> Iterator[Finding]:
-    """Yields each finding as it is made. UnavailableError if the image is not here.
+    """Yields each finding as it is made. UnavailableError if the image is not here, or if a node's
+    disk would not outlast the node.
 
     A release other than the expected one is a finding here, and so is a cluster that does not come
     up: then the other lines could not be looked at.
     """
     database = YugabyteDB(connect, refuse_other_release=False)
+    _need_lasting_disks(world.platform)
     database.check(cluster_spec, world)
     release = str(settings.read(cluster_spec)[0].version)
     with ExitStack() as up:
         names = [f"{NETWORK}-{number}" for number in range(1, cluster_spec.nodes + 1)]
         secured = f"{NETWORK}-tls"
-        for name in (*names, secured):
-            up.enter_context(world.platform.volume(name, "", ""))
+        for number, name in (*enumerate(names, 1), (1, secured)):
+            up.enter_context(world.platform.volume(name, "", "", f"node-{number}"))
         network = up.enter_context(world.platform.network(NETWORK, cluster_spec.nodes))
 
         def looked_at(
@@ -139,6 +142,18 @@ def first_run(
         own = {**cluster_spec.settings, "tls": "on"}
         single = replace(cluster_spec, nodes=1, replication_factor=1, settings=own)
         yield from looked_at(single, [secured], False, TLS)
+
+
+def _need_lasting_disks(platform: Platform) -> None:
+    """Nodes start again from their disks: where volumes are rented, those of the default class."""
+    classes = platform.storage_classes() if isinstance(platform, Claims) else None
+    if classes is not None and not any(one.is_default for one in classes):
+        raise UnavailableError(
+            f"{platform.name} has no default storage class: a node's disk would end with the node, "
+            "and the checklist starts nodes again from their disks",
+            advice="make a class the default: annotate it with "
+            "storageclass.kubernetes.io/is-default-class=true",
+        )
 
 
 def _looked_at(

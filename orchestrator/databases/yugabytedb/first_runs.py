@@ -18,6 +18,7 @@ from orchestrator.databases.yugabytedb import checklist, image, settings
 from orchestrator.databases.yugabytedb.checklist import Finding
 from orchestrator.errors import TierbenchError
 from orchestrator.model import ClusterSpec
+from orchestrator.platforms.common.machines import told
 from orchestrator.powers import Platform, World
 from orchestrator.system import store
 
@@ -32,10 +33,7 @@ def passed(spec: ClusterSpec, platform: Platform, cache: Path) -> str:
     if not _complete(content.get("confirmed", ())):
         return ""
     day = datetime.datetime.fromtimestamp(content["passed_s"], datetime.UTC).date()
-    return (
-        f"the database is YugabyteDB ({tag}): its first-run checklist passed on this machine "
-        f"on {day}"
-    )
+    return f"the database is YugabyteDB ({tag}): its first-run checklist passed here on {day}"
 
 
 def kept(
@@ -63,14 +61,14 @@ def kept(
     confirmed = [finding.name for finding in made if finding.state == "confirmed"]
     if file is None or not _complete(confirmed):
         world.progress.note(
-            "DB=auto goes on taking PostgreSQL here: not every line that it needs is confirmed"
+            "DB=auto goes on taking PostgreSQL there: not every line that it needs is confirmed"
         )
         return
     file.parent.mkdir(parents=True, exist_ok=True)
     content = {"image": tag, "confirmed": confirmed, "passed_s": world.clock.now()}
     store.write_json(file, content)
     world.progress.note(
-        f"DB=auto takes YugabyteDB here from now on, as long as {tag} is this image"
+        f"DB=auto takes YugabyteDB there from now on, as long as {tag} is this image"
     )
 
 
@@ -86,7 +84,7 @@ _SECRET = re.compile(r"(password['\"]?\s*[=:]\s*)\S+", re.IGNORECASE)
 
 def _text(findings: Sequence[Finding], tag: str, platform: Platform, world: World) -> str:
     """All lines with what was seen, and on what they were seen."""
-    machine = platform.machines()[0].facts()
+    machine = told(platform.machines()[0])
     day = datetime.datetime.fromtimestamp(world.clock.now(), datetime.UTC).date()
     lines = [
         f"First run of {tag} ({platform.image_id(tag)}) with tierbench {__version__}, {day}",

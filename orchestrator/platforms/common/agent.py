@@ -18,14 +18,7 @@ from typing import Any
 from orchestrator.errors import TierbenchError
 from orchestrator.platforms.common import machines
 from orchestrator.platforms.common.machines import ClockOffset, Located
-from orchestrator.powers import (
-    Clock,
-    ContainerSpec,
-    Conversation,
-    MachineFacts,
-    Mount,
-    Platform,
-)
+from orchestrator.powers import Clock, ContainerSpec, Conversation, MachineFacts, Mount, Platform
 
 IMAGE = "disk"  # of our images: the one that every machine has
 COMMAND = ("agent", "/host")
@@ -122,6 +115,7 @@ class AgentMachine:
             cpus=max(1, sum(line.startswith("processor") for line in texts[_CPUS].splitlines())),
             cpu_model=machines.cpu_model(texts[_CPUS]),
             memory_bytes=machines.memory_bytes(texts[_MEMORY]),
+            instance_type=self.told.instance_type if self.told else "",
         )
 
     # ------------------------------------------------------------------ files

@@ -22,6 +22,7 @@ from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.agent import AgentMachine
+from orchestrator.platforms.common.findings import Finding
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.common.taking_down import taken_down
 from orchestrator.platforms.docker import carrying, connecting, devices, ulimits
@@ -85,6 +86,13 @@ class DockerPlatform(Commands, Images, Networks):
         keys = ("ServerVersion", "Driver", "CgroupVersion", "KernelVersion", "OperatingSystem")
         which = {"Name": info.get("Name"), "Host": self._host, "ID": info.get("ID")}
         return {**which, **{key: info.get(key) for key in keys}}
+
+    def examine(self) -> tuple[Finding, ...]:
+        """Returns what the engine is; makes nothing."""
+        facts = self.facts()
+        groups = facts["CgroupVersion"] or " unknown"  # engines before 20.10 do not say it
+        version = f"version {facts['ServerVersion']}, control groups v{groups}"
+        return (Finding("Docker engine", True, version),)
 
     def _info(self) -> dict[str, Any]:
         with engine_errors("asking the engine for its version"):

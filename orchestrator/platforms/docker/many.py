@@ -9,7 +9,7 @@ so data sets can be restored. docs/OPTIONS.md says what that asks of the machine
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 from orchestrator.errors import RunError, TierbenchError, UsageError
 from orchestrator.model import Placing
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common.findings import Finding
 from orchestrator.platforms.common.watching import Watching
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.docker.one_of_many import OneOfMany, check_addresses, naming
@@ -116,11 +117,20 @@ class DockerMachines(Watching):
         return next(filter(None, self._each(lambda one: one.other_campaign())), None)
 
     def facts(self) -> dict[str, Any]:
-        """Versions of all engines; where they differ, each of them."""
+        """Versions of all engines; where they differ, each of them; None if none says it."""
         every = self._each(lambda one: one.facts())
-        values = {key: dict.fromkeys(str(one[key]) for one in every) for key in every[0]}
-        together = {key: ", ".join(different) for key, different in values.items()}
+        values = {key: dict.fromkeys(one[key] for one in every) for key in every[0]}
+        together = {key: _listed(different) for key, different in values.items()}
         return {**together, "Machines": len(self._engines)}
+
+    def examine(self) -> tuple[Finding, ...]:
+        """Returns what each engine is; makes nothing."""
+        every = self._each(lambda one: one.examine())
+        return tuple(
+            replace(finding, subject=f"{finding.subject} of {engine.known_as}")
+            for engine, found in zip(self._engines, every, strict=True)
+            for finding in found
+        )
 
     def answers(self) -> bool:
         return all(self._each(lambda one: one.answers()))
@@ -293,6 +303,11 @@ class DockerMachines(Watching):
         return tuple(
             name for names in self._each(lambda one: one.running_as(role)) for name in names
         )
+
+
+def _listed(different: Iterable[Any]) -> str | None:
+    told = ["unknown" if one is None else str(one) for one in different]
+    return None if told == ["unknown"] else ", ".join(told)
 
 
 def _on_machine(spec: ContainerSpec) -> ContainerSpec:

@@ -19,6 +19,7 @@ from orchestrator.platforms.common.watching import Watching
 from orchestrator.platforms.kubernetes.channels import Frames
 from orchestrator.platforms.kubernetes.connection import Api
 from orchestrator.platforms.kubernetes.errors import Refused, cluster_errors
+from orchestrator.platforms.kubernetes.guard import namespace_of
 from orchestrator.platforms.kubernetes.labels import object_name
 from orchestrator.platforms.kubernetes.manifests import MAIN
 from orchestrator.platforms.kubernetes.trouble import LOST
@@ -40,7 +41,7 @@ class Commands(Watching):
 
     _api: Api
     _clock: Clock
-    _namespace: str
+    campaign: str
 
     def _put_files(self, container: str) -> None:
         raise NotImplementedError
@@ -137,7 +138,7 @@ class Commands(Watching):
         query += [(stream, "true") for stream in ("stdin", "stdout", "stderr")]
         with cluster_errors(doing):
             try:
-                path = f"/api/v1/namespaces/{self._namespace}/pods/{name}/exec"
+                path = f"/api/v1/namespaces/{namespace_of(self.campaign)}/pods/{name}/exec"
                 return Frames(self._api.channel(path, query))
             except Refused as error:
                 state = self.state(container)

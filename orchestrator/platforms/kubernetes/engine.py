@@ -21,7 +21,7 @@ from orchestrator.platforms.common.findings import Finding
 from orchestrator.platforms.kubernetes import examination, requests
 from orchestrator.platforms.kubernetes.connection import Api, Thing
 from orchestrator.platforms.kubernetes.errors import cluster_errors
-from orchestrator.platforms.kubernetes.guard import NAMESPACES, Guard, namespace_of
+from orchestrator.platforms.kubernetes.guard import NAMESPACES, Guard
 from orchestrator.platforms.kubernetes.labels import name_of
 from orchestrator.platforms.kubernetes.pods import Pods
 from orchestrator.platforms.kubernetes.volume_manifests import size_bytes
@@ -29,6 +29,7 @@ from orchestrator.powers import Clock, Conversation, Machine, MachineFacts
 from orchestrator.system import at_once
 
 _PODS = "/api/v1/pods"  # of all namespaces
+_INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 _FOLDER = Path("/var/lib/tierbench")
 _ROOT = Path(__file__).resolve().parents[3]
 
@@ -46,7 +47,6 @@ class KubernetesPlatform(Pods):
         self._clock = clock
         self.placing = placing or Placing()
         self.campaign = secrets.token_hex(3)
-        self._namespace = namespace_of(self.campaign)
         self._files, self._ports, self._lost = {}, {}, set()
         self._places, self._machine_names, self._kept = {}, {}, set()
         self._scheduling = threading.Lock()
@@ -168,4 +168,5 @@ def _facts(node: Thing) -> MachineFacts:
         cpus=int(capacity.get("cpu", 1)),
         cpu_model="",
         memory_bytes=size_bytes(str(capacity.get("memory", "0"))),
+        instance_type=str((node["metadata"].get("labels") or {}).get(_INSTANCE_TYPE, "")),
     )

@@ -14,11 +14,11 @@ from orchestrator.platforms.kubernetes.connection import Api, Thing
 from orchestrator.platforms.kubernetes.errors import RIGHTS, Refused, cluster_errors
 from orchestrator.platforms.kubernetes.guard import CLASSES
 from orchestrator.platforms.kubernetes.labels import name_of
-from orchestrator.platforms.kubernetes.volume_manifests import size_bytes
+from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOTS, size_bytes
 from orchestrator.units import format_bytes
 
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-_SNAPSHOT_CLASSES = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses"
+_SNAPSHOT_CLASSES = f"/apis/{SNAPSHOTS}/v1/volumesnapshotclasses"
 _ATTACHMENTS = "/apis/storage.k8s.io/v1/csinodes"
 _ZONE = "topology.kubernetes.io/zone"
 # Drivers whose classes the catalog's rows are made for, and what their disks depend on.
@@ -31,39 +31,37 @@ DRIVERS = {
 
 @dataclass(frozen=True)
 class _Right:
-    """What may be done: `resource` with its group and subresource, in the campaign's namespace or,
-    if `everywhere`, in the cluster."""
+    """What may be done in all namespaces: that of a campaign is not there yet. `resource` is as
+    `kubectl auth can-i` has it, with its group and subresource."""
 
     what_for: str
-    verbs: tuple[str, ...]
+    verbs: str
     resource: str
-    group: str = ""
-    subresource: str = ""
-    everywhere: bool = False
 
 
+_SNAPSHOTS = f"volumesnapshots.{SNAPSHOTS}"
 _NEEDED = (
-    _Right("the namespace of a campaign", ("create", "delete", "list"), "namespaces", "", "", True),
-    _Right("where pods may run", ("list",), "nodes", "", "", True),
-    _Right("nodes and clients", ("create", "get", "list", "delete"), "pods"),
-    _Right("commands in them", ("create",), "pods", "", "exec"),
-    _Right("SQL from here", ("create",), "pods", "", "portforward"),
-    _Right("their logs", ("get",), "pods", "", "log"),
-    _Right("names of nodes", ("create", "delete"), "services"),
-    _Right("disks of nodes", ("create", "get", "delete"), "persistentvolumeclaims"),
-    _Right("what a disk was given", ("get", "list"), "persistentvolumes", "", "", True),
+    _Right("the namespace of a campaign", "get list create patch delete", "namespaces"),
+    _Right("its first account", "get", "serviceaccounts"),
+    _Right("where pods may run", "get list", "nodes"),
+    _Right("nodes and clients", "get list create patch delete", "pods"),
+    _Right("commands in them", "get create", "pods/exec"),
+    _Right("SQL from here", "get create", "pods/portforward"),
+    _Right("their logs", "get", "pods/log"),
+    _Right("why one does not start", "list", "events"),
+    _Right("their passwords", "get list create delete", "secrets"),
+    _Right("names of nodes", "get list create delete", "services"),
+    _Right("disks of nodes", "get list create delete", "persistentvolumeclaims"),
+    _Right("what a disk was given", "get list", "persistentvolumes"),
+    _Right("classes that are there", "list", "storageclasses.storage.k8s.io"),
+    _Right("snapshots that are left", "list", _SNAPSHOTS),
 )
 _FOR_SOME = (
-    _Right("emulated tiers", ("create", "delete"), "persistentvolumes", "", "", True),
-    _Right(
-        "tiers made from a catalog row",
-        ("create", "delete"),
-        "storageclasses",
-        "storage.k8s.io",
-        "",
-        True,
-    ),
-    _Right("kept data sets", ("create", "delete"), "volumesnapshots", "snapshot.storage.k8s.io"),
+    _Right("emulated tiers", "create delete", "persistentvolumes"),
+    _Right("tiers made from a row", "get create delete", "storageclasses.storage.k8s.io"),
+    _Right("kept data sets", "get create delete", _SNAPSHOTS),
+    _Right("whether they can be kept", "list", f"volumesnapshotclasses.{SNAPSHOTS}"),
+    _Right("whether they are gone", "list", f"volumesnapshotcontents.{SNAPSHOTS}"),
 )
 
 
@@ -98,24 +96,18 @@ def _machines(machines: list[Thing]) -> Iterator[Finding]:
 
 
 def _right(api: Api, right: _Right, needed: bool) -> Finding:
-    refused = [verb for verb in right.verbs if not _allowed(api, right, verb)]
-    named = "/".join(part for part in (right.resource, right.subresource) if part)
-    subject = f"right to {', '.join(right.verbs)} {named}"
+    refused = [verb for verb in right.verbs.split() if not _allowed(api, right.resource, verb)]
+    subject = f"right to {right.verbs.replace(' ', ', ')} {right.resource}"
     if not refused:
         return Finding(subject, True, f"given: {right.what_for}")
     text = f"{' and '.join(refused)} is refused: {right.what_for}; {RIGHTS}"
     return Finding(subject, False if needed else None, text)
 
 
-def _allowed(api: Api, right: _Right, verb: str) -> bool:
-    asked = {
-        "verb": verb,
-        "group": right.group,
-        "resource": right.resource,
-        "subresource": right.subresource,
-        # Rights that hold in every namespace: that of a campaign is not there yet.
-        "namespace": "",
-    }
+def _allowed(api: Api, resource: str, verb: str) -> bool:
+    whole, _, below = resource.partition("/")
+    name, _, group = whole.partition(".")
+    asked = {"verb": verb, "group": group, "resource": name, "subresource": below, "namespace": ""}
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",
@@ -125,14 +117,14 @@ def _allowed(api: Api, right: _Right, verb: str) -> bool:
 
 
 def _storage(api: Api) -> Iterator[Finding]:
-    classes = api.listed(CLASSES)
+    classes = _seen(api, CLASSES)
     attached = {
         str(driver["name"]): (driver.get("allocatable") or {}).get("count")
-        for node in api.listed(_ATTACHMENTS)
+        for node in _seen(api, _ATTACHMENTS)
         for driver in node.get("spec", {}).get("drivers") or []
     }
     if not classes:
-        yield Finding("storage classes", None, "none: only emulated tiers can be compared")
+        yield Finding("storage classes", None, "none is seen: only emulated tiers can be compared")
     for each in classes:
         driver = str(each.get("provisioner"))
         late = each.get("volumeBindingMode") == "WaitForFirstConsumer"
@@ -140,12 +132,17 @@ def _storage(api: Api) -> Iterator[Finding]:
         most = f"; at most {attached[driver]} disks a machine" if attached.get(driver) else ""
         hint = f"; {DRIVERS[driver]}" if driver in DRIVERS else ""
         yield Finding(f"storage class {name_of(each)}", True, f"{driver}, {zone}{most}{hint}")
-    try:
-        snapshots = [str(one.get("driver")) for one in api.listed(_SNAPSHOT_CLASSES)]
-    except Refused:
-        snapshots = []
-    text = f"by {', '.join(snapshots)}" if snapshots else "no class: data are loaded for every run"
+    snapshots = [str(one.get("driver")) for one in _seen(api, _SNAPSHOT_CLASSES)]
+    text = ", ".join(snapshots) or "no class is seen: data are loaded for every run"
     yield Finding("volume snapshots", True if snapshots else None, text)
+
+
+def _seen(api: Api, path: str) -> list[Thing]:
+    """All of a kind; none if they may not be listed, which is said where the right is needed."""
+    try:
+        return api.listed(path)
+    except Refused:
+        return []
 
 
 def _only_a_campaign_tells() -> Iterator[Finding]:

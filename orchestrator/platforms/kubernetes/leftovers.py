@@ -12,7 +12,13 @@ from orchestrator.errors import RunError, TierbenchError
 from orchestrator.platforms.kubernetes import trouble
 from orchestrator.platforms.kubernetes.connection import Api, Thing
 from orchestrator.platforms.kubernetes.errors import cluster_errors
-from orchestrator.platforms.kubernetes.guard import CLASSES, NAMESPACES, VOLUMES, Guard
+from orchestrator.platforms.kubernetes.guard import (
+    CLASSES,
+    NAMESPACES,
+    VOLUMES,
+    Guard,
+    namespace_of,
+)
 from orchestrator.platforms.kubernetes.labels import (
     CAMPAIGN,
     MARK,
@@ -46,8 +52,11 @@ class Leftovers:
     guard: Guard
     _api: Api
     _clock: Clock
-    _namespace: str
     _kept: set[str]  # addresses of claims and snapshots that stay until the end of the campaign
+
+    @property
+    def _namespace(self) -> str:
+        return namespace_of(self.campaign)
 
     def _forget(self, container: str) -> None:
         raise NotImplementedError

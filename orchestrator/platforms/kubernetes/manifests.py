@@ -14,13 +14,7 @@ from typing import Any
 
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
-from orchestrator.platforms.kubernetes.labels import (
-    LABEL,
-    NAME,
-    NETWORK,
-    ROLE,
-    object_name,
-)
+from orchestrator.platforms.kubernetes.labels import LABEL, NAME, NETWORK, ROLE, object_name
 from orchestrator.platforms.kubernetes.placing import Spread, placement_labels, rules
 from orchestrator.powers import HOST_NETWORK, ContainerSpec, Mount
 

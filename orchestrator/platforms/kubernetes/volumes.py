@@ -9,12 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError
-from orchestrator.platforms.common.claims import (
-    RentedVolume,
-    SnapshotClass,
-    Source,
-    StorageClass,
-)
+from orchestrator.platforms.common.claims import RentedVolume, SnapshotClass, Source, StorageClass
 from orchestrator.platforms.common.taking_down import taken_down
 from orchestrator.platforms.kubernetes import manifests, trouble, volume_manifests
 from orchestrator.platforms.kubernetes.connection import Thing

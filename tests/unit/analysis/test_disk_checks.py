@@ -227,10 +227,34 @@ def test_what_the_cloud_says_otherwise() -> None:
     told = {"provider": "azure", "machine": "Standard_D4s_v5", "differences": ["node-1 is on HDD"]}
     made = record(tier={"cloud": told})
     assert found(made)["another disk than declared"].text == "node-1 is on HDD"
-    cluster = replace(made.profile.cluster, vm="Standard_D8s_v5")
-    other = replace(made, profile=replace(made.profile, cluster=cluster))
-    text = found(replace(other, facts={"tier": {"cloud": {"machine": "Standard_D4s_v5"}}}))
-    assert "is a Standard_D4s_v5" in text["another disk than declared"].text
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"tier": {"cloud": {"machine": "Standard_D4s_v5"}}}, "is a Standard_D4s_v5, and"),
+        ({"tier": {"cloud": {"machine": "Standard_D8s_v5"}}}, None),
+        ({"tier": {"cloud": {"machine": "standard_d8s_v5"}}}, None),
+        (
+            {"tier": {"cloud": {"machine": "Standard_D8s_v5, Standard_D4s_v5"}}},
+            "is a Standard_D4s_v5, and",
+        ),
+        ({"identity": {"machine_types": {"node-1": "Standard_D8s_v5"}}}, None),
+        (
+            {"identity": {"machine_types": {"node-1": "Standard_D8s_v5", "node-2": "m5.large"}}},
+            "is a m5.large, and",
+        ),
+        ({}, None),
+    ],
+)
+def test_a_machine_of_another_size_than_the_profiles(facts: Any, said: str | None) -> None:
+    """The profile names it as the catalog does, the cloud and its Kubernetes without provider."""
+    made = record(**facts)
+    for vm in ("azure/Standard_D8s_v5", None):
+        cluster = replace(made.profile.cluster, vm=vm)
+        doubts = found(replace(made, profile=replace(made.profile, cluster=cluster)))
+        text = doubts["another disk than declared"].text if doubts else ""
+        assert said in text if said and vm else doubts == {}
 
 
 def test_the_same_name_on_another_machine_is_another_disk() -> None:

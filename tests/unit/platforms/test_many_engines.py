@@ -6,9 +6,6 @@ Method: engines that only write down what they are asked; the platform over them
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import Mock
 
@@ -21,75 +18,12 @@ from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine, of_nodes
 from orchestrator.platforms.docker import many
-from orchestrator.platforms.docker.connecting import Reach
 from orchestrator.platforms.docker.many import DockerMachines
-from orchestrator.powers import HOST_NETWORK, Container, ContainerSpec
+from orchestrator.powers import HOST_NETWORK, ContainerSpec
 from orchestrator.run.telemetry import Readings, read_once, watched
 from orchestrator.system import at_once
+from tests.fake_engines import Engine
 from tests.fakes import FakeClock
-
-ADDRESSES = {"vm1": "192.0.2.1", "vm2": "192.0.2.2", "tcp://vm3:2376": "192.0.2.3"}
-
-
-@dataclass
-class Engine:
-    """An engine by the word that a profile has for it."""
-
-    clock: Any
-    engine: str | None
-    campaign: str
-    together: Any
-    asked: list[Any] = field(default_factory=list)
-    images: set[str] = field(default_factory=set)
-    fails: Exception | None = None
-
-    @property
-    def known_as(self) -> str:
-        return self.engine or "this computer"
-
-    @property
-    def reach(self) -> Reach:
-        if self.engine in (None, "default"):
-            return Reach("127.0.0.1", is_local=True)
-        return Reach(ADDRESSES.get(str(self.engine), "192.0.2.1"), is_local=False)
-
-    @contextmanager
-    def running(self, spec: ContainerSpec) -> Iterator[Container]:
-        self.asked.append(spec)
-        yield Container(spec.name, f"id of {spec.name}", 7, spec.address, {5432: 49152}, {}, "0")
-
-    def state(self, container: str) -> str:
-        return "running" if container == f"old-{self.engine}" else "gone"
-
-    def logs(self, container: str, tail: int | None = None) -> str:
-        return f"{container} on {self.engine}"
-
-    def machines(self) -> tuple[str, ...]:
-        return (f"machine of {self.engine}",)
-
-    def facts(self) -> dict[str, Any]:
-        return {"Name": self.known_as, "ID": f"id of {self.engine}", "ServerVersion": "29.1"}
-
-    def volume(self, name: str, device: str, fstype: str) -> Any:
-        self.asked.append(name)
-        return nullcontext(name)
-
-    def alone(self) -> Any:
-        if self.fails:
-            raise self.fails
-        return nullcontext()
-
-    def image_present(self, tag: str) -> bool:
-        return tag in self.images
-
-    def take_from(self, other: Engine, tag: str) -> None:
-        self.asked.append((tag, other.engine))
-        self.images.add(tag)
-
-    def sweep(self) -> tuple[str, ...]:
-        if self.fails:
-            raise self.fails
-        return ("container x",)
 
 
 def platform(monkeypatch: pytest.MonkeyPatch, *machines: str, **more: Any) -> tuple[Any, Any]:
@@ -198,8 +132,10 @@ def test_the_machine_of_clients_only_is_asked_for_nothing_that_nodes_need(
 
 
 def test_the_record_names_every_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    together, _ = platform(monkeypatch, "vm1", "vm2")
+    together, engines = platform(monkeypatch, "vm1", "vm2")
+    engines["vm1"].groups = None
     facts = together.facts()
+    assert (facts["CgroupVersion"], facts["OperatingSystem"]) == ("unknown, 2", None)
     assert facts["Name"] == "vm1, vm2, this computer"
     assert facts["ID"] == "id of vm1, id of vm2, id of None"
     assert (facts["ServerVersion"], facts["Machines"]) == ("29.1", 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,10 +12,10 @@ from orchestrator.errors import LoadError, UnavailableError
 from orchestrator.load_generators.sysbench.lua_files import content_hash
 from orchestrator.model import Node
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.powers import Machine
+from orchestrator.powers import Machine, MachineFacts
 from orchestrator.run import identity
 from tests import ROOT
-from tests.fakes import FakePlatform, Log, fake_world
+from tests.fakes import FakePlatform, FarMachine, Log, fake_world
 from tests.plans import a_workload
 from tests.unit.run.conftest import Make
 
@@ -66,6 +67,23 @@ def test_scripts_images_and_file_systems_are_recorded(tmp_path: Path) -> None:
         "images": {"database": "0123456789ab", "client": "0123456789ab"},
         "file_systems": {"node-1": "xfs rw,noatime,attr2,noquota"},
     }
+
+
+def test_the_machines_of_nodes_are_of_the_type_that_the_platform_says() -> None:
+    """Not those of clients; nor where it says none, as an engine does."""
+    facts = MachineFacts("vm-0", "6.1", "Debian", 4, "", 2**34, "Standard_D8s_v5")
+    engine: Any = FakePlatform()
+    far: Any = [FarMachine(facts), FarMachine(replace(facts, hostname="vm-1", instance_type=""))]
+    for one in far:
+        one.told = one.facts()
+    engine.machines = lambda: (*far, LocalMachine())
+    nodes = (
+        Node("node-1", "database", machine="vm-0"),
+        Node("node-2", "database", machine="vm-1"),
+        Node("node-3", "database", machine=HERE),
+        Node("client", "client", machine="vm-0"),
+    )
+    assert identity._machine_types(nodes, engine) == {"node-1": "Standard_D8s_v5"}
 
 
 def test_what_cannot_be_read_is_left_out(tmp_path: Path) -> None:

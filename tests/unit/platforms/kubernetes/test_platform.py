@@ -22,6 +22,7 @@ from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.model import Cluster, Node, Placing
 from orchestrator.parts import Disks
 from orchestrator.platforms.common.claims import Claims, Source
+from orchestrator.platforms.common.machines import told
 from orchestrator.platforms.kubernetes import guard, images
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms.kubernetes.labels import BEAT, PROCESS, ours
@@ -307,6 +308,17 @@ def test_no_tick_asks_the_cluster(platform: KubernetesPlatform, cluster: FakeClu
                 SystemClock().sleep(0.01)
         assert asked(cluster) == [] and "lost: no machine ''" in str(readings.misses)
         assert any(sample.node == "host" for sample in readings.samples())
+
+
+def test_the_type_of_a_machine_is_that_of_its_label(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    cluster.add_machine("vm-2")
+    labels = cluster.things["/api/v1/nodes/vm-2"]["metadata"]["labels"]
+    labels["node.kubernetes.io/instance-type"] = "Standard_D8s_v5"
+    platform._usable_nodes()
+    types = [told(machine).instance_type for machine in platform.machines()]
+    assert types == ["", "", "Standard_D8s_v5"]
 
 
 def test_the_machine_of_a_pod_is_asked_for_once_and_never_guessed(

@@ -1,0 +1,301 @@
+"""`tierbench doctor`: what it examines, and where its checklist runs.
+
+Method: API servers in memory and engines that write down what they are asked, behind the real
+platforms; of the checklist, the powers that it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.cli import doctor, main, outside, provision
+from orchestrator.databases.yugabytedb import checklist, first_runs
+from orchestrator.errors import UnavailableError
+from orchestrator.model import Placing
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common.claims import StorageClass
+from orchestrator.platforms.common.findings import Finding
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.docker import many
+from tests import ROOT
+from tests.documented import existing_profiles
+from tests.fake_cluster import FakeCluster
+from tests.fake_engines import Engine
+from tests.fakes import FakeClock, FakePlatform, Log, fake_world
+from tests.plans import profile_text
+
+KUBERNETES = """platform: kubernetes
+kubernetes:
+  context: bench
+  node_selector: {pool: bench}
+  tolerations: [{key: bench, operator: Exists, effect: NoSchedule}]
+"""
+MACHINES = "machines: [vm1, vm2, 'tcp://vm3:2376']\nclient_machine: vm1\n"
+THEIRS = existing_profiles()[0]
+PLACED = Placing(machines=("vm1", "vm2", "tcp://vm3:2376"), client_machine="vm1")
+
+
+def asked(*words: str) -> int:
+    return main._guarded(lambda: main.app(words, standalone_mode=False))
+
+
+def doctor_of(*words: str) -> int:
+    return asked("doctor", *words)
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> Any:
+    """Writes a profile that ends with these lines; returns its path."""
+
+    def written(lines: str, tier: str = "{iops: 500, throughput: 10MB/s}") -> str:
+        file = tmp_path / "mine.yaml"
+        text = profile_text(tier, cluster="azure-d8s-v5")
+        file.write_text(text.rstrip("\n") + "\n" + lines)
+        return str(file)
+
+    return written
+
+
+@pytest.fixture
+def clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, FakeCluster]]:
+    """Two: "test", the current context, and "bench", which has one machine that is chosen."""
+    both = {}
+    for name in ("test", "bench"):
+        (tmp_path / name).mkdir()
+        both[name] = FakeCluster(tmp_path / name)
+    chosen = both["bench"].things["/api/v1/nodes/vm-1"]
+    chosen["metadata"]["labels"]["pool"] = "bench"
+    chosen["spec"]["taints"] = [{"key": "bench", "effect": "NoSchedule"}]
+    monkeypatch.setenv("KUBECONFIG", str(both["test"].kubeconfig(bench=both["bench"])))
+    monkeypatch.setenv("TIERBENCH_REGISTRY", "registry.example")  # else images are waited for
+    yield both
+    for one in both.values():
+        one.close()
+
+
+@pytest.fixture
+def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str | None, Engine]:
+    """The engines of `machines`, by the word that the profile has for each. The first has our
+    images."""
+    made: dict[str | None, Engine] = {}
+
+    def engine(clock: Any, name: str | None, campaign: str, together: Any) -> Engine:
+        made[name] = Engine(clock, name, campaign, together)
+        if len(made) == 1:
+            made[name].images = {f"tierbench/{one}:1" for one in own_images.OURS}
+        return made[name]
+
+    monkeypatch.setattr(many, "OneOfMany", engine)
+    monkeypatch.setattr(own_images, "tag", lambda _root, name: f"tierbench/{name}:1")
+    return made
+
+
+@pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Where the checklist was begun, with the version and the image that it was to examine."""
+    begun: list[Any] = []
+
+    @contextmanager
+    def at_work(_root: Path, cache: Path, _progress: Any, *where: Any) -> Iterator[Any]:
+        begun.append(where)
+        world = fake_world(Log(), cache)
+        yield world, world.platform
+
+    def kept(_findings: Any, spec: Any, *_: Any) -> Iterator[Any]:
+        begun.append((spec.version, spec.settings.get("image")))
+        yield from ()
+
+    monkeypatch.setattr(outside, "at_work", at_work)
+    monkeypatch.setattr(first_runs, "kept", kept)
+    return begun
+
+
+# ------------------------------------------------------------------ what is examined
+
+
+def test_the_cluster_and_the_machines_of_a_profile_are_examined(
+    clusters: dict[str, FakeCluster], profile: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    doctor_of("--profile", profile(KUBERNETES))
+    said = capsys.readouterr().out
+    assert "context bench" in said and clusters["test"].calls == []
+    assert "machine vm-1" in said and "machine vm-0" not in said
+
+
+def test_without_a_profile_it_is_the_current_context(
+    clusters: dict[str, FakeCluster], capsys: pytest.CaptureFixture[str]
+) -> None:
+    doctor_of("--platform", "kubernetes")
+    assert "context test" in capsys.readouterr().out and clusters["bench"].calls == []
+
+
+def test_each_engine_of_a_profile_is_examined(
+    engines: dict[str | None, Engine], profile: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A campaign brings images of ours to those that lack them."""
+    assert doctor_of("--profile", profile(MACHINES)) == 0
+    said = capsys.readouterr().out
+    for name in ("vm1", "vm2", "tcp://vm3:2376"):
+        assert f"Docker engine of {engines[name].known_as}: version 29.1" in said
+    assert "open    image tierbench/disk:1" in said
+    assert "missing" not in said and "processors" not in said and "None" not in said
+
+
+def test_an_engine_elsewhere_is_not_taken_for_this_machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """DOCKER_HOST names another computer: its disks are there."""
+
+    class Far(FakePlatform):
+        def examine(self) -> tuple[Finding, ...]:
+            return (Finding("Docker engine", True, "far away"),)
+
+    monkeypatch.setattr(doctor, "DockerPlatform", lambda _clock: Far())
+    for machine, local in ((object(), False), (LocalMachine(), True)):
+        monkeypatch.setattr(Far, "machines", lambda _, one=machine: (one,))
+        found = doctor.examine(ROOT, tmp_path, FakeClock())
+        subjects = [one.subject for one in found]
+        assert "Docker engine" in subjects
+        assert ("processors" in subjects, "/dev/fuse" in subjects) == (local, local)
+
+
+def test_images_are_brought_to_the_cluster_of_a_profile(
+    clusters: dict[str, FakeCluster], profile: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`setup` looks on the same machines as `doctor`."""
+    monkeypatch.setattr(provision, "provide", lambda *_: FakePlatform())
+    brought: list[Any] = []
+    monkeypatch.setattr(provision, "bring_images", lambda _engine, *to: brought.append(to[0]))
+    named = ("--profile", profile(KUBERNETES))
+    assert asked("setup", *named) == asked("setup") == 0
+    (platform,) = brought
+    assert platform.placing.context == "bench" and clusters["test"].calls == []
+
+
+# ------------------------------------------------------------------ where the checklist runs
+
+
+@pytest.mark.parametrize(
+    ("lines", "words", "expected"),
+    [
+        (None, (), (None, None)),
+        (None, ("--platform", "kubernetes"), ("kubernetes", None)),
+        (MACHINES, (), (None, PLACED)),
+        ("platform: kubernetes\n", (), ("kubernetes", None)),
+        ("platform: kubernetes\n", ("--platform", "docker"), ("docker", None)),
+    ],
+)
+def test_the_checklist_runs_where_it_is_asked_for(
+    lines: str | None, words: tuple[str, ...], expected: Any, profile: Any, checked: list[Any]
+) -> None:
+    named = () if lines is None else ("--profile", profile(lines))
+    assert doctor_of("--db", "yugabytedb", *named, *words) == 0
+    assert checked == [expected, (None, None)]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("version: 2.20.10.0-b29", ("2.20.10.0-b29", None)),
+        ("settings_of: {yugabytedb: {smoke: {image: 'mine/yb:1'}}}", (None, "mine/yb:1")),
+    ],
+)
+def test_the_checklist_examines_the_image_that_a_profile_runs(
+    given: str, expected: Any, tmp_path: Path, checked: list[Any]
+) -> None:
+    cluster = (
+        "{nodes: 3, replication_factor: 3, database: yugabytedb, "
+        f"node: {{smoke: {{cpus: 2, memory: 4GiB, disk: 4GiB}}}}, {given}}}"
+    )
+    file = tmp_path / "mine.yaml"
+    file.write_text(profile_text("{iops: 500, throughput: 10MB/s}", cluster=cluster))
+    assert doctor_of("--db", "yugabytedb", "--profile", str(file)) == 0
+    assert checked[1] == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "words", "said"),
+    [
+        ("machines: [vm1, vm2]\n", ("--db", "yugabytedb"), "starts 3 nodes"),
+        (MACHINES, ("--platform", "kubernetes"), "whose engines kubernetes does not have"),
+        (MACHINES, ("--platform", "kubernetes", "--db", "yugabytedb"), "whose engines kubernetes"),
+        (THEIRS, ("--db", "yugabytedb"), "a cluster that others run"),
+    ],
+)
+def test_what_cannot_run_there_is_refused_and_runs_nowhere(
+    lines: str,
+    words: tuple[str, ...],
+    said: str,
+    tmp_path: Path,
+    profile: Any,
+    checked: list[Any],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = profile(lines)
+    if lines == THEIRS:
+        Path(file).write_text(lines)
+    assert doctor_of("--profile", file, *words) == 64
+    assert said in capsys.readouterr().err.replace("\n", " ") and checked == []
+
+
+# ------------------------------------------------------------------ its disks, elsewhere
+
+
+class Rents(FakePlatform):
+    """A platform with storage classes. `placed`: where each volume was made."""
+
+    name = "kubernetes"
+
+    def __init__(self, *classes: StorageClass) -> None:
+        super().__init__()
+        self.classes, self.placed = classes, list[tuple[str, str]]()
+
+    def storage_classes(self) -> tuple[StorageClass, ...]:
+        return self.classes
+
+    storage_class = claim = rented = snapshot_class = holds = snapshot = sweep_between_runs = (
+        FakePlatform.answers
+    )
+
+    @contextmanager
+    def volume(self, name: str, device: str, fstype: str, placement: str = "") -> Iterator[str]:
+        self.placed.append((name.removeprefix(checklist.NETWORK), placement))
+        yield name
+
+
+class Silent:
+    """A database whose nodes do not come up."""
+
+    def __init__(self, *_: Any, **__: Any) -> None: ...
+    def check(self, *_: Any) -> None: ...
+
+    def running(self, *_: Any) -> Any:
+        raise UnavailableError("not here")
+
+
+DEFAULT = StorageClass("standard", "a.driver", {}, True, is_default=True)
+
+
+def test_each_nodes_disk_is_made_where_the_node_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checklist, "YugabyteDB", Silent)
+    platform = Rents(DEFAULT)
+    with pytest.raises(UnavailableError, match="not here"):
+        list(checklist.first_run(checklist.spec(), fake_world(platform=platform)))
+    assert platform.placed == [
+        ("-1", "node-1"), ("-2", "node-2"), ("-3", "node-3"), ("-tls", "node-1"),
+    ]  # fmt: skip
+
+
+def test_disks_that_end_with_their_pods_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a second start from them would be "not confirmed", which is not the database's doing."""
+    monkeypatch.setattr(checklist, "YugabyteDB", Silent)
+    platform = Rents(replace(DEFAULT, is_default=False))
+    with pytest.raises(UnavailableError, match="no default storage class"):
+        list(checklist.first_run(checklist.spec(), fake_world(platform=platform)))
+    assert platform.placed == []

@@ -1,0 +1,134 @@
+"""`tierbench tiers set`: on which platform, and on which nodes, it changes limits.
+
+Method: a stored campaign whose run is going on. On Kubernetes the API server is in memory and the
+disks are scripts, of which each keeps its own limits; elsewhere the powers that are asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.cli import campaign, outside
+from orchestrator.errors import UsageError
+from orchestrator.model import Placing, Plan
+from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+from orchestrator.powers import Completed, ContainerSpec
+from orchestrator.system import store
+from orchestrator.system.clock import SystemClock
+from tests.fake_cluster import FakeCluster
+from tests.fakes import FakePlatform, QuietProgress, completed, fake_world
+from tests.plans import a_plan, a_profile
+
+# What `device limits` and `device set NAME=VALUE` say, without a disk; each call is written down.
+DEVICE = """#!/bin/sh
+echo "$@" >> {folder}/asked
+[ "$1" = set ] && echo "${{2#iops=}}" > {folder}/iops
+echo "{{\\"iops\\": $(cat {folder}/iops)}}"
+"""
+
+
+def going_on(results: Path, platform: str | None, placing: Placing | None) -> Path:
+    """A campaign whose first run is going on; returns the run's folder."""
+    plan = a_plan()
+    profiles = (replace(a_profile(), platform=platform, placing=placing),)
+    plan = replace(plan, platform=platform or "docker", profiles=profiles)
+    return store.run_folder(store.create(results, plan, {}, 0.0), plan.runs[0])
+
+
+def set_iops(results: Path) -> float:
+    changes = {"iops": 4000.0}
+    given = (results, results, results, QuietProgress())
+    return campaign.set_limits("latest", changes, *given)["iops"]
+
+
+def changed(run: Path) -> list[Any]:
+    return [(one["disk"], one["set"]) for one in store.limit_changes(run)]
+
+
+def test_on_kubernetes_it_reaches_the_disks_of_the_campaign_that_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the profile's context, and in that campaign's namespace."""
+    clusters = {}
+    for name in ("test", "bench"):
+        (tmp_path / name).mkdir()
+        clusters[name] = FakeCluster(tmp_path / name)
+    monkeypatch.setenv("KUBECONFIG", str(clusters["test"].kubeconfig(bench=clusters["bench"])))
+    script = tmp_path / "device"
+    script.write_text(DEVICE.format(folder=tmp_path))
+    script.chmod(0o755)
+    (tmp_path / "iops").write_text("500")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    placing = Placing(context="bench")
+    run = going_on(tmp_path / "results", "kubernetes", placing)
+    other = KubernetesPlatform(SystemClock(), placing)
+    names = [f"tierbench-{other.campaign}-disk-node-{number}" for number in (1, 2)]
+    with other.alone(), ExitStack() as up:
+        for name in names:
+            spec = ContainerSpec(name, "debian:trixie-slim", ("sleep", "infinity"), "disk")
+            up.enter_context(other.running(spec))
+        assert set_iops(tmp_path / "results") == 4000
+    assert changed(run) == [(name, {"iops": 4000.0}) for name in names]
+    assert (tmp_path / "asked").read_text().splitlines().count("set iops=4000") == 2
+    assert clusters["test"].calls == []
+    for one in clusters.values():
+        one.close()
+
+
+class Running(FakePlatform):
+    """A platform on which another campaign has two disks, as the others are asked."""
+
+    def other_campaign(self) -> str | None:
+        return "1f2e3d"
+
+    def running_as(self, role: str) -> tuple[str, ...]:
+        return tuple(f"tierbench-1f2e3d-4-{role}-node-{number}" for number in (2, 1))
+
+    def exec(self, container: str, argv: Sequence[str], **_: Any) -> Completed:
+        return completed(json.dumps({"iops": 4000.0}))
+
+
+@pytest.mark.parametrize(
+    ("platform", "placing"),
+    [
+        (None, None),
+        ("docker", Placing(machines=("vm1", "vm2"), client_machine="vm3")),
+        ("kubernetes", Placing(context="bench", node_selector={"pool": "bench"})),
+    ],
+)
+def test_the_platform_and_the_machines_are_those_of_the_running_campaign(
+    platform: str | None,
+    placing: Placing | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Any] = []
+
+    def powers(_root: Any, _cache: Any, _progress: Any, *where: Any) -> Any:
+        asked.append(where)
+        world = fake_world(platform=Running())
+        return nullcontext((world, world.platform))
+
+    monkeypatch.setattr(outside, "powers", powers)
+    run = going_on(tmp_path, platform, placing)
+    assert set_iops(tmp_path) == 4000
+    assert asked == [(platform or "docker", placing)]
+    nodes = [disk for disk, _ in changed(run)]
+    assert nodes == [f"tierbench-1f2e3d-4-disk-node-{number}" for number in (1, 2)]
+
+
+def test_without_a_run_nothing_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outside, "powers", lambda *_: pytest.fail("nothing to change"))
+    with pytest.raises(UsageError, match="no run is going on"):
+        set_iops(tmp_path)
+    plan: Plan = a_plan()
+    store.create(tmp_path, plan, {}, 0.0)
+    with pytest.raises(UsageError, match="no run is going on"):
+        set_iops(tmp_path)
