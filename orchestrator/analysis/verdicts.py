@@ -27,14 +27,15 @@ def judge(campaign: Results) -> Verdict:
     """The verdict on a campaign, from plan and records alone."""
     limits = bottlenecks.bottlenecks(campaign)
     changes, floor = deltas(campaign), noise_floor(campaign)
+    doubts = campaign_checks.find(campaign)
     return Verdict(
         schema_version=SCHEMA_VERSION,
         baseline=campaign.plan.baseline,
         cells=cells(campaign),
         deltas=changes,
         bottlenecks=limits,
-        decisions=decision.decisions(campaign, limits),
-        doubts=(*campaign_checks.find(campaign), *noise_checks.doubts(changes, floor)),
+        decisions=decision.decisions(campaign, limits, doubts),
+        doubts=(*doubts, *noise_checks.doubts(changes, floor)),
         missing=missing(campaign),
         sweeps=load_sweeps.sweeps(campaign),
         noise_floor=floor,

@@ -21,7 +21,8 @@ from statistics import fmean
 from orchestrator.analysis import comparability, results
 from orchestrator.analysis.conclusions import Sweep, TierSweep
 from orchestrator.analysis.decisions import contests
-from orchestrator.analysis.decisions.contests import Aspect, Candidate, Contest, Promise
+from orchestrator.analysis.decisions.candidates import Aspect, Candidate
+from orchestrator.analysis.decisions.contests import Contest, Promise
 from orchestrator.analysis.loads import overload
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.metrics import METRICS

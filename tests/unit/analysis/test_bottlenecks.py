@@ -325,6 +325,23 @@ def test_credit_drains_by_what_is_above_the_base_and_the_cap_falls_with_it() -> 
     assert found.credit_pct[-1] == 0.0
 
 
+def test_a_disk_at_its_base_with_an_empty_bucket_is_at_its_cap() -> None:
+    """A second 1 % below the base leaves a drop of credit, which lifts no cap to the peak."""
+    wobble = [1_000.0 * (1 + 0.01 * sign) for sign in (-1, 1, -1, -1, 1, 1, 0) * 8]
+    found = disk_demand.demand(bursting(100.0), disk_samples([3_000.0] * 10 + wobble), "node-1")
+    assert found is not None and found.iops_cap is not None
+    shares_pct = (100 * found.iops / found.iops_cap)[10:]
+    assert shares_pct.tolist() == pytest.approx([100.0] * len(wobble), abs=2.0)
+
+
+def test_the_peak_is_the_cap_while_credit_lasts_some_seconds_at_it() -> None:
+    samples = disk_samples([3_000.0] * 10 + [0.0] * 20 + [1_500.0] * 2)
+    found = disk_demand.demand(bursting(100.0), samples, "node-1")
+    assert found is not None and found.iops_cap is not None
+    assert found.iops_cap[29:].tolist() == [3_000.0] * 3  # 19,000 of 20,000 were earned again
+    assert found.iops_cap[10:20].tolist() == [1_000.0] * 10
+
+
 def test_credit_fills_below_the_base() -> None:
     found = disk_demand.demand(bursting(50.0), disk_samples([0.0] * 4), "node-1")
     assert found is not None and found.credit_pct is not None

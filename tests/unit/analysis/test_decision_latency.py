@@ -9,7 +9,8 @@ import pytest
 
 from orchestrator.analysis.conclusions import Bottleneck, Decision
 from orchestrator.analysis.decisions import decision
-from orchestrator.analysis.decisions.contests import THROUGHPUT, Candidate, chances, make_contest
+from orchestrator.analysis.decisions.candidates import THROUGHPUT, Candidate
+from orchestrator.analysis.decisions.contests import chances, make_contest
 from orchestrator.analysis.statistics import stats
 from orchestrator.facts import BottleneckCause
 from orchestrator.metrics import measured
