@@ -1,8 +1,9 @@
 -- Terminals with keying and think times (specification 5.11, clauses 5.2.4 and 5.2.5).
 --
 -- Ten terminals per warehouse. All wait in one heap, ordered by the instant at which their next
--- transaction is due, in memory that sysbench's threads share (lib/shared.lua). A free thread, that is a free database connection, takes the earliest; so a terminal waits only
--- while all connections are busy, as at a connection pool. That wait is recorded as queueing.
+-- transaction is due, in memory that sysbench's threads share (lib/shared.lua). A free thread,
+-- that is a free database connection, takes the earliest; so a terminal waits only while all
+-- connections are busy, as at a connection pool. That wait is recorded as queueing.
 -- A thread takes its terminal before it is due and sleeps until then. Who brings a terminal
 -- back takes the earliest at once; so none in the heap is due before one that a sleeper holds,
 -- and none that is due waits while a thread sleeps.

@@ -24,7 +24,7 @@ from orchestrator.analysis.decisions.candidates import (
 from orchestrator.analysis.loads.overload import NO_RATE, Overload
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.statistics.stats import Ratio
-from orchestrator.analysis.telemetry.bottlenecks import HARNESS_LIMITS
+from orchestrator.analysis.telemetry.bottlenecks import NOT_THE_TIER
 from orchestrator.metrics import METRICS
 from orchestrator.model import Doubt, Objective, Profile
 from orchestrator.planning.slo import format_objective
@@ -90,9 +90,10 @@ class Contest:
                 return (
                     f"not every run of {listed(without)} has a {aspect.title}: measure for longer"
                 )
-        held_back = [one.name for one in others(tier, self) if one.limit in HARNESS_LIMITS]
+        held_back = [one for one in others(tier, self) if one.limit in NOT_THE_TIER]
         if held_back and not self.overload.asked:
-            return f"this machine or its load generator was the limit on {listed(held_back)}"
+            each = [f"{one.name} ({one.limit.replace('_', ' ')})" for one in held_back]
+            return f"what limited {listed(each)} was not the tier"
         return ""
 
     @cached_property
@@ -253,7 +254,7 @@ def _proof(contest: Contest) -> Proof:
     failing = {tier.name: _promise(tier, FAILED, contest) for tier in tiers}
     missed = {name for name, kept in promised.items() if any(one.missed for one in kept)}
     missed |= {name for name, one in failing.items() if one.missed}
-    held_back = {tier.name for tier in tiers if tier.limit in HARNESS_LIMITS}
+    held_back = {tier.name for tier in tiers if tier.limit in NOT_THE_TIER}
     outside = missed - held_back  # of the disk nothing is proven there
     if contest.slo:
         claims = {name: max(one.p_value for one in kept) for name, kept in promised.items()}
@@ -295,7 +296,7 @@ def _compared(one: Candidate, other: Candidate, aspect: Aspect, contest: Contest
     worse = p if aspect.is_latency else 1 - p
     enough, apart, unlike = looks.at_look((worse, 1 - worse, ratio.p_value), contest.share)
     likely = contest.chance * (1 + 1e-9)  # the same p, maybe summed anew
-    fair = contest.flattered(other) is None and one.limit not in HARNESS_LIMITS
+    fair = contest.flattered(other) is None and one.limit not in NOT_THE_TIER
     outside = fair and apart <= ONE_SIDED and unlike <= likely
     return Comparison(one, other, aspect, ratio, enough, outside)
 

@@ -26,7 +26,7 @@ from orchestrator.analysis.loads import load_sweeps, overload
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry import resources
-from orchestrator.analysis.telemetry.bottlenecks import CEILING_PCT, HARNESS_LIMITS
+from orchestrator.analysis.telemetry.bottlenecks import CEILING_PCT, HARNESS_LIMITS, NOT_THE_TIER
 from orchestrator.model import Doubt, Objective, Workload
 from orchestrator.planning import load_points, published_study
 from orchestrator.planning.slo import format_objective
@@ -73,7 +73,7 @@ def _of_workload(
     throughput, latencies = (NOPM, NEW_ORDER) if counted else (THROUGHPUT, LATENCIES)
     at_ceiling = bool(every) and all(_at_ceiling(run) for run in every)
     causes = {name: limit_of.get((name, workload.name), "") for name in runs}
-    held_back = {name for name, cause in causes.items() if cause in HARNESS_LIMITS}
+    held_back = {name for name, cause in causes.items() if cause in NOT_THE_TIER}
     load = overload.of_workload(runs).without_proof_of(held_back)
     aspects = latencies if at_ceiling or load.asked else (throughput, *latencies)
     candidates = []

@@ -144,7 +144,7 @@ def test_a_rival_held_back_by_the_machine_leaves_it_open(limit: str) -> None:
     )
     assert (found.tier, found.is_open) == (None, False)  # more repetitions here do not help
     assert "whether premium-v2 is enough cannot be told" in found.reason
-    assert "this machine or its load generator was the limit on ultra" in found.reason
+    assert f"what limited ultra ({limit.replace('_', ' ')}) was not the tier" in found.reason
     assert [offer.standing for offer in found.offers] == ["not enough", "open", "open"]
 
 
