@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective, Profile
+from orchestrator.planning import latency_quantiles
 from orchestrator.tier import Price
 
 
@@ -33,6 +34,17 @@ NEW_ORDER = (
     Aspect("latency_avg_s", "average New-Order latency", "new_order"),
     Aspect("latency_p99_s", "p99 New-Order latency", "new_order"),
 )
+
+
+def comparable(
+    latencies: tuple[Aspect, ...], profiles: Iterable[Profile]
+) -> tuple[tuple[Aspect, ...], tuple[str, ...]]:
+    """Those in which tiers may be compared, and the tiers for whose disks others may not: their
+    emulated latency has no tail."""
+    constant = tuple(one.name for one in profiles if latency_quantiles.is_constant(one.tier))
+    if not constant:
+        return latencies, ()
+    return tuple(one for one in latencies if METRICS[one.metric].percent is None), constant
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,7 @@ class Contest:
     campaign's decisions compare. `share`: of the usual levels, those of this look (`looks`).
     `obstacle`: why nothing may be compared at all. `doubts`: of the runs of each tier, and "" → of
     the campaign. `scale`: of the workload, where it is less than the published study's.
+    `constant_latency`: tiers whose disks have no tail, so that p99 is no criterion.
     """
 
     workload: str
@@ -64,6 +65,7 @@ class Contest:
     overload: Overload = NO_RATE
     doubts: Mapping[str, tuple[Doubt, ...]] = field(default_factory=dict)
     scale: str = ""
+    constant_latency: tuple[str, ...] = ()
 
     def flattered(self, tier: Candidate) -> Doubt | None:
         """The doubt for which nothing is concluded in this tier's favour."""

@@ -20,6 +20,7 @@ from orchestrator.analysis.decisions.candidates import (
     NOPM,
     THROUGHPUT,
     Candidate,
+    comparable,
 )
 from orchestrator.analysis.decisions.contests import SHOWN, Contest, chances, make_contest
 from orchestrator.analysis.loads import load_sweeps, overload
@@ -75,7 +76,8 @@ def _of_workload(
     causes = {name: limit_of.get((name, workload.name), "") for name in runs}
     held_back = {name for name, cause in causes.items() if cause in NOT_THE_TIER}
     load = overload.of_workload(runs).without_proof_of(held_back)
-    aspects = latencies if at_ceiling or load.asked else (throughput, *latencies)
+    compared, constant = comparable(latencies, profiles)
+    aspects = compared if at_ceiling or load.asked else (throughput, *compared)
     candidates = []
     for profile in (one for one in profiles if one.name not in load.tiers):
         own = runs[profile.name]
@@ -90,6 +92,7 @@ def _of_workload(
     return replace(
         make_contest(workload.name, candidates, tiers, campaign.plan.margin_pct, aspects),
         at_ceiling=at_ceiling,
+        constant_latency=constant,
         overload=load,
         slo=workload.slo,
         share=looks.share(campaign.plan, workload.name),

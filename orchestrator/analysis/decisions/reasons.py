@@ -111,6 +111,9 @@ def remarks(tier: Candidate, contest: Contest) -> list[str]:
     if contest.left_out and not contest.slo:
         titles = listed([aspect.title for aspect in contest.left_out])
         remarks.append(f"Not compared, as not every run has it: {titles}")
+    if contest.constant_latency and not contest.slo:
+        names = listed(contest.constant_latency)
+        remarks.append(f"p99 latency is not compared: the emulated latency of {names} is constant")
     if contest.absent:
         remarks.append(f"Not considered, having no figures: {listed(contest.absent)}")
     if contest.limited_by:
