@@ -41,6 +41,7 @@ takes-bench-tpcc = REPEATS
 takes-bench-sysbench = REPEATS
 takes-bench-decisions = REPEATS
 takes-bench-loads = REPEATS
+takes-bench-arrivals = REPEATS
 takes-bench-blocks = REPEATS
 takes-bench-until = REPEATS
 takes-bench-platforms = REPEATS
@@ -62,7 +63,7 @@ COMPARED  = $(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(COM
 COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive) $(if $(FAIL_IF_WORSE),--fail-if-worse)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-agent bench-platforms bench-scale bench-judging bench-benchbase bench-client bench-warm-up bench-compare check fix lock clean compare-results history bench-history bench-blocks bench-until test-kubernetes
+.PHONY: help setup demo dry-demo compare point-select insert tpcc report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast golden bench-tiers bench-tpcc bench-sysbench bench-decisions bench-loads bench-arrivals bench-agent bench-platforms bench-scale bench-judging bench-benchbase bench-client bench-warm-up bench-compare check fix lock clean compare-results history bench-history bench-blocks bench-until test-kubernetes
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -171,6 +172,9 @@ bench-decisions: setup ## how often decisions are wrong and how often they answe
 
 bench-loads: setup ## how often a tier is called overloaded or a load proven by chance, simulated; REPEATS=
 	@$(VENV)/bin/python -m tests.bench.bench_loads $(if $(REPEATS),--repeats $(REPEATS))
+bench-arrivals: setup ## latency at a rate beside that of one queue for all connections; REPEATS=
+	@$(VENV)/bin/python -m tests.bench.bench_arrivals $(if $(REPEATS),--repeats $(REPEATS))
+
 bench-blocks: setup ## what comparing within repetitions costs and gains, simulated; REPEATS=
 	@$(VENV)/bin/python -m tests.bench.bench_blocks $(if $(REPEATS),--repeats $(REPEATS))
 

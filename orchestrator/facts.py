@@ -31,7 +31,7 @@ GateWord = Literal[
 CreditState = Literal["at base", "bursting", "unknown"]
 BottleneckCause = Literal[
     "iops_cap", "bandwidth_cap", "latency_bound", "burst_exhausted", "cpu_bound", "memory_bound",
-    "client_bound", "machine_bound", "load_bound", "unattributed",
+    "slow_node", "client_bound", "machine_bound", "load_bound", "unattributed",
 ]
 DoubtKind = Literal[
     # about the campaign

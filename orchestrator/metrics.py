@@ -39,6 +39,7 @@ _ALL = (
     Metric("transactions", "", "none", "Transactions measured"),
     Metric("rollbacks", "", "none", "Intended rollbacks"),
     Metric("failures", "", "none", "Failed transactions"),
+    Metric("failed_pct", "%", "lower", "Failed transactions, % of those tried"),
     Metric("retries", "", "none", "Retries"),
     # of the raw disk matrix: per cell, then of all cells together
     Metric("iops", "1/s", "higher", "IOPS"),

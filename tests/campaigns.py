@@ -39,6 +39,7 @@ from orchestrator.tier import (
     Burst,
     Gate,
     GateCheck,
+    LatencyModel,
     Price,
     Tier,
 )
@@ -387,6 +388,14 @@ def with_tier(campaign: Results, *names: str, **changes: Any) -> Results:
         for profile in campaign.plan.profiles
     )
     return replace(campaign, plan=replace(campaign.plan, profiles=profiles))
+
+
+def with_tail(campaign: Results) -> Results:
+    """The same on disks whose emulated latency has a tail, so that p99 is comparable."""
+    model = LatencyModel(((0.0, 5e-4), (1.0, 5e-3)), ((0.0, 5e-4), (1.0, 5e-3)), "a table", "2026")
+    plan = campaign.plan
+    tails = (replace(one, tier=replace(one.tier, latency_model=model)) for one in plan.profiles)
+    return replace(campaign, plan=replace(plan, profiles=tuple(tails)))
 
 
 def build_campaign(

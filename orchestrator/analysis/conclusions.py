@@ -143,8 +143,9 @@ class Decision:
     clauses. `offers`: every tier with figures, from cheap to dear. `dearer`, `cheaper`: the steps
     to the neighbours. `request`: one sentence for a purchase request; empty without a tier.
     `is_open`: a tier that would be preferred, or every tier, is neither proven enough nor proven
-    not to be, which more repetitions may change. `confidence_pct`: of all intervals. `with_vms`:
-    costs include the machines, as tiers are on unlike ones.
+    not to be, which more repetitions may change. `cheaper_open`: tiers that would be preferred to
+    the one named and are open. `confidence_pct`: of all intervals. `with_vms`: costs include the
+    machines, as tiers are on unlike ones.
     """
 
     workload: str
@@ -159,6 +160,7 @@ class Decision:
     cheaper: Step | None = None
     request: str = ""
     is_open: bool = False
+    cheaper_open: tuple[str, ...] = ()
     confidence_pct: float = 90.0
     with_vms: bool = False
 

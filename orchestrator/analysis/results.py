@@ -252,6 +252,14 @@ def value_of(record: Record, metric: str, scope: str = "all") -> float | None:
     return value if value is not None and np.isfinite(value) else None
 
 
+def failed_pct(record: Record) -> float | None:
+    """Failed transactions in % of those tried; None where failures were not counted."""
+    failed, done = (value_of(record, name) for name in ("failures", "transactions"))
+    if failed is None or done is None:
+        return None
+    return 100 * failed / (done + failed) if failed else 0.0
+
+
 def sound(every: Sequence[Measurement]) -> dict[Key, Measurement]:
     """A run's measurements by metric and scope, without those that are not a number and without
     percentiles that have fewer than ten transactions beyond them."""
@@ -260,7 +268,12 @@ def sound(every: Sequence[Measurement]) -> dict[Key, Measurement]:
 
 
 def whole(runs: Sequence[RunData], key: Key) -> tuple[float, ...]:
-    """A metric's sound values, one per run; empty if any run lacks it or has none above zero."""
+    """A metric's sound values, one per run; empty if any run lacks it or has none above zero. The
+    share that failed may be zero."""
+    if key[0] == "failed_pct":
+        shares = [failed_pct(run.record) for run in runs]
+        known = tuple(share for share in shares if share is not None)
+        return known if len(known) == len(runs) else ()
     measured = [sound(run.record.measurements).get(key) for run in runs]
     values = tuple(one.value for one in measured if one is not None and one.value > 0)
     return values if len(values) == len(runs) else ()

@@ -10,15 +10,24 @@ from dataclasses import replace
 
 from orchestrator.analysis import comparability, comparisons, results
 from orchestrator.analysis.comparisons import COMPARED, Pair
-from orchestrator.analysis.conclusions import CellSummary, Delta, ExcludedRun, Verdict
+from orchestrator.analysis.conclusions import (
+    Bottleneck,
+    CellSummary,
+    Decision,
+    Delta,
+    ExcludedRun,
+    Verdict,
+)
 from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.doubts import campaign_checks, noise_checks
 from orchestrator.analysis.loads import load_sweeps, overload
 from orchestrator.analysis.results import Key, Measured, Results, RunData
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry import bottlenecks, resources
+from orchestrator.analysis.telemetry.bottleneck_words import NO_FASTER_DISK
 from orchestrator.metrics import METRICS
 from orchestrator.model import Run
+from orchestrator.units import format_change
 
 SCHEMA_VERSION = 2  # decisions have criteria, SLO and prices
 
@@ -27,19 +36,38 @@ def judge(campaign: Results) -> Verdict:
     """The verdict on a campaign, from plan and records alone."""
     limits = bottlenecks.bottlenecks(campaign)
     changes, floor = deltas(campaign), noise_floor(campaign)
+    doubts = campaign_checks.find(campaign)
+    decisions = decision.decisions(campaign, limits, doubts)
     return Verdict(
         schema_version=SCHEMA_VERSION,
         baseline=campaign.plan.baseline,
         cells=cells(campaign),
         deltas=changes,
-        bottlenecks=limits,
-        decisions=decision.decisions(campaign, limits),
-        doubts=(*campaign_checks.find(campaign), *noise_checks.doubts(changes, floor)),
+        bottlenecks=tuple(held_against(limit, decisions) for limit in limits),
+        decisions=decisions,
+        doubts=(*doubts, *noise_checks.doubts(changes, floor)),
         missing=missing(campaign),
         sweeps=load_sweeps.sweeps(campaign),
         noise_floor=floor,
         excluded=excluded(campaign),
     )
+
+
+def held_against(limit: Bottleneck, decisions: Sequence[Decision]) -> Bottleneck:
+    """Without the claim that a faster disk gives nothing, where one of the same campaign is proven
+    to give more: the tiers are the experiment."""
+    offers = (
+        offer for made in decisions if made.workload == limit.workload for offer in made.offers
+    )
+    changes = (change for offer in offers if offer.tier == limit.profile for change in offer.worst)
+    for change in changes:
+        rate = METRICS[change.metric].direction == "higher"
+        if rate and change.ci_high_pct is not None and change.ci_high_pct < 0:
+            low, high = format_change(change.ci_low_pct or 0.0), format_change(change.ci_high_pct)
+            shown = f"against {change.against} {format_change(change.change_pct)} ({low} to {high})"
+            text = limit.text.replace(NO_FASTER_DISK, f"A faster disk does too: {shown}.")
+            return replace(limit, text=text)
+    return limit
 
 
 # ------------------------------------------------------------------ cells

@@ -273,7 +273,7 @@ def _carry_out(
     if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
         raise typer.Exit(EXIT_WORSE)
     lost = loaded.excluded or any(data.record.outcome != "done" for data in loaded.runs)
-    undecided = any(decision.tier is None for decision in verdict.decisions)
+    undecided = any(one.tier is None or one.cheaper_open for one in verdict.decisions)
     if lost or (undecided and not accept_inconclusive):
         raise typer.Exit(EXIT_INCONCLUSIVE)
 

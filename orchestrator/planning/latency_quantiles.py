@@ -74,11 +74,16 @@ def of_histogram(counts: Mapping[float, int]) -> Quantiles:
     return (*points, (1.0, values[-1]))
 
 
+def is_constant(tier: Tier) -> bool:
+    """Whether a disk has no tail of latencies, as no real one is, so that no p99 is comparable."""
+    return tier.kind == "emulated" and tier.latency_model is None
+
+
 def described(tier: Tier) -> str:
     """What the latencies of an emulated disk are, for reports; "" for any other disk."""
-    if tier.kind != "emulated":
-        return ""
-    model = tier.latency_model
-    if model is None:
+    if is_constant(tier):
         return "constant (p99 is not comparable)"
+    model = tier.latency_model
+    if tier.kind != "emulated" or model is None:
+        return ""
     return f"modelled from {model.source}, as of {model.as_of}"

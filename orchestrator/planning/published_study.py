@@ -42,6 +42,7 @@ from orchestrator.planning.strict_yaml import parse, raise_all, unknown, validat
 from orchestrator.tier import Price, Tier
 
 SCALE = "study"
+FULL_SCALES = (SCALE, "study-20")  # with the study's own sizes
 MARGIN_PCT = 5.0
 EACH_NODE = "each node"
 STATEMENT = "published figures, not measured by this program"

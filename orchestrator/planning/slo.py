@@ -1,14 +1,16 @@
 """Service level objectives as a person writes them: `new_order p99 < 50 ms, nopm > 25000`.
 
 Clauses are separated by commas. One is: a transaction type where there are types, a metric, `<` or
-`>`, and a quantity with its unit. A latency has an upper limit, a rate a lower one.
+`>`, and a quantity with its unit. A latency and the share of failed transactions (`failures <
+0.1 %`) have an upper limit, a rate a lower one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from orchestrator.errors import Mistake
 from orchestrator.metrics import METRICS
@@ -27,11 +29,13 @@ WORDS = {
     "p99.9": "latency_p999_s",
     "throughput": "throughput_per_s",
     "nopm": "nopm",
+    "failures": "failed_pct",
 }
 _SHOWN = {metric: word for word, metric in WORDS.items() if word != "avg"}
 _METRICS = {**WORDS, **{metric: metric for metric in WORDS.values()}}
 _CLAUSE = re.compile(r"\s*(?P<words>[^<>=]+?)\s*(?P<sign><=|>=|<|>)\s*(?P<quantity>[^<>=]+?)\s*$")
 _RATE = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?)\s*(/s|/min)?$")
+_PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%$")
 _EXAMPLE = "such as `new_order p99 < 50 ms` or `nopm > 25000`"
 
 
@@ -68,16 +72,27 @@ def _parsed(clause: str) -> Objective:
     if metric is None:
         known = f"metrics: {', '.join(WORDS)}; transaction types: {', '.join(TYPES)}"
         raise ValueError(f"unknown metric {' '.join(words)!r}; {known}")
-    latency = METRICS[metric].direction == "lower"
-    if scope != "all" and not latency:
+    unit, lower = METRICS[metric].unit, METRICS[metric].direction == "lower"
+    if scope != "all" and unit != "s":
         raise ValueError(f"{metric} is not measured of one transaction type")
-    if latency != match["sign"].startswith("<"):
-        kind, sign = ("a latency", "<") if latency else ("a rate", ">")
+    if lower != match["sign"].startswith("<"):
+        kind, sign = (_KINDS.get(unit, "a rate"), "<" if lower else ">")
         raise ValueError(f"{kind} is limited with `{sign}`")
-    limit = parse_seconds(match["quantity"]) if latency else _rate(metric, match["quantity"])
+    limit = _LIMITS.get(unit, partial(_rate, metric))(match["quantity"])
     if limit <= 0:
         raise ValueError("the limit must be above zero")
     return Objective(metric, scope, limit)
+
+
+def _percent(text: str) -> float:
+    match = _PERCENT.match(text)
+    if match is None or float(match[1]) > 100:
+        raise ValueError(f"expected a percentage, such as 0.1 %, got {text!r}")
+    return float(match[1])
+
+
+_KINDS = {"s": "a latency", "%": "a share"}
+_LIMITS: dict[str, Callable[[str], float]] = {"s": parse_seconds, "%": _percent}
 
 
 def _rate(metric: str, text: str) -> float:
@@ -92,7 +107,9 @@ def format_objective(objective: Objective) -> str:
     """`new_order p99 < 50 ms`, as it may be given again."""
     metric = METRICS[objective.metric]
     scope = "" if objective.scope == "all" else f"{objective.scope} "
-    if metric.direction == "lower":
+    if metric.unit == "%":
+        limit = f"< {objective.limit:.9g} %"
+    elif metric.direction == "lower":
         short = objective.limit < 1
         limit = f"< {objective.limit * (1e3 if short else 1):.9g} {'ms' if short else 's'}"
     else:

@@ -13,7 +13,13 @@ from typing import Any, Literal
 from orchestrator.analysis.conclusions import VerdictWord
 from orchestrator.units import shortened
 
-StatusWord = Literal["conclusive", "partly conclusive", "not conclusive", "nothing to compare"]
+StatusWord = Literal[
+    "conclusive",
+    "enough; cheaper not excluded",
+    "partly conclusive",
+    "not conclusive",
+    "nothing to compare",
+]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from orchestrator.analysis.conclusions import Decision
 from orchestrator.analysis.decisions.decision import decisions
+from orchestrator.analysis.doubts import campaign_checks
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.analysis.telemetry.bottlenecks import bottlenecks
 from orchestrator.model import Plan
@@ -29,7 +30,8 @@ def decided(progress: Progress) -> Following:
         plan = campaign.plan
         if not plan.looks:
             return None
-        found = [one for one in decisions(campaign, bottlenecks(campaign)) if one.is_open]
+        limits, doubts = bottlenecks(campaign), campaign_checks.find(campaign)
+        found = [one for one in decisions(campaign, limits, doubts) if one.is_open]
         more = [one for one in found if repetitions(plan, one.workload) < max(plan.looks)]
         for decision in found:
             progress.note(_told(plan, decision))

@@ -22,15 +22,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator.analysis.decisions.contests import (
-    LATENCIES,
-    THROUGHPUT,
-    Aspect,
-    Candidate,
-    Contest,
-    chances,
-    make_contest,
-)
+from orchestrator.analysis.decisions.candidates import LATENCIES, THROUGHPUT, Aspect, Candidate
+from orchestrator.analysis.decisions.contests import Contest, chances, make_contest
 from orchestrator.analysis.statistics import stats
 from orchestrator.model import Objective
 from tests.campaigns import build_profile

@@ -24,14 +24,8 @@ from rich.console import Console
 from rich.table import Table
 
 from orchestrator.analysis.decisions import decision
-from orchestrator.analysis.decisions.contests import (
-    LATENCIES,
-    THROUGHPUT,
-    Candidate,
-    Contest,
-    chances,
-    make_contest,
-)
+from orchestrator.analysis.decisions.candidates import LATENCIES, THROUGHPUT, Candidate
+from orchestrator.analysis.decisions.contests import Contest, chances, make_contest
 from orchestrator.analysis.statistics import looks, stats
 from tests.bench.bench_blocks import Case, draw, drift, steady
 from tests.campaigns import build_profile

@@ -7,21 +7,25 @@ filling is 120 random digits: two rows agree only where they were drawn alike.
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from orchestrator.load_generators.common import sysbench_console
 from orchestrator.load_generators.sysbench import run_options
 from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.load_generators.sysbench.records import Records
 from orchestrator.model import Cluster, Dataset, Node, Workload
 from orchestrator.planning.profiles import read_workload
 from orchestrator.powers import World
-from tests import ROOT
+from tests import ROOT, open_loop
 from tests.documented import examples
 from tests.integration.postgresql_nodes import NETWORK, count, plain_volumes, running, session
 from tests.plans import a_workload
@@ -101,6 +105,32 @@ def test_keys_follow_the_seed_and_the_distribution_that_was_asked_for(
             row = connection.execute(ask).fetchone()
         assert row is not None
         assert row[0] == row[1] > 0  # every statement was a transaction of its own
+
+
+def test_connections_share_one_queue_of_what_is_due(world: World, tmp_path: Path) -> None:
+    """At 70 % of capacity; with a queue for each connection it was two to three times as long. How
+    near it is, `make bench-arrivals` prints: this machine may be late."""
+    with bench(open_loop.READS, world, tmp_path) as made:
+        open_loop.slow_down(made.cluster)
+        made.run(open_loop.at(0.7, 10.0))
+        table = pd.concat(Records.of_folder(tmp_path))
+    assert len(table) > 0.5 * 0.7 * open_loop.CAPACITY_PER_S * 10.0
+    found, expected = open_loop.measured(table), open_loop.of_one_queue(table)
+    assert 0.98 < found.average_s / expected.average_s < 1.4
+    threads = [json.loads(file.read_text()) for file in tmp_path.glob("errors-*.json")]
+    assert sum(one["unstarted"] for one in threads) < 0.1 * len(table)
+
+
+def test_arrivals_follow_the_seed_whichever_thread_takes_them(world: World, tmp_path: Path) -> None:
+    """By their gaps, of which those between the first thousand are compared."""
+    with bench(open_loop.READS, world, tmp_path) as made:
+        gaps = []
+        for _ in range(2):
+            made.run(open_loop.at(2.0, 2.0))
+            due_s = pd.concat(Records.of_folder(tmp_path))["start_s"].sort_values().to_numpy()
+            gaps.append(np.diff(due_s[:1000]))
+    assert gaps[0] == pytest.approx(gaps[1], abs=2e-4)  # two clocks are read for each instant
+    assert gaps[0].mean() == pytest.approx(1 / (2.0 * open_loop.CAPACITY_PER_S), rel=0.15)
 
 
 def test_what_only_the_loader_knows_reaches_the_loader_alone(world: World, tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 -- The loop of one thread: when it starts a transaction, how often it tries, what it records.
 --
 -- closed loop   the next transaction starts when the last one ended
--- open loop     --arrival-rate=R transactions/s over all threads: each thread draws
---               Poisson arrivals at R/threads; latency counts from the drawn instant; a
---               thread that is late starts at once, so no arrival is skipped
+-- open loop     --arrival-rate=R transactions/s over all threads, at random instants that they
+--               share (lib/arrivals.lua); latency counts from the instant drawn; what is late
+--               starts as soon as a thread is free, so no arrival is skipped
 -- own schedule  the workload says when the next one is due (terminals with think times)
 --
 -- Several programs that share a load (--first-thread, --part) number their threads through, so that
@@ -16,6 +16,7 @@
 -- A lost connection ends the run: its figures would describe the outage.
 -- So do 100 other failures in a row on one thread, which do not look temporary.
 local ffi = require("ffi")
+local arrivals = require("arrivals")
 local clock = require("clock")
 local dialects = require("dialects")
 local pq = require("pq")
@@ -225,24 +226,8 @@ local function closed(self)
    end
 end
 
--- A schedule: due_us() is the instant of the next transaction; done(now_us) moves on;
+-- schedule: due_us() is the instant of the next transaction; done(now_us) moves on;
 -- overdue(now_us), asked last, counts what should have started by then and has not.
-local function poisson(rate_per_s)
-   local function gap_us() return -math.log(1 - math.random()) / rate_per_s * 1e6 end
-   local due_us, schedule = clock.now_us() + gap_us(), {}
-   function schedule.due_us() return due_us end
-   function schedule.done() due_us = due_us + gap_us() end
-   function schedule.overdue(now_us)
-      local n = 0
-      while due_us < now_us do
-         n = n + 1
-         schedule.done()
-      end
-      return n
-   end
-   return schedule
-end
-
 local function scheduled(self, schedule)
    local id, draw = self.thread_id, self.workload.draw
    while true do
@@ -280,7 +265,7 @@ function loop.run(self)
    if workload.new_schedule then
       scheduled(self, workload.new_schedule())
    elseif opt.arrival_rate > 0 then
-      scheduled(self, poisson(opt.arrival_rate / opt.threads))
+      scheduled(self, arrivals.schedule(opt.arrival_rate))
    else
       closed(self)
    end
@@ -291,12 +276,14 @@ function loop.done(self)
    self.conn:close()
 end
 
--- Once per run, in init(): refuses contradictory options, then writes recorder.json.
+-- Once per run, in init(): refuses contradictory options, makes what the threads share, then writes
+-- recorder.json.
 function loop.describe(types, mode)
    local opt = sysbench.opt
    if opt.rate > 0 then
       error("use --arrival-rate, not --rate: sysbench's queue aborts the run when it is full", 0)
    end
+   arrivals.create(opt.seed * 65536 + opt.first_thread)
    mode = mode or {}
    mode.threads, mode.arrival_rate_per_s, mode.time_s = opt.threads, opt.arrival_rate, opt.time
    mode.isolation, mode.max_attempts, mode.seed = opt.isolation, opt.max_attempts, opt.seed

@@ -1,9 +1,9 @@
 -- Terminals with keying and think times (specification 5.11, clauses 5.2.4 and 5.2.5).
 --
 -- Ten terminals per warehouse. All wait in one heap, ordered by the instant at which their next
--- transaction is due, in memory that sysbench's threads share (each has a Lua of its own). A
--- free thread, that is a free database connection, takes the earliest; so a terminal waits only
--- while all connections are busy, as at a connection pool. That wait is recorded as queueing.
+-- transaction is due, in memory that sysbench's threads share (lib/shared.lua). A free thread,
+-- that is a free database connection, takes the earliest; so a terminal waits only while all
+-- connections are busy, as at a connection pool. That wait is recorded as queueing.
 -- A thread takes its terminal before it is due and sleeps until then. Who brings a terminal
 -- back takes the earliest at once; so none in the heap is due before one that a sleeper holds,
 -- and none that is due waits while a thread sleeps.
@@ -12,11 +12,11 @@
 -- keying, load would oscillate in the first minute (a fifth too high in its second quarter).
 local ffi = require("ffi")
 local clock = require("clock")
+local shared = require("shared")
 local DISTRICTS = require("schema").DISTRICTS
 
--- lock: a pthread_mutex_t, which is open when it is all zeros. due_us: since begin_us. left: cards
--- of its deck that a terminal has still to play. heap: the numbers of the terminals that no thread
--- has taken, `free` of them.
+-- due_us: since begin_us. left: cards of its deck that a terminal has still to play. heap: the
+-- numbers of the terminals that no thread has taken, `free` of them.
 ffi.cdef[[
 typedef struct { double due_us; int32_t card, left; } tb_terminal;
 typedef struct {
@@ -27,15 +27,10 @@ typedef struct {
    int32_t *heap;
    uint8_t *decks;
 } tb_pool;
-void *calloc(size_t n, size_t size);
-int setenv(const char *name, const char *value, int overwrite);
-int pthread_mutex_lock(void *mutex);
-int pthread_mutex_unlock(void *mutex);
 ]]
 
-local C = ffi.C
 local LONGEST_THINK = 10
-local ADDRESS = "TIERBENCH_TERMINALS"  -- tells the threads where the memory is
+local ADDRESS, STRUCT = "TIERBENCH_TERMINALS", "tb_pool"
 
 local terminals = {}
 
@@ -133,35 +128,28 @@ function terminals.of_part(warehouses, part, parts)
    return math.floor((DISTRICTS * warehouses + parts - part) / parts)
 end
 
--- Once, before the threads start. The memory is given back at the end of the process. Of several
--- programs that share the load, each draws for all terminals and has every parts-th of them.
+-- Once, before the threads start. Of several programs that share the load, each draws for all
+-- terminals and has every parts-th of them.
 function terminals.create(warehouses, types, weights, part, parts)
    local count, cards = DISTRICTS * warehouses, terminals.fill({}, weights)
-   local pool = ffi.cast("tb_pool *", C.calloc(1, ffi.sizeof("tb_pool")))
+   local pool = shared.create(ADDRESS, STRUCT)
    pool.count, pool.cards = count, cards
-   pool.terminals = C.calloc(count, ffi.sizeof("tb_terminal"))
-   pool.heap, pool.decks = C.calloc(count, 4), C.calloc(count, cards)
+   pool.terminals = shared.array(count, ffi.sizeof("tb_terminal"))
+   pool.heap, pool.decks = shared.array(count, 4), shared.array(count, cards)
    for i = 0, count - 1 do
       terminals.fill(pool.decks + i * cards, weights)
       local card, wait_s = first_card(types, weights, pool, i)
       pool.terminals[i].card, pool.terminals[i].due_us = card, wait_s * 1e6
       if i % parts == part - 1 then push(pool, i) end
    end
-   C.setenv(ADDRESS, string.format("%.0f", tonumber(ffi.cast("uintptr_t", pool))), 1)
 end
 
 -- A thread's view of the terminals, as lib/loop.lua wants a schedule. The first one made sets the
 -- instant at which the run begins.
 function terminals.schedule(types)
-   local pool = ffi.cast("tb_pool *", ffi.cast("uintptr_t", tonumber(os.getenv(ADDRESS))))
+   local pool = shared.find(ADDRESS, STRUCT)
    local schedule, held = {}, nil
-
-   local function locked(f, ...)
-      C.pthread_mutex_lock(pool.lock)
-      local result = f(...)
-      C.pthread_mutex_unlock(pool.lock)
-      return result
-   end
+   local function locked(f, ...) return shared.locked(pool.lock, f, ...) end
 
    -- Without end where other threads have all that are left.
    function schedule.due_us()

@@ -8,85 +8,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 
 from orchestrator.analysis.conclusions import Standing
+from orchestrator.analysis.decisions import reach
+from orchestrator.analysis.decisions.candidates import (
+    FAILED,
+    LATENCIES,
+    THROUGHPUT,
+    Aspect,
+    Candidate,
+)
 from orchestrator.analysis.loads.overload import NO_RATE, Overload
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.statistics.stats import Ratio
-from orchestrator.analysis.telemetry.bottlenecks import HARNESS_LIMITS
+from orchestrator.analysis.telemetry.bottlenecks import NOT_THE_TIER
 from orchestrator.metrics import METRICS
-from orchestrator.model import Objective, Profile
+from orchestrator.model import Doubt, Objective, Profile
 from orchestrator.planning.slo import format_objective
-from orchestrator.tier import Price
 from orchestrator.tier_catalog import prices
-from orchestrator.units import format_change, format_quantity
+from orchestrator.units import format_change, format_quantity, listed
 
 ONE_SIDED = 1 - stats.CONFIDENCE  # of a claim alone
 SHOWN = 1 - 2 * ONE_SIDED  # an interval whose either end is a one-sided bound at that level
-
-
-@dataclass(frozen=True)
-class Aspect:
-    """A metric in which tiers are compared, and what a reader calls it."""
-
-    metric: str
-    title: str
-    scope: str = "all"
-
-    @property
-    def is_latency(self) -> bool:
-        return METRICS[self.metric].direction == "lower"
-
-
-THROUGHPUT = Aspect("throughput_per_s", "throughput")
-NOPM = Aspect("nopm", "throughput")
-LATENCIES = (Aspect("latency_avg_s", "average latency"), Aspect("latency_p99_s", "p99 latency"))
-# Of TPC-C's transactions the one whose rate is counted: all together would mostly be others.
-NEW_ORDER = (
-    Aspect("latency_avg_s", "average New-Order latency", "new_order"),
-    Aspect("latency_p99_s", "p99 New-Order latency", "new_order"),
-)
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A tier with its values, one per finished repetition; `limit`: the cause of its bottleneck.
-
-    `measured`: values for the objectives of an SLO; an objective that a run lacks is not there.
-    `repetitions`: their numbers, in the order of the values; 1, 2, 3 and so on if not given.
-    `with_vms`: its cost includes the machines, because tiers are compared on unlike ones.
-    """
-
-    profile: Profile
-    values: Mapping[Aspect, tuple[float, ...]]
-    limit: str
-    measured: Mapping[Objective, tuple[float, ...]] | None = None
-    repetitions: tuple[int, ...] = ()
-    with_vms: bool = False
-
-    @property
-    def name(self) -> str:
-        return self.profile.name
-
-    @property
-    def price(self) -> Price | None:
-        return self.profile.tier.price
-
-    @property
-    def monthly_cost(self) -> float | None:
-        """Price of the cluster's disks, one on each node, and of its machines if they count."""
-        vm = self.profile.cluster.vm_price if self.with_vms else None
-        if self.price is None or (self.with_vms and vm is None):
-            return None
-        of_node = self.price.monthly + (vm.monthly if vm else 0.0)
-        return round(of_node * self.profile.cluster.nodes, 2)
-
-    def by_repetition(self, aspect: Aspect) -> dict[int, float]:
-        values = self.values[aspect]
-        return dict(zip(self.repetitions or range(1, len(values) + 1), values, strict=True))
 
 
 @dataclass(frozen=True)
@@ -99,7 +45,9 @@ class Contest:
     candidates, as they do not serve the rate asked for. `slo`: if any, it decides instead
     of the margin. `chance`: the highest p-value that counts as a difference among all that the
     campaign's decisions compare. `share`: of the usual levels, those of this look (`looks`).
-    `obstacle`: why nothing may be compared at all.
+    `obstacle`: why nothing may be compared at all. `doubts`: of the runs of each tier, and "" → of
+    the campaign. `scale`: of the workload, where it is less than the published study's.
+    `constant_latency`: tiers whose disks have no tail, so that p99 is no criterion.
     """
 
     workload: str
@@ -115,6 +63,40 @@ class Contest:
     share: float = 1.0
     obstacle: str = ""
     overload: Overload = NO_RATE
+    doubts: Mapping[str, tuple[Doubt, ...]] = field(default_factory=dict)
+    scale: str = ""
+    constant_latency: tuple[str, ...] = ()
+
+    def flattered(self, tier: Candidate) -> Doubt | None:
+        """The doubt for which nothing is concluded in this tier's favour."""
+        return reach.forbidding(self.doubts.get(tier.name, ()))
+
+    @cached_property
+    def limited_by(self) -> list[str]:
+        """What limits the answer, whichever it is."""
+        scale = [f"scale {self.scale}"] if self.scale else []
+        return scale + reach.limiting(doubt for own in self.doubts.values() for doubt in own)
+
+    def barred(self, tier: Candidate) -> str:
+        """Why the runs at hand cannot show that a tier is enough, whatever their figures are and
+        however often they are repeated as they were; or an empty text."""
+        if doubt := self.flattered(tier):
+            return f"{doubt.text} ({doubt.kind}): {doubt.advice}"
+        if self.slo:
+            return ""
+        if self.absent:
+            return f"{listed(self.absent)} left no figures to hold it against"
+        for aspect in self.left_out:
+            without = [one.name for one in self.candidates if aspect not in one.values]
+            if len(without) < len(self.candidates):
+                return (
+                    f"not every run of {listed(without)} has a {aspect.title}: measure for longer"
+                )
+        held_back = [one for one in others(tier, self) if one.limit in NOT_THE_TIER]
+        if held_back and not self.overload.asked:
+            each = [f"{one.name} ({one.limit.replace('_', ' ')})" for one in held_back]
+            return f"what limited {listed(each)} was not the tier"
+        return ""
 
     @cached_property
     def proof(self) -> Proof:
@@ -175,12 +157,14 @@ class Promise:
 
 @dataclass(frozen=True)
 class Proof:
-    """Standings of all tiers of a contest, by name. `level`: at which claims hold together."""
+    """Standings of all tiers of a contest, by name. `level`: at which claims hold together.
+    `failing`: whether each keeps `FAILED`."""
 
     comparisons: Mapping[str, tuple[Comparison, ...]]
     promises: Mapping[str, tuple[Promise, ...]]
     standings: Mapping[str, Standing]
     level: float
+    failing: Mapping[str, Promise]
 
 
 def _priced(candidates: Sequence[Candidate]) -> tuple[list[Candidate], str]:
@@ -269,24 +253,27 @@ def _proof(contest: Contest) -> Proof:
     tiers = contest.candidates
     compared = {tier.name: _comparisons(tier, contest) for tier in tiers}
     promised = {tier.name: _promises(tier, contest) for tier in tiers}
+    failing = {tier.name: _promise(tier, FAILED, contest) for tier in tiers}
+    missed = {name for name, kept in promised.items() if any(one.missed for one in kept)}
+    missed |= {name for name, one in failing.items() if one.missed}
+    held_back = {tier.name for tier in tiers if tier.limit in NOT_THE_TIER}
+    outside = missed - held_back  # of the disk nothing is proven there
     if contest.slo:
-        held_back = {tier.name for tier in tiers if tier.limit in HARNESS_LIMITS}
-        missed = {name for name, kept in promised.items() if any(one.missed for one in kept)}
-        outside = missed - held_back  # of the disk nothing is proven there
         claims = {name: max(one.p_value for one in kept) for name, kept in promised.items()}
     else:
-        outside = {name for name, made in compared.items() if any(one.outside for one in made)}
+        outside |= {name for name, made in compared.items() if any(one.outside for one in made)}
         alone = 0.0 if contest.overload.always else 1.0  # the others do not serve the rate
         claims = {
             name: max((one.p_value for one in made), default=alone)
             for name, made in compared.items()
         }
+    claims |= {tier.name: 1.0 for tier in tiers if contest.barred(tier)}
     level = stats.level_of_claims([p for name, p in claims.items() if name not in outside])
     standings: dict[str, Standing] = {
         name: "not enough" if name in outside else "enough" if p <= level else "open"
         for name, p in claims.items()
     }
-    return Proof(compared, promised, standings, level)
+    return Proof(compared, promised, standings, level, failing)
 
 
 def _comparisons(candidate: Candidate, contest: Contest) -> tuple[Comparison, ...]:
@@ -300,7 +287,8 @@ def _comparisons(candidate: Candidate, contest: Contest) -> tuple[Comparison, ..
 
 def _compared(one: Candidate, other: Candidate, aspect: Aspect, contest: Contest) -> Comparison:
     """Outside the margin only if the interval is, and chance among many comparisons does not make
-    one such likely."""
+    one such likely; not beside a tier that looks better than it is, nor if this machine held it
+    back, which is not the disk's doing."""
     ratio = _ratio(one, other, aspect, contest)
     if ratio.p_value is None:
         return Comparison(one, other, aspect, ratio, 1.0, False)
@@ -310,7 +298,9 @@ def _compared(one: Candidate, other: Candidate, aspect: Aspect, contest: Contest
     worse = p if aspect.is_latency else 1 - p
     enough, apart, unlike = looks.at_look((worse, 1 - worse, ratio.p_value), contest.share)
     likely = contest.chance * (1 + 1e-9)  # the same p, maybe summed anew
-    return Comparison(one, other, aspect, ratio, enough, apart <= ONE_SIDED and unlike <= likely)
+    fair = contest.flattered(other) is None and one.limit not in NOT_THE_TIER
+    outside = fair and apart <= ONE_SIDED and unlike <= likely
+    return Comparison(one, other, aspect, ratio, enough, outside)
 
 
 def _promises(candidate: Candidate, contest: Contest) -> tuple[Promise, ...]:
@@ -323,15 +313,29 @@ def _promise(candidate: Candidate, objective: Objective, contest: Contest) -> Pr
     values = (candidate.measured or {}).get(objective, ())
     if not values:
         return Promise(objective, None, None, None, 1.0, False)
-    mean = math.exp(sum(math.log(value) for value in values) / len(values))
-    interval = stats.bounds(values, looks.confidence(SHOWN, contest.share))
-    if interval is None:
+    mean, low, high, p = _tested(values, objective, looks.confidence(SHOWN, contest.share))
+    if p is None:
         return Promise(objective, mean, None, None, 1.0, False)
-    p = stats.chance_above(values, objective.limit)
     failing = p if METRICS[objective.metric].direction == "lower" else 1 - p
     kept, missed = looks.at_look((failing, 1 - failing), contest.share)
-    family = len(contest.slo) * len(contest.candidates)
-    return Promise(objective, mean, *interval, kept, missed <= ONE_SIDED / family)
+    family = max(1, len(contest.slo)) * len(contest.candidates)
+    return Promise(objective, mean, low, high, kept, missed <= ONE_SIDED / family)
+
+
+def _tested(
+    values: Sequence[float], objective: Objective, confidence: float
+) -> tuple[float, float | None, float | None, float | None]:
+    """Mean, interval, and p-value of the hypothesis that it is at the limit or above. Of shares,
+    which may be zero, the arithmetic mean; of rates and times the geometric one."""
+    if objective.metric == FAILED.metric:
+        found = stats.summarise(values, confidence)
+        low = None if found.ci_low is None else max(0.0, found.ci_low)
+        return found.mean, low, found.ci_high, stats.chance_of_share_above(values, objective.limit)
+    mean = math.exp(sum(math.log(value) for value in values) / len(values))
+    interval = stats.bounds(values, confidence)
+    if interval is None:
+        return mean, None, None, None
+    return mean, *interval, stats.chance_above(values, objective.limit)
 
 
 def others(candidate: Candidate, contest: Contest) -> list[Candidate]:

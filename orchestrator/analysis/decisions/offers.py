@@ -13,14 +13,8 @@ from orchestrator.analysis.conclusions import (
     PromiseWord,
     Step,
 )
-from orchestrator.analysis.decisions.contests import (
-    NOPM,
-    Aspect,
-    Candidate,
-    Comparison,
-    Contest,
-    Promise,
-)
+from orchestrator.analysis.decisions.candidates import NOPM, Aspect, Candidate
+from orchestrator.analysis.decisions.contests import Comparison, Contest, Promise
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import format_change, format_quantity, listed
 
@@ -157,9 +151,13 @@ def request(tier: Candidate, made: Decision, contest: Contest) -> str:
         else " (on emulated or otherwise limited disks, not on these)"
     )
     text += f": the {which} of {names} that is measured{where} and proven {aim}"
+    if made.cheaper_open:
+        text += f"; not excluded: {listed(made.cheaper_open)}"
     for name, neighbour in (("dearer", made.dearer), ("cheaper", made.cheaper)):
         if neighbour is not None and neighbour.changes:
             text += f"; {_told(name, neighbour, made.currency)}"
+    if contest.limited_by:
+        text += f"; what limits this: {', '.join(contest.limited_by)}"
     return f"{text}."
 
 

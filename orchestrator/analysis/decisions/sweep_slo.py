@@ -8,8 +8,9 @@ the load, and is told load by load.
 from __future__ import annotations
 
 from orchestrator.analysis.conclusions import Decision
-from orchestrator.analysis.decisions import offers
-from orchestrator.analysis.decisions.contests import Candidate, Contest
+from orchestrator.analysis.decisions import offers, reach
+from orchestrator.analysis.decisions.candidates import Candidate
+from orchestrator.analysis.decisions.contests import Contest
 from orchestrator.analysis.loads import load_sweeps
 from orchestrator.analysis.loads.load_sweeps import Loads
 from orchestrator.planning.load_points import load_in_words
@@ -24,14 +25,20 @@ def decide(loads: Loads, contest: Contest) -> Decision:
         return Decision(loads.name, None, contest.obstacle, None, None, slo=slo)
     if not contest.candidates:
         return Decision(loads.name, None, "no tier has figures", None, None, slo=slo)
-    enough = [tier for tier in contest.candidates if _enough(loads, tier.name)]
+    doubted = {tier.name: _doubted(loads, tier.name, contest) for tier in contest.candidates}
+    enough = [t for t in contest.candidates if not doubted[t.name] and _enough(loads, t.name)]
     taken = listed([_taken(loads, tier) for tier in contest.candidates]) if loads.latencies else ""
     how_far = f": {taken}" if taken else ""
+    how_far += "".join(
+        f". Of {tier} nothing is shown: {why}" for tier, why in doubted.items() if why
+    )
     if not enough:
         return Decision(loads.name, None, f"{_none(loads, contest)}{how_far}", None, None, slo=slo)
     tier = enough[0]
     priced = tier.price is not None and not contest.no_prices
     remark = "" if tier.profile.tier.is_as_bought else f". {offers.NOT_ITS_DISK}"
+    if contest.limited_by:
+        remark += f". What limits this answer: {', '.join(contest.limited_by)}"
     which = "tier with the lowest declared limits" if contest.no_prices else "cheapest tier"
     return Decision(
         loads.name,
@@ -43,6 +50,16 @@ def decide(loads: Loads, contest: Contest) -> Decision:
         slo=slo,
         with_vms=tier.with_vms,
     )
+
+
+def _doubted(loads: Loads, tier: str, contest: Contest) -> str:
+    """Why the load that a tier is proven to take is not shown all the same; or an empty text."""
+    place, _ = loads.usable[tier]
+    if place is None:
+        return ""
+    runs = {run.record.run.number for run in loads.runs(tier, place)}
+    doubt = reach.forbidding(one for one in contest.doubts.get(tier, ()) if one.run in runs)
+    return f"{doubt.text} ({doubt.kind})" if doubt else ""
 
 
 def _enough(loads: Loads, tier: str) -> bool:

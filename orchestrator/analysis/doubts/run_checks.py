@@ -174,11 +174,13 @@ def _old_gate(run: RunData, values: Values) -> Reasons:
 def _burst_credit(run: RunData, _: Values) -> Reasons:
     if run.record.profile.tier.burst is None:
         return
-    left = (values.get("burst_credit_left_pct") for values in run.against_caps.values())
-    left_pct = [value for value in left if value is not None]
-    if left_pct and max(left_pct) > 0:
+    drawn = [one for one in run.against_caps.values() if one.get("time_above_base_pct", 0.0) > 0]
+    left_pct = max((one["burst_credit_left_pct"] for one in drawn), default=0.0)
+    if left_pct > 0:
+        above_pct = max(one["time_above_base_pct"] for one in drawn)
         yield (
-            f"{max(left_pct):.0f} % of the burst credit was left at the end: the figures are the "
+            f"the disk was above its base rate in {above_pct:.0f} % of the window, and "
+            f"{left_pct:.0f} % of the burst credit was left at the end: the figures are the "
             "burst's, not what the tier sustains",
             "start with `burst: {start: empty}`, or measure for longer",
         )

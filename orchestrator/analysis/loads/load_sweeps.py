@@ -21,7 +21,8 @@ from statistics import fmean
 from orchestrator.analysis import comparability, results
 from orchestrator.analysis.conclusions import Sweep, TierSweep
 from orchestrator.analysis.decisions import contests
-from orchestrator.analysis.decisions.contests import Aspect, Candidate, Contest, Promise
+from orchestrator.analysis.decisions.candidates import Aspect, Candidate, comparable
+from orchestrator.analysis.decisions.contests import Contest, Promise
 from orchestrator.analysis.loads import overload
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.metrics import METRICS
@@ -196,6 +197,7 @@ def contest(loads: Loads, limit_of: Mapping[tuple[str, str], str]) -> Contest:
     ]
     counted = any(results.value_of(run.record, "nopm") is not None for run in every[0])
     throughput, latencies = _aspects(loads, counted)
+    latencies, constant = comparable(latencies, profiles)
     candidates = []
     for profile in profiles:
         runs_first, runs_last = _whole_repetitions(campaign, profile, first, last)
@@ -210,7 +212,8 @@ def contest(loads: Loads, limit_of: Mapping[tuple[str, str], str]) -> Contest:
     names = [profile.name for profile in profiles]
     aspects = (throughput, *latencies)
     made = contests.make_contest(loads.name, candidates, names, campaign.plan.margin_pct, aspects)
-    return replace(made, obstacle=next(filter(None, map(comparability.obstacle, every)), ""))
+    obstacle = next(filter(None, map(comparability.obstacle, every)), "")
+    return replace(made, obstacle=obstacle, constant_latency=constant)
 
 
 def _aspects(loads: Loads, counted: bool) -> tuple[Aspect, tuple[Aspect, ...]]:

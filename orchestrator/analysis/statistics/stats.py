@@ -178,6 +178,17 @@ def chance_above(values: Sequence[float], limit: float) -> float:
     return float(special.stdtr(logs.size - 1, (float(logs.mean()) - math.log(limit)) / error))
 
 
+def chance_of_share_above(values: Sequence[float], limit: float) -> float | None:
+    """One-sided p-value of the hypothesis that the arithmetic mean of shares, which may be zero, is
+    `limit` or more; None below two values. As little spread as `NOISE_FLOOR` × `limit` is chance.
+    """
+    if len(values) < 2:
+        return None
+    data = np.asarray(values, dtype=float)
+    error = max(float(data.std(ddof=1)), NOISE_FLOOR * limit) / math.sqrt(data.size)
+    return float(special.stdtr(data.size - 1, (float(data.mean()) - limit) / error))
+
+
 def bounds(values: Sequence[float], confidence: float) -> tuple[float, float] | None:
     """The interval of the geometric mean that `chance_above` tests with; None below two values."""
     if len(values) < 2:

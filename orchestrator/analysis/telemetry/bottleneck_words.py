@@ -5,6 +5,8 @@ from __future__ import annotations
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.units import format_bytes_per_s, format_number, format_seconds
 
+NO_FASTER_DISK = "A faster disk would not."
+
 
 def nearest_cap(values: Values) -> float:
     return max(values.get("iops_of_cap_pct", 0.0), values.get("bandwidth_of_cap_pct", 0.0))

@@ -17,8 +17,9 @@ from statistics import median
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry import resources
+from orchestrator.analysis.telemetry import resources, slow_nodes
 from orchestrator.analysis.telemetry.bottleneck_words import (
+    NO_FASTER_DISK,
     burst_word,
     cap_text,
     machine_text,
@@ -52,7 +53,10 @@ WAITING_PCT = 50.0  # of sessions' time in reads and log syncs
 BUSY_PCT = 70.0  # of the time an I/O is under way, if the database does not count waits
 APART_PCT = 5.0  # two limits closer than this cannot be told apart
 
+IDLE_DISK_PCT = 2.0  # of sessions' time: if they wait less for the disk, a faster one gives nothing
+
 HARNESS_LIMITS = frozenset({"client_bound", "machine_bound"})
+NOT_THE_TIER = HARNESS_LIMITS | {"slow_node"}
 
 
 @dataclass(frozen=True)
@@ -79,8 +83,11 @@ def bottleneck(runs: Sequence[RunData], cpus: float | None) -> Bottleneck | None
     names = dict.fromkeys(name for nodes in gathered for name in nodes)
     by_node = {name: _medians([n[name] for n in gathered if name in n]) for name in names}
     node = max(by_node, key=lambda name: _load(by_node[name]), default="")
+    cause = judge(by_node.get(node, {}), tier, node)
+    slow, why = slow_nodes.slow_node(by_node)
+    if slow and cause.verdict not in HARNESS_LIMITS:
+        node, cause = slow, Cause("slow_node", why)
     values = by_node.get(node, {})
-    cause = judge(values, tier, node)
     return Bottleneck(run.profile, run.workload, node, cause.verdict, cause.text, values)
 
 
@@ -225,9 +232,10 @@ def _client_bound(values: Values, _: str) -> str:
     of_machine = values.get("client_machine_cpu_pct", 0.0)
     if values.get("client_cpu_pct", 0.0) < CLIENT_PCT and of_machine < HOST_PCT:
         return ""
+    no_help = "a faster disk would not help, and " if _disk_is_idle(values) else ""
     return (
-        f"The load generator was the limit: {machine_text(values)}. A faster disk would not "
-        f"help, and what the database could do was not measured. {_ELSEWHERE}"
+        f"The load generator was the limit: {machine_text(values)}; {no_help}what the database "
+        f"could do was not measured. {_ELSEWHERE}"
     )
 
 
@@ -235,19 +243,24 @@ def _machine_bound(values: Values, node: str) -> str:
     if values.get("host_cpu_pct", 0.0) < HOST_PCT:
         return ""
     machine = f"The machine of {node}" if "client_machine_cpu_pct" in values else "This machine"
-    return (
-        f"{machine} was the limit: {machine_text(values)}. A faster disk would not help "
-        f"here, and elsewhere it might. {_ELSEWHERE}"
-    )
+    no_help = " A faster disk would not help here." if _disk_is_idle(values) else ""
+    return f"{machine} was the limit: {machine_text(values)}.{no_help} {_ELSEWHERE}"
 
 
 def _cpu_bound(values: Values, node: str) -> str:
     if values.get("cpu_pct", 0.0) < CPU_PCT or nearest_cap(values) >= NEAR_CAP_PCT:
         return ""
+    no_help = f" {NO_FASTER_DISK}" if _disk_is_idle(values) else ""
     return (
-        f"{node} used {values['cpu_pct']:.0f} % of its CPU{cap_text(values)}. A faster disk "
-        "would not raise throughput; more CPU would."
+        f"{node} used {values['cpu_pct']:.0f} % of its CPU{cap_text(values)}. More CPU would raise "
+        f"throughput.{no_help}"
     )
+
+
+def _disk_is_idle(values: Values) -> bool:
+    """Whether sessions are known to wait for it so little that a faster one would give nothing."""
+    waiting = _waiting_pct(values)
+    return waiting is not None and waiting < IDLE_DISK_PCT
 
 
 def _memory_bound(values: Values, node: str) -> str:
@@ -257,8 +270,8 @@ def _memory_bound(values: Values, node: str) -> str:
         return ""
     return (
         f"Tasks waited for memory {pressure:.0f} % of the time on this machine, and {node}'s disk "
-        f"worked for {busy:.0f} % of it{cap_text(values)}. More memory would help. A faster disk "
-        "would not: they waited for longer than it worked."
+        f"worked for {busy:.0f} % of it{cap_text(values)}: they waited for longer than it worked. "
+        "More memory would help."
     )
 
 

@@ -23,6 +23,8 @@ AT_CAP = 0.95  # of the cap: Azure calls 100 % of a minute capped; a second's sa
 MIN_SIDE = 5  # samples on each side of a change point
 MIN_FALL = 0.2
 BASE_TOLERANCE = 0.1
+WOBBLE = 0.02  # of a second's sample around the rate that an emulated disk keeps
+PEAK_S = 5.0  # for so long a bucket must last at its peak rate, for that to be what limits
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,9 @@ def _cap(
     """The cap in force each second, and the credit left after it in % of a full bucket.
 
     A bucket of (top − base) × duration drains by what is used above the base rate and fills by
-    what is left of it. One that starts empty is kept empty (docs/TIERS.md), so the base holds.
+    what is left of it. With less credit than some seconds of the peak take, the cap is the base
+    and what the credit adds to it, as far as it was used. One that starts empty is kept empty
+    (docs/TIERS.md), so the base holds.
     `known`: from that second on the credit was what the disk's own server said. No provider tells
     how full a real disk's bucket is: it has credit, of unknown size, in each second in which it is
     above its base.
@@ -136,7 +140,8 @@ def _cap(
     for index, (used, seconds) in enumerate(zip(rate, step_s, strict=True)):
         if index == since and known_pct is not None:
             credit = full * known_pct / 100
-        caps[index] = top if credit > 0 else base
+        lasting = credit >= PEAK_S * (top - base)
+        caps[index] = top if lasting else max(base, min(used, base + credit / seconds))
         credit = min(full, max(0.0, credit - (used - base) * seconds))
         left[index] = 100 * credit / full
     return caps, left
@@ -165,11 +170,21 @@ def against_caps(
     if disk.credit_pct is not None:
         said = [pct for pct in (end.iops_pct, end.bytes_pct) if pct is not None] if end else []
         yield "burst_credit_left_pct", min(said, default=float(disk.credit_pct[-1]))
+        yield "time_above_base_pct", 100 * float(np.mean(_above_base(tier, disk)))
     if disk.credit_pct is not None or (tier.burst and tier.is_real):
         fall = fall_to(disk.iops, float(tier.iops or 0))
         if fall is not None:
             yield "iops_before_fall", fall[0]
             yield "iops_after_fall", fall[1]
+
+
+def _above_base(tier: Tier, disk: Demand) -> Array:
+    """In which seconds a disk drew on burst credit: above a base rate that can be exceeded."""
+    above = np.zeros(disk.iops.size, dtype=bool)
+    for rate, base in ((disk.iops, tier.iops), (disk.bytes_per_s, tier.bytes_per_s)):
+        if base is not None:
+            above |= rate > (1 + WOBBLE) * base
+    return above
 
 
 def fall_to(rate: Array, base: float) -> tuple[float, float] | None:

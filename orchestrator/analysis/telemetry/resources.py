@@ -27,6 +27,7 @@ VALUES = {
     "bandwidth_of_cap_pct": ("%", "bytes/s of the cap in force, median second (mean if published)"),
     "time_at_bandwidth_cap_pct": ("%", "share of seconds within 5 % of the bandwidth cap"),
     "burst_credit_left_pct": ("%", "burst credit at the end, of a full bucket"),
+    "time_above_base_pct": ("%", "time above the base rate, on burst credit"),
     "iops_before_fall": ("1/s", "mean IOPS before burst credit ran out"),
     "iops_after_fall": ("1/s", "mean IOPS after it did"),
     "disk_iops": ("1/s", "I/Os that ended"),

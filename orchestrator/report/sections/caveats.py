@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from orchestrator.analysis import results
 from orchestrator.facts import DoubtKind, NoteKind
+from orchestrator.planning import published_study
 from orchestrator.report.blocks import Stamp
 from orchestrator.report.report_index import ReportIndex, closed, sentence, some
 from orchestrator.report.sections import existing_clusters
@@ -107,7 +108,7 @@ def _nodes(index: ReportIndex) -> Iterator[Stamp]:
 
 def _scale(index: ReportIndex) -> Iterator[Stamp]:
     scale = index.campaign.plan.scale
-    if not index.published and scale not in ("study", "study-20"):
+    if not index.published and scale not in published_study.FULL_SCALES:
         text = (
             "Less data and shorter runs than the published study: good for how the tiers compare "
             "under these conditions, not for sizing."

@@ -62,7 +62,8 @@ def _when(index: ReportIndex) -> str:
 
 
 def status(index: ReportIndex) -> tuple[StatusWord, str]:
-    """Conclusive if every workload has an answer and every planned run left figures."""
+    """Conclusive if every workload has an answer, no cheaper tier is open beside it, and every
+    planned run left figures."""
     lost = _lost_text(index)
     if not index.contenders:
         only = "One profile was measured; there is nothing to compare it with."
@@ -75,7 +76,10 @@ def status(index: ReportIndex) -> tuple[StatusWord, str]:
         return "not conclusive", f"No workload has an answer{too_few}.{lost}"
     have = "has" if answered == 1 else "have"
     settled = sum(delta.verdict != "inconclusive" for delta in deltas)
-    word: StatusWord = "conclusive" if answered == total and not lost else "partly conclusive"
+    open_ = any(decision.cheaper_open for decision in index.verdict.decisions)
+    word: StatusWord = "enough; cheaper not excluded" if open_ else "conclusive"
+    if answered < total or lost:
+        word = "partly conclusive"
     return word, (
         f"{answered} of {units.counted(total, 'workload')} {have} an answer; "
         f"{settled} of {units.counted(len(deltas), 'comparison')} came to a verdict.{lost}"

@@ -9,8 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from orchestrator.analysis import verdicts
+from orchestrator.analysis.conclusions import Bottleneck, Change, Decision, Offer
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import bottlenecks, disk_demand, resources
+from orchestrator.analysis.telemetry import bottlenecks, disk_demand, resources, slow_nodes
+from orchestrator.analysis.telemetry.bottleneck_words import NO_FASTER_DISK
 from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.tier import (
     Burst,
@@ -168,7 +171,7 @@ def test_memory_is_said_beside_a_cap_too_and_only_under_pressure() -> None:
 
 def test_memory_is_the_limit_only_where_no_faster_disk_would_help() -> None:
     alone = judged({"memory_pressure_pct": 30.0, "disk_busy_pct": 10.0})
-    assert "A faster disk would not" in alone.text
+    assert (alone.verdict, "More memory would help" in alone.text) == ("memory_bound", True)
     unknown = judged({"memory_pressure_pct": 30.0}, without="disk_busy_pct")
     assert unknown.verdict == "unattributed"
     assert "waiting for memory 30 %" in unknown.text
@@ -186,7 +189,74 @@ def test_at_the_cap_says_how_long_where_and_how_slow() -> None:
     [("cpu_pct", 95), ("client_cpu_pct", 85), ("host_cpu_pct", 95), ("nopm_of_ceiling_pct", 99)],
 )
 def test_says_where_a_faster_disk_would_not_help(name: str, value: float) -> None:
-    assert "A faster disk would not" in judged({name: value}).text
+    """Only where the database counts how long sessions wait for the disk, and they hardly do."""
+    idle = {"sessions_reading_pct": 0.9, "log_syncing_pct": 1.0}
+    assert "faster disk would not" in judged({name: value, **idle}).text.replace(" A ", " a ")
+    if name != "nopm_of_ceiling_pct":  # there throughput is at most 5 % from what was asked for
+        for waiting in ({}, {"sessions_reading_pct": 2.5}):
+            assert "faster disk would not" not in judged({name: value, **waiting}).text
+
+
+SLOW = {"disk_await_s": 0.0606, "disk_busy_pct": 100.0, "disk_iops": 495.0, "iops_of_cap_pct": 10.0}
+HEALTHY = {
+    "disk_await_s": 0.001,
+    "disk_busy_pct": 60.0,
+    "disk_iops": 505.0,
+    "iops_of_cap_pct": 11.0,
+}
+
+
+@pytest.mark.parametrize(
+    ("own", "found"),
+    [
+        ({}, True),
+        ({"disk_iops": 2_000.0}, False),  # it does four times as much
+        ({"disk_await_s": 0.0025}, False),
+        ({"disk_busy_pct": 50.0}, False),
+        ({"iops_of_cap_pct": 96.0}, False),  # its cap, which has a name of its own
+        ({"idle_disk_latency_s": 0.05}, False),  # of a mix of its own, as declared
+    ],
+)
+def test_a_node_apart_from_its_peers_is_named(own: dict[str, float], found: bool) -> None:
+    nodes = {"node-1": HEALTHY, "node-2": HEALTHY, "node-3": {**SLOW, **own}}
+    name, text = slow_nodes.slow_node(nodes)
+    assert name == ("node-3" if found else "")
+    if found:
+        assert "Each I/O on node-3 takes 60.6 ms, on the other nodes 1 ms" in text
+
+
+def test_a_slow_node_is_the_cause_whatever_its_share_of_a_cap() -> None:
+    """Of three nodes at a tenth of their caps; the busiest by its share is a healthy one."""
+    campaign = build_campaign(profiles=["ultra"], workloads=["tpcc"], repetitions=1)
+    assert bottlenecks.bottlenecks(campaign)[0].verdict != "slow_node"
+    (run,) = campaign.runs
+    samples = run.sampled.whole()
+    waited = samples["metric"].isin(["disk_read_seconds_total", "disk_write_seconds_total"])
+    samples.loc[waited & (samples["node"] == "node-3"), "value"] *= 40.0
+    busy = (samples["metric"] == "disk_busy_seconds_total") & (samples["node"] == "node-3")
+    started = samples.loc[busy, "time_s"] - samples["time_s"].min()
+    samples.loc[busy, "value"] = started
+    slow = RunData(run.record, run.intervals, Samples.held(samples))
+    (found,) = bottlenecks.bottlenecks(replace(campaign, runs=(slow,)))
+    assert (found.verdict, found.node) == ("slow_node", "node-3")
+
+
+def test_the_claim_that_a_faster_disk_gives_nothing_isheld_against_the_campaign() -> None:
+    said = f"More CPU would raise throughput. {NO_FASTER_DISK}"
+    limit = Bottleneck("premium", "insert", "node-1", "cpu_bound", said, {})
+
+    def held(high_pct: float) -> str:
+        change = Change("throughput_per_s", "all", "throughput", "ultra", -6.0, -9.0, high_pct)
+        prices = (None, None, "", "", None, "", "", "")
+        offer = Offer("premium", "not enough", *prices, (change,), ())
+        made = Decision("insert", None, "", None, None, offers=(offer,))
+        return verdicts.held_against(limit, [made]).text
+
+    assert held(-2.6) == (
+        "More CPU would raise throughput. A faster disk does too: against ultra −6.0 % (−9.0 % to "
+        "−2.6 %)."
+    )
+    assert held(1.0) == said
 
 
 def test_the_machine_as_limit_names_who_used_it() -> None:
@@ -323,6 +393,23 @@ def test_credit_drains_by_what_is_above_the_base_and_the_cap_falls_with_it() -> 
     assert found.iops_cap.tolist() == [3_000.0] * 10 + [1_000.0] * 5
     assert found.credit_pct[:3].tolist() == [90.0, 80.0, 70.0]
     assert found.credit_pct[-1] == 0.0
+
+
+def test_a_disk_at_its_base_with_an_empty_bucket_is_at_its_cap() -> None:
+    """A second 1 % below the base leaves a drop of credit, which lifts no cap to the peak."""
+    wobble = [1_000.0 * (1 + 0.01 * sign) for sign in (-1, 1, -1, -1, 1, 1, 0) * 8]
+    found = disk_demand.demand(bursting(100.0), disk_samples([3_000.0] * 10 + wobble), "node-1")
+    assert found is not None and found.iops_cap is not None
+    shares_pct = (100 * found.iops / found.iops_cap)[10:]
+    assert shares_pct.tolist() == pytest.approx([100.0] * len(wobble), abs=2.0)
+
+
+def test_the_peak_is_the_cap_while_credit_lasts_some_seconds_at_it() -> None:
+    samples = disk_samples([3_000.0] * 10 + [0.0] * 20 + [1_500.0] * 2)
+    found = disk_demand.demand(bursting(100.0), samples, "node-1")
+    assert found is not None and found.iops_cap is not None
+    assert found.iops_cap[29:].tolist() == [3_000.0] * 3  # 19,000 of 20,000 were earned again
+    assert found.iops_cap[10:20].tolist() == [1_000.0] * 10
 
 
 def test_credit_fills_below_the_base() -> None:

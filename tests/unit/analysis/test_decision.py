@@ -9,7 +9,8 @@ import pytest
 
 from orchestrator.analysis.conclusions import Decision
 from orchestrator.analysis.decisions import decision
-from orchestrator.analysis.decisions.contests import THROUGHPUT, Candidate, make_contest
+from orchestrator.analysis.decisions.candidates import THROUGHPUT, Candidate
+from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.report import wording
 from orchestrator.tier import Price
 from tests.campaigns import build_campaign, build_profile
@@ -127,12 +128,24 @@ def test_where_the_harness_was_the_limit_nothing_is_decided(limit: str) -> None:
 
 def test_a_winner_held_back_by_the_machine_says_so() -> None:
     found = decide(
-        candidate("premium", SLOW, "iops_cap"),
-        candidate("premium-v2", FAST, "machine_bound"),
-        candidate("ultra", FAST, "machine_bound"),
+        candidate("premium", SLOW, "iops_cap"), candidate("ultra", FAST, "machine_bound")
     )
-    assert found.tier == "premium-v2"
+    assert found.tier == "ultra"
     assert "on a larger one dearer tiers may do more" in found.reason
+
+
+@pytest.mark.parametrize("limit", ["client_bound", "machine_bound"])
+def test_a_rival_held_back_by_the_machine_leaves_it_open(limit: str) -> None:
+    """What a tier could do that was not let through is not known, so nobody is near it."""
+    found = decide(
+        candidate("premium", SLOW, "iops_cap"),
+        candidate("premium-v2", FAST, limit),
+        candidate("ultra", FAST, limit),
+    )
+    assert (found.tier, found.is_open) == (None, False)  # more repetitions here do not help
+    assert "whether premium-v2 is enough cannot be told" in found.reason
+    assert f"what limited ultra ({limit.replace('_', ' ')}) was not the tier" in found.reason
+    assert [offer.standing for offer in found.offers] == ["not enough", "open", "open"]
 
 
 def test_one_repetition_decides_nothing() -> None:
@@ -226,11 +239,12 @@ def test_prices_of_one_region_and_each_with_a_date_are_one_list(
     assert ("Prices are not of one list" in found.reason) is not comparable
 
 
-def test_an_absent_tier_is_named() -> None:
+def test_an_absent_tier_is_named_and_leaves_it_open() -> None:
+    """As one with a single run does; that runs fail on a tier is no evidence against it."""
     tiers = ["premium", "premium-v2", "ultra"]
     found = decide(candidate("premium-v2", FAST), candidate("ultra", FAST), tiers=tiers)
-    assert found.tier == "premium-v2"
-    assert "Not considered, having no figures: premium" in found.reason
+    assert found.tier is None
+    assert "premium left no figures to hold it against" in found.reason
 
 
 def test_of_a_campaign_new_orders_are_what_counts() -> None:
@@ -244,4 +258,4 @@ def test_a_tier_with_a_run_of_no_figure_is_not_considered() -> None:
     first, *others = campaign.runs
     without = replace(first, record=replace(first.record, measurements=()))
     found = decision.decisions(replace(campaign, runs=(without, *others)), ())[0]
-    assert "having no figures: premium" in found.reason
+    assert "premium left no figures to hold it against" in found.reason

@@ -9,12 +9,13 @@ import pytest
 
 from orchestrator.analysis.conclusions import Bottleneck, Decision
 from orchestrator.analysis.decisions import decision
-from orchestrator.analysis.decisions.contests import THROUGHPUT, Candidate, chances, make_contest
+from orchestrator.analysis.decisions.candidates import THROUGHPUT, Candidate
+from orchestrator.analysis.decisions.contests import chances, make_contest
 from orchestrator.analysis.statistics import stats
 from orchestrator.facts import BottleneckCause
 from orchestrator.metrics import measured
 from orchestrator.model import Dataset, Record
-from tests.campaigns import build_campaign, build_profile
+from tests.campaigns import build_campaign, build_profile, with_tail
 
 # As published: New-Orders a minute, and the average latency of New-Order, with think time.
 STUDY = {
@@ -35,6 +36,7 @@ def tpcc(
     p99_noise: Sequence[float] = STEADY,
     p99_of_average: Mapping[str, float] | None = None,
     transactions: float = 500_000.0,
+    tail: bool = True,
 ) -> Decision:
     """What is decided of three repetitions with these NOPM and New-Order latencies.
 
@@ -61,7 +63,7 @@ def tpcc(
         profiles=list(figures), workloads=["tpcc"], frames=False, change=as_figured
     )
     found = [Bottleneck(name, "tpcc", "node-1", limits, "", {}) for name in figures]
-    return decision.decisions(campaign, found)[0]
+    return decision.decisions(with_tail(campaign) if tail else campaign, found)[0]
 
 
 @pytest.mark.parametrize("limit", ["load_bound", "cpu_bound"])
@@ -99,6 +101,18 @@ def test_worse_in_the_99th_percentile_alone_is_outside() -> None:
     found = tpcc(alike, p99_of_average={"premium": 6.0})
     assert found.tier == "premium-v2", found.reason
     assert "premium against premium-v2, p99 New-Order latency +100 %" in found.reason
+
+
+def test_where_the_disk_has_no_tail_p99_is_no_criterion_and_that_is_said() -> None:
+    """Or a percentile that the report itself calls not comparable would decide."""
+    alike = dict.fromkeys(STUDY, (25_600.0, 0.1))
+    found = tpcc(alike, p99_of_average={"premium": 6.0}, tail=False)
+    assert found.tier == "premium", found.reason
+    assert (
+        "p99 latency is not compared: the emulated latency of premium, premium-v2 and ultra is "
+        "constant" in found.reason
+    )
+    assert "p99" not in found.request
 
 
 def test_alike_in_everything_the_cheapest_is_named() -> None:

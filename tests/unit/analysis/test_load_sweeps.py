@@ -213,3 +213,21 @@ def test_meeting_it_at_no_load_names_no_tier() -> None:
     slo = (Objective("latency_p99_s", "all", 0.001),)
     found = decided(campaign_of({"premium": SLOW, "ultra": FAST}, slo=slo))
     assert found.tier is None and "no tier is proven to meet the SLO at any load" in found.reason
+
+
+def test_a_load_at_which_transactions_fail_proves_nothing_for_a_tier() -> None:
+    """A p99 of what did not fail is within the SLO on both; on the cheaper one 5 % failed."""
+    slo = (Objective("latency_p99_s", "all", 1.0),)
+    table = {"premium": FAST, "ultra": FAST}
+    assert decided(campaign_of(table, slo=slo)).tier == "premium"
+    sound = loads.at_loads(table)
+
+    def failing(run: Run, workload: Workload) -> tuple[Measurement, ...]:
+        failed = measured("failures", 50_000.0 if run.profile == "premium" else 0.0)
+        done = measured("transactions", 950_000.0)
+        kept = (m for m in sound(run, workload) if m.metric not in ("failures", "transactions"))
+        return (*kept, done, failed)
+
+    found = decided(loads.build(loads.swept(THREADS, slo), failing, profiles=list(table)))
+    assert found.tier == "ultra", found.reason
+    assert "Of premium nothing is shown: 50,000 failures beside 950,000" in found.reason

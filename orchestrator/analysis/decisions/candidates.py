@@ -1,0 +1,85 @@
+"""What takes part in a decision: tiers with their figures, and in what they are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from orchestrator.metrics import METRICS
+from orchestrator.model import Objective, Profile
+from orchestrator.planning import latency_quantiles
+from orchestrator.tier import Price
+
+
+@dataclass(frozen=True)
+class Aspect:
+    """A metric in which tiers are compared, and what a reader calls it."""
+
+    metric: str
+    title: str
+    scope: str = "all"
+
+    @property
+    def is_latency(self) -> bool:
+        return METRICS[self.metric].direction == "lower"
+
+
+THROUGHPUT = Aspect("throughput_per_s", "throughput")
+NOPM = Aspect("nopm", "throughput")
+LATENCIES = (Aspect("latency_avg_s", "average latency"), Aspect("latency_p99_s", "p99 latency"))
+# What a tier must keep besides: above it, too much of its work is in no other figure.
+FAILED = Objective("failed_pct", "all", 1.0)
+# Of TPC-C's transactions the one whose rate is counted: all together would mostly be others.
+NEW_ORDER = (
+    Aspect("latency_avg_s", "average New-Order latency", "new_order"),
+    Aspect("latency_p99_s", "p99 New-Order latency", "new_order"),
+)
+
+
+def comparable(
+    latencies: tuple[Aspect, ...], profiles: Iterable[Profile]
+) -> tuple[tuple[Aspect, ...], tuple[str, ...]]:
+    """Those in which tiers may be compared, and the tiers for whose disks others may not: their
+    emulated latency has no tail."""
+    constant = tuple(one.name for one in profiles if latency_quantiles.is_constant(one.tier))
+    if not constant:
+        return latencies, ()
+    return tuple(one for one in latencies if METRICS[one.metric].percent is None), constant
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A tier with its values, one per finished repetition; `limit`: the cause of its bottleneck.
+
+    `measured`: values for the objectives of an SLO; an objective that a run lacks is not there.
+    `repetitions`: their numbers, in the order of the values; 1, 2, 3 and so on if not given.
+    `with_vms`: its cost includes the machines, because tiers are compared on unlike ones.
+    """
+
+    profile: Profile
+    values: Mapping[Aspect, tuple[float, ...]]
+    limit: str
+    measured: Mapping[Objective, tuple[float, ...]] | None = None
+    repetitions: tuple[int, ...] = ()
+    with_vms: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.profile.name
+
+    @property
+    def price(self) -> Price | None:
+        return self.profile.tier.price
+
+    @property
+    def monthly_cost(self) -> float | None:
+        """Price of the cluster's disks, one on each node, and of its machines if they count."""
+        vm = self.profile.cluster.vm_price if self.with_vms else None
+        if self.price is None or (self.with_vms and vm is None):
+            return None
+        of_node = self.price.monthly + (vm.monthly if vm else 0.0)
+        return round(of_node * self.profile.cluster.nodes, 2)
+
+    def by_repetition(self, aspect: Aspect) -> dict[int, float]:
+        values = self.values[aspect]
+        return dict(zip(self.repetitions or range(1, len(values) + 1), values, strict=True))

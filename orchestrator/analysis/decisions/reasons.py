@@ -1,0 +1,174 @@
+"""Why a tier is named for a workload, or none: a decision in words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchestrator.analysis.decisions import offers
+from orchestrator.analysis.decisions.candidates import Aspect, Candidate
+from orchestrator.analysis.decisions.contests import Comparison, Contest, Promise, others
+from orchestrator.analysis.telemetry.bottlenecks import HARNESS_LIMITS
+from orchestrator.planning.slo import format_objective
+from orchestrator.units import format_quantity, listed
+
+SERVED = "served rate"  # the criterion, where a tier is overloaded
+_NOT_THE_DISK = frozenset({"cpu_bound", "load_bound"})
+
+
+def _which(contest: Contest) -> str:
+    """What the tier named is: the cheapest, or the least, where prices are not known."""
+    return "cheapest tier" if not contest.no_prices else "tier with the lowest declared limits"
+
+
+def passed_over(tier: Candidate, contest: Contest, standing: str) -> list[Candidate]:
+    before = contest.candidates[: contest.candidates.index(tier)]
+    return [other for other in before if contest.proof.standings[other.name] == standing]
+
+
+def why(tier: Candidate, contest: Contest) -> tuple[str, str]:
+    """The criterion that decided, and the reason."""
+    losers = passed_over(tier, contest, "not enough")
+    proofs = [_proof(loser, tier, contest) for loser in losers]
+    worse = "; ".join(map(_told, losers, proofs))
+    best = _best(contest, contest.aspects)
+    if not contest.no_prices or passed_over(tier, contest, "open"):
+        text = f"{tier.name} is the {_which(contest)} proven {best}"
+    else:
+        alike = [
+            c.name for c in others(tier, contest) if contest.proof.standings[c.name] == "enough"
+        ]
+        text = f"{tier.name} is {best}"
+        if alike:
+            text += f", as is {listed(alike)}, and declares the lowest limits of them"
+    criterion = _criterion(proofs[-1]) if proofs else ""
+    if contest.overload.always and not proofs:
+        criterion = SERVED
+        if len(contest.candidates) == 1:
+            text = f"{tier.name} is the only tier that serves the rate asked for"
+    return criterion, f"{text}: {worse}" if worse else text
+
+
+def why_slo(tier: Candidate, contest: Contest) -> tuple[str, str]:
+    losers = passed_over(tier, contest, "not enough")
+    missed = [(loser, _missed(loser, contest)) for loser in losers]
+    worse = "; ".join(f"{loser.name} misses {promise}" for loser, promise in missed)
+    kept = listed([str(promise) for promise in contest.proof.promises[tier.name]])
+    text = f"{tier.name} is the {_which(contest)} proven to meet {kept}"
+    criterion = _criterion(missed[-1][1]) if missed else ""
+    return criterion, f"{text}; {worse}" if worse else text
+
+
+def _best(contest: Contest, aspects: Sequence[Aspect]) -> str:
+    margin = format_quantity(contest.margin_pct, "%")
+    return f"within {margin} of the best {listed([aspect.title for aspect in aspects])}"
+
+
+def _proof(loser: Candidate, winner: Candidate | None, contest: Contest) -> Comparison | Promise:
+    """A comparison that proves a tier to be outside the margin, with the winner if there is one;
+    or that too many of its transactions fail."""
+    proofs = [one for one in contest.proof.comparisons[loser.name] if one.outside]
+    if not proofs:
+        return contest.proof.failing[loser.name]
+    return next((proof for proof in proofs if proof.other is winner), proofs[0])
+
+
+def _told(loser: Candidate, proof: Comparison | Promise) -> str:
+    return str(proof) if isinstance(proof, Comparison) else f"{loser.name} misses {proof}"
+
+
+def _criterion(proof: Comparison | Promise) -> str:
+    if isinstance(proof, Comparison):
+        return proof.aspect.title
+    return format_objective(proof.objective)
+
+
+def _missed(loser: Candidate, contest: Contest) -> Promise:
+    promises = (*contest.proof.promises[loser.name], contest.proof.failing[loser.name])
+    return next(one for one in promises if one.missed)
+
+
+def remarks(tier: Candidate, contest: Contest) -> list[str]:
+    remarks = []
+    if open_ := passed_over(tier, contest, "open"):
+        order = "which is cheaper" if not contest.no_prices else "which declares less"
+        names = listed([other.name for other in open_])
+        remarks.append(f"Whether {names}, {order}, is enough is open")
+    if contest.slo and not tier.profile.tier.is_as_bought:
+        remarks.append(offers.NOT_ITS_DISK)
+    if contest.at_ceiling and not contest.slo:
+        remarks.append("Think time holds throughput at its ceiling on every tier: latency ranks")
+    if contest.overload.asked and len(contest.candidates) > 1 and not contest.slo:
+        remarks.append("All tiers are asked for the same rate, so latency ranks")
+    remarks += contest.overload.remarks()
+    if all(other.limit in _NOT_THE_DISK for other in contest.candidates):
+        remarks += _no_disk_remark(contest)
+    if tier.limit in HARNESS_LIMITS:
+        remarks.append(
+            f"With {tier.name} this machine was the limit: on a larger one dearer tiers may do more"
+        )
+    if contest.no_prices:
+        remarks.append(f"{contest.no_prices}, so this is by performance alone")
+    if contest.left_out and not contest.slo:
+        titles = listed([aspect.title for aspect in contest.left_out])
+        remarks.append(f"Not compared, as not every run has it: {titles}")
+    if contest.constant_latency and not contest.slo:
+        names = listed(contest.constant_latency)
+        remarks.append(f"p99 latency is not compared: the emulated latency of {names} is constant")
+    if contest.absent:
+        remarks.append(f"Not considered, having no figures: {listed(contest.absent)}")
+    if contest.limited_by:
+        remarks.append(f"What limits this answer: {', '.join(contest.limited_by)}")
+    return remarks
+
+
+def _no_disk_remark(contest: Contest) -> list[str]:
+    """If CPU or think time was the limit on every tier: as much as the comparisons allow."""
+    every = [one for made in contest.proof.comparisons.values() for one in made]
+    worse = [comparison.aspect for comparison in every if comparison.outside]
+    if not all(aspect.is_latency for aspect in worse):
+        return []
+    if worse:
+        return ["On no tier does the disk limit throughput, but latency depends on it"]
+    if contest.left_out or "open" in contest.proof.standings.values():
+        return ["On no tier does the disk limit throughput"]
+    return ["The disk is not the limit on any tier"]
+
+
+def why_open(tier: Candidate, contest: Contest) -> str:
+    """Says what is proven of a tier, what is not, and by how much it misses."""
+    if barred := contest.barred(tier):
+        return f"whether {tier.name} is enough cannot be told: {barred}"
+    if contest.slo:
+        return _open_slo(tier, contest)
+    level = contest.proof.level
+    unsure = [one for one in contest.proof.comparisons[tier.name] if one.p_value > level]
+    unproven = list(dict.fromkeys(comparison.aspect for comparison in unsure))
+    proven = [aspect for aspect in contest.aspects if aspect not in unproven]
+    worst = max((one for one in unsure if one.aspect is unproven[0]), key=lambda one: one.p_value)
+    if proven:
+        titles = listed([aspect.title for aspect in unproven])
+        text = f"{tier.name} is {_best(contest, proven)}; whether also of the best {titles}"
+    else:
+        text = f"whether {tier.name} is {_best(contest, unproven)}"
+    return f"{text} is not proven: {worst}; more repetitions are needed"
+
+
+def _open_slo(tier: Candidate, contest: Contest) -> str:
+    promises = contest.proof.promises[tier.name]
+    unsure = [str(one) for one in promises if one.p_value > contest.proof.level]
+    missed = passed_over(tier, contest, "not enough")
+    before = "".join(f"{one.name} misses {_missed(one, contest)}; " for one in missed)
+    needed = "more repetitions are needed"
+    if tier.limit in HARNESS_LIMITS:
+        needed = "this machine was the limit, so what the disk could do was not measured"
+    return f"{before}whether {tier.name} meets {listed(unsure)} is not proven; {needed}"
+
+
+def none_enough(contest: Contest) -> str:
+    if contest.slo:
+        missed = (f"{one.name} misses {_missed(one, contest)}" for one in contest.candidates)
+        return f"no tier meets the SLO: {'; '.join(missed)}"
+    proofs = "; ".join(_told(one, _proof(one, None, contest)) for one in contest.candidates)
+    failing = any(one.missed for one in contest.proof.failing.values())
+    why = "" if failing else f" {_best(contest, contest.aspects)}, each being worse than another"
+    return f"no tier is{why or ' enough'}: {proofs}"

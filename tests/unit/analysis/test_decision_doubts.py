@@ -1,0 +1,183 @@
+"""What doubts, failed transactions and figures that are not there do to a decision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, get_args
+
+import pytest
+
+from orchestrator.analysis.conclusions import Decision, Verdict
+from orchestrator.analysis.decisions.reach import REACH
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.verdicts import judge
+from orchestrator.facts import DoubtKind
+from orchestrator.metrics import measured
+from orchestrator.model import Record
+from orchestrator.planning import slo
+from orchestrator.report import document
+from orchestrator.tier import Burst
+from tests.campaigns import build_campaign, with_tail
+
+Change = Callable[[Record], Record]
+
+ALIKE = {(name, "insert"): (600.0, 603.0, 597.0) for name in ("premium", "premium-v2", "ultra")}
+
+
+def on(tiers: str, change: Change) -> Change:
+    """The change, for the runs of some tiers alone."""
+    return lambda record: change(record) if record.run.profile in tiers.split() else record
+
+
+def bursting(record: Record) -> Record:
+    """Above its base of 500 IOPS with credit left; all tiers do about 710."""
+    burst = Burst(iops=3_500, bytes_per_s=None, duration_s=1_800.0, start_pct=100.0)
+    tier = replace(record.profile.tier, iops=500, burst=burst)
+    return replace(record, profile=replace(record.profile, tier=tier))
+
+
+def database(**facts: object) -> Change:
+    return lambda record: replace(record, facts={**record.facts, "database": facts})
+
+
+def failing(share_pct: float) -> Change:
+    """With so many of those tried failed; what is done stays as it is."""
+
+    def change(record: Record) -> Record:
+        done = next(m.value for m in record.measurements if m.metric == "transactions")
+        failed = measured("failures", done * share_pct / (100 - share_pct))
+        kept = (m for m in record.measurements if m.metric != "failures")
+        return replace(record, measurements=(*kept, failed))
+
+    return change
+
+
+def without_p99(record: Record) -> Record:
+    kept = tuple(m for m in record.measurements if m.metric != "latency_p99_s")
+    return replace(record, measurements=kept)
+
+
+def campaign_of(change: Change | None = None, **shape: Any) -> Results:
+    return build_campaign(**{"workloads": ["insert"], "values": ALIKE, "change": change, **shape})
+
+
+def decided(campaign: Results) -> tuple[Verdict, Decision]:
+    verdict = judge(campaign)
+    return verdict, verdict.decisions[0]
+
+
+def status(campaign: Results, verdict: Verdict) -> str:
+    return document.arrange(campaign, verdict).status
+
+
+def test_every_kind_of_doubt_says_how_far_it_reaches() -> None:
+    assert set(REACH) == set(get_args(DoubtKind))
+
+
+def test_without_doubts_the_cheapest_of_equal_tiers_is_named() -> None:
+    campaign = campaign_of()
+    verdict, found = decided(campaign)
+    assert (found.tier, found.cheaper_open) == ("premium", ())
+    assert status(campaign, verdict) == "conclusive"
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        (bursting, "burst credit left"),
+        (database(durable=False), "commits not durable"),
+        (failing(20), "failures"),
+    ],
+)
+def test_a_tier_that_looks_better_than_it_is_is_not_named(change: Change, kind: str) -> None:
+    """Its equals are, as far as they are; then the cheaper one is open or proven to fail."""
+    campaign = campaign_of(on("premium", change))
+    verdict, found = decided(campaign)
+    assert kind in {doubt.kind for doubt in verdict.doubts}
+    assert found.tier == "premium-v2", found.reason
+    if kind == "failures":
+        assert "premium misses failures < 1 %: 20 %" in found.reason
+    else:
+        assert found.cheaper_open == ("premium",)
+        assert status(campaign, verdict) == "enough; cheaper not excluded"
+        assert "not excluded: premium" in found.request
+
+
+@pytest.mark.parametrize("change", [bursting, database(durable=False), failing(20)])
+def test_where_all_tiers_look_better_than_they_are_none_is_named(change: Change) -> None:
+    campaign = campaign_of(change)
+    verdict, found = decided(campaign)
+    assert found.tier is None and not found.is_open  # repeating it as it was does not help
+    assert status(campaign, verdict) == "not conclusive"
+
+
+def test_nothing_is_worse_than_a_tier_that_looks_better_than_it_is() -> None:
+    values = {**ALIKE, ("premium", "insert"): (500.0, 503.0, 497.0)}
+    proven = decided(campaign_of(values=values))[1]
+    assert (proven.tier, proven.offers[0].standing) == ("premium-v2", "not enough")
+    beside = campaign_of(on("premium-v2 ultra", bursting), values=values)
+    assert decided(beside)[1].offers[0].standing == "open"
+
+
+@pytest.mark.parametrize(
+    ("change", "shape", "words"),
+    [
+        (database(data_bytes=2**20, cache_bytes=2**30), {}, "data fits in the cache (9 runs)"),
+        (None, {"measure_s": 7.0}, "short window (9 runs)"),
+        (on("premium", database(leaders_moved="node-1 lost 4 of 8")), {}, "leaders moved (3 runs)"),
+        (None, {}, "scale laptop"),
+    ],
+)
+def test_what_an_answer_is_good_for_is_said_in_it_and_in_the_purchase_text(
+    change: Change | None, shape: dict[str, Any], words: str
+) -> None:
+    found = decided(campaign_of(change, **shape))[1]
+    assert found.tier == "premium", found.reason
+    assert "What limits this answer: " in found.reason
+    assert words in found.reason.split("What limits this answer: ")[1]
+    assert words in found.request
+
+
+@pytest.mark.parametrize(
+    ("share_pct", "clause", "tier", "words"),
+    [
+        (0.5, "throughput > 100", "premium", "proven to meet"),
+        (0.5, "throughput > 100, failures < 0.1 %", "premium-v2", "premium misses failures < 0.1"),
+        (0.5, "failures < 1 %", "premium", "proven to meet failures < 1 %: 0.5"),
+        (20.0, "throughput > 100", "premium-v2", "premium misses failures < 1 %"),
+    ],
+)
+def test_the_share_of_failed_transactions_can_be_a_clause(
+    share_pct: float, clause: str, tier: str, words: str
+) -> None:
+    campaign = campaign_of(on("premium", failing(share_pct)))
+    workloads = slo.applied(campaign.plan.workloads, clause, "--slo")
+    found = decided(replace(campaign, plan=replace(campaign.plan, workloads=workloads)))[1]
+    assert found.tier == tier, found.reason
+    assert words in found.reason
+
+
+def test_a_figure_that_only_some_tiers_lack_leaves_the_decision_open() -> None:
+    found = decided(with_tail(campaign_of(on("premium", without_p99))))[1]
+    assert found.tier is None
+    assert "not every run of premium has a p99 latency" in found.reason
+    assert (
+        decided(with_tail(campaign_of(without_p99)))[1].tier == "premium"
+    )  # where all do, none is ahead
+
+
+def test_losing_one_more_run_never_turns_no_answer_into_an_answer() -> None:
+    """Of the cheapest of three, whose runs are 1, 4, 7, 10 and 13; the dearer two are equal."""
+    rates = (600.0, 603.0, 597.0, 601.0, 599.0)
+    slow = tuple(0.5 * rate for rate in rates)
+    values = {("premium-v2", "insert"): rates, ("ultra", "insert"): rates}
+    shape: dict[str, Any] = {"repetitions": 5, "values": {**values, ("premium", "insert"): slow}}
+    runs = [1, 4, 7, 10, 13]
+    answers = [
+        decided(campaign_of(failed=runs[:lost], **shape))[1].tier for lost in range(len(runs) + 1)
+    ]
+    assert answers[0] == "premium-v2"
+    kept = [tier is not None for tier in answers]
+    assert kept == sorted(kept, reverse=True), answers
+    assert answers[-1] is None

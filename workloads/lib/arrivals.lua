@@ -1,0 +1,74 @@
+-- Arrivals at random instants (a Poisson process), one schedule for all threads of a program.
+--
+-- A free thread, that is a free database connection, takes the next arrival before it is due and
+-- sleeps until then; so an arrival waits only while all connections are busy, as at a connection
+-- pool. With a schedule for each thread it would also wait behind its own thread's transaction
+-- while others are idle: near capacity latencies were two to three times too long.
+-- The instants follow from the seed alone, whichever thread takes them.
+local bit = require("bit")
+local ffi = require("ffi")
+local clock = require("clock")
+local shared = require("shared")
+
+-- next_us: when the arrival that nobody has taken yet is due.
+ffi.cdef[[
+typedef struct { int64_t lock[8]; uint64_t state; double next_us; } tb_arrivals;
+]]
+
+local ADDRESS, STRUCT = "TIERBENCH_ARRIVALS", "tb_arrivals"
+local arrivals = {}
+
+-- Once, before the threads start.
+function arrivals.create(seed)
+   shared.create(ADDRESS, STRUCT).state = seed
+end
+
+-- A number in [0, 1): SplitMix64 (Steele, Lea and Flood 2014).
+local function random(state)
+   state.state = state.state + 0x9E3779B97F4A7C15ULL
+   local z = state.state
+   z = bit.bxor(z, bit.rshift(z, 30)) * 0xBF58476D1CE4E5B9ULL
+   z = bit.bxor(z, bit.rshift(z, 27)) * 0x94D049BB133111EBULL
+   return tonumber(bit.rshift(bit.bxor(z, bit.rshift(z, 31)), 11)) / 2 ^ 53
+end
+
+-- A thread's view of the arrivals, as lib/loop.lua wants a schedule. The first one made sets the
+-- instant at which they begin.
+function arrivals.schedule(rate_per_s)
+   local pool = shared.find(ADDRESS, STRUCT)
+   local schedule, held = {}, nil
+
+   local function move_on()
+      local due_us = pool.next_us
+      pool.next_us = due_us - math.log(1 - random(pool)) / rate_per_s * 1e6
+      return due_us
+   end
+
+   function schedule.due_us()
+      held = held or shared.locked(pool.lock, move_on)
+      return held
+   end
+
+   function schedule.done() held = nil end
+
+   -- Of those that are overdue when the run is over, each is counted by one thread only.
+   function schedule.overdue(now_us)
+      return shared.locked(pool.lock, function()
+         local n = held and held < now_us and 1 or 0
+         while pool.next_us < now_us do
+            move_on()
+            n = n + 1
+         end
+         return n
+      end)
+   end
+
+   shared.locked(pool.lock, function()
+      if pool.next_us > 0 then return end
+      pool.next_us = clock.now_us()
+      move_on()
+   end)
+   return schedule
+end
+
+return arrivals
