@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from rich.console import Console
 from orchestrator.analysis.statistics import looks
 from orchestrator.cli import outside
 from orchestrator.cli.console import ConsoleProgress
-from orchestrator.cli.options import Request
+from orchestrator.cli.options import Compared, Request
 from orchestrator.databases import AUTO, PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import first_runs, image
 from orchestrator.errors import UnavailableError, UsageError
@@ -22,6 +22,7 @@ from orchestrator.model import ClusterSpec, Note, Placing, Plan, Profile, Worklo
 from orchestrator.parts import KeepsIntervals
 from orchestrator.planning import (
     costs,
+    effects,
     load_points,
     machines,
     overrides,
@@ -71,19 +72,26 @@ def make_plan(
         )
         workloads = tuple(bind(workload, request.generator) for workload in workloads)
     found = plan.with_clients(found, request.clients)
-    _, of_files = project_files.read(root, (), request.workloads, request.scale)
+    plain, of_files = project_files.read(
+        root, request.profiles, request.workloads, request.scale, disk_kinds(), tier_changes=disks
+    )
     larger = overrides.notes(workloads, of_files)
     workloads = slo.applied(workloads, request.slo, SLO)
     workloads = tuple(warmed(workload, request.warmup) for workload in workloads)
     plan.check_owners(found, workloads, request.database)
     platform = _platform(found, request)
-    if all(workload.database for workload in workloads):  # nothing to choose, nothing to fit
+    if all(workload.database for workload in workloads):  # nothing to fit
+        if request.database != workloads[0].database:
+            choose(request.database)
         bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
         notes = tuple(plan_notes.of_disks_alone(found, workloads))
     else:
         bound, notes = _with_databases(found, request, platform, cache, failure, connect)
         notes = (*notes, *plan_notes.of_disks_alone(bound, workloads))
     machines.check(bound, platform, platform == outside.PLATFORM)
+    given = [one.name for one in fields(Compared) if getattr(request, one.name) != one.default]
+    own_prices = {one.name: one.tier.price for one in plain}
+    notes = (*notes, *effects.unused(given, bound, workloads, own_prices))
     workloads, longer = _windows(workloads, bound, request.windows)
     workloads = tuple(replace(w, options={**w.options, "seed": request.seed}) for w in workloads)
     name = _name(workloads, bound)
@@ -175,8 +183,8 @@ def _platform(found: Sequence[Profile], request: Request) -> str:
     elif claimed := listed([one.name for one in found if one.tier.kind == "storage-class"]):
         raise UsageError(
             f"the disks of {claimed} are volumes of a StorageClass, which {name} does not have",
-            advice="say --platform kubernetes (PLATFORM=kubernetes), or `platform: kubernetes` in "
-            "the profile",
+            advice="say --platform kubernetes (PLATFORM=kubernetes) or `platform: kubernetes` in "
+            "the profile, or another --enforcement",
         )
     return name
 

@@ -295,7 +295,9 @@ def _gates(plan: Plan) -> Step:
         if tier.kind in ("existing", "none", "dry"):
             continue
         real = tier.is_real
-        drained_s = tier.burst.duration_s if plan.drain and tier.burst and real else 0.0
+        drained_s = (
+            tier.burst.duration_s if plan.drain and tier.burst and tier.can_be_drained else 0.0
+        )
         runs = [least_runs, round(least_runs * most_repetitions(plan))]
         before = [1 + ((n - 1) // plan.gate_every if plan.gate_every and real else 0) for n in runs]
         once = Span(GATE_S / 2, GATE_S * 2 * _GATE_TRIES)

@@ -160,7 +160,8 @@ class TierYaml(RealDiskYaml):
             raise ValueError("a tier held by control groups needs `iops` or `throughput`")
         if kind == "storage-class" and not self.storage_class:
             raise ValueError(
-                "name the `storage_class`, or a row of the catalog as `type`, whose class is made"
+                "`storage-class`: name the `storage_class`, or a row of the catalog as `type`, whose "
+                "class is made"
             )
         burst = self.burst
         if burst and burst.iops and self.iops and burst.iops < self.iops:

@@ -110,7 +110,7 @@ def bind(workload: Workload) -> Workload:
     if workload.dataset.family not in (BUILT_IN_FAMILY, FAMILY):
         raise UsageError(
             f"BenchBase cannot run {workload.name}: it is used for the TPC-C-derived workload only",
-            advice="leave GENERATOR out, or take the workload tpcc",
+            advice="leave out --generator (GENERATOR), or take the workload tpcc",
         )
     return replace(
         workload,
@@ -165,7 +165,7 @@ def settings(workload: Workload, part: int = 1, parts: int = 1) -> Settings:
     if mistakes:
         raise UsageError(
             f"BenchBase cannot run {workload.name} as its file asks",
-            advice="correct the file, or leave GENERATOR out",
+            advice="correct the file, or leave out --generator (GENERATOR)",
             mistakes=tuple(mistakes),
         )
     return result
