@@ -161,11 +161,6 @@ class Tier:
         """Whether they are real ones that nothing here limits."""
         return self.is_real and self.kind != "cgroup"
 
-    @property
-    def can_be_drained(self) -> bool:
-        """Whether it has burst credit that load can use up before it is measured."""
-        return self.kind == "mounted" and self.burst is not None
-
 
 @dataclass(frozen=True)
 class GateCheck:

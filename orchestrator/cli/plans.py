@@ -22,7 +22,6 @@ from orchestrator.model import ClusterSpec, Note, Placing, Plan, Profile, Worklo
 from orchestrator.parts import KeepsIntervals
 from orchestrator.planning import (
     costs,
-    effects,
     load_points,
     machines,
     overrides,
@@ -58,40 +57,26 @@ def make_plan(
     named = [Path(name).stem for name in request.workloads]
     given = overrides.read(request.overrides or (), named)
     disks = {"enforcement": request.enforcement} if request.enforcement else {}
+    names = request.profiles, request.workloads
+    files = partial(project_files.read, root, *names, request.scale, disk_kinds())
     with overrides.blamed(given, request.scale):
-        found, workloads = project_files.read(
-            root,
-            request.profiles,
-            request.workloads,
-            request.scale,
-            disk_kinds(),
-            request.price_list,
-            given,
-            keys,
-            disks,
-        )
+        found, workloads = files(request.price_list, given, keys, disks)
         workloads = tuple(bind(workload, request.generator) for workload in workloads)
     found = plan.with_clients(found, request.clients)
-    plain, of_files = project_files.read(
-        root, request.profiles, request.workloads, request.scale, disk_kinds(), tier_changes=disks
-    )
+    plain, of_files = files(tier_changes=disks)
     larger = overrides.notes(workloads, of_files)
     workloads = slo.applied(workloads, request.slo, SLO)
     workloads = tuple(warmed(workload, request.warmup) for workload in workloads)
     plan.check_owners(found, workloads, request.database)
     platform = _platform(found, request)
-    if all(workload.database for workload in workloads):  # nothing to fit
-        if request.database != workloads[0].database:
-            choose(request.database)
-        bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
-        notes = tuple(plan_notes.of_disks_alone(found, workloads))
+    if all(workload.database for workload in workloads):
+        bound, notes = _without_databases(found, request, workloads)
     else:
         bound, notes = _with_databases(found, request, platform, cache, failure, connect)
         notes = (*notes, *plan_notes.of_disks_alone(bound, workloads))
     machines.check(bound, platform, platform == outside.PLATFORM)
-    given = [one.name for one in fields(Compared) if getattr(request, one.name) != one.default]
-    own_prices = {one.name: one.tier.price for one in plain}
-    notes = (*notes, *effects.unused(given, bound, workloads, own_prices))
+    asked = [one.name for one in fields(Compared) if getattr(request, one.name) != one.default]
+    notes = (*notes, *plan_notes.of_options(asked, bound, workloads, plain))
     workloads, longer = _windows(workloads, bound, request.windows)
     workloads = tuple(replace(w, options={**w.options, "seed": request.seed}) for w in workloads)
     name = _name(workloads, bound)
@@ -120,8 +105,8 @@ def make_plan(
         ),
     )
     made = forecast.timed(made, *outside.unasked(root, cache, ConsoleProgress(Console(quiet=True))))
-    notes, asked = (*made.notes, *costs.notes(made)), tuple(request.overrides or ())
-    return replace(made, overrides=asked, notes=notes)
+    notes = (*made.notes, *costs.notes(made))
+    return replace(made, overrides=tuple(request.overrides or ()), notes=notes)
 
 
 def _require_names(request: Request) -> None:
@@ -187,6 +172,16 @@ def _platform(found: Sequence[Profile], request: Request) -> str:
             "the profile, or another --enforcement",
         )
     return name
+
+
+def _without_databases(
+    found: Sequence[Profile], request: Request, workloads: Sequence[Workload]
+) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
+    """Binds profiles to one node each, where all workloads measure a disk alone."""
+    if request.database != workloads[0].database:
+        choose(request.database)  # UsageError for one that is not known
+    bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
+    return bound, tuple(plan_notes.of_disks_alone(found, workloads))
 
 
 def _with_databases(

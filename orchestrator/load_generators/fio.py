@@ -40,6 +40,8 @@ from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.units import format_bytes
 
+# What its workloads take; threads are those of each point.
+KEYS = {"options": ("cells",), "dataset": ("size",), "scale": ("warmup", "measure")}
 FOLDER = "fio"  # of the points' JSON, below a run's raw files
 _OUTPUT = "/tmp/fio.json"  # not its standard output, which begins with warnings
 _LOAD_TIMEOUT_S = 3600.0
@@ -145,6 +147,10 @@ class Fio:
 
 
 def _mistakes(workload: Workload, spec: ClusterSpec) -> Iterator[Mistake]:
+    given = {"options": workload.options, "dataset": workload.dataset.parameters}
+    for group, keys in given.items():
+        for key in set(keys) - {*KEYS[group], "seed"}:
+            yield Mistake(f"{group}.{key}", f"fio takes {' and '.join(KEYS[group])} alone")
     if spec.database != "none":
         yield Mistake("database", f"must be `none`: fio measures a disk, not {spec.database}")
     try:

@@ -160,8 +160,7 @@ class TierYaml(RealDiskYaml):
             raise ValueError("a tier held by control groups needs `iops` or `throughput`")
         if kind == "storage-class" and not self.storage_class:
             raise ValueError(
-                "`storage-class`: name the `storage_class`, or a row of the catalog as `type`, whose "
-                "class is made"
+                "`storage-class` needs a `storage_class`, or a catalog row as `type`, to make one"
             )
         burst = self.burst
         if burst and burst.iops and self.iops and burst.iops < self.iops:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from orchestrator.errors import Mistake
+from orchestrator.load_generators.common.option_values import misfit
 from orchestrator.load_generators.common.sysbench_console import (
-    DISTRIBUTIONS,
     PREPARED,
     RANDOM,
     SET_FOR_ALL,
@@ -107,9 +107,11 @@ def _unknown(workload: Workload) -> Iterator[tuple[str, str]]:
         if key not in (*known["options"], "seed"):
             has = ", ".join(known["options"]) or "none"
             yield f"options.{key}", f"{script} does not read this option; it reads {has}"
-        elif key == "rand_type" and value not in DISTRIBUTIONS:
-            yield f"options.{key}", f"sysbench draws {', '.join(DISTRIBUTIONS)}, not {value!r}"
-    for key in workload.dataset.parameters:
+        elif what := misfit(key, value):
+            yield f"options.{key}", what
+    for key, value in workload.dataset.parameters.items():
         if key not in known["dataset"]:
             has = ", ".join(known["dataset"])
             yield f"dataset.{key}", f"{script} has no such parameter; it has {has}"
+        elif what := misfit(key, value):
+            yield f"dataset.{key}", what
