@@ -26,19 +26,14 @@ from orchestrator.databases import AUTO, databases
 from orchestrator.databases.yugabytedb import checklist, first_runs, image
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.load_generators import load_generators
-from orchestrator.model import (
-    Note,
-    Plan,
-)
+from orchestrator.model import Note, Plan
 from orchestrator.parts import Parts
-from orchestrator.planning import costs, plan, project_files, slo
+from orchestrator.planning import costs, notes, plan, project_files, slo
 from orchestrator.powers import Progress, World
 from orchestrator.run import checks, experiment, proving, schedule, until
 from orchestrator.run.gates import Gates
 from orchestrator.system import revision, store
-from orchestrator.tier import (
-    Gate,
-)
+from orchestrator.tier import Gate
 from orchestrator.tiers import emulated, tier_mechanisms
 from orchestrator.tiers.common import disk_server, standing
 
@@ -185,6 +180,7 @@ def calibrate(
             f"{profile_name}: the disks of a cluster that others run cannot be measured from here",
             advice="run fio on its nodes while nothing else uses them",
         )
+    tuple(notes.of_options(["drain"] if drain else [], found))
     where = found[0].platform, found[0].placing
     with outside.at_work(root, cache, progress, *where) as (world, _):
         mechanisms = tier_mechanisms()

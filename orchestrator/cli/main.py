@@ -182,10 +182,15 @@ def show_doctor(
 ) -> None:
     """Says what this machine, or a platform elsewhere, offers and lacks; with --db yugabytedb, what
     its image does."""
-    if db is not None:
-        _first_run(db, version)
+    here = platform in (None, outside.PLATFORM)
+    if db is not None and here:
+        _first_run(version)
         return
-    if platform in (None, outside.PLATFORM):
+    if db is not None:
+        raise UsageError("the checklist of --db starts its nodes on docker: leave out --platform")
+    if version is not None:
+        raise UsageError("--version is of the checklist: say --db yugabytedb too")
+    if here:
         found = doctor.examine(ROOT, CACHE, SystemClock())
     else:
         found = doctor.examine_platform(outside.platform(platform), ROOT)
@@ -201,9 +206,7 @@ def show_doctor(
         raise typer.Exit(EXIT_UNAVAILABLE)
 
 
-def _first_run(db: str, version: str | None) -> None:
-    if db != "yugabytedb":
-        raise UsageError(f"no first-run checklist for {db!r}; known: yugabytedb")
+def _first_run(version: str | None) -> None:
     marks = {"confirmed": "[green]", "not confirmed": "[red]", "could not be looked at": "[yellow]"}
     states = []
     for finding in campaign.first_run(version, ROOT, CACHE, _progress, RESULTS):

@@ -70,7 +70,10 @@ def make_plan(
     plan.check_owners(found, workloads, request.database)
     platform = _platform(found, request)
     if all(workload.database for workload in workloads):
-        bound, notes = _without_databases(found, request, workloads)
+        if request.database != workloads[0].database:
+            choose(request.database)  # UsageError for one that is not known
+        bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
+        notes = tuple(plan_notes.of_disks_alone(found, workloads))
     else:
         bound, notes = _with_databases(found, request, platform, cache, failure, connect)
         notes = (*notes, *plan_notes.of_disks_alone(bound, workloads))
@@ -81,6 +84,7 @@ def make_plan(
     workloads = tuple(replace(w, options={**w.options, "seed": request.seed}) for w in workloads)
     name = _name(workloads, bound)
     workloads, share_pct = load_points.applied(workloads, request.sweep, request.latency_at)
+    notes = (*notes, *longer, *larger, *plan_notes.of_scale(workloads, request.scale))
     made = plan.make_plan(
         name,
         bound,
@@ -96,13 +100,7 @@ def make_plan(
         looks=_looks(request),
         aa=request.aa,
         platform=platform,
-        notes=(
-            *notes,
-            *longer,
-            *larger,
-            *plan_notes.of_scale(workloads, request.scale),
-            *plan_notes.of_tiers(bound),
-        ),
+        notes=(*notes, *plan_notes.of_tiers(bound)),
     )
     made = forecast.timed(made, *outside.unasked(root, cache, ConsoleProgress(Console(quiet=True))))
     notes = (*made.notes, *costs.notes(made))
@@ -163,6 +161,9 @@ def _platform(found: Sequence[Profile], request: Request) -> str:
             advice="tiers are compared on the same machines: write the same in each",
         )
     name = request.platform or next(iter(named.values()), outside.PLATFORM)
+    first = found[0]
+    if first.placing and not machines.named(first) and (request.platform, name) == (None, "docker"):
+        raise UsageError(f"{first.name} has `kubernetes`: say --platform kubernetes, or docker")
     if name != outside.PLATFORM:
         outside.require(name)
     elif claimed := listed([one.name for one in found if one.tier.kind == "storage-class"]):
@@ -172,16 +173,6 @@ def _platform(found: Sequence[Profile], request: Request) -> str:
             "the profile, or another --enforcement",
         )
     return name
-
-
-def _without_databases(
-    found: Sequence[Profile], request: Request, workloads: Sequence[Workload]
-) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
-    """Binds profiles to one node each, where all workloads measure a disk alone."""
-    if request.database != workloads[0].database:
-        choose(request.database)  # UsageError for one that is not known
-    bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
-    return bound, tuple(plan_notes.of_disks_alone(found, workloads))
 
 
 def _with_databases(
@@ -214,10 +205,8 @@ def _windows(
     workloads: tuple[Workload, ...], profiles: Sequence[Profile], how: str
 ) -> tuple[tuple[Workload, ...], tuple[Note, ...]]:
     """The workloads with the windows asked for. UsageError where a database cannot say how far
-    apart its checkpoints are, or for another word."""
-    if how not in windows.WINDOWS:
-        raise UsageError(f"--windows may be {' or '.join(windows.WINDOWS)}, not {how!r}")
-    if how == windows.SCALE or not any(one.writes and not one.database for one in workloads):
+    apart its checkpoints are."""
+    if how == "scale" or not any(one.writes and not one.database for one in workloads):
         return workloads, ()
     known, intervals_s = databases(), []
     for profile in profiles:

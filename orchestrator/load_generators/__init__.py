@@ -17,13 +17,13 @@ from orchestrator.load_generators.sysbench_stock.adapter import IMAGE_VARIABLE, 
 from orchestrator.model import Workload
 from orchestrator.parts import LoadGenerator
 
-WARM_UPS = ("fixed", "steady")
 STEADY_MOST_S = 120.0  # at least; sooner than after 30 s it is never found
 _BINDERS = {"benchbase": config.bind}
 _CHECKS: Mapping[str, Callable[[Workload], None]] = {
     "sysbench": run_options.check,
     "sysbench-stock": lambda load: stock_options.check(load, not os.environ.get(IMAGE_VARIABLE)),
     "benchbase": config.check,
+    "fio": fio.check,
 }
 _KEYS: Mapping[str, Callable[[str], Mapping[str, Sequence[str]]]] = {
     "sysbench": run_options.keys,
@@ -51,9 +51,7 @@ def keys(generator: str, script: str) -> Mapping[str, Sequence[str]]:
 def warmed(workload: Workload, how: str) -> Workload:
     """The workload with its warm-up `fixed`, as it is; or `steady`: it goes on until throughput is
     steady, for no less than it was and ten times that at most. UsageError if its generator cannot
-    do that, or for another word."""
-    if how not in WARM_UPS:
-        raise UsageError(f"--warmup may be {' or '.join(WARM_UPS)}, not {how!r}")
+    do that."""
     if how == "fixed":
         return workload
     if workload.generator != Sysbench.name or workload.script not in run_options.KNOWN:
@@ -70,15 +68,13 @@ def bind(workload: Workload, generator: str | None) -> Workload:
 
     UsageError if that generator cannot run it, or not as its file says.
     """
-    if generator in (None, workload.generator):
-        bound = workload
-    elif generator in _BINDERS:
-        bound = _BINDERS[generator](workload)
-    else:
+    if generator not in (None, workload.generator, *_BINDERS):
         raise UsageError(
             f"{workload.name} is run by {workload.generator}; --generator may also be "
             f"{', '.join(_BINDERS)}, not {generator!r}"
         )
-    if bound.generator in _CHECKS:
-        _CHECKS[bound.generator](bound)
-    return bound
+    if generator in _BINDERS:
+        workload = _BINDERS[generator](workload)
+    if workload.generator in _CHECKS:
+        _CHECKS[workload.generator](workload)
+    return workload

@@ -27,11 +27,6 @@ YUGABYTEDB_DDL = "/workloads/benchbase/yugabytedb.sql"
 TERMINALS_PER_WAREHOUSE = 10
 MAX_TERMINALS = 1_000
 _MAX_ATTEMPTS = 10  # the built-in workload's default
-_ISOLATION = {
-    "read committed": "TRANSACTION_READ_COMMITTED",
-    "repeatable read": "TRANSACTION_REPEATABLE_READ",
-    "serializable": "TRANSACTION_SERIALIZABLE",
-}
 
 
 @dataclass(frozen=True)
@@ -155,16 +150,18 @@ def settings(workload: Workload, part: int = 1, parts: int = 1) -> Settings:
         mistakes.append(Mistake(f"{where}: dataset.warehouses", "this key is missing"))
     warehouses = read("warehouses", parameters, 1, int)
     read("think", options, "none", str)
+    isolation = read("isolation", options, "read committed", str)
+    weights = read("weights", options, ",".join(map(str, _WEIGHTS)), str)
     result = Settings(
         warehouses=warehouses,
         terminals=(TERMINALS_PER_WAREHOUSE * warehouses + parts - part) // parts
         if workload.thinks
         else workload.threads,
         loader_threads=workload.loader_threads,
-        isolation=read("isolation", options, "read committed", _isolation),
+        isolation=f"TRANSACTION_{isolation.upper().replace(' ', '_')}",
         max_attempts=read("max_attempts", options, _MAX_ATTEMPTS, int),
         arrival_rate=read("arrival_rate", options, 0, float),
-        weights=read("weights", options, ",".join(map(str, _WEIGHTS)), _weights),
+        weights=tuple(map(int, weights.split(","))),
         thinks=workload.thinks,
         warmup_s=read("warmup", {"warmup": workload.warmup_s}, 0, _whole_seconds),
         measure_s=read("measure", {"measure": workload.measure_s}, 1, _whole_seconds),
@@ -222,13 +219,3 @@ def _whole_seconds(value: Any) -> int:
     if float(value) != int(value):
         raise ValueError(f"BenchBase counts whole seconds (given: {value:g} s)")
     return int(value)
-
-
-def _isolation(value: Any) -> str:
-    if value.lower() not in _ISOLATION:
-        raise ValueError(f"BenchBase sets {', '.join(_ISOLATION)}, not {value!r}")
-    return _ISOLATION[value.lower()]
-
-
-def _weights(value: Any) -> tuple[int, ...]:
-    return tuple(map(int, str(value).split(",")))

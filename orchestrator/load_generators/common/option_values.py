@@ -10,12 +10,9 @@ from orchestrator.units import short
 
 TRANSACTION_TYPES = 5
 _SWITCH = ("on", "off")
-_SWITCHES = (
-    *("create_secondary", "foreign_keys", "analyze", "skip_trx"),
-    *("secondary", "auto_inc", "range_selects"),
-)
+_SWITCHES = "create_secondary foreign_keys analyze skip_trx secondary auto_inc range_selects"
 _WORDS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(_SWITCHES, _SWITCH),
+    **dict.fromkeys(_SWITCHES.split(), _SWITCH),
     "batches": (*_SWITCH, "auto"),
     "isolation": ("read uncommitted", "read committed", "repeatable read", "serializable"),
     "rand_type": DISTRIBUTIONS,
@@ -26,7 +23,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 _NUMBERS = ("arrival_rate", "rand_pareto_h", "warmup", "measure")  # all others are whole
 _ABOVE_0 = (
     *("tables", "table_size", "warehouses", "slice_rows", "max_attempts", "threads"),
-    *("range_size", "random_points", "number_of_ranges", "delta"),
+    *("range_size", "delta", "random_points", "number_of_ranges"),
 )
 
 

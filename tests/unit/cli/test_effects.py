@@ -8,24 +8,27 @@ effect. Options of other commands are at the end: those that need another one, o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
+import yaml
 from rich.console import Console
 
 from orchestrator.cli import campaign, dry_run, main, outside, plans
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.cli.options import Compared, Request
-from orchestrator.errors import TierbenchError, UnavailableError, UsageError
+from orchestrator.errors import EXIT_USAGE, TierbenchError, UnavailableError, UsageError
+from orchestrator.load_generators import keys
 from orchestrator.model import Plan
-from orchestrator.planning import costs
+from orchestrator.planning import costs, durations
 from orchestrator.planning.plan import as_used
 from orchestrator.run import forecast
 from tests import ROOT
+from tests.asked import code_of
 from tests.fakes import this_machine_has
 
 TAKES, REFUSED, NOTED, MAKES = "takes effect", "refused", "noted", "makes this kind"
@@ -285,3 +288,223 @@ def test_a_note_says_that_it_has_no_effect(option: str, kind: str) -> None:
     assert text.startswith(f"{WORDS[option]} has no effect on ")
     if option in PLACES:
         assert PLACES[option](given) == PLACES[option](without)
+
+
+def test_what_has_an_effect_on_a_part_alone_is_said_of_the_rest() -> None:
+    request = Request(
+        profiles=("premium", "mounted.yaml", "existing.yaml"),
+        workloads=("insert", "point-select"),
+        scale="smoke",
+        nodes=2,
+        drain=True,
+        gate_every=3,
+        price_list=Path("prices.yaml"),
+    )
+    assert no_effect(planned(request)) == [
+        "--nodes has no effect on existing: others run this cluster",
+        "--gate-every has no effect on premium: its disks are not real ones",
+        "--gate-every has no effect on existing: others run this cluster",
+        "--drain has no effect on premium: its disks are not real ones",
+        "--drain has no effect on existing: others run this cluster",
+        "--prices has no effect on existing: the list has no other price of its disk",
+    ]
+    ours = replace(request, profiles=("premium",), drain=False, gate_every=None, price_list=None)
+    with_matrix = replace(ours, workloads=("point-select", "disk-matrix"), windows="checkpoints")
+    alone = "it measures one disk alone, without a database"
+    assert no_effect(planned(with_matrix)) == [
+        f"--nodes has no effect on disk-matrix: {alone}",
+        "--windows has no effect on point-select: it writes nothing",
+        f"--windows has no effect on disk-matrix: {alone}",
+    ]
+
+
+def test_a_disk_without_burst_has_no_credit_to_use_up() -> None:
+    Path("plain.yaml").write_text(Path("mounted.yaml").read_text().replace("P15", "P40"))
+    with pytest.raises(UsageError, match="--drain has no effect on plain: it declares no `burst`"):
+        planned(asked("mounted", {"profiles": ("plain.yaml",), "drain": True}))
+
+
+@pytest.mark.parametrize("database", ["nonsense", "dry"])
+def test_an_unknown_database_is_refused_where_none_is_started(database: str) -> None:
+    with pytest.raises(UsageError, match=database):
+        planned(asked("disk-matrix", {"database": database}))
+
+
+def test_the_time_of_a_campaign_has_no_draining_that_is_not_done() -> None:
+    plan = planned(asked("StorageClass", {}))
+    assert durations.timed(replace(plan, drain=True)).most_s == durations.timed(plan).most_s
+
+
+# ------------------------------------------------------------------ keys of a profile
+
+KEYS = {
+    "cluster.port": "port: 5433",
+    "cluster.version": "version: 2025.2.2.2",
+    "cluster.node_of": "node_of: {yugabytedb: {smoke: {cpus: 1, memory: 1GiB, disk: 8GiB}}}",
+    "cluster.settings_of": "settings_of: {yugabytedb: {smoke: {tls: 'on'}}}",
+}
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_keys_of_nodes_that_are_started_are_refused_of_a_cluster_of_others(key: str) -> None:
+    theirs = THEIRS.replace("{database", f"{{{KEYS[key]}, database", 1)
+    text = Path("existing.yaml").read_text().replace(THEIRS, theirs)
+    Path("existing.yaml").write_text(text)
+    with pytest.raises(UsageError) as refused:
+        planned(asked("existing", {}))
+    (mistake,) = refused.value.mistakes
+    assert f"`{key.partition('.')[2]}`" in mistake.what and "existing.yaml" in mistake.where
+
+
+def test_the_section_kubernetes_is_not_ignored_on_docker() -> None:
+    """Where Docker is asked for by name, the same profile is meant for both."""
+    section = "kubernetes: {node_selector: {pool: bench}}\n"
+    cluster = f"question: q\ntier: azure/P15\ncluster: {OURS}\n{section}"
+    Path("pool.yaml").write_text(cluster)
+    with pytest.raises(UsageError, match="pool has `kubernetes`: say --platform"):
+        planned(asked("emulated on Docker", {"profiles": ("pool.yaml",)}))
+    for platform in ("docker", "kubernetes"):
+        given = {"profiles": ("pool.yaml",), "platform": platform}
+        assert planned(asked("emulated on Docker", given)).platform == platform
+
+
+# ------------------------------------------------------------------ values of --set
+
+LOADS = {
+    **{one.stem: one for one in sorted((ROOT / "workloads").glob("*.yaml"))},
+    "BenchBase": ROOT / "workloads" / "tpcc.yaml",
+}
+
+
+def settable() -> list[tuple[str, str]]:
+    """Each key that a shipped workload's load generator takes."""
+    contents = {name: yaml.safe_load(file.read_text()) for name, file in LOADS.items()}
+    of_loads = {name: keys(one["generator"], one["script"]) for name, one in contents.items()}
+    groups = ("options", "dataset")
+    return [(name, key) for name, taken in of_loads.items() for g in groups for key in taken[g]]
+
+
+@pytest.mark.parametrize(("load", "key"), settable())
+def test_a_value_of_another_kind_is_refused(load: str, key: str) -> None:
+    """And named as it was given, or by its place where that is found when the campaign begins."""
+    generator = "benchbase" if load == "BenchBase" else None
+    given = {"workloads": (LOADS[load].stem,), "generator": generator, "nodes": 1}
+    try:
+        said = problems(asked("emulated on Docker", {**given, "overrides": (f"{key}=nonsense",)}))
+    except UsageError as refused:
+        said = [told(refused)]
+        assert f"--set {key}=nonsense" in said[0]
+    assert [text for text in said if key in text]
+
+
+@pytest.mark.parametrize("key", ["options.foo=1", "dataset.foo=1", "threads=2", "loader_threads=2"])
+def test_what_fio_does_not_read_cannot_be_set(key: str) -> None:
+    try:
+        (said,) = problems(asked("disk-matrix", {"overrides": (key,)}))
+    except UsageError as refused:
+        said = told(refused)
+    assert key.partition("=")[0] in said
+
+
+# ------------------------------------------------------------------ other commands
+
+# Command → its options, each with words of a call in which it cannot have an effect, if any.
+OTHER_COMMANDS: dict[str, dict[str, str]] = {
+    "analyze": {"--slo": "", "--json": "", "--results": ""},
+    "report": {"--results": ""},
+    "calibrate": {
+        "--profile": "",
+        "--scale": "",
+        "--quick": "",
+        "--drain": "--profile premium --drain",
+    },
+    "setup": {"--platform": ""},
+    "doctor": {
+        "--db": "",
+        "--version": "--version 2025.2.2.2",
+        "--platform": "--db yugabytedb --platform kubernetes",
+    },
+    "yugabyte-image": {},
+    "list": {},
+    "check": dict.fromkeys(("--host", "--port", "--user", "--database", "--fresh"), ""),
+    "rehearse": dict.fromkeys(
+        ("--profiles", "--workloads", "--scale", "--repeats", "--seed", "--results"), ""
+    ),
+    "import-study": {"--results": "", "--beside": "--beside latest --json", "--json": ""},
+    "init": {
+        "--tier": "--workload tpcc --tier azure/P15",
+        "--path": "--workload tpcc --path /mnt/a",
+        "--existing": "--workload tpcc --existing db.example",
+        "--workload": "",
+    },
+    "schema": {},
+    "export": dict.fromkeys(("--format", "--output", "--slo", "--results"), ""),
+    "history": {
+        **dict.fromkeys(("--profile", "--workload", "--database", "--since"), ""),
+        "--trend": "--trend",
+        "--fail-if-worse": "--fail-if-worse",
+        "--across-machines": "--across-machines",
+        "--results": "",
+        "--json": "",
+    },
+    "compare-results": {
+        **dict.fromkeys(("--margin", "--fail-if-worse", "--accept-inconclusive"), ""),
+        **dict.fromkeys(("--across-machines", "--results", "--json"), ""),
+        "--markdown": "a b --json --markdown",
+    },
+    "helm-values": dict.fromkeys(("--scale", "--nodes", "--storage-class"), ""),
+    "storage-class": {"--scale": ""},
+    "clean": dict.fromkeys(("--platform", "--profile", "--yes", "--dry-run"), ""),
+    "disk up": dict.fromkeys(("--at", "--size", "--name", "--data", "--gate"), ""),
+    "disk down": {"--all": "mine --all", "--keep-data": "", "--yes": ""},
+    "disk record": dict.fromkeys(("--out", "--burst-minutes", "--quick", "--allow-root-disk"), ""),
+    "disk list": {},
+    "disk set": {},
+    "tiers list": {
+        "--provider": "",
+        "--min-iops": "",
+        "--min-throughput": "--vms --min-throughput 1MB/s",
+        "--max-latency": "--vms --max-latency 1ms",
+        "--burst": "--vms --burst",
+        "--vms": "",
+    },
+    "tiers set": {"--results": ""},
+    "prices update": dict.fromkeys(("--region", "--currency", "--file"), ""),
+    **{f"baseline {name}": {"--results": ""} for name in ("set", "list", "remove")},
+}
+WITHOUT_EFFECT = [
+    (command, option, words)
+    for command, options in OTHER_COMMANDS.items()
+    for option, words in options.items()
+    if words
+]
+
+
+def commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{before}{name} ")
+        else:
+            yield before + name, command
+
+
+def test_every_option_of_every_command_has_its_place_here() -> None:
+    found = {
+        name: {one.opts[0] for one in command.params if one.param_type_name == "option"}
+        for name, command in commands(PROGRAM)
+    }
+    own = {"--results", "--json"}
+    of_compare = {"--profiles", "--workloads", "--fail-if-worse", "--accept-inconclusive"}
+    in_table = {WORDS[option] for option in TABLE}
+    assert found.pop("compare") == in_table | own | of_compare
+    assert found.pop("run") < in_table | own | {"--profile", "--workload"}
+    assert found == {name: set(options) for name, options in OTHER_COMMANDS.items()}
+
+
+@pytest.mark.parametrize(("command", "option", "words"), WITHOUT_EFFECT)
+def test_an_option_that_cannot_have_an_effect_is_refused(
+    command: str, option: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    assert code_of([*command.split(), *words.split()], monkeypatch) == EXIT_USAGE
+    assert option in capsys.readouterr().err

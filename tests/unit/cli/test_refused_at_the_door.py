@@ -17,7 +17,7 @@ from orchestrator.cli import main
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.system import store
 from tests import ROOT
-from tests.asked import Ask, ask
+from tests.asked import Ask, ask, code_of
 from tests.campaigns import build_campaign
 
 __all__ = ["ask"]
@@ -37,14 +37,11 @@ REFUSED = {
     "attempts in words": (("--set", "max_attempts=some"), "--set max_attempts=some"),
     "results in a file": (("--results", "Makefile"), "is a file"),
     "an end that is not asked for": (("--max-repeats", "7"), "--until"),
+    "another warm-up": (("--warmup", "long"), "steady"),
+    "other windows": (("--windows", "long"), "checkpoints"),
     "another generator": (("--generator", "hammerdb"), "--generator may also be benchbase"),
     "names without quotation marks": (("ultra",), "quotation marks"),
 }
-
-
-def code_of(words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(sys, "argv", ["tierbench", *words])
-    return main._guarded(lambda: main.app(standalone_mode=False))
 
 
 @pytest.mark.parametrize("case", REFUSED)
