@@ -101,7 +101,8 @@ def of_options(
         used = names.pop("", [])
         texts = [f"{option} has no effect on {listed(of)}: {why}" for why, of in names.items()]
         if texts and refused and not used:
-            raise UsageError("; ".join(texts), advice=f"leave out {option}")
+            variable = option.strip("-").upper().replace("-", "_")  # of make
+            raise UsageError("; ".join(texts), advice=f"leave out {option} ({variable}=)")
         yield from (Note("no effect", text) for text in texts)
 
 
