@@ -18,10 +18,10 @@ import typer
 import yaml
 from rich.console import Console
 
-from orchestrator.cli import campaign, dry_run, main, outside, plans
+from orchestrator.cli import campaign, dry_run, main, outside, plans, rehearsal
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.cli.options import Compared, Request
-from orchestrator.errors import EXIT_USAGE, TierbenchError, UnavailableError, UsageError
+from orchestrator.errors import EXIT_DONE, EXIT_USAGE, TierbenchError, UnavailableError, UsageError
 from orchestrator.load_generators import keys
 from orchestrator.model import Plan
 from orchestrator.planning import costs, durations
@@ -408,7 +408,8 @@ def test_what_fio_does_not_read_cannot_be_set(key: str) -> None:
 
 # ------------------------------------------------------------------ other commands
 
-# Command → its options, each with words of a call in which it cannot have an effect, if any.
+# Command → its options, each with words of a call in which it cannot have an effect. Without words:
+# it has one in every call, which the command's own tests show.
 OTHER_COMMANDS: dict[str, dict[str, str]] = {
     "analyze": {"--slo": "", "--json": "", "--results": ""},
     "report": {"--results": ""},
@@ -472,6 +473,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
     "prices update": dict.fromkeys(("--region", "--currency", "--file"), ""),
     **{f"baseline {name}": {"--results": ""} for name in ("set", "list", "remove")},
 }
+REHEARSED = ("--profiles ultra", "--workloads tpcc", "--scale laptop", "--repeats 4", "--seed 7")
 WITHOUT_EFFECT = [
     (command, option, words)
     for command, options in OTHER_COMMANDS.items()
@@ -499,6 +501,18 @@ def test_every_option_of_every_command_has_its_place_here() -> None:
     assert found.pop("compare") == in_table | own | of_compare
     assert found.pop("run") < in_table | own | {"--profile", "--workload"}
     assert found == {name: set(options) for name, options in OTHER_COMMANDS.items()}
+
+
+@pytest.mark.parametrize("words", [*REHEARSED, "--results elsewhere"])
+def test_each_option_of_a_rehearsal_reaches_it(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked_for: list[object] = []
+    monkeypatch.setattr(rehearsal, "carry_out", lambda *given: asked_for.append(given))
+    monkeypatch.setattr(main, "_conclude", lambda *_: None)
+    for given in ([], words.split()):
+        assert code_of(["rehearse", *given], monkeypatch) == EXIT_DONE
+    assert asked_for[0] != asked_for[1]
+    options = {one.partition(" ")[0] for one in (*REHEARSED, "--results")}
+    assert options == set(OTHER_COMMANDS["rehearse"])
 
 
 @pytest.mark.parametrize(("command", "option", "words"), WITHOUT_EFFECT)
