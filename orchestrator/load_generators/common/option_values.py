@@ -31,13 +31,13 @@ def misfit(key: str, value: Any) -> str:
     """What is wrong with the value of a key that its load generator takes; "" if nothing is."""
     if key == "weights":
         words = str(value).split(",")
-        fits = len(words) == TRANSACTION_TYPES and all(word.strip().isdigit() for word in words)
+        fits = len(words) == TRANSACTION_TYPES and all(word.strip().isdecimal() for word in words)
         kind = f"{TRANSACTION_TYPES} whole numbers, separated by commas, not all 0"
         return "" if fits and any(map(int, words)) else f"is {kind}, not {short(value)}"
     if key in _WORDS:
         words = [*_WORDS[key], *((0, 1, "true", "false") if "off" in _WORDS[key] else ())]
         named = ", ".join(_WORDS[key])
-        given = value.lower() if isinstance(value, str) else value  # True is 1
+        given = str(value).lower() if key == "isolation" else value  # True is 1
         return "" if given in words else f"is one of {named}, not {short(value)}"
     least, number = int(key in _ABOVE_0), key in _NUMBERS
     if type(value) in ((int, float) if number else (int,)) and least <= value < float("inf"):

@@ -37,6 +37,10 @@ REFUSED = {
     "attempts in words": (("--set", "max_attempts=some"), "--set max_attempts=some"),
     "results in a file": (("--results", "Makefile"), "is a file"),
     "an end that is not asked for": (("--max-repeats", "7"), "--until"),
+    "a word in another case": (("--set", "think=Spec"), "--set think=Spec"),
+    "weights that are no numbers": (("--set", "weights=²,1,1,1,1"), "--set weights"),
+    "too few weights": (("--set", "weights=45,43"), "5 whole numbers"),
+    "weights of nothing": (("--set", "weights=0,0,0,0,0"), "not all 0"),
     "another warm-up": (("--warmup", "long"), "steady"),
     "other windows": (("--windows", "long"), "checkpoints"),
     "another generator": (("--generator", "hammerdb"), "--generator may also be benchbase"),
@@ -65,6 +69,14 @@ def test_a_margin_over_time_has_the_same_range(
 
 def test_what_is_meant_is_taken(ask: Ask) -> None:
     said = ("--margin", "0.5", "--latency-at", "0.7/s", "--set", "warehouses=3")
+    said += (
+        "--set",
+        "isolation=Repeatable Read",
+        "--set",
+        "batches=on",
+        "--set",
+        "weights=1,0,0,0,0",
+    )
     plan = ask((*COMPARE, *said)).plan
     assert plan.margin_pct == 0.5
     assert [load.name for load in plan.workloads] == ["tpcc-at-0.7-per-s"]
