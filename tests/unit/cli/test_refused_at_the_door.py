@@ -77,7 +77,7 @@ def test_what_is_meant_is_taken(ask: Ask) -> None:
         "--set",
         "weights=1,0,0,0,0",
     )
-    plan = ask((*COMPARE, *said)).plan
+    plan = ask((*COMPARE, *said, *values)).plan
     assert plan.margin_pct == 0.5
     assert [load.name for load in plan.workloads] == ["tpcc-at-0.7-per-s"]
 
