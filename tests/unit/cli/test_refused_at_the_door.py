@@ -69,7 +69,7 @@ def test_a_margin_over_time_has_the_same_range(
 
 def test_what_is_meant_is_taken(ask: Ask) -> None:
     said = ("--margin", "0.5", "--latency-at", "0.7/s", "--set", "warehouses=3")
-    said += (
+    values = (
         "--set",
         "isolation=Repeatable Read",
         "--set",
