@@ -16,7 +16,7 @@ NoteKind = Literal[
     "published figures", "reading",
     "fallback database", "preferred database", "fewer nodes", "nodes as asked", "other scale",
     "approximate limits", "burst scaled", "longer windows", "rehearsal", "campaign cost",
-    "unlike disks", "one disk of several", "other",
+    "unlike disks", "one disk of several", "no effect", "other",
 ]
 GateQuantity = Literal[
     "iops_read", "iops_write", "iops_mixed", "iops_at_depth", "depth_at_cap",

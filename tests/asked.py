@@ -29,6 +29,12 @@ class Asked:
 Ask = Callable[[Sequence[str]], Asked]
 
 
+def code_of(words: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> int:
+    """The exit code of `tierbench` with these words."""
+    monkeypatch.setattr(sys, "argv", ["tierbench", *words])
+    return main._guarded(lambda: main.app(standalone_mode=False))
+
+
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ask:
     """Gives words to `tierbench`, on a machine of eight cores without an engine."""

@@ -28,7 +28,7 @@ from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.load_generators import load_generators
 from orchestrator.model import ClusterSpec, Note, Plan, Profile
 from orchestrator.parts import Parts
-from orchestrator.planning import costs, machines, plan, slo
+from orchestrator.planning import costs, machines, notes, plan, slo
 from orchestrator.powers import Progress, World
 from orchestrator.run import checks, experiment, proving, schedule, until
 from orchestrator.run.gates import Gates
@@ -181,6 +181,7 @@ def calibrate(
             f"{profile_name}: the disks of a cluster that others run cannot be measured from here",
             advice="run fio on its nodes while nothing else uses them",
         )
+    tuple(notes.of_options(["drain"] if drain else [], [found]))
     with outside.at_work(root, cache, progress, found.platform, found.placing) as (world, _):
         mechanisms = tier_mechanisms()
         mechanisms[tier.enforcement].check(tier, world)

@@ -45,7 +45,7 @@ def register(app: Typer, root: Path, cache: Path, out: Console, progress: Progre
             outside.powers(root, cache, progress, platform, placing) as (world, engine),
             outside.alone(engine),
         ):
-            if not yes:
+            if dry_run or not yes:
                 _show(world, out)
             if dry_run:
                 return

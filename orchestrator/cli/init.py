@@ -47,6 +47,8 @@ def command(root: Path, kinds: Mapping[str, DiskKind], out: Console) -> Callable
             _check_name(workload)
             text = first_files.workload(workload, json_schema.FOLDER)
             texts[root / "workloads" / f"{workload}.yaml"] = text
+        if name is None and (tier, path, existing) != (None, None, None):
+            raise UsageError("--tier, --path and --existing are of a profile: give its name")
         if not texts:
             raise UsageError("name a profile, or a --workload", advice="`tierbench init --help`")
         _write(texts, root)

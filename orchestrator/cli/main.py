@@ -191,15 +191,15 @@ def show_doctor(
     its image does there."""
     placed = plans.placed(ROOT, profile, platform) if profile else None
     if db is not None:
-        _first_run(db, version, platform, placed)
+        _first_run(version, platform, placed)
         return
+    if version is not None:
+        raise UsageError("--version is of the checklist: say --db yugabytedb too")
     if doctor.show(doctor.examine(ROOT, CACHE, SystemClock(), platform, placed), _out):
         raise typer.Exit(EXIT_UNAVAILABLE)
 
 
-def _first_run(db: str, version: str | None, platform: str | None, placed: Profile | None) -> None:
-    if db != "yugabytedb":
-        raise UsageError(f"no first-run checklist for {db!r}; known: yugabytedb")
+def _first_run(version: str | None, platform: str | None, placed: Profile | None) -> None:
     marks = {"confirmed": "[green]", "not confirmed": "[red]", "could not be looked at": "[yellow]"}
     states = []
     for finding in campaign.first_run(version, ROOT, CACHE, _progress, RESULTS, platform, placed):

@@ -14,7 +14,6 @@ import typer
 
 from orchestrator.cli import completion
 from orchestrator.databases import AUTO
-from orchestrator.planning import windows
 
 
 def names_in(text: str) -> list[str]:
@@ -119,10 +118,12 @@ AaOption = Annotated[
     typer.Option("--aa", help="Measure the baseline twice, to see what equal tiers differ by."),
 ]
 WarmupOption = Annotated[
-    str, typer.Option(help="fixed: as the scale says; or on until throughput is steady.")
+    Literal["fixed", "steady"],
+    typer.Option(help="fixed: as the scale says; or on until throughput is steady."),
 ]
 WindowsOption = Annotated[
-    str, typer.Option(help="scale: as long as it says; checkpoints: of whole checkpoint intervals.")
+    Literal["scale", "checkpoints"],
+    typer.Option(help="scale: as long as it says; checkpoints: of whole checkpoint intervals."),
 ]
 SetOption = Annotated[
     list[str] | None,
@@ -137,7 +138,8 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print verdict.json ins
 FailOption = Annotated[bool, typer.Option(help="Exit 1 if a contender is worse.")]
 AcceptOption = Annotated[bool, typer.Option(help="Exit 0 also if no decision can be made.")]
 FirstRunOption = Annotated[
-    str | None, typer.Option("--db", help="yugabytedb: its first-run checklist, on three nodes.")
+    Literal["yugabytedb"] | None,
+    typer.Option("--db", help="yugabytedb: its first-run checklist, on three nodes."),
 ]
 VersionOption = Annotated[str | None, typer.Option(help="Its release; default: the study's.")]
 CampaignArgument = Annotated[str, typer.Argument(help="A folder, latest, or a baseline's name.")]
@@ -164,7 +166,7 @@ class Options:
     gate_every: GateEveryOption = None
     drain: DrainOption = False
     warmup: WarmupOption = "fixed"
-    windows: WindowsOption = windows.SCALE
+    windows: WindowsOption = "scale"
     overrides: SetOption = None
     dry_run: DryRunOption = False
 

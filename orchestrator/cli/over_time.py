@@ -63,9 +63,9 @@ def _history(kept: Path, out: Console) -> Any:
     ) -> None:
         """Lists stored campaigns, the newest first; with --trend, where a tier's rate changed."""
         if show_trend and not (profile and workload):
-            raise UsageError("a trend is of one profile and workload: name both")
-        if fail_if_worse and not show_trend:
-            raise UsageError("a list is never worse: --fail-if-worse needs --trend")
+            raise UsageError("--trend is of one --profile and --workload: name both")
+        if (fail_if_worse or across_machines) and not show_trend:
+            raise UsageError("--fail-if-worse and --across-machines are of a --trend: give it too")
         filters = Filters(profile, workload, database, _since(since, SystemClock().now()))
         entries = _entries(results, filters)
         if show_trend:
@@ -128,6 +128,8 @@ def _compare(kept: Path, out: Console) -> Any:
         as_markdown: MarkdownOption = False,
     ) -> None:
         """What changed from one stored campaign to another: each tier and workload in both."""
+        if as_json and as_markdown:
+            raise UsageError("--json and --markdown are two forms: give one")
         before, after = (
             store.load(stored_campaigns.resolve(results, one), tables=False) for one in (a, b)
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from rich.console import Console
 from orchestrator.analysis.statistics import looks
 from orchestrator.cli import outside
 from orchestrator.cli.console import ConsoleProgress
-from orchestrator.cli.options import Request
+from orchestrator.cli.options import Compared, Request
 from orchestrator.databases import AUTO, PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import first_runs, image
 from orchestrator.errors import UnavailableError, UsageError
@@ -58,37 +58,34 @@ def make_plan(
     named = [Path(name).stem for name in request.workloads]
     given = overrides.read(request.overrides or (), named)
     disks = {"enforcement": request.enforcement} if request.enforcement else {}
+    names = request.profiles, request.workloads
+    files = partial(project_files.read, root, *names, request.scale, disk_kinds())
     with overrides.blamed(given, request.scale):
-        found, workloads = project_files.read(
-            root,
-            request.profiles,
-            request.workloads,
-            request.scale,
-            disk_kinds(),
-            request.price_list,
-            given,
-            keys,
-            disks,
-        )
+        found, workloads = files(request.price_list, given, keys, disks)
         workloads = tuple(bind(workload, request.generator) for workload in workloads)
     found = plan.with_clients(found, request.clients)
-    _, of_files = project_files.read(root, (), request.workloads, request.scale)
+    plain, of_files = files(tier_changes=disks)
     larger = overrides.notes(workloads, of_files)
     workloads = slo.applied(workloads, request.slo, SLO)
     workloads = tuple(warmed(workload, request.warmup) for workload in workloads)
     plan.check_owners(found, workloads, request.database)
     platform = _platform(found, request)
-    if all(workload.database for workload in workloads):  # nothing to choose, nothing to fit
+    if all(workload.database for workload in workloads):
+        if request.database != workloads[0].database:
+            choose(request.database)  # UsageError for one that is not known
         bound = tuple(plan.as_used(plan.on_nodes(one, 1), workloads[0]) for one in found)
         notes = tuple(plan_notes.of_disks_alone(found, workloads))
     else:
         bound, notes = _with_databases(found, request, platform, cache, failure, connect)
         notes = (*notes, *plan_notes.of_disks_alone(bound, workloads))
     machines.check(bound, platform, platform == outside.PLATFORM)
+    asked = [one.name for one in fields(Compared) if getattr(request, one.name) != one.default]
+    notes = (*notes, *plan_notes.of_options(asked, bound, workloads, plain))
     workloads, longer = _windows(workloads, bound, request.windows)
     workloads = tuple(replace(w, options={**w.options, "seed": request.seed}) for w in workloads)
     name = _name(workloads, bound)
     workloads, share_pct = load_points.applied(workloads, request.sweep, request.latency_at)
+    notes = (*notes, *longer, *larger, *plan_notes.of_scale(workloads, request.scale))
     made = plan.make_plan(
         name,
         bound,
@@ -104,17 +101,11 @@ def make_plan(
         looks=_looks(request),
         aa=request.aa,
         platform=platform,
-        notes=(
-            *notes,
-            *longer,
-            *larger,
-            *plan_notes.of_scale(workloads, request.scale),
-            *plan_notes.of_tiers(bound),
-        ),
+        notes=(*notes, *plan_notes.of_tiers(bound)),
     )
     made = forecast.timed(made, *outside.unasked(root, cache, ConsoleProgress(Console(quiet=True))))
-    notes, asked = (*made.notes, *costs.notes(made)), tuple(request.overrides or ())
-    return replace(made, overrides=asked, notes=notes)
+    notes = (*made.notes, *costs.notes(made))
+    return replace(made, overrides=tuple(request.overrides or ()), notes=notes)
 
 
 def _require_names(request: Request) -> None:
@@ -171,13 +162,16 @@ def _platform(found: Sequence[Profile], request: Request) -> str:
             advice="tiers are compared on the same machines: write the same in each",
         )
     name = request.platform or next(iter(named.values()), outside.PLATFORM)
+    first = found[0]
+    if first.placing and not machines.named(first) and (request.platform, name) == (None, "docker"):
+        raise UsageError(f"{first.name} has `kubernetes`: say --platform kubernetes, or docker")
     if name != outside.PLATFORM:
         outside.require(name)
     elif claimed := listed([one.name for one in found if one.tier.kind == "storage-class"]):
         raise UsageError(
             f"the disks of {claimed} are volumes of a StorageClass, which {name} does not have",
-            advice="say --platform kubernetes (PLATFORM=kubernetes), or `platform: kubernetes` in "
-            "the profile",
+            advice="say --platform kubernetes (PLATFORM=kubernetes) or `platform: kubernetes` in "
+            "the profile, or another --enforcement",
         )
     return name
 
@@ -212,10 +206,8 @@ def _windows(
     workloads: tuple[Workload, ...], profiles: Sequence[Profile], how: str
 ) -> tuple[tuple[Workload, ...], tuple[Note, ...]]:
     """The workloads with the windows asked for. UsageError where a database cannot say how far
-    apart its checkpoints are, or for another word."""
-    if how not in windows.WINDOWS:
-        raise UsageError(f"--windows may be {' or '.join(windows.WINDOWS)}, not {how!r}")
-    if how == windows.SCALE or not any(one.writes and not one.database for one in workloads):
+    apart its checkpoints are."""
+    if how == "scale" or not any(one.writes and not one.database for one in workloads):
         return workloads, ()
     known, intervals_s = databases(), []
     for profile in profiles:

@@ -15,6 +15,7 @@ from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import campaign
+from orchestrator.errors import UsageError
 from orchestrator.planning import project_files, published_study
 from orchestrator.planning.published_study import Study
 from orchestrator.system import store
@@ -40,6 +41,8 @@ def command(
         as_json: Annotated[bool, Option("--json", help="As of `analyze`.")] = False,
     ) -> None:
         """Makes a campaign of a study's published tables, to be judged by this program's rules."""
+        if beside and as_json:
+            raise UsageError("--beside shows tables, which --json does not have: give one")
         own = judge(store.load(beside)) if beside else None
         study, folder = carry_in(file or root / REFERENCE, root, results)
         _, verdict = conclude(folder, as_json)

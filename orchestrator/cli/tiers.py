@@ -54,6 +54,8 @@ def tiers_app(
     ) -> None:
         """Lists the catalog: disk tiers with their limits, or virtual machines with theirs."""
         rows = project_files.catalog(root)
+        if machines and (min_throughput, max_latency, burst) != (None, None, None):
+            raise UsageError("--min-throughput, --max-latency and --burst choose disks, not --vms")
         if machines:
             out.print(tier_listing.vm_table(tier_catalog.vms(rows, provider, min_iops, text)))
             return

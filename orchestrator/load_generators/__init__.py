@@ -1,9 +1,11 @@
 """Load generators: a file or folder each, one line here; and which can run another's workload."""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator.errors import UsageError
+from orchestrator.load_generators import fio
 from orchestrator.load_generators.benchbase import config
 from orchestrator.load_generators.benchbase.adapter import BenchBase
 from orchestrator.load_generators.dry import DryGenerator
@@ -11,15 +13,23 @@ from orchestrator.load_generators.fio import Fio
 from orchestrator.load_generators.sysbench import run_options
 from orchestrator.load_generators.sysbench.adapter import Sysbench
 from orchestrator.load_generators.sysbench_stock import options as stock_options
-from orchestrator.load_generators.sysbench_stock.adapter import SysbenchStock
+from orchestrator.load_generators.sysbench_stock.adapter import IMAGE_VARIABLE, SysbenchStock
 from orchestrator.model import Workload
 from orchestrator.parts import LoadGenerator
 
-WARM_UPS = ("fixed", "steady")
 STEADY_MOST_S = 120.0  # at least; sooner than after 30 s it is never found
 _BINDERS = {"benchbase": config.bind}
-_CHECKS = {"sysbench": run_options.check}
-_KEYS = {"sysbench": run_options.keys, "sysbench-stock": stock_options.keys}
+_CHECKS: Mapping[str, Callable[[Workload], None]] = {
+    "sysbench": run_options.check,
+    "sysbench-stock": lambda load: stock_options.check(load, not os.environ.get(IMAGE_VARIABLE)),
+    "benchbase": config.check,
+    "fio": fio.check,
+}
+_KEYS: Mapping[str, Callable[[str], Mapping[str, Sequence[str]]]] = {
+    "sysbench": run_options.keys,
+    "sysbench-stock": stock_options.keys,
+    "fio": lambda _: fio.KEYS,
+}
 
 
 def load_generators() -> dict[str, LoadGenerator]:
@@ -33,16 +43,15 @@ def load_generators() -> dict[str, LoadGenerator]:
 
 
 def keys(generator: str, script: str) -> Mapping[str, Sequence[str]]:
-    """What a workload may have under `dataset` and `options`; nothing where that is not known."""
+    """What a workload may have under `dataset` and `options`; nothing where that is not known.
+    `scale`: which of its own keys count, if not all."""
     return _KEYS[generator](script) if generator in _KEYS else {}
 
 
 def warmed(workload: Workload, how: str) -> Workload:
     """The workload with its warm-up `fixed`, as it is; or `steady`: it goes on until throughput is
     steady, for no less than it was and ten times that at most. UsageError if its generator cannot
-    do that, or for another word."""
-    if how not in WARM_UPS:
-        raise UsageError(f"--warmup may be {' or '.join(WARM_UPS)}, not {how!r}")
+    do that."""
     if how == "fixed":
         return workload
     if workload.generator != Sysbench.name or workload.script not in run_options.KNOWN:
@@ -59,13 +68,13 @@ def bind(workload: Workload, generator: str | None) -> Workload:
 
     UsageError if that generator cannot run it, or not as its file says.
     """
-    if generator in (None, workload.generator):
-        if workload.generator in _CHECKS:
-            _CHECKS[workload.generator](workload)
-        return workload
-    if generator not in _BINDERS:
+    if generator not in (None, workload.generator, *_BINDERS):
         raise UsageError(
             f"{workload.name} is run by {workload.generator}; --generator may also be "
             f"{', '.join(_BINDERS)}, not {generator!r}"
         )
-    return _BINDERS[generator](workload)
+    if generator in _BINDERS:
+        workload = _BINDERS[generator](workload)
+    if workload.generator in _CHECKS:
+        _CHECKS[workload.generator](workload)
+    return workload

@@ -16,6 +16,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +37,13 @@ from orchestrator.model import (
 from orchestrator.parts import Result
 from orchestrator.planning import disk_matrix
 from orchestrator.planning.disk_matrix import MatrixCell
+from orchestrator.planning.strict_yaml import raise_all
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.units import format_bytes
 
+# What its workloads take; threads are those of each point.
+KEYS = {"options": ("cells",), "dataset": ("size",), "scale": ("warmup", "measure")}
 FOLDER = "fio"  # of the points' JSON, below a run's raw files
 _OUTPUT = "/tmp/fio.json"  # not its standard output, which begins with warnings
 _LOAD_TIMEOUT_S = 3600.0
@@ -144,8 +148,18 @@ class Fio:
 # ------------------------------------------------------------------ before and while it runs
 
 
-def _mistakes(workload: Workload, spec: ClusterSpec) -> Iterator[Mistake]:
-    if spec.database != "none":
+def check(workload: Workload) -> None:
+    """UsageError listing what is wrong with its file, whatever the cluster."""
+    where = f"workloads/{workload.name}.yaml: "
+    raise_all([replace(one, where=where + one.where) for one in _mistakes(workload)])
+
+
+def _mistakes(workload: Workload, spec: ClusterSpec | None = None) -> Iterator[Mistake]:
+    given = {"options": workload.options, "dataset": workload.dataset.parameters}
+    for group, keys in given.items():
+        for key in set(keys) - {*KEYS[group], "seed"}:
+            yield Mistake(f"{group}.{key}", f"fio takes {' and '.join(KEYS[group])} alone")
+    if spec and spec.database != "none":
         yield Mistake("database", f"must be `none`: fio measures a disk, not {spec.database}")
     try:
         if not disk_matrix.planned(workload.options):
@@ -157,8 +171,8 @@ def _mistakes(workload: Workload, spec: ClusterSpec) -> Iterator[Mistake]:
     except ValueError as error:
         yield Mistake("dataset.size", str(error))
         return
-    most = int(_FILE_OF_DISK * spec.size.disk_bytes)
-    if not 0 < size <= most:
+    most = int(_FILE_OF_DISK * spec.size.disk_bytes) if spec else size
+    if spec and not 0 < size <= most:
         disk = format_bytes(spec.size.disk_bytes)
         yield Mistake(
             "dataset.size", f"a disk of {disk} takes a file of up to {format_bytes(most)}"

@@ -48,7 +48,7 @@ class Rented:
 def rented(plan: Plan) -> tuple[Rented, ...]:
     """The real disks of each profile, and machines that are named (`vm`) or priced: those of a
     cluster that others run are its own, all other tiers are measured in turn on the same ones."""
-    real = [one for one in plan.tiers if _is_rented(one)]
+    real = [one for one in plan.tiers if is_rented(one)]
     hours = most_s(plan) / 3600
     disks = [Rented(f"disk of {one.name}", _disks(one), hours, one.tier.price) for one in real]
     return (*disks, *_machines(real, hours))
@@ -59,7 +59,7 @@ def most_s(plan: Plan) -> float:
     return plan.estimate_s if plan.most_s is None else plan.most_s
 
 
-def _is_rented(profile: Profile) -> bool:
+def is_rented(profile: Profile) -> bool:
     """A disk that names neither a provider's row nor a price is its owner's."""
     tier = profile.tier
     return tier.is_real and bool(tier.price or tier.catalog_type or tier.storage_class)

@@ -266,7 +266,8 @@ def _gates(plan: Plan, learnt: Learnt) -> Step:
         if tier.kind in ("existing", "none", "dry"):
             continue
         real = tier.is_real
-        drained_s = tier.burst.duration_s if plan.drain and tier.burst and real else 0.0
+        drains = plan.drain and tier.kind == "mounted"  # a rented volume is another in each run
+        drained_s = tier.burst.duration_s if drains and tier.burst else 0.0
         runs = [least_runs, round(least_runs * most_repetitions(plan))]
         before = [1 + ((n - 1) // plan.gate_every if plan.gate_every and real else 0) for n in runs]
         pace = paces.known(learnt, paces.kept_as(paces.GATES, tier, plan.platform), paces.ONE_GATE)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
 
+from orchestrator.errors import UsageError
 from orchestrator.model import Note, Profile, Workload
-from orchestrator.planning import node_disks, plan
+from orchestrator.planning import costs, node_disks, plan
 from orchestrator.units import counted, listed
 
 
@@ -68,3 +70,63 @@ def of_disks_alone(profiles: Sequence[Profile], workloads: Sequence[Workload]) -
                 f"{counted(others, 'other disk')} of this tier: another may be slower"
             )
             yield Note("one disk of several", text, profile.name)
+
+
+def of_options(
+    given: Collection[str],
+    profiles: Sequence[Profile],
+    workloads: Sequence[Workload] = (),
+    unpriced: Sequence[Profile] = (),
+) -> Iterator[Note]:
+    """Each option `given`, by its field's name, that has no effect on some of these. UsageError
+    where it has none at all, and whoever gave it would take the figures for others than they are.
+    `unpriced`: the profiles without the list of `--prices`."""
+    own = {one.name: one.tier.price for one in unpriced}
+    same = "the list has no other price of its disk"
+    rules: tuple[tuple[str, str, Sequence[Any], Callable[[Any], str], bool], ...] = (
+        ("database", "--db", workloads, _alone, False),
+        ("nodes", "--nodes", profiles, _of_others, True),
+        ("nodes", "--nodes", workloads, _alone, False),
+        ("clients", "--clients", workloads, _alone, False),
+        ("windows", "--windows", workloads, _writes_nothing, False),
+        ("gate_every", "--gate-every", profiles, _not_checked, True),
+        ("drain", "--drain", profiles, _not_drained, True),
+        ("price_list", "--prices", profiles, lambda p: same * (p.tier.price == own[p.name]), False),
+        ("max_cost", costs.MAX_COST, profiles, _not_rented, False),
+    )
+    for field, option, things, why, refused in rules:
+        names: dict[str, list[str]] = {}
+        for one in things if field in given else ():
+            names.setdefault(why(one), []).append(one.name)
+        used = names.pop("", [])
+        texts = [f"{option} has no effect on {listed(of)}: {why}" for why, of in names.items()]
+        if texts and refused and not used:
+            variable = option.strip("-").upper().replace("-", "_")  # of make
+            raise UsageError("; ".join(texts), advice=f"leave out {option} ({variable}=)")
+        yield from (Note("no effect", text) for text in texts)
+
+
+def _alone(load: Workload) -> str:
+    return "it measures one disk alone, without a database" if load.database else ""
+
+
+def _writes_nothing(load: Workload) -> str:
+    return _alone(load) or ("" if load.writes else "it writes nothing")
+
+
+def _of_others(profile: Profile) -> str:
+    return "others run this cluster" if profile.cluster.database == plan.EXISTING else ""
+
+
+def _not_checked(profile: Profile) -> str:
+    return _of_others(profile) or ("" if profile.tier.is_real else "its disks are not real ones")
+
+
+def _not_drained(profile: Profile) -> str:
+    if profile.tier.kind == "storage-class":
+        return "each run rents volumes of its own, whose credit is not known"
+    return _not_checked(profile) or ("" if profile.tier.burst else "it declares no `burst`")
+
+
+def _not_rented(profile: Profile) -> str:
+    return "" if costs.is_rented(profile) else "nothing of it is rented"

@@ -27,6 +27,7 @@ _SIZES = ("warehouses", "tables", "table_size")
 _OPTIONS = ("seed", "slo", "scale", "generator")  # which have an option of their own
 
 # (load generator, script) → the keys of each group that it takes; a group that is not there: any.
+# `scale`: those of OF_SCALE.
 Known = Callable[[str, str], Mapping[str, Sequence[str]]]
 Path = tuple[str, ...]  # of a key in a workload's YAML
 
@@ -69,7 +70,7 @@ def _read(text: str, workloads: Sequence[str]) -> Override:
     named = [name for name in workloads if path.startswith(f"{name}.")]
     workload = max(named, key=len) if named else None
     key = path.strip() if workload is None else path.strip().removeprefix(f"{workload}.")
-    if key in _OPTIONS:
+    if key in _OPTIONS or key == "options.seed":
         raise_all([Mistake(f"--set {text}", f"use --{key}")])
     return Override(text, workload, key, read)
 
@@ -130,21 +131,22 @@ def _path(one: Override, content: Mapping[str, Any], scale: str, known: Known) -
     group, _, name = one.key.partition(".")
     if group in GROUPS and name:
         return ("scales", scale, group, name)
-    if one.key in OF_SCALE:
+    keys = _keys(content, scale, known)
+    if one.key in keys["scale"]:
         return ("scales", scale, one.key)
     if one.key == STATEMENTS and (one.workload or STATEMENTS in content):
         return (STATEMENTS,)
-    keys = _keys(content, scale, known)
     return next((("scales", scale, g, one.key) for g in GROUPS if one.key in keys[g]), None)
 
 
 def _keys(content: Mapping[str, Any], scale: str, known: Known) -> dict[str, list[str]]:
-    """Group → the keys in it that the file has or the load generator knows."""
+    """Group → the keys in it that the file has or the load generator knows; `scale`: its own."""
     taken = known(str(content.get("generator")), str(content.get("script")))
     size = _inner(content, "scales", scale)
     own = {"dataset": _inner(size, "dataset"), "options": _inner(content, "options")}
     own["options"] = {**own["options"], **_inner(size, "options")}
-    return {group: [*own[group], *taken.get(group, ())] for group in GROUPS}
+    of_scale = {"scale": list(taken.get("scale", OF_SCALE))}
+    return of_scale | {group: [*own[group], *taken.get(group, ())] for group in GROUPS}
 
 
 def _inner(content: object, *path: str) -> Mapping[str, Any]:
@@ -157,7 +159,7 @@ def _unknown(
     one: Override, contents: Mapping[str, Mapping[str, Any]], scale: str, known: Known
 ) -> str:
     asked = {n: content for n, content in contents.items() if one.workload in (None, n)}
-    keys: dict[str, None] = dict.fromkeys(OF_SCALE)
+    keys: dict[str, None] = {}
     for content in asked.values():
         for group in _keys(content, scale, known).values():
             keys |= dict.fromkeys(group)

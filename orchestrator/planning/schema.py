@@ -160,7 +160,7 @@ class TierYaml(RealDiskYaml):
             raise ValueError("a tier held by control groups needs `iops` or `throughput`")
         if kind == "storage-class" and not self.storage_class:
             raise ValueError(
-                "name the `storage_class`, or a row of the catalog as `type`, whose class is made"
+                "`storage-class` needs a `storage_class`, or a catalog row as `type`, to make one"
             )
         burst = self.burst
         if burst and burst.iops and self.iops and burst.iops < self.iops:
@@ -223,6 +223,9 @@ class ClusterYaml(_Strict):
     def _whole(self) -> ClusterYaml:
         if bool(self.existing) != (self.database == "existing"):
             raise ValueError("`existing` and `database: existing` belong together")
+        ours = [key for key in ("port", "version", "node_of", "settings_of") if getattr(self, key)]
+        if self.existing and ours:
+            raise ValueError(f"`{ours[0]}` is of nodes that are started: leave it out here")
         if self.existing and self.nodes and self.nodes < self.hosts:
             raise ValueError(f"`nodes` is {self.nodes}, with {self.hosts} hosts: leave it out")
         if self.replication_factor > (self.nodes or self.hosts or self.replication_factor):

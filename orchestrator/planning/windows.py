@@ -14,7 +14,6 @@ from dataclasses import replace
 from orchestrator.model import Note, Workload
 from orchestrator.units import format_seconds, listed
 
-SCALE, CHECKPOINTS = WINDOWS = ("scale", "checkpoints")
 INTERVALS = 2  # at least
 
 

@@ -94,7 +94,7 @@ class BenchBase:
         if "existing.tls_key" in spec.settings:
             raise UsageError(
                 "BenchBase cannot identify itself with `tls_key`: its driver reads no PEM file",
-                advice="let the server accept a password, or leave GENERATOR out",
+                advice="let the server accept a password, or leave out --generator (GENERATOR)",
             )
         provide(self._home, spec.database, world)
         if settings.warehouses_reached < settings.warehouses:

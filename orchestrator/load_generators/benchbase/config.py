@@ -14,6 +14,7 @@ import jinja2
 
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.load_generators.common.client import jdbc_options
+from orchestrator.load_generators.common.option_values import misfit
 from orchestrator.model import TLS_IF_OFFERED, Cluster, Dataset, Workload
 from orchestrator.planning.addresses import Server
 
@@ -26,11 +27,6 @@ YUGABYTEDB_DDL = "/workloads/benchbase/yugabytedb.sql"
 TERMINALS_PER_WAREHOUSE = 10
 MAX_TERMINALS = 1_000
 _MAX_ATTEMPTS = 10  # the built-in workload's default
-_ISOLATION = {
-    "read committed": "TRANSACTION_READ_COMMITTED",
-    "repeatable read": "TRANSACTION_REPEATABLE_READ",
-    "serializable": "TRANSACTION_SERIALIZABLE",
-}
 
 
 @dataclass(frozen=True)
@@ -110,7 +106,7 @@ def bind(workload: Workload) -> Workload:
     if workload.dataset.family not in (BUILT_IN_FAMILY, FAMILY):
         raise UsageError(
             f"BenchBase cannot run {workload.name}: it is used for the TPC-C-derived workload only",
-            advice="leave GENERATOR out, or take the workload tpcc",
+            advice="leave out --generator (GENERATOR), or take the workload tpcc",
         )
     return replace(
         workload,
@@ -118,6 +114,11 @@ def bind(workload: Workload) -> Workload:
         script=TEMPLATE,
         dataset=Dataset(FAMILY, workload.dataset.parameters),
     )
+
+
+def check(workload: Workload) -> None:
+    """UsageError listing what it cannot do, however many clients share the terminals."""
+    settings(replace(workload, threads=1), parts=2**31)
 
 
 def settings(workload: Workload, part: int = 1, parts: int = 1) -> Settings:
@@ -130,8 +131,10 @@ def settings(workload: Workload, part: int = 1, parts: int = 1) -> Settings:
 
     def read(key: str, given: Mapping[str, Any], default: Any, parse: Callable[[Any], Any]) -> Any:
         try:
+            if what := misfit(key, given.get(key, default)):
+                raise ValueError(what)
             return parse(given.get(key, default))
-        except (ValueError, TypeError) as error:
+        except ValueError as error:
             mistakes.append(Mistake(f"{where}: {key}", str(error)))
             return parse(default)
 
@@ -145,18 +148,20 @@ def settings(workload: Workload, part: int = 1, parts: int = 1) -> Settings:
         mistakes.append(Mistake(f"{where}: dataset.{key}", "BenchBase's loader has no such option"))
     if "warehouses" not in parameters:
         mistakes.append(Mistake(f"{where}: dataset.warehouses", "this key is missing"))
-    warehouses = read("warehouses", parameters, 1, _positive)
-    read("think", options, "none", _think)
+    warehouses = read("warehouses", parameters, 1, int)
+    read("think", options, "none", str)
+    isolation = read("isolation", options, "read committed", str)
+    weights = read("weights", options, ",".join(map(str, _WEIGHTS)), str)
     result = Settings(
         warehouses=warehouses,
         terminals=(TERMINALS_PER_WAREHOUSE * warehouses + parts - part) // parts
         if workload.thinks
         else workload.threads,
         loader_threads=workload.loader_threads,
-        isolation=read("isolation", options, "read committed", _isolation),
-        max_attempts=read("max_attempts", options, _MAX_ATTEMPTS, _positive),
-        arrival_rate=read("arrival_rate", options, 0, _rate),
-        weights=read("weights", options, ",".join(map(str, _WEIGHTS)), _weights),
+        isolation=f"TRANSACTION_{isolation.upper().replace(' ', '_')}",
+        max_attempts=read("max_attempts", options, _MAX_ATTEMPTS, int),
+        arrival_rate=read("arrival_rate", options, 0, float),
+        weights=tuple(map(int, weights.split(","))),
         thinks=workload.thinks,
         warmup_s=read("warmup", {"warmup": workload.warmup_s}, 0, _whole_seconds),
         measure_s=read("measure", {"measure": workload.measure_s}, 1, _whole_seconds),
@@ -165,7 +170,7 @@ def settings(workload: Workload, part: int = 1, parts: int = 1) -> Settings:
     if mistakes:
         raise UsageError(
             f"BenchBase cannot run {workload.name} as its file asks",
-            advice="correct the file, or leave GENERATOR out",
+            advice="correct the file, or leave out --generator (GENERATOR)",
             mistakes=tuple(mistakes),
         )
     return result
@@ -210,44 +215,7 @@ def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
         )
 
 
-def _positive(value: Any) -> int:
-    number = int(value)
-    if number != float(value) or number < 1:
-        raise ValueError(f"a whole number above 0 is needed (given: {value!r})")
-    return number
-
-
 def _whole_seconds(value: Any) -> int:
     if float(value) != int(value):
         raise ValueError(f"BenchBase counts whole seconds (given: {value:g} s)")
     return int(value)
-
-
-def _think(value: Any) -> str:
-    if value not in ("none", "spec"):
-        raise ValueError(f"none or spec (given: {value!r})")
-    return str(value)
-
-
-def _isolation(value: Any) -> str:
-    name = " ".join(str(value).lower().replace("_", " ").replace("-", " ").split())
-    if name not in _ISOLATION:
-        raise ValueError(f"one of {', '.join(_ISOLATION)} (given: {value!r})")
-    return _ISOLATION[name]
-
-
-def _rate(value: Any) -> float:
-    rate = float(value)
-    if not 0 <= rate < float("inf"):
-        raise ValueError(f"transactions per second, or 0 for a closed loop (given: {value!r})")
-    return rate
-
-
-def _weights(value: Any) -> tuple[int, ...]:
-    words = str(value).split(",")
-    if len(words) != len(TYPES) or not all(word.strip().isdigit() for word in words):
-        raise ValueError(f"{len(TYPES)} whole numbers, separated by commas (given: {value!r})")
-    weights = tuple(int(word) for word in words)
-    if sum(weights) == 0:
-        raise ValueError("at least one weight must be above 0")
-    return weights

@@ -103,5 +103,5 @@ def _unavailable(what: str, world: World) -> UnavailableError:
         f"BenchBase is not available: {what}",
         advice=f"either {world.platform.ways_to_get(OFFICIAL_IMAGE)}, or set "
         f"{HOME_VARIABLE} to the directory of an unpacked distribution (the one with {_JAR}); "
-        "without BenchBase, leave GENERATOR out: the built-in workload needs nothing",
+        "without BenchBase, leave out --generator (GENERATOR): the built-in workload needs nothing",
     )

@@ -12,8 +12,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from orchestrator.errors import Mistake
+from orchestrator.load_generators.common.option_values import misfit
 from orchestrator.load_generators.common.sysbench_console import (
-    DISTRIBUTIONS,
     PREPARED,
     RANDOM,
     SET_FOR_ALL,
@@ -21,9 +21,6 @@ from orchestrator.load_generators.common.sysbench_console import (
 )
 from orchestrator.model import Workload
 from orchestrator.planning.strict_yaml import raise_all
-from orchestrator.units import short
-
-SHARDINGS = ("hash", "range")  # of load.lua, where the database shards
 
 _LOOP = ("arrival_rate", "isolation", "max_attempts", PREPARED)
 _TABLES = (*_LOOP, *RANDOM, "skip_trx")
@@ -51,13 +48,6 @@ SET_HERE: Mapping[str, str] = {
     **dict.fromkeys(("out", "record", "report_interval", "ends_file"), "the figures depend on it"),
     **dict.fromkeys(("begins_file", "first_thread", "part"), "`clients` of the cluster sets it"),
     **dict.fromkeys((*_OF_RUN, *_OF_LOADER), "it belongs under `dataset`"),
-}
-
-_SWITCHES = ("create_secondary", "foreign_keys", "analyze", "skip_trx")
-# Key → the least that its number may be.
-_LEAST = {
-    **dict.fromkeys((*_OF_RUN, "slice_rows", "max_attempts"), 1),
-    **dict.fromkeys(("tablets", "sequence_cache", "arrival_rate"), 0),
 }
 
 
@@ -96,34 +86,17 @@ def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
             yield f"options.{key}", "the cluster and its database set it"
         elif known is not None and key not in known:
             yield f"options.{key}", f"{workload.script} has no such option; it has {_list(known)}"
-        elif key == "rand_type" and value not in DISTRIBUTIONS:
-            yield f"options.{key}", f"sysbench draws {_list(DISTRIBUTIONS)}, not {short(value)}"
-        elif known is not None and (what := _misfit(key, value)):
+        elif (known is not None or key == "rand_type") and (what := misfit(key, value)):
             yield f"options.{key}", what
     loader = _PARAMETERS.get(str(PurePosixPath(workload.script).parent))
     for key, value in workload.dataset.parameters.items():
         if loader is not None and key not in loader:
             yield f"dataset.{key}", f"the loader has no such parameter; it has {_list(loader)}"
-        elif loader is not None and key == "sharding" and value not in SHARDINGS:
-            yield f"dataset.{key}", f"tables are sharded by {_list(SHARDINGS)}, not {short(value)}"
-        elif loader is not None and (what := _misfit(key, value)):
+        elif loader is not None and (what := misfit(key, value)):
             yield f"dataset.{key}", what
     if workload.statements_per_transaction and "skip_trx" not in (known or ("skip_trx",)):
         what = f"the transactions of {workload.script} have no given number of statements"
         yield "statements_per_transaction", what
-
-
-def _misfit(key: str, value: Any) -> str:
-    """What is wrong with the kind of a value of one of our scripts; "" if nothing is."""
-    if key in _SWITCHES:
-        fits = value in (0, 1, "on", "off", "true", "false")  # True is 1
-        return "" if fits else f"is on or off, not {short(value)}"
-    least = _LEAST.get(key)
-    kinds = (int, float) if key == "arrival_rate" else (int,)
-    if least is None or (type(value) in kinds and least <= value < float("inf")):
-        return ""
-    kind = "number" if float in kinds else "whole number"
-    return f"is a {kind}, {least} or more, not {short(value)}"
 
 
 def _list(names: tuple[str, ...]) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from orchestrator.errors import Mistake
+from orchestrator.load_generators.common.option_values import misfit
 from orchestrator.load_generators.common.sysbench_console import (
-    DISTRIBUTIONS,
     PREPARED,
     RANDOM,
     SET_FOR_ALL,
@@ -103,13 +103,11 @@ def _unknown(workload: Workload) -> Iterator[tuple[str, str]]:
         yield "script", f"sysbench 1.0.20 has {', '.join(KNOWN)}, or give the path of a .lua file"
         return
     known = keys(script)
-    for key, value in workload.options.items():
-        if key not in (*known["options"], "seed"):
-            has = ", ".join(known["options"]) or "none"
-            yield f"options.{key}", f"{script} does not read this option; it reads {has}"
-        elif key == "rand_type" and value not in DISTRIBUTIONS:
-            yield f"options.{key}", f"sysbench draws {', '.join(DISTRIBUTIONS)}, not {value!r}"
-    for key in workload.dataset.parameters:
-        if key not in known["dataset"]:
-            has = ", ".join(known["dataset"])
-            yield f"dataset.{key}", f"{script} has no such parameter; it has {has}"
+    given = {"options": workload.options, "dataset": workload.dataset.parameters}
+    for group, values in given.items():
+        for key, value in values.items():
+            if key not in known[group] and (group, key) != ("options", "seed"):
+                has = ", ".join(known[group]) or "none"
+                yield f"{group}.{key}", f"{script} does not read this; it reads {has}"
+            elif what := misfit(key, value):
+                yield f"{group}.{key}", what

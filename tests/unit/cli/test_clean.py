@@ -69,10 +69,11 @@ def clean(*words: str) -> int:
     return main._guarded(lambda: main.app(["clean", *words], standalone_mode=False))
 
 
+@pytest.mark.parametrize("words", [["--dry-run"], ["--dry-run", "--yes"]])
 def test_a_dry_run_shows_sizes_and_removes_nothing(
-    cleaned: list[bool], capsys: pytest.CaptureFixture[str]
+    cleaned: list[bool], capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
-    assert clean("--dry-run") == 0 and cleaned == [True]
+    assert clean(*words) == 0 and cleaned == [True]
     said = capsys.readouterr().out
     assert "would be removed: /data/datasets/x (1 MiB)" in said
     assert "stays: /mnt/tierbench-data is odd" in said

@@ -127,8 +127,10 @@ def test_a_mistake_is_exit_code_64(capsys: pytest.CaptureFixture[str]) -> None:
     assert compare("tpcc", "--set", "threads=none") == EXIT_USAGE
     assert "--set threads=none" in capsys.readouterr().err
     assert compare("oltp_read_only", "--set", "measure=1500ms") == EXIT_USAGE
+    assert "--set measure=1500ms: sysbench counts whole seconds" in capsys.readouterr().err
+    assert compare("oltp_read_only", "--clients", "2") == EXIT_USAGE
     text = capsys.readouterr().out
-    assert text.count("sysbench counts whole seconds") == 1, "it is said once for both tiers"
+    assert text.count("cannot be carried by 2 clients") == 1, "it is said once for both tiers"
 
 
 def loaded(capsys: pytest.CaptureFixture[str]) -> tuple[int, int, int]:

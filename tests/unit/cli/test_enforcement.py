@@ -50,7 +50,7 @@ def test_the_disks_of_a_profile_become_volumes_of_a_class(name: str, tmp_path: P
 @pytest.mark.parametrize(
     ("tier", "what"),
     [
-        ("{enforcement: emulated, iops: 500, throughput: 60MB/s}", "name the `storage_class`, or"),
+        ("{enforcement: emulated, iops: 500, throughput: 60MB/s}", "needs a `storage_class`, or"),
         ("{type: azure/L8s_v3-nvme}", "no Kubernetes driver makes volumes of azure/L8s_v3-nvme"),
     ],
     ids=["figures", "a local disk"],

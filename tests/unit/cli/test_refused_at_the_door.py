@@ -17,7 +17,7 @@ from orchestrator.cli import main
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.system import store
 from tests import ROOT
-from tests.asked import Ask, ask
+from tests.asked import Ask, ask, code_of
 from tests.campaigns import build_campaign
 
 __all__ = ["ask"]
@@ -37,14 +37,15 @@ REFUSED = {
     "attempts in words": (("--set", "max_attempts=some"), "--set max_attempts=some"),
     "results in a file": (("--results", "Makefile"), "is a file"),
     "an end that is not asked for": (("--max-repeats", "7"), "--until"),
+    "a word in another case": (("--set", "think=Spec"), "--set think=Spec"),
+    "weights that are no numbers": (("--set", "weights=²,1,1,1,1"), "--set weights"),
+    "too few weights": (("--set", "weights=45,43"), "5 whole numbers"),
+    "weights of nothing": (("--set", "weights=0,0,0,0,0"), "not all 0"),
+    "another warm-up": (("--warmup", "long"), "steady"),
+    "other windows": (("--windows", "long"), "checkpoints"),
     "another generator": (("--generator", "hammerdb"), "--generator may also be benchbase"),
     "names without quotation marks": (("ultra",), "quotation marks"),
 }
-
-
-def code_of(words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(sys, "argv", ["tierbench", *words])
-    return main._guarded(lambda: main.app(standalone_mode=False))
 
 
 @pytest.mark.parametrize("case", REFUSED)
@@ -68,7 +69,15 @@ def test_a_margin_over_time_has_the_same_range(
 
 def test_what_is_meant_is_taken(ask: Ask) -> None:
     said = ("--margin", "0.5", "--latency-at", "0.7/s", "--set", "warehouses=3")
-    plan = ask((*COMPARE, *said)).plan
+    values = (
+        "--set",
+        "isolation=Repeatable Read",
+        "--set",
+        "batches=on",
+        "--set",
+        "weights=1,0,0,0,0",
+    )
+    plan = ask((*COMPARE, *said, *values)).plan
     assert plan.margin_pct == 0.5
     assert [load.name for load in plan.workloads] == ["tpcc-at-0.7-per-s"]
 

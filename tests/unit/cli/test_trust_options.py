@@ -33,8 +33,6 @@ def test_the_interval_is_the_one_that_the_server_will_have() -> None:
 def test_a_database_without_such_an_interval_is_refused() -> None:
     with pytest.raises(UsageError, match="no checkpoint interval"):
         planned("premium", "insert", database="yugabytedb", windows="checkpoints")
-    with pytest.raises(UsageError, match="scale or checkpoints"):
-        planned("premium", "insert", windows="long")
 
 
 def test_a_tier_named_twice_is_told_what_to_do() -> None:

@@ -139,5 +139,3 @@ def test_generators_with_a_fixed_warm_up_refuse() -> None:
         with pytest.raises(UsageError, match="fixed time"):
             load_generators.warmed(workload, "steady")
         assert load_generators.warmed(workload, "fixed") is workload
-    with pytest.raises(UsageError, match="fixed or steady"):
-        load_generators.warmed(a_workload(), "long")

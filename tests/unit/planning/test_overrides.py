@@ -77,7 +77,7 @@ def test_all_mistakes_come_at_once_with_the_messages_of_a_file() -> None:
         ("threads=", "is not key=value"),
         ("seed=4", "use --seed"),
         ("slo=p99 < 1s", "use --slo"),
-        ("rand_type=foo", "sysbench draws"),
+        ("rand_type=foo", "is one of uniform"),
         ("options.foo=1", "has no such option"),
         ("threads=[1, 2]", "valid integer"),
     ],

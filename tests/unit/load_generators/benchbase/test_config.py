@@ -82,7 +82,7 @@ def test_all_mistakes_are_named_at_once() -> None:
         config.settings(workload)
     keys = [mistake.where.rpartition(": ")[2] for mistake in caught.value.mistakes]
     parameters = ["options.record", "dataset.tablets", "dataset.warehouses"]
-    assert keys == [*parameters, "think", "isolation", "arrival_rate", "weights", "warmup"]
+    assert keys == [*parameters, "think", "isolation", "weights", "arrival_rate", "warmup"]
 
 
 @pytest.mark.parametrize(
