@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,14 @@ from orchestrator.model import Plan
 from orchestrator.system.shell import SystemShell
 from tests import ROOT
 from tests.fakes import fake_world, this_machine_has
+
+PRICES = """
+currency: USD
+region: eastus
+as_of: 2026-11-01
+source: our contract
+prices: {azure/P15: {per_disk: 30}, azure/ultra: {per_disk: 90}}
+"""
 
 
 @dataclass(frozen=True)
@@ -27,6 +36,15 @@ class Asked:
 
 
 Ask = Callable[[Sequence[str]], Asked]
+
+
+def commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command of the program with its full name, such as `disk up`."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{before}{name} ")
+        else:
+            yield before + name, command
 
 
 def code_of(words: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> int:

@@ -31,6 +31,7 @@ from orchestrator.system import store
 from orchestrator.tier import Burst, DiskKind, Tier
 from orchestrator.tier_catalog.choosing import Reference
 from tests import ROOT
+from tests.asked import commands
 from tests.documented import examples
 from tests.fakes import Log, fake_parts, fake_world
 from tests.plans import a_plan
@@ -110,14 +111,6 @@ def test_no_module_is_named_that_is_not_there(document: Path) -> None:
 
 
 # ------------------------------------------------------------------ names
-
-
-def commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from commands(command, f"{before}{name} ")
-        else:
-            yield before + name, command
 
 
 def test_every_command_and_option_is_documented_and_no_other() -> None:

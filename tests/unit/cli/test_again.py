@@ -15,7 +15,7 @@ import pytest
 from orchestrator.cli.options import Compared
 from orchestrator.planning import slo
 from orchestrator.report.sections import method
-from tests.asked import Ask, ask
+from tests.asked import PRICES, Ask, ask
 from tests.campaigns import build_campaign
 
 __all__ = ["ask"]
@@ -49,13 +49,6 @@ GIVEN: dict[str, tuple[str, ...]] = {
     "most_repetitions": ("--until", "decided", "--max-repeats", "7"),
     "aa": ("--aa",),
 }
-PRICES = """
-currency: USD
-region: eastus
-as_of: 2026-11-01
-source: our contract
-prices: {azure/P15: {per_disk: 30}, azure/ultra: {per_disk: 90}}
-"""
 MINE = """
 question: Is the disk what it declares?
 title: A real disk

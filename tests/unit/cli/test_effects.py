@@ -8,7 +8,7 @@ effect. Options of other commands are at the end: those that need another one, o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from orchestrator.planning import costs, durations
 from orchestrator.planning.plan import as_used
 from orchestrator.run import forecast
 from tests import ROOT
-from tests.asked import code_of
+from tests.asked import PRICES, code_of, commands
 from tests.fakes import this_machine_has
 
 TAKES, REFUSED, NOTED, MAKES = "takes effect", "refused", "noted", "makes this kind"
@@ -138,13 +138,6 @@ PLACES: dict[str, Place] = {
     "most_repetitions": lambda plan: plan.looks,
     "aa": lambda plan: plan.twin,
 }
-PRICES = """
-currency: USD
-region: eastus
-as_of: 2026-11-01
-source: our contract
-prices: {azure/P15: {per_disk: 30}, azure/ultra: {per_disk: 90}}
-"""
 OURS = "{nodes: 3, replication_factor: 3, node: {smoke: &one {cpus: 1, memory: 2GiB, disk: 8GiB}, "
 OURS += "laptop: *one}}"
 THEIRS = "{database: existing, replication_factor: 1, existing: {hosts: db.example, user: bench, "
@@ -481,14 +474,6 @@ WITHOUT_EFFECT = [
     for option, words in options.items()
     if words
 ]
-
-
-def commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from commands(command, f"{before}{name} ")
-        else:
-            yield before + name, command
 
 
 def test_every_option_of_every_command_has_its_place_here() -> None:

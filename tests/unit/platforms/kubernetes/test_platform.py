@@ -37,14 +37,6 @@ IMAGE = "debian:trixie-slim"
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCluster]:
-    fake = FakeCluster(tmp_path)
-    monkeypatch.setenv("KUBECONFIG", str(fake.kubeconfig()))
-    yield fake
-    fake.close()
-
-
-@pytest.fixture
 def platform(cluster: FakeCluster) -> Iterator[KubernetesPlatform]:
     connected = KubernetesPlatform(SystemClock())
     with connected.alone():

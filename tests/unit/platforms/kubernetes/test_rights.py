@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import yaml
@@ -22,14 +20,6 @@ from tests.documented import examples
 from tests.fake_cluster import FakeCluster, rights_of_doctor
 
 SNAPSHOTS = "/apis/snapshot.storage.k8s.io/v1"
-
-
-@pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCluster]:
-    fake = FakeCluster(tmp_path)
-    monkeypatch.setenv("KUBECONFIG", str(fake.kubeconfig()))
-    yield fake
-    fake.close()
 
 
 def spec(name: str, **more: object) -> ContainerSpec:
