@@ -135,10 +135,12 @@ class ExistingCluster:
         finally:
             try:
                 own.drop()
+            except UsageError as error:
+                world.progress.warn(f"the database {own.name} is left alone: {error.what}")
             except TierbenchError as error:
                 world.progress.warn(
-                    f"the database {own.name} is still there: {error.what}; `tierbench clean` "
-                    "drops it"
+                    f"the database {own.name} may still be there: {error.what}; `tierbench clean` "
+                    "drops it if it is still this campaign's"
                 )
 
     def _prepare(self, handle: _Used, snapshot: Path, restored: bool, world: World) -> None:

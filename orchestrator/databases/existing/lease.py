@@ -3,7 +3,8 @@
 A row in a database that all testers agree on says which campaign is there, and when it last said
 so, by the server's clock. Advisory locks would not do: PostgreSQL counts them within each database,
 and YugabyteDB has them from 2025.1 on (yugabyte/yugabyte-db, pull request 27744); before that, a
-setting can silence the refusal (issues 3642, 23881), so a call that succeeds proves nothing.
+setting can silence the refusal (issues 3642, 23881), so a call that succeeds proves nothing. The
+row's key is always the same, so of two testers who come at the same moment the server lets one in.
 
 A campaign that is dead is in nobody's way: its process is seen to be gone, or it was silent for
 `_SILENT_S`. One that was only suspended finds that another is there, and its run fails.
@@ -39,6 +40,7 @@ _TAKEN = (
     f"OR lease.beat < excluded.beat - interval '{_SILENT_S:g} s' RETURNING holder"
 )
 _SEEN = f"SELECT holder, beat < clock_timestamp() - interval '{_SILENT_S:g} s' AS silent FROM lease"
+_TABLE = "SELECT 1 FROM pg_tables WHERE tablename = 'lease'"
 _MARK = (
     "SELECT shobj_description(oid, 'pg_database') AS mark FROM pg_database "
     f"WHERE datname = '{LEASE_DATABASE}'"
@@ -140,7 +142,7 @@ class Lease:
             exists = bool(session.rows(_MARK))
         if exists:
             with self._session() as session:
-                rows = session.rows(_SEEN)
+                rows = session.rows(_SEEN) if session.rows(_TABLE) else []
             holder = _holder(str(rows[0]["holder"])) if rows else self._mine
             if rows and not (rows[0]["silent"] or holder.is_dead or holder == self._mine):
                 return f": left alone, because {holder} is on the cluster"
@@ -176,17 +178,24 @@ class Lease:
         return None
 
     def _prepare(self) -> None:
-        """Makes database and table, unless another tester has."""
+        """Makes database and table, unless another tester has. An empty database without a comment
+        is that of one who was killed in between."""
         with self._outside() as session:
             rows = session.rows(_MARK)
+            mark = rows[0]["mark"] if rows else None
             if not rows:
                 session.rows(f'CREATE DATABASE "{LEASE_DATABASE}"')
-                session.rows(f"COMMENT ON DATABASE \"{LEASE_DATABASE}\" IS '{_COMMENT}'")
-            elif rows[0]["mark"] != _COMMENT:
+            elif mark not in (None, _COMMENT) or (mark is None and not self._is_empty()):
                 raise RunError(f"there is a database {LEASE_DATABASE} without tierbench's comment")
+            if mark is None:
+                session.rows(f"COMMENT ON DATABASE \"{LEASE_DATABASE}\" IS '{_COMMENT}'")
         with self._session() as session:
-            if not session.rows("SELECT 1 FROM pg_tables WHERE tablename = 'lease'"):
+            if not session.rows(_TABLE):
                 session.rows(_MADE)
+
+    def _is_empty(self) -> bool:
+        with self._session() as session:
+            return not session.rows(OBJECTS)
 
     def _beat(self, over: threading.Event) -> None:
         """A beat that fails is made up for by the next; `require` finds what was lost."""
@@ -199,8 +208,8 @@ class Lease:
             self._remove(self._mine)
         except TierbenchError as error:
             self.world.progress.warn(
-                f"the database {LEASE_DATABASE} is still there: {error.what}; `tierbench clean` "
-                "drops it"
+                f"the database {LEASE_DATABASE} may still be there: {error.what}; `tierbench "
+                "clean` drops it when no campaign is on the cluster"
             )
         else:
             leftovers.forget(self.world.cache, self._remembered)
@@ -209,18 +218,19 @@ class Lease:
         """Removes the row, and the database if nobody else is in it. Another tester who came in
         that moment makes his anew with his next beat."""
         with self._session() as session:
-            session.rows(f"DELETE FROM lease WHERE holder = '{_quoted(holder)}'")
-            if session.rows(_SEEN):
-                return
-            with suppress(RunError):  # another user's: it stays, empty
-                session.rows("DROP TABLE lease")
+            if session.rows(_TABLE):
+                session.rows(f"DELETE FROM lease WHERE holder = '{_quoted(holder)}'")
+                if session.rows(_SEEN):
+                    return
+                with suppress(RunError):  # another user's: it stays, empty
+                    session.rows("DROP TABLE lease")
             if session.rows(OBJECTS):
                 return
         for attempt in range(1, _TRIES + 1):
             try:
                 with self._outside() as session:
                     rows = session.rows(_MARK)
-                    if rows and rows[0]["mark"] == _COMMENT:
+                    if rows and rows[0]["mark"] in (None, _COMMENT):
                         session.rows(f'DROP DATABASE "{LEASE_DATABASE}"')
                 return
             except RunError:

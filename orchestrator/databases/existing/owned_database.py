@@ -154,15 +154,18 @@ class OwnDatabase:
                 raise
 
     def drop(self) -> None:
-        """Drops it if it is still ours, and forgets it. RunError if it is not, or if somebody is
-        connected to it for long."""
+        """Drops it if it is still ours, and forgets it. UsageError if another has one of that name
+        by now; RunError if somebody is connected to it for long."""
         self._drop(self._require_ours)
         leftovers.forget(self.world.cache, self.declared)
 
     def _require_ours(self, owner: Owner | None) -> None:
         if not self.is_ours(owner):
             who = f"campaign {owner.campaign} on {owner.host}" if owner else "somebody else"
-            raise RunError(f"{who} has made a database of that name since")
+            leftovers.forget(self.world.cache, self.declared)
+            raise UsageError(
+                f"{who} has made one of that name since", advice="drop it by hand if nobody uses it"
+            )
 
     def _drop(self, require: Callable[[Owner | None], None]) -> None:
         """Waits a little until nobody is connected to it. `require` raises if it must stay."""
