@@ -13,16 +13,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.databases.common.yugabyte import cache, lsm, versions
-from orchestrator.databases.existing import declaration, own_commands, probe
+from orchestrator.databases.existing import declaration, from_client, own_commands, probe
 from orchestrator.databases.existing.declaration import Existing
 from orchestrator.databases.existing.lease import Lease
 from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, Terminal
-from orchestrator.errors import Mistake, RunError, TierbenchError, UnavailableError, UsageError
+from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Volume
-from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import HOST_NETWORK, Network, World
-from orchestrator.system import host, sql
+from orchestrator.system import sql
 from orchestrator.system.sql import Connect
 
 _NO_TLS = "server does not support SSL"  # libpq's words
@@ -74,10 +73,12 @@ class ExistingCluster:
         """See `Database`. UnavailableError if the cluster cannot be reached; UsageError if it is
         not as the profile says, or if the name of our database is taken."""
         declared, mistakes = declaration.read(spec.settings)
-        mistakes = (*mistakes, *declaration.unreadable(declared), *_unlike_there(declared, world))
+        mistakes = (*mistakes, *declaration.unreadable(declared))
+        mistakes = (*mistakes, *from_client.others(declared, world))
         if not mistakes:
             observed = self._look(declared, world)
             mistakes = tuple(probe.mistakes(spec, observed))
+            mistakes = mistakes or tuple(from_client.unreached(declared, self._connect, world))
             for note in probe.notes(spec, declared, observed):
                 world.progress.warn(note)
         if mistakes:
@@ -196,21 +197,6 @@ class ExistingCluster:
             since_reset=since,
             more={**facts.more, **restored},
         )
-
-
-def _unlike_there(declared: Existing, world: World) -> Iterator[Mistake]:
-    """Hosts that are other ones where the load client runs."""
-    if is_here(world):
-        return
-    machines = ", ".join(machine.name for machine in world.platform.machines())
-    for server in declared.servers:
-        if server.is_loopback:
-            yield Mistake(
-                "cluster.existing.hosts",
-                f"{server} is this computer, but the load client runs on {machines}: write "
-                f"`hosts: {host.name()}:{server.port}`, or another name or address of the server "
-                "that is the same from both",
-            )
 
 
 def _vacuum(handle: _Used) -> None:
