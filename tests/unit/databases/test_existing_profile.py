@@ -56,7 +56,7 @@ from orchestrator.tier import (
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT
 from tests.campaigns import build_campaign, with_tier
-from tests.documented import documented_commands, existing_profiles
+from tests.documented import documented_commands, examples, existing_profiles
 from tests.fake_existing import POSTGRESQL, Server
 from tests.fakes import FakeGenerator, Log, fake_world, this_machine_has
 from tests.plans import a_workload
@@ -126,6 +126,20 @@ def test_the_documented_examples_are_planned_with_any_workload_on_a_database(
         plan = plans.make_plan(request, ROOT, NO_CACHE)
         assert len(plan.runs) == 3
         assert {note.kind for note in plan.notes} <= {"campaign cost"}
+
+
+def test_the_profile_of_the_chart_is_planned_on_docker_and_on_kubernetes(tmp_path: Path) -> None:
+    """There the load client is a pod, which knows the services' names."""
+    (text,) = examples("YUGABYTEDB.md", "By its Helm chart")
+    for platform in ("docker", "kubernetes"):
+        file = tmp_path / f"{platform}.yaml"
+        file.write_text(f"{text}platform: {platform}\n")
+        request = Request(profiles=[str(file)], workloads=["tpcc"], scale="smoke")
+        made = plans.make_plan(request, ROOT, NO_CACHE)
+        assert made.platform == platform
+        (profile,) = made.profiles
+        declared, mistakes = declaration.read(profile.cluster.settings)
+        assert not mistakes and len(declared.servers) == profile.cluster.nodes == 3
 
 
 def test_the_documented_commands_can_end_well() -> None:
