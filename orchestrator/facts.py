@@ -40,7 +40,7 @@ DoubtKind = Literal[
     "VM caps the disk", "one disk of several", "fewer nodes", "unlike runs", "rehearsal",
     "old price", "equal tiers told apart", "below the noise floor",
     # noted while it ran
-    "leftovers", "teardown", "clock set",
+    "leftovers", "teardown", "clock set", "not restored",
     # about the disk of a run
     "no truth gate", "gate not passed", "old truth gate", "limits changed", "burst credit left",
     "limit not verified", "bursting disk", "counts differ", "host slower than the tier",
