@@ -52,7 +52,7 @@ DoubtKind = Literal[
     "data fits in the cache", "client busy", "host saturated", "machine shared", "telemetry gaps",
     "failures", "retries", "few transactions", "overload", "Little's law", "think time's ceiling",
     "clients apart", "totals differ", "commits not durable", "another build",
-    "consistency not checked", "facts not read", "leaders moved",
+    "consistency not checked", "facts not read", "leaders moved", "whole tables read",
 ]
 # fmt: on
 

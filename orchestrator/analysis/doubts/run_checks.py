@@ -24,6 +24,7 @@ from orchestrator.analysis.telemetry.bottlenecks import CEILING_PCT, HOST_PCT
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import DoubtKind
 from orchestrator.model import Doubt, Record
+from orchestrator.planning import key_ranges
 from orchestrator.units import format_bytes, format_change, format_number, format_seconds
 
 SHORT_S = 30.0
@@ -258,6 +259,14 @@ def _leaders_moved(run: RunData, _: Values) -> Reasons:
         )
 
 
+def _whole_tables(run: RunData, _: Values) -> Reasons:
+    record, facts = run.record, results.database(run.record)
+    names = (record.profile.cluster.database, facts.more.get("flavour"))
+    by_order = (facts.execution or {}).get(key_ranges.SETTING) == "off"
+    if "yugabytedb" in names and key_ranges.are_read(record.workload) and not by_order:
+        yield key_ranges.WHAT, key_ranges.ADVICE
+
+
 RUN_CHECKS: dict[DoubtKind, Callable[[RunData, Values], Reasons]] = {
     "no truth gate": _no_gate,
     "old truth gate": _old_gate,
@@ -283,4 +292,5 @@ RUN_CHECKS: dict[DoubtKind, Callable[[RunData, Values], Reasons]] = {
     "consistency not checked": not_checked,
     "facts not read": _not_read,
     "leaders moved": _leaders_moved,
+    "whole tables read": _whole_tables,
 }

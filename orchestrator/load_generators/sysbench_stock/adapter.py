@@ -42,6 +42,7 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.parts import Result
+from orchestrator.planning import key_ranges
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.system import sql
@@ -49,6 +50,7 @@ from orchestrator.system import sql
 IMAGE_VARIABLE = "SYSBENCH_IMAGE"
 NAME = "sysbench-stock"
 _WARMUP, _MEASURE = "warm-up", "measure"
+_YUGABYTEDB = "yugabytedb"
 _FATAL = "FATAL: "
 _OWN = "/tmp/own.lua"  # a user's script from elsewhere, in the client
 _WRITE_OWN = f'printf %s "$SYSBENCH_SCRIPT" > {_OWN}'
@@ -72,6 +74,12 @@ class SysbenchStock:
                 advice="give its path below workloads/, or on this machine",
             )
         self._need(world)
+        by_order = any(key_ranges.SETTING in value for value in spec.settings.values())
+        if spec.database == _YUGABYTEDB and key_ranges.are_read(workload) and not by_order:
+            world.progress.warn(
+                f"{workload.name} on YugabyteDB: {key_ranges.WHAT} (yugabyte-db issue 23585); "
+                f"{key_ranges.ADVICE}"
+            )
 
     def loader_version(self, workload: Workload, world: World) -> str:
         """Returns the identity of sysbench, and of the user's script that makes the tables."""
@@ -105,11 +113,14 @@ class SysbenchStock:
         return self._image
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
-        """sysbench's own `prepare`; then the rows of its tables are counted."""
+        """sysbench's own `prepare`; then the rows of its tables are counted. YugabyteDB refuses to
+        make several tables at a time, now and then (yugabyte-db issues 3350, 30229), and `prepare`
+        ends at that: there one thread makes them all."""
         family = workload.dataset.family
+        threads = 1 if cluster.database == _YUGABYTEDB else workload.loader_threads
         argv = [
             *_sysbench(workload, cluster.endpoints[0], world),
-            f"--threads={workload.loader_threads}",
+            f"--threads={threads}",
             *flags(workload.dataset.parameters),
             f"--rand-seed={_rand_seed(workload, 0, 0)}",
             "prepare",

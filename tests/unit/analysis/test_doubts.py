@@ -431,6 +431,27 @@ def test_leaders_that_moved_while_it_was_measured() -> None:
     assert "leaders moved" not in kinds(small())
 
 
+@pytest.mark.parametrize(
+    ("script", "database", "execution", "doubted"),
+    [
+        ("oltp_read_write", "yugabytedb", {}, True),  # 2.18 has no other sharding by default
+        ("oltp_read_write", "yugabytedb", {"yb_use_hash_splitting_by_default": "on"}, True),
+        ("oltp_read_write", "yugabytedb", {"yb_use_hash_splitting_by_default": "off"}, False),
+        ("oltp_write_only", "yugabytedb", {}, False),
+        ("oltp_read_write", "postgresql", {}, False),
+    ],
+)
+def test_ranges_of_keys_that_are_hashed(
+    script: str, database: str, execution: dict[str, str], doubted: bool
+) -> None:
+    def change(record: Record) -> Record:
+        record = facts(flavour=database, execution=execution)(record)
+        own = replace(record.workload, generator="sysbench-stock", script=script, options={})
+        return replace(record, workload=own)
+
+    assert ("whole tables read" in kinds(small(change=change))) is doubted
+
+
 def test_commits_that_are_not_durable() -> None:
     assert "commits not durable" in kinds(small(change=facts(durable=False)))
 

@@ -21,17 +21,18 @@ from orchestrator.errors import LoadError, Mistake, UnavailableError, UsageError
 from orchestrator.load_generators import bind, load_generators
 from orchestrator.load_generators.sysbench_stock import adapter, options, results
 from orchestrator.load_generators.sysbench_stock.adapter import SysbenchStock
-from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
+from orchestrator.model import Cluster, ClusterSpec, Dataset, Endpoint, Node, Workload
 from orchestrator.planning import project_files
 from orchestrator.powers import Completed, World
 from tests import ROOT
-from tests.fakes import Log, fake_world
+from tests.fakes import FakePlatform, Log, QuietProgress, fake_world
 
 OUTPUTS = ROOT / "tests/fixtures/sysbench-1.0.20"
 ENDPOINTS = tuple(
     Endpoint(f"10.0.0.1{number}", 5432, number, "bench", "secret", "bench") for number in (1, 2)
 )
 ONE = Cluster("postgresql", "17", (), ENDPOINTS[:1], "net")
+BY_RANGE = {"tserver.ysql_pg_conf_csv": "yb_use_hash_splitting_by_default=false"}
 TWO = replace(ONE, endpoints=ENDPOINTS)
 
 
@@ -234,6 +235,37 @@ def test_a_script_that_is_not_there_and_an_image_that_is_not_here(tmp_path: Path
         SysbenchStock("mine/sysbench:1").check(shipped("oltp_insert"), spec, world)
 
 
+@pytest.mark.parametrize(
+    ("script", "database", "own", "warned"),
+    [
+        ("oltp_read_only", "yugabytedb", {}, True),
+        ("oltp_read_write", "yugabytedb", {}, True),
+        ("select_random_ranges", "yugabytedb", {}, True),
+        ("oltp_read_only", "postgresql", {}, False),
+        ("oltp_write_only", "yugabytedb", {}, False),
+        ("select_random_points", "yugabytedb", {}, False),
+        ("oltp_read_only", "yugabytedb", {"range_selects": "off"}, False),
+        ("oltp_read_only", "yugabytedb", {"settings": BY_RANGE}, False),
+        ("oltp_read_only", "yugabytedb", {"dataset": {"range_key_partitioning": "on"}}, False),
+        ("select_random_ranges", "yugabytedb", {"dataset": {"range_key_partitioning": "on"}}, True),
+    ],
+)
+def test_ranges_of_keys_that_are_hashed_are_warned_of(
+    script: str, database: str, own: dict[str, Any], warned: bool, tmp_path: Path
+) -> None:
+    """The fork's option is for the primary key alone; select_random_ranges reads the index."""
+    workload, own = shipped(script), dict(own)
+    settings, parameters = own.pop("settings", {}), own.pop("dataset", {})
+    workload = replace(workload, options=own, dataset=Dataset("x", parameters))
+    spec = ClusterSpec(database, 3, 3, None, settings=settings)
+    image = "yugabyte/sysbench:1"
+    progress = QuietProgress()
+    platform: Any = FakePlatform(images=[image])
+    world = replace(fake_world(Log(), tmp_path, platform=platform), progress=progress)
+    SysbenchStock(image).check(workload, spec, world)
+    assert bool([text for text in progress.said if "issue 23585" in text]) is warned
+
+
 # ------------------------------------------------------------------ command lines
 
 
@@ -360,6 +392,10 @@ def test_loading_is_refused_by_its_words_and_by_its_rows(tmp_path: Path) -> None
     asked = played(world, lambda _: Completed((), 0, "Creating table 'sbtest1'...", "", 1.0))
     counting(10_000).load(workload, ONE, client, world)
     assert "--tables=2 --rand-seed=3001 prepare" in asked[0] and "secret" not in asked[0]
+    several = replace(workload, loader_threads=4)
+    for cluster, threads in ((ONE, 4), (replace(ONE, database="yugabytedb"), 1)):
+        counting(10_000).load(several, cluster, client, world)
+        assert f" --threads={threads} " in asked[-1], "YugabyteDB makes one table at a time"
     with pytest.raises(LoadError, match="9,999 rows into sbtest1, not 10,000"):
         counting(9_999).load(workload, ONE, client, world)
     played(world, lambda _: Completed((), 0, "FATAL: PQexec() failed: 7 no space", "", 1.0))
