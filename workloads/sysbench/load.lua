@@ -108,8 +108,9 @@ local function load_surely(own, part, share)
       if dialect.transactional_copy then
          conn:exec("BEGIN")
       elseif part.again or attempt > 1 then
-         conn:exec(string.format("DELETE FROM sbtest%d WHERE id BETWEEN %d AND %d",
-                                 part.t, part.first, part.last))
+         for _, ids in ipairs(tables.ids(dialect, layout, part.first, part.last)) do
+            conn:exec("DELETE FROM sbtest" .. part.t .. " WHERE " .. ids)
+         end
       end
       load_part(conn, part, share)
       conn:exec("INSERT INTO sbtest_parts VALUES " .. key)
