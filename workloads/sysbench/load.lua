@@ -185,8 +185,11 @@ workers.main(function()
    end
    local started_us = clock.now_us()
    local conn = loader.connect(opt, dialect, 0)
-   load(parts(conn, ensure_tables(conn)))
+   local list = parts(conn, ensure_tables(conn))
+   loader.require_valid_indexes(conn)
+   load(list)
    finish_tables()
+   loader.require_valid_indexes(conn)
    workers.say{phase = "done", tables = opt.tables, rows = opt.tables * opt.table_size,
                elapsed_s = (clock.now_us() - started_us) / 1e6}
 end)
