@@ -25,7 +25,6 @@ TSERVERS = " ".join(f"http://{host}:9000" for host in HOSTS)
 EXPORTERS = " ".join(f"http://{host}:9100" for host in HOSTS)
 # Released builds print -b0 whatever their build is (yugabyte/yugabyte-db issues 2447, 12323).
 YUGABYTEDB = "PostgreSQL 11.2-YB-2.18.1.0-b0 on x86_64-pc-linux-gnu"
-BEGAN = "20261123101112123456"  # when each server began
 POSTGRESQL = "PostgreSQL 16.4 (Debian 16.4-1.pgdg120+1) on x86_64-pc-linux-gnu"
 
 
@@ -75,8 +74,6 @@ class Asked:
         words = text.split()
         if "lease" in words:
             return self._of_lease(text)
-        if "pg_postmaster_start_time" in text:
-            return [{"began": BEGAN}]
         if "version()" in text:
             return [{"version": self.server.banner}]
         if "yb_servers" in text:

@@ -135,33 +135,27 @@ def _started(
     """The disks, the cluster on them, and whether the data are loaded. Nodes that do not start from
     a copy, as of some releases, start on empty disks instead, and so do those of later runs."""
     place = snapshots[0].parent if snapshots else None
-    if place in here.forgone:
-        snapshots = None
     with ExitStack() as up:
+
+        def start(copies: Sequence[Path] | None) -> tuple[Disks, Cluster, bool]:
+            disks = up.enter_context(_disks(here, copies))
+            return disks, up.enter_context(_cluster(here, disks, copies)), copies is not None
+
         try:
-            disks = up.enter_context(_disks(here, snapshots))
-            cluster = up.enter_context(_cluster(here, disks, snapshots))
+            started = start(None if place in here.forgone else snapshots)
         except NodeError as error:
-            if snapshots is None or place is None:
+            if place is None or place in here.forgone:
                 raise
             up.close()
             here.world.progress.warn(f"nodes do not start from the copied data: {error.what}")
             (here.raw / "start-from-copy.txt").write_text(error.evidence)
-            here.forgone[place], snapshots = error.what, None
-            disks = up.enter_context(_disks(here, None))
-            cluster = up.enter_context(_cluster(here, disks, None))
+            here.forgone[place] = error.what
+            started = start(None)
         if place in here.forgone:
-            here.draft.doubts.append(
-                Doubt(
-                    "not restored",
-                    "nodes did not start from the copied data, so the run loaded by itself: "
-                    f"{here.forgone[place]}",
-                    "compare it with runs that loaded too; on YugabyteDB `restore: load` loads "
-                    "before each run from the begin",
-                    here.run.number,
-                )
-            )
-        yield disks, cluster, snapshots is not None
+            text = f"loaded by itself, as nodes did not start from the copy: {here.forgone[place]}"
+            advice = "on YugabyteDB `restore: load` loads before each run from the begin"
+            here.draft.doubts.append(Doubt("not restored", text, advice, here.run.number))
+        yield started
 
 
 def _disks(here: RunContext, snapshots: Sequence[Path] | None) -> AbstractContextManager[Disks]:

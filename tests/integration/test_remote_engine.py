@@ -202,10 +202,10 @@ def test_a_cluster_of_others_is_measured_from_another_machine(
         code, text = run(f"localhost:{server.port}")
         assert code == 64 and "is this computer, but the load client runs on" in text, text
         code, text = run(f"{server.inside}:5432")
-        assert code == 64 and f"{server.inside}:5432 answers here, but not on" in text, text
+        assert code == 64 and f"{server.inside}:5432 answers here, but the load" in text, text
         assert server.password not in text and server.databases() == before
         code, text = run(f"{remote.from_there}:{server.port}")
-        assert code == 0 and "another server" not in text, text
+        assert code == 0, text
         assert server.databases() == before
     (data,) = store.load(tmp_path / "results/latest").runs
     assert data.record.outcome == "done", data.record.failure

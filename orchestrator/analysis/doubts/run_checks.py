@@ -24,7 +24,6 @@ from orchestrator.analysis.telemetry.bottlenecks import CEILING_PCT, HOST_PCT
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import DoubtKind
 from orchestrator.model import Doubt, Record
-from orchestrator.planning import key_ranges
 from orchestrator.units import format_bytes, format_change, format_number, format_seconds
 
 SHORT_S = 30.0
@@ -260,11 +259,20 @@ def _leaders_moved(run: RunData, _: Values) -> Reasons:
 
 
 def _whole_tables(run: RunData, _: Values) -> Reasons:
-    record, facts = run.record, results.database(run.record)
-    names = (record.profile.cluster.database, facts.more.get("flavour"))
-    by_order = (facts.execution or {}).get(key_ranges.SETTING) == "off"
-    if "yugabytedb" in names and key_ranges.are_read(record.workload) and not by_order:
-        yield key_ranges.WHAT, key_ranges.ADVICE
+    """Ranges of hashed keys: yugabyte/yugabyte-db issue 23585. The fork's tables may be ordered."""
+    load, facts = run.record.workload, results.database(run.record)
+    by_key = load.script in ("oltp_read_only", "oltp_read_write") and not (
+        load.options.get("range_selects") == "off"
+        or load.dataset.parameters.get("range_key_partitioning") == "on"
+    )
+    setting = "yb_use_hash_splitting_by_default"
+    hashed = (facts.execution or {}).get(setting) != "off"
+    database = facts.more.get("flavour", run.record.profile.cluster.database)
+    if database == "yugabytedb" and hashed and (by_key or load.script == "select_random_ranges"):
+        yield (
+            "keys are sharded by their hash, so each range of keys reads a whole table",
+            f"set `tserver.ysql_pg_conf_csv: {setting}=false` (from 2024.2 on)",
+        )
 
 
 RUN_CHECKS: dict[DoubtKind, Callable[[RunData, Values], Reasons]] = {

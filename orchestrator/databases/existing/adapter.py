@@ -13,15 +13,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.databases.common.yugabyte import cache, lsm, versions
-from orchestrator.databases.existing import declaration, from_client, own_commands, probe
+from orchestrator.databases.existing import declaration, own_commands, probe
 from orchestrator.databases.existing.declaration import Existing
 from orchestrator.databases.existing.lease import Lease
 from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, Terminal
-from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
+from orchestrator.errors import Mistake, RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.facts import DatabaseFacts
-from orchestrator.model import Cluster, ClusterSpec, Volume
-from orchestrator.powers import HOST_NETWORK, Network, World
-from orchestrator.system import sql
+from orchestrator.model import CLIENT, Cluster, ClusterSpec, Volume
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import is_here, on
+from orchestrator.powers import HOST_NETWORK, ContainerSpec, Network, World
+from orchestrator.system import host, sql
 from orchestrator.system.sql import Connect
 
 _NO_TLS = "server does not support SSL"  # libpq's words
@@ -33,6 +35,9 @@ _ADVICE = (
     "check in the profile, under `existing`: hosts, port, user, password, tls, "
     "maintenance_database, the servers' pages; and that this machine can reach them"
 )
+_REACH = """for at; do
+  timeout 10 bash -c ': < "$0"' "$at" || echo "$at: no connection" &
+done; wait"""
 _QUIET_S = 3600.0
 _VACUUM_S = 6 * 3600.0
 
@@ -74,11 +79,10 @@ class ExistingCluster:
         not as the profile says, or if the name of our database is taken."""
         declared, mistakes = declaration.read(spec.settings)
         mistakes = (*mistakes, *declaration.unreadable(declared))
-        mistakes = (*mistakes, *from_client.others(declared, world))
         if not mistakes:
             observed = self._look(declared, world)
             mistakes = tuple(probe.mistakes(spec, observed))
-            mistakes = mistakes or tuple(from_client.unreached(declared, self._connect, world))
+            mistakes = mistakes or tuple(_not_from_client(declared, world))
             for note in probe.notes(spec, declared, observed):
                 world.progress.warn(note)
         if mistakes:
@@ -197,6 +201,35 @@ class ExistingCluster:
             since_reset=since,
             more={**facts.more, **restored},
         )
+
+
+def _not_from_client(declared: Existing, world: World) -> Iterator[Mistake]:
+    """Hosts that are others, or do not answer, where the load client runs."""
+    there = on(f"{CLIENT}-1", world)
+    if is_here(there):
+        return
+    machines = ", ".join(machine.name for machine in there.platform.machines())
+    servers = {f"/dev/tcp/{each.host}/{each.port}": each for each in declared.servers}
+    spec = ContainerSpec(
+        name=f"{world.scope}-reach",
+        image=own_images.need(world.root, "client", world.platform),
+        entrypoint=("bash", "-c"),
+        command=(_REACH, "reach", *servers),
+        role="client",
+        network=HOST_NETWORK,
+        placement=f"{CLIENT}-1",
+    )
+    lines = world.platform.once(spec, timeout_s=120).out.splitlines()
+    for place, server in servers.items():
+        failures = [line.partition(place)[2] for line in lines if f"{place}:" in line]
+        if server.is_loopback or failures:
+            why = "is this computer" if server.is_loopback else "answers here"
+            yield Mistake(
+                "cluster.existing.hosts",
+                f"{server} {why}, but the load client runs on {machines}, where it is another or "
+                f"none{', '.join(failures[:1])}: write `hosts: {host.name()}:{server.port}`, or "
+                "another name or address of the server that is the same from both",
+            )
 
 
 def _vacuum(handle: _Used) -> None:

@@ -40,7 +40,6 @@ _TAKEN = (
     f"OR lease.beat < excluded.beat - interval '{_SILENT_S:g} s' RETURNING holder"
 )
 _SEEN = f"SELECT holder, beat < clock_timestamp() - interval '{_SILENT_S:g} s' AS silent FROM lease"
-_TABLE = "SELECT 1 FROM pg_tables WHERE tablename = 'lease'"
 _MARK = (
     "SELECT shobj_description(oid, 'pg_database') AS mark FROM pg_database "
     f"WHERE datname = '{LEASE_DATABASE}'"
@@ -141,8 +140,9 @@ class Lease:
         with self._outside() as session:
             exists = bool(session.rows(_MARK))
         if exists:
+            self._prepare()  # a kill may have left half of it
             with self._session() as session:
-                rows = session.rows(_SEEN) if session.rows(_TABLE) else []
+                rows = session.rows(_SEEN)
             holder = _holder(str(rows[0]["holder"])) if rows else self._mine
             if rows and not (rows[0]["silent"] or holder.is_dead or holder == self._mine):
                 return f": left alone, because {holder} is on the cluster"
@@ -185,12 +185,12 @@ class Lease:
             mark = rows[0]["mark"] if rows else None
             if not rows:
                 session.rows(f'CREATE DATABASE "{LEASE_DATABASE}"')
-            elif mark not in (None, _COMMENT) or (mark is None and not self._is_empty()):
+            elif mark != _COMMENT and (mark or not self._is_empty()):
                 raise RunError(f"there is a database {LEASE_DATABASE} without tierbench's comment")
             if mark is None:
                 session.rows(f"COMMENT ON DATABASE \"{LEASE_DATABASE}\" IS '{_COMMENT}'")
         with self._session() as session:
-            if not session.rows(_TABLE):
+            if not session.rows("SELECT 1 FROM pg_tables WHERE tablename = 'lease'"):
                 session.rows(_MADE)
 
     def _is_empty(self) -> bool:
@@ -218,19 +218,18 @@ class Lease:
         """Removes the row, and the database if nobody else is in it. Another tester who came in
         that moment makes his anew with his next beat."""
         with self._session() as session:
-            if session.rows(_TABLE):
-                session.rows(f"DELETE FROM lease WHERE holder = '{_quoted(holder)}'")
-                if session.rows(_SEEN):
-                    return
-                with suppress(RunError):  # another user's: it stays, empty
-                    session.rows("DROP TABLE lease")
+            session.rows(f"DELETE FROM lease WHERE holder = '{_quoted(holder)}'")
+            if session.rows(_SEEN):
+                return
+            with suppress(RunError):  # another user's: it stays, empty
+                session.rows("DROP TABLE lease")
             if session.rows(OBJECTS):
                 return
         for attempt in range(1, _TRIES + 1):
             try:
                 with self._outside() as session:
                     rows = session.rows(_MARK)
-                    if rows and rows[0]["mark"] in (None, _COMMENT):
+                    if rows and rows[0]["mark"] == _COMMENT:
                         session.rows(f'DROP DATABASE "{LEASE_DATABASE}"')
                 return
             except RunError:

@@ -11,7 +11,6 @@ from pathlib import Path
 from orchestrator.databases.existing.declaration import Existing, address
 from orchestrator.errors import RunError
 from orchestrator.powers import World
-from orchestrator.system.sql import Address
 
 _COMMAND_S = 6 * 3600.0
 _TLS_VARIABLES = {"root": "PGSSLROOTCERT", "certificate": "PGSSLCERT", "key": "PGSSLKEY"}
@@ -43,25 +42,16 @@ def _run(verb: str, command: str, declared: Existing, snapshot: Path, world: Wor
 
 
 def _environment(declared: Existing, snapshot: Path) -> dict[str, str]:
-    """For the first host and our database, with the snapshot's name."""
+    """What libpq's programs read, of the first host and our database, and the snapshot's name."""
     at = address(declared, declared.servers[0], declared.database)
-    return {"TIERBENCH_SNAPSHOT": snapshot.parent.name, **environment(at)}
-
-
-def environment(at: Address) -> dict[str, str]:
-    """What libpq's programs read to open a session at an address."""
+    files = {name: getattr(at.tls, field) for field, name in _TLS_VARIABLES.items()}
     return {
+        "TIERBENCH_SNAPSHOT": snapshot.parent.name,
         "PGHOST": at.host,
         "PGPORT": str(at.port),
         "PGUSER": at.user,
         "PGDATABASE": at.database,
         "PGSSLMODE": "disable" if at.tls.mode == "off" else at.tls.mode,
-        **files(at),
+        **{name: file for name, file in files.items() if file},
         **({"PGPASSWORD": at.password} if at.password else {}),
     }
-
-
-def files(at: Address) -> dict[str, str]:
-    """Those of its TLS: variable → path here."""
-    named = {name: getattr(at.tls, field) for field, name in _TLS_VARIABLES.items()}
-    return {name: file for name, file in named.items() if file}

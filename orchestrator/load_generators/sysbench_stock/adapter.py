@@ -42,7 +42,6 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.parts import Result
-from orchestrator.planning import key_ranges
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.system import sql
@@ -50,7 +49,6 @@ from orchestrator.system import sql
 IMAGE_VARIABLE = "SYSBENCH_IMAGE"
 NAME = "sysbench-stock"
 _WARMUP, _MEASURE = "warm-up", "measure"
-_YUGABYTEDB = "yugabytedb"
 _FATAL = "FATAL: "
 _OWN = "/tmp/own.lua"  # a user's script from elsewhere, in the client
 _WRITE_OWN = f'printf %s "$SYSBENCH_SCRIPT" > {_OWN}'
@@ -74,12 +72,6 @@ class SysbenchStock:
                 advice="give its path below workloads/, or on this machine",
             )
         self._need(world)
-        by_order = any(key_ranges.SETTING in value for value in spec.settings.values())
-        if spec.database == _YUGABYTEDB and key_ranges.are_read(workload) and not by_order:
-            world.progress.warn(
-                f"{workload.name} on YugabyteDB: {key_ranges.WHAT} (yugabyte-db issue 23585); "
-                f"{key_ranges.ADVICE}"
-            )
 
     def loader_version(self, workload: Workload, world: World) -> str:
         """Returns the identity of sysbench, and of the user's script that makes the tables."""
@@ -117,7 +109,7 @@ class SysbenchStock:
         make several tables at a time, now and then (yugabyte-db issues 3350, 30229), and `prepare`
         ends at that: there one thread makes them all."""
         family = workload.dataset.family
-        threads = 1 if cluster.database == _YUGABYTEDB else workload.loader_threads
+        threads = 1 if cluster.database == "yugabytedb" else workload.loader_threads
         argv = [
             *_sysbench(workload, cluster.endpoints[0], world),
             f"--threads={threads}",

@@ -27,12 +27,11 @@ from orchestrator.planning.addresses import Server as Place
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Completed, Machine, Network, World
-from orchestrator.system import at_once, host, http_client, sql
+from orchestrator.system import host, http_client, sql
 from orchestrator.tier import Tier
 from orchestrator.tiers.existing import ExistingTier
 from tests import ROOT
 from tests.fake_existing import (
-    BEGAN,
     CACHE,
     EXPORTERS,
     HOSTS,
@@ -347,52 +346,42 @@ def test_a_host_that_is_another_one_where_the_client_runs_is_refused(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The data would be looked at here, and the load sent to another server, or to none."""
-    server, given = Server(), spec(nodes=1, hosts=name)
-    server.known = 1
-    database(server).check(given, world())  # the client is here too
+    server, given = Server(known=1), spec(nodes=1, hosts=name)
+    platform: Any = FakePlatform(images=[own_images.tag(ROOT, "client")])
+    own = replace(world(), platform=platform)
+    database(server).check(given, own)  # the client is here too
     monkeypatch.setattr(FakePlatform, "folder", lambda _self, _cache: Path("/var/lib/tierbench"))
-    found = mistakes_of(server, given)["cluster.existing.hosts"]
+    with pytest.raises(UsageError) as raised:
+        database(server).check(given, own)
+    found = raised.value.mistakes[0].what
     assert f"write `hosts: {host.name()}:5433`" in found and "the load client runs on" in found
 
 
-# tests/integration/test_remote_engine.py asks a real psql.
+# What bash of the client's image says; tests/integration/test_remote_engine.py asks it.
 REFUSED = """\
-psql: error: connection to server at "10.0.0.12", port 5433 failed: Connection refused
-\tIs the server running on that host and accepting TCP/IP connections?
+/dev/tcp/10.0.0.12/5433: connect: Connection refused
+/dev/tcp/10.0.0.12/5433: line 1: /dev/tcp/10.0.0.12/5433: Connection refused
+/dev/tcp/10.0.0.12/5433: no connection
 """
 
 
-def answers_there(monkeypatch: pytest.MonkeyPatch, second: Completed) -> tuple[World, list[str]]:
-    """The client runs elsewhere: what the second of three hosts answers there; what is said."""
-    given = iter([completed(f"{BEGAN}\n"), second, completed(f"{BEGAN}\n")])
-    platform: Any = FakePlatform(
-        images=[own_images.tag(ROOT, "client")], answer=lambda _container, _argv: next(given)
-    )
-    monkeypatch.setattr(FakePlatform, "folder", lambda _self, _cache: Path("/var/lib/tierbench"))
-    monkeypatch.setattr(at_once, "MOST", 1)  # one after the other
-    progress = QuietProgress()
-    return replace(world(progress), platform=platform), progress.said
-
-
 def test_hosts_are_tried_from_where_the_client_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PGPASSWORD", "secret")
-    there, said = answers_there(monkeypatch, completed(f"{BEGAN}\n"))
+    monkeypatch.setattr(FakePlatform, "folder", lambda _self, _cache: Path("/var/lib/tierbench"))
+    said = {"out": ""}
+    platform: Any = FakePlatform(
+        images=[own_images.tag(ROOT, "client")], answer=lambda _container, _argv: said["out"]
+    )
+    there = replace(world(), platform=platform)
     database(Server()).check(spec(), there)
-    platform: Any = there.platform
-    asked = platform.environments
-    assert [(one["PGHOST"], one["PGPASSWORD"]) for one in asked] == [
-        (name, "secret") for name in HOSTS
-    ]
-    assert not [text for text in said if "another server" in text]
-    there, said = answers_there(monkeypatch, completed("20261123101112000000\n"))
-    database(Server()).check(spec(), there)
-    assert [text for text in said if text.startswith("another server answers at 10.0.0.12:5433")]
-    there, _ = answers_there(monkeypatch, completed("", 2, REFUSED))
+    (tried,) = platform.specs.values()
+    assert tried.network == "host" and tried.placement == "client-1"
+    assert tried.command[2:] == tuple(f"/dev/tcp/{name}/5433" for name in HOSTS)
+    said["out"] = REFUSED
     with pytest.raises(UsageError) as raised:
         database(Server()).check(spec(), there)
     (mistake,) = raised.value.mistakes
-    assert "10.0.0.12:5433 answers here, but not on" in mistake.what
-    assert "failed: Connection refused Is the server" in mistake.what
+    assert mistake.what.startswith("10.0.0.12:5433 answers here, but the load client runs on")
+    assert "another or none: connect: Connection refused: write" in mistake.what
 
 
 def test_where_one_engine_has_the_client_only_its_machine_counts() -> None:

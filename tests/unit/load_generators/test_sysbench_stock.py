@@ -21,18 +21,17 @@ from orchestrator.errors import LoadError, Mistake, UnavailableError, UsageError
 from orchestrator.load_generators import bind, load_generators
 from orchestrator.load_generators.sysbench_stock import adapter, options, results
 from orchestrator.load_generators.sysbench_stock.adapter import SysbenchStock
-from orchestrator.model import Cluster, ClusterSpec, Dataset, Endpoint, Node, Workload
+from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
 from orchestrator.planning import project_files
 from orchestrator.powers import Completed, World
 from tests import ROOT
-from tests.fakes import FakePlatform, Log, QuietProgress, fake_world
+from tests.fakes import Log, fake_world
 
 OUTPUTS = ROOT / "tests/fixtures/sysbench-1.0.20"
 ENDPOINTS = tuple(
     Endpoint(f"10.0.0.1{number}", 5432, number, "bench", "secret", "bench") for number in (1, 2)
 )
 ONE = Cluster("postgresql", "17", (), ENDPOINTS[:1], "net")
-BY_RANGE = {"tserver.ysql_pg_conf_csv": "yb_use_hash_splitting_by_default=false"}
 TWO = replace(ONE, endpoints=ENDPOINTS)
 
 
@@ -233,37 +232,6 @@ def test_a_script_that_is_not_there_and_an_image_that_is_not_here(tmp_path: Path
         SysbenchStock().check(lost, spec, world)
     with pytest.raises(UnavailableError, match="SYSBENCH_IMAGE"):
         SysbenchStock("mine/sysbench:1").check(shipped("oltp_insert"), spec, world)
-
-
-@pytest.mark.parametrize(
-    ("script", "database", "own", "warned"),
-    [
-        ("oltp_read_only", "yugabytedb", {}, True),
-        ("oltp_read_write", "yugabytedb", {}, True),
-        ("select_random_ranges", "yugabytedb", {}, True),
-        ("oltp_read_only", "postgresql", {}, False),
-        ("oltp_write_only", "yugabytedb", {}, False),
-        ("select_random_points", "yugabytedb", {}, False),
-        ("oltp_read_only", "yugabytedb", {"range_selects": "off"}, False),
-        ("oltp_read_only", "yugabytedb", {"settings": BY_RANGE}, False),
-        ("oltp_read_only", "yugabytedb", {"dataset": {"range_key_partitioning": "on"}}, False),
-        ("select_random_ranges", "yugabytedb", {"dataset": {"range_key_partitioning": "on"}}, True),
-    ],
-)
-def test_ranges_of_keys_that_are_hashed_are_warned_of(
-    script: str, database: str, own: dict[str, Any], warned: bool, tmp_path: Path
-) -> None:
-    """The fork's option is for the primary key alone; select_random_ranges reads the index."""
-    workload, own = shipped(script), dict(own)
-    settings, parameters = own.pop("settings", {}), own.pop("dataset", {})
-    workload = replace(workload, options=own, dataset=Dataset("x", parameters))
-    spec = ClusterSpec(database, 3, 3, None, settings=settings)
-    image = "yugabyte/sysbench:1"
-    progress = QuietProgress()
-    platform: Any = FakePlatform(images=[image])
-    world = replace(fake_world(Log(), tmp_path, platform=platform), progress=progress)
-    SysbenchStock(image).check(workload, spec, world)
-    assert bool([text for text in progress.said if "issue 23585" in text]) is warned
 
 
 # ------------------------------------------------------------------ command lines
