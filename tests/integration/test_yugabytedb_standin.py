@@ -207,8 +207,7 @@ def test_other_copies_than_three_are_placed_once_all_nodes_are_up(
     count: int, copies: int, image: str, world: World
 ) -> None:
     database = YugabyteDB()
-    asked = replace(spec(image, count=count), replication_factor=copies)
-    with up(asked, world, database=database) as cluster:
+    with up(spec(image, count, copies), world, database=database) as cluster:
         facts = database.facts(cluster, world).recorded()
     assert facts["replication_factor"] == copies
     assert len(facts["leaders"]) == count

@@ -262,8 +262,8 @@ def _whole_tables(run: RunData, _: Values) -> Reasons:
     """Ranges of hashed keys: yugabyte/yugabyte-db issue 23585. The fork's tables may be ordered."""
     load, facts = run.record.workload, results.database(run.record)
     by_key = load.script in ("oltp_read_only", "oltp_read_write") and not (
-        load.options.get("range_selects") == "off"
-        or load.dataset.parameters.get("range_key_partitioning") == "on"
+        load.options.get("range_selects") in (0, "off")  # a file's `off` is read as 0
+        or load.dataset.parameters.get("range_key_partitioning") in (1, "on")
     )
     setting = "yb_use_hash_splitting_by_default"
     hashed = (facts.execution or {}).get(setting) != "off"

@@ -442,9 +442,12 @@ BY_RANGE = {"yb_use_hash_splitting_by_default": "off"}
         ("oltp_read_write", "yugabytedb", BY_HASH, {}, {}, True),
         ("select_random_ranges", "yugabytedb", BY_HASH, {}, {}, True),
         ("oltp_read_write", "yugabytedb", BY_RANGE, {}, {}, False),
+        ("oltp_read_write", "yugabytedb", BY_HASH, {"range_selects": 1}, {}, True),
+        ("oltp_read_write", "yugabytedb", BY_HASH, {"range_selects": 0}, {}, False),  # `off`
         ("oltp_read_write", "yugabytedb", BY_HASH, {"range_selects": "off"}, {}, False),
+        ("oltp_read_write", "yugabytedb", {}, {}, {"range_key_partitioning": 1}, False),
         ("oltp_read_write", "yugabytedb", {}, {}, {"range_key_partitioning": "on"}, False),
-        ("select_random_ranges", "yugabytedb", {}, {}, {"range_key_partitioning": "on"}, True),
+        ("select_random_ranges", "yugabytedb", {}, {}, {"range_key_partitioning": 1}, True),
         ("select_random_points", "yugabytedb", {}, {}, {}, False),
         ("oltp_write_only", "yugabytedb", {}, {}, {}, False),
         ("oltp_read_write", "postgresql", {}, {}, {}, False),
@@ -454,8 +457,8 @@ def test_ranges_of_keys_that_are_hashed(
     script: str,
     database: str,
     execution: dict[str, str],
-    options: dict[str, str],
-    parameters: dict[str, str],
+    options: dict[str, Any],
+    parameters: dict[str, Any],
     doubted: bool,
 ) -> None:
     """The fork's option orders the primary key alone; select_random_ranges reads the index."""
