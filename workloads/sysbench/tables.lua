@@ -43,8 +43,9 @@ function tables.slices(dialect, layout, n)
    return conditions
 end
 
--- Conditions that together select the rows with ids from first to last, each by the key alone. Where
--- ids are hashed a range of them reads the whole table (yugabyte-db issue 23585), so they are listed.
+-- Conditions that together select the rows with ids from first to last, each by the key alone.
+-- Where ids are hashed a range of them reads the whole table (yugabyte-db issue 23585), so they are
+-- listed.
 local LISTED = 1000
 function tables.ids(dialect, layout, first, last)
    if dialect.name ~= "yugabytedb" or layout.sharding ~= "hash" then
