@@ -152,7 +152,7 @@ def _started(
             here.forgone[place] = error.what
             started = start(None)
         if place in here.forgone:
-            text = f"loaded by itself, as nodes did not start from the copy: {here.forgone[place]}"
+            text = f"nodes did not start from a copy, so it loaded anew: {here.forgone[place]}"
             advice = "on YugabyteDB `restore: load` loads before each run from the begin"
             here.draft.doubts.append(Doubt("not restored", text, advice, here.run.number))
         yield started

@@ -138,8 +138,10 @@ class Lease:
         """Removes what a dead campaign has left; says what was found otherwise."""
         found = ": was gone"
         with self._outside() as session:
-            exists = bool(session.rows(_MARK))
-        if exists:
+            marked = session.rows(_MARK)
+        if marked and not self._is_ours(marked[0]["mark"]):
+            found = ": left alone, because others made it"
+        elif marked:
             self._prepare()  # a kill may have left half of it
             with self._session() as session:
                 rows = session.rows(_SEEN)
@@ -178,14 +180,13 @@ class Lease:
         return None
 
     def _prepare(self) -> None:
-        """Makes database and table, unless another tester has. An empty database without a comment
-        is that of one who was killed in between."""
+        """Makes database and table, unless another tester has."""
         with self._outside() as session:
             rows = session.rows(_MARK)
             mark = rows[0]["mark"] if rows else None
             if not rows:
                 session.rows(f'CREATE DATABASE "{LEASE_DATABASE}"')
-            elif mark != _COMMENT and (mark or not self._is_empty()):
+            elif not self._is_ours(mark):
                 raise RunError(f"there is a database {LEASE_DATABASE} without tierbench's comment")
             if mark is None:
                 session.rows(f"COMMENT ON DATABASE \"{LEASE_DATABASE}\" IS '{_COMMENT}'")
@@ -193,7 +194,10 @@ class Lease:
             if not session.rows("SELECT 1 FROM pg_tables WHERE tablename = 'lease'"):
                 session.rows(_MADE)
 
-    def _is_empty(self) -> bool:
+    def _is_ours(self, mark: str | None) -> bool:
+        """Also if it is empty without a comment: its tester was killed in between."""
+        if mark is not None:
+            return mark == _COMMENT
         with self._session() as session:
             return not session.rows(OBJECTS)
 

@@ -173,6 +173,21 @@ def test_cleaning_takes_away_what_one_killed_while_it_made_the_database_left(mar
     assert leftovers.all_of(CACHE[-1]) == ()
 
 
+@pytest.mark.parametrize("comment", [None, "payroll of vm-7"])
+def test_cleaning_does_not_advise_to_drop_what_others_made_under_the_name(
+    comment: str | None,
+) -> None:
+    server = Server()
+    killed = reserved(server, spec())
+    killed.__enter__()
+    server.databases["tierbench_campaign"] = {"payroll"}
+    server.comments = {"tierbench_campaign": comment} if comment else {}
+    (line,) = cleaning.clean(world(), server.connect)
+    assert line.endswith(": left alone, because others made it") and "psql" not in line
+    assert server.databases["tierbench_campaign"] == {"payroll"}
+    assert leftovers.all_of(CACHE[-1]) == ()
+
+
 def test_what_is_said_at_the_end_of_a_lease_that_stays_is_so() -> None:
     """`clean` drops it later, but not from under another campaign."""
     server, said = Server(), QuietProgress()
