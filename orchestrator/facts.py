@@ -40,7 +40,7 @@ DoubtKind = Literal[
     "VM caps the disk", "one disk of several", "fewer nodes", "unlike runs", "rehearsal",
     "old price", "equal tiers told apart", "below the noise floor",
     # noted while it ran
-    "leftovers", "teardown", "clock set",
+    "leftovers", "teardown", "clock set", "not restored",
     # about the disk of a run
     "no truth gate", "gate not passed", "old truth gate", "limits changed", "burst credit left",
     "limit not verified", "bursting disk", "counts differ", "host slower than the tier",
@@ -52,7 +52,7 @@ DoubtKind = Literal[
     "data fits in the cache", "client busy", "host saturated", "machine shared", "telemetry gaps",
     "failures", "retries", "few transactions", "overload", "Little's law", "think time's ceiling",
     "clients apart", "totals differ", "commits not durable", "another build",
-    "consistency not checked", "facts not read", "leaders moved",
+    "consistency not checked", "facts not read", "leaders moved", "whole tables read",
 ]
 # fmt: on
 

@@ -81,6 +81,8 @@ class Asked:
         if "FROM pg_database" in text:
             name = text.split("'")[-2]
             return [{"mark": self.server.comments.get(name)}] if name in databases else []
+        if "FROM pg_tables" in text:
+            return [{"?": 1} for name in databases[self.database] if f"'{name}'" in text]
         if "FROM pg_class" in text:
             return [{"?": 1} for _ in databases[self.database]][:1]
         if "FROM pg_settings WHERE name IN ('alloydb" in text or "FROM pg_proc" in text:

@@ -44,7 +44,8 @@ class Draft:
 
 @dataclass(frozen=True)
 class RunContext:
-    """One run. `campaign` is the folder of all runs; the scope of `world` is the run's own."""
+    """One run. `campaign` is the folder of all runs; the scope of `world` is the run's own.
+    `forgone`: folder of snapshots → why nodes do not start from them, of all runs so far."""
 
     plan: Plan
     run: Run
@@ -53,6 +54,7 @@ class RunContext:
     campaign: Path
     world: World
     draft: Draft
+    forgone: dict[Path, str]
 
     @cached_property
     def folder(self) -> Path:

@@ -24,9 +24,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import RunError
+from orchestrator.errors import NodeError, RunError
 from orchestrator.load_generators.common import several
-from orchestrator.model import Cluster, Node, Plan
+from orchestrator.model import Cluster, Doubt, Node, Plan
 from orchestrator.parts import Disks, Parts, Shared
 from orchestrator.planning import disk_matrix, durations, paces
 from orchestrator.planning.plan import TimeLeft
@@ -82,7 +82,7 @@ def _all_runs(
     schedule: Schedule, parts: Parts, world: World, campaign: Path, setbacks: Setbacks
 ) -> None:
     gates = Gates(parts.tiers, world, schedule, partial(store.save_gates, campaign))
-    left = TimeLeft()
+    left, forgone = TimeLeft(), dict[Path, str]()
     for run in schedule:
         plan = schedule.plan
         world.progress.run(run.slug, run.number, len(plan.runs), left.before(run, plan))
@@ -91,7 +91,7 @@ def _all_runs(
         seed = plan.seed * 1000 + run.repetition
         own = replace(world, scope=f"{world.scope}-{run.number}", seed=seed)
         draft = Draft(doubts=setbacks.doubts(run))
-        here = RunContext(plan, run, parts, gates, campaign, own, draft)
+        here = RunContext(plan, run, parts, gates, campaign, own, draft, forgone)
         with recording.recorded(here):
             carry_out(here)
         took_s = world.clock.monotonic() - started_s
@@ -125,12 +125,11 @@ def carry_out(here: RunContext) -> None:
     snapshots = _data_set(here)
     _require_honest_disks(here)
     with (
-        _disks(here, snapshots) as disks,
-        _cluster(here, disks, snapshots) as cluster,
+        _started(here, snapshots) as (disks, cluster, is_loaded),
         _clients(here, cluster) as clients,
         _sampled(here, disks, cluster, clients),
     ):
-        if snapshots is None:
+        if not is_loaded:
             _load(here, cluster, clients[0])
         _warm(here, cluster)
         _measure(here, disks, cluster, clients)
@@ -147,6 +146,36 @@ def _require_honest_disks(here: RunContext) -> None:
     with here.phase("prepare"), here.spending(paces.GATES):
         here.draft.gate = here.gates.of(here.profile.tier)
         require_passed(here.draft.gate)
+
+
+@contextmanager
+def _started(
+    here: RunContext, snapshots: Sequence[Path] | None
+) -> Iterator[tuple[Disks, Cluster, bool]]:
+    """The disks, the cluster on them, and whether the data are loaded. Nodes that do not start from
+    a copy, as of some releases, start on empty disks instead, and so do those of later runs."""
+    place = snapshots[0].parent if snapshots else None
+    with ExitStack() as up:
+
+        def start(copies: Sequence[Path] | None) -> tuple[Disks, Cluster, bool]:
+            disks = up.enter_context(_disks(here, copies))
+            return disks, up.enter_context(_cluster(here, disks, copies)), copies is not None
+
+        try:
+            started = start(None if place in here.forgone else snapshots)
+        except NodeError as error:
+            if place is None or place in here.forgone:
+                raise
+            up.close()
+            here.world.progress.warn(f"nodes do not start from the copied data: {error.what}")
+            (here.raw / "start-from-copy.txt").write_text(error.evidence)
+            here.forgone[place] = error.what
+            started = start(None)
+        if place in here.forgone:
+            text = f"nodes did not start from a copy, so it loaded anew: {here.forgone[place]}"
+            advice = "on YugabyteDB `restore: load` loads before each run from the begin"
+            here.draft.doubts.append(Doubt("not restored", text, advice, here.run.number))
+        yield started
 
 
 def _disks(here: RunContext, snapshots: Sequence[Path] | None) -> AbstractContextManager[Disks]:

@@ -14,9 +14,8 @@ from orchestrator.errors import UnavailableError
 from orchestrator.model import Plan, Profile, Workload
 from orchestrator.parts import TakesSpace, TierMechanism
 from orchestrator.planning import disk_matrix, node_disks
-from orchestrator.platforms.common.machines import of_nodes
+from orchestrator.platforms.common.machines import of_nodes, on
 from orchestrator.powers import Machine, World
-from orchestrator.tiers.common import where
 from orchestrator.units import format_bytes
 
 # What an empty XFS takes of a sparse file: 91 MiB of one of 250 GB, most of it its log.
@@ -105,7 +104,7 @@ def _apart(
 ) -> Iterator[Need]:
     """Of real disks that are on the machines of their nodes."""
     for node in node_disks.node_names(nodes):
-        alone, there = node_disks.alone(profile.tier, node), where.on(node, world)
+        alone, there = node_disks.alone(profile.tier, node), on(node, world)
         what, name = f"for the disk of {node}", there.machine.name
         for place, copies in mechanism.places(alone, 1, there).items():
             with suppress(OSError):

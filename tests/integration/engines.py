@@ -39,6 +39,8 @@ class RemoteEngine:
     socket: Path
     inside: tuple[str, ...]
 
+    from_there = f"{_SUBNET}.1"  # the address of this computer
+
     @property
     def environment(self) -> dict[str, str]:
         """By which programs find it."""

@@ -47,7 +47,8 @@ exec postgres -D /tmp/data
 
 @dataclass(frozen=True)
 class Server:
-    """A cluster as its owner tells others of it. All hosts listen on `port`."""
+    """A cluster as its owner tells others of it. All hosts listen on `port`. `inside`: an address
+    that only this computer reaches."""
 
     hosts: tuple[str, ...]
     port: int
@@ -55,6 +56,7 @@ class Server:
     password: str
     database: str
     authority: Path | None = None  # who signed its certificate
+    inside: str = ""
 
     def ask(self, statement: str, database: str | None = None) -> list[tuple[object, ...]]:
         with psycopg.connect(
@@ -107,7 +109,8 @@ def postgresql(image: str) -> Iterator[Server]:
     )
     with folder, started as container:
         port = int(container.get_exposed_port(5432))
-        yield Server(("localhost",), port, "owner", password, "postgres", authority)
+        inside = _address(container)
+        yield Server(("localhost",), port, "owner", password, "postgres", authority, inside)
 
 
 @contextmanager

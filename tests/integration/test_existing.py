@@ -12,9 +12,11 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -32,7 +34,7 @@ from orchestrator.powers import HOST_NETWORK, World
 from orchestrator.system import store
 from tests import ROOT
 from tests.documented import documented_commands, existing_profiles
-from tests.fakes import fake_world
+from tests.fakes import FakePlatform, fake_world
 from tests.integration import servers
 from tests.integration.conftest import Program, tierbench
 from tests.integration.servers import Server
@@ -273,6 +275,40 @@ def test_two_testers_on_one_cluster_are_refused_but_a_dead_one_is_not_in_the_way
         assert postgresql.databases() == before
     finally:
         postgresql.ask("DROP ROLE guest")
+
+
+def test_of_two_testers_who_come_at_the_same_moment_one_is_let_in(
+    postgresql: Server, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while nothing of the lease is there yet; and the one that leaves takes nothing away from
+    one that comes at that moment."""
+    monkeypatch.setenv("PG_PASSWORD", postgresql.password)
+    before = postgresql.databases()
+    file = profile(postgresql, tmp_path)
+    ((first,), _) = project_files.read(ROOT, [str(file)], [], "smoke")
+    at_once = threading.Barrier(2)
+    answered: list[str] = []  # of the present round
+
+    def come(name: str) -> None:
+        platform: Any = FakePlatform()
+        platform.campaign = name
+        own = replace(world, platform=platform, cache=tmp_path / name)
+        at_once.wait(60)
+        try:
+            with ExistingCluster().reserved(first.cluster, own):
+                answered.append("in")
+                await_true(lambda: len(answered) == 2, 60)
+        except UnavailableError as error:
+            assert "is measuring the cluster at localhost" in error.what, error.what
+            answered.append("refused")
+
+    for _ in range(5):
+        answered.clear()
+        with ThreadPoolExecutor(2) as pool:
+            for done in [pool.submit(come, name) for name in ("c1", "c2")]:
+                done.result()
+        assert sorted(answered) == ["in", "refused"]
+        assert postgresql.databases() == before
 
 
 def running_clients() -> int:

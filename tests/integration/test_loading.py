@@ -13,10 +13,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from orchestrator.databases.postgresql.adapter import PostgreSQL
-from orchestrator.errors import RunError, UnfinishedError
+from orchestrator.errors import LoadError, RunError, UnfinishedError
 from orchestrator.load_generators.sysbench.adapter import Sysbench
 from orchestrator.model import Cluster, Endpoint, Node, Workload
 from orchestrator.parts import Parts
@@ -34,6 +35,7 @@ pytestmark = pytest.mark.docker
 
 COPYING = "FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'COPY%'"
 TABLES = {"tpcc": ("warehouse", "customer", "order_line"), "insert": ("sbtest1", "sbtest2")}
+SMALLEST = {"tpcc": {"warehouses": 1}, "insert": {"tables": 1, "table_size": 1000}}
 PARAMETERS = {"tpcc": {"warehouses": 2}, "insert": {"tables": 2, "table_size": 600_000}}
 
 
@@ -87,6 +89,28 @@ def test_lost_connections_leave_the_same_rows(
             ]
     middle = len(rows) // 2
     assert rows[:middle] == rows[middle:]
+
+
+@pytest.mark.parametrize("name", sorted(TABLES))
+def test_an_index_that_is_left_invalid_is_named(
+    name: str, engine: DockerPlatform, world: World, tmp_path: Path
+) -> None:
+    """As CREATE INDEX of YugabyteDB leaves one that timed out; on PostgreSQL, CONCURRENTLY does."""
+    workload, generator = workload_of(name, **SMALLEST[name]), Sysbench()
+    with (
+        servers.postgresql(own_images.need(ROOT, "postgres", engine)) as server,
+        generator.client(HOST_NETWORK, tmp_path, world) as client,
+    ):
+        host, port = server.hosts[0], server.port
+        at = Endpoint(host, port, port, server.user, server.password, server.database, host)
+        cluster = Cluster("postgresql", "17", (), (at,), HOST_NETWORK)
+        server.ask("CREATE TABLE twice AS SELECT 1 AS a FROM generate_series(1, 2)")
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            server.ask("CREATE UNIQUE INDEX CONCURRENTLY half_made ON twice (a)")
+        with pytest.raises(LoadError, match=r"not valid, .* half_made;"):
+            generator.load(workload, cluster, client, world)
+        server.ask("DROP TABLE twice")
+        generator.load(workload, cluster, client, world)
 
 
 @dataclass

@@ -24,6 +24,7 @@ from orchestrator.system import store
 from orchestrator.system.clock import SystemClock
 from tests import ROOT
 from tests.fakes import fake_world
+from tests.integration import servers
 from tests.integration.conftest import tierbench
 from tests.integration.engines import RemoteEngine, remote_engine
 
@@ -158,6 +159,57 @@ def test_a_file_is_put_into_a_client_while_a_command_runs_in_it(
         done = platform.exec(container.name, argv, timeout_s=20, on_line=told)
     assert done.exit_code == 0 and carried == [[]]
     assert (out / "ends").read_text() == "1700000000.5\n" and (out / "rows").is_file()
+
+
+EXISTING = """\
+question: what does a cluster give that both machines reach?
+title: theirs
+tier: {{enforcement: existing}}
+cluster:
+  database: existing
+  replication_factor: 1
+  existing:
+    hosts: {hosts}
+    user: {user}
+    password_env: PG_PASSWORD
+    tls: verify-ca
+    tls_root: {authority}
+    maintenance_database: postgres
+"""
+
+
+def test_a_cluster_of_others_is_measured_from_another_machine(
+    engine: DockerPlatform, remote: RemoteEngine, tmp_path: Path
+) -> None:
+    """By an address that is the same from both; one that only this computer reaches is refused
+    before anything is made."""
+    file = tmp_path / "theirs.yaml"
+    with servers.postgresql(own_images.need(ROOT, "postgres", engine)) as server:
+        before = server.databases()
+
+        def run(hosts: str) -> tuple[int, str]:
+            named = {"user": server.user, "authority": server.authority}
+            file.write_text(EXISTING.format(hosts=hosts, **named))
+            return tierbench(
+                *["run", "--profile", str(file), "--scale", "smoke"],
+                *["--workload", str(ROOT / "tests/integration/workloads/short.yaml")],
+                *["--results", str(tmp_path / "results")],
+                PG_PASSWORD=server.password,
+                TIERBENCH_CACHE=str(tmp_path / "cache"),
+                **remote.environment,
+            )
+
+        code, text = run(f"localhost:{server.port}")
+        assert code == 64 and "is this computer, but the load client runs on" in text, text
+        code, text = run(f"{server.inside}:5432")
+        assert code == 64 and f"{server.inside}:5432 answers here, but the load" in text, text
+        assert server.password not in text and server.databases() == before
+        code, text = run(f"{remote.from_there}:{server.port}")
+        assert code == 0, text
+        assert server.databases() == before
+    (data,) = store.load(tmp_path / "results/latest").runs
+    assert data.record.outcome == "done", data.record.failure
+    assert remote.docker("ps", "--all", "--quiet") == ""
 
 
 @pytest.mark.slow

@@ -41,6 +41,14 @@ tried(25)
 tried(25, "wrong")
 tried(25, "wrong", "wrong again")
 """
+IDS = """
+package.path = "/workloads/sysbench/?.lua;/workloads/lib/?.lua;" .. package.path
+local tables, dialects = require("tables"), require("dialects")
+for _, case in ipairs({{"postgresql", "hash"}, {"yugabytedb", "range"}, {"yugabytedb", "hash"}}) do
+   local found = tables.ids(dialects.named(case[1]), {sharding = case[2]}, 2999, 5001)
+   for _, ids in ipairs(found) do print((ids:gsub("(%d+), [%d, ]*, (%d+)", "%1, ..., %2"))) end
+end
+"""
 SCRIPT = """
 package.path = "/workloads/sysbench/?.lua;/workloads/lib/?.lua;" .. package.path
 local tables, dialect = require("tables"), require("dialects").named("%s")
@@ -107,6 +115,23 @@ def test_counts_in_slices_are_exact_and_one_statement_has_the_last_word(
         "true\tnil\t3",
         "true\tnil\t3,1",
         "false\twrong again\t3,1",
+    ]
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_rows_of_a_part_are_found_by_their_key(world: World, tmp_path: Path) -> None:
+    """Before a part is loaded again: a range of hashed ids would read the whole table."""
+    with (
+        world.platform.network(NETWORK, 1),
+        Sysbench().client(NETWORK, tmp_path, world) as client,
+    ):
+        done = world.platform.exec(str(client.container), ("luajit", "-e", IDS), timeout_s=20)
+    assert done.exit_code == 0, done.err
+    assert done.out.splitlines() == [
+        *("id BETWEEN 2999 AND 5001",) * 2,
+        "id IN (2999, ..., 3998)",
+        "id IN (3999, ..., 4998)",
+        "id IN (4999, ..., 5001)",
     ]
 
 

@@ -202,12 +202,15 @@ def psql(cluster: Cluster, out: Path, world: World) -> str:
     return done.out
 
 
-def test_five_copies_are_placed_once_all_nodes_are_up(image: str, world: World) -> None:
+@pytest.mark.parametrize(("count", "copies"), [(5, 5), (3, 1)])
+def test_other_copies_than_three_are_placed_once_all_nodes_are_up(
+    count: int, copies: int, image: str, world: World
+) -> None:
     database = YugabyteDB()
-    with up(spec(image, count=5), world, database=database) as cluster:
+    with up(spec(image, count, copies), world, database=database) as cluster:
         facts = database.facts(cluster, world).recorded()
-    assert facts["replication_factor"] == 5
-    assert len(facts["leaders"]) == 5
+    assert facts["replication_factor"] == copies
+    assert len(facts["leaders"]) == count
 
 
 def test_counters_move_with_what_clients_write(image: str, world: World) -> None:

@@ -108,8 +108,9 @@ local function load_surely(own, part, share)
       if dialect.transactional_copy then
          conn:exec("BEGIN")
       elseif part.again or attempt > 1 then
-         conn:exec(string.format("DELETE FROM sbtest%d WHERE id BETWEEN %d AND %d",
-                                 part.t, part.first, part.last))
+         for _, ids in ipairs(tables.ids(dialect, layout, part.first, part.last)) do
+            conn:exec("DELETE FROM sbtest" .. part.t .. " WHERE " .. ids)
+         end
       end
       load_part(conn, part, share)
       conn:exec("INSERT INTO sbtest_parts VALUES " .. key)
@@ -184,8 +185,11 @@ workers.main(function()
    end
    local started_us = clock.now_us()
    local conn = loader.connect(opt, dialect, 0)
-   load(parts(conn, ensure_tables(conn)))
+   local list = parts(conn, ensure_tables(conn))
+   loader.require_valid_indexes(conn)
+   load(list)
    finish_tables()
+   loader.require_valid_indexes(conn)
    workers.say{phase = "done", tables = opt.tables, rows = opt.tables * opt.table_size,
                elapsed_s = (clock.now_us() - started_us) / 1e6}
 end)

@@ -260,6 +260,23 @@ def _leaders_moved(run: RunData, _: Values) -> Reasons:
         )
 
 
+def _whole_tables(run: RunData, _: Values) -> Reasons:
+    """Ranges of hashed keys: yugabyte/yugabyte-db issue 23585. The fork's tables may be ordered."""
+    load, facts = run.record.workload, results.database(run.record)
+    by_key = load.script in ("oltp_read_only", "oltp_read_write") and not (
+        load.options.get("range_selects") in (0, "off")  # a file's `off` is read as 0
+        or load.dataset.parameters.get("range_key_partitioning") in (1, "on")
+    )
+    setting = "yb_use_hash_splitting_by_default"
+    hashed = (facts.execution or {}).get(setting) != "off"
+    database = facts.more.get("flavour", run.record.profile.cluster.database)
+    if database == "yugabytedb" and hashed and (by_key or load.script == "select_random_ranges"):
+        yield (
+            "keys are sharded by their hash, so each range of keys reads a whole table",
+            f"set `tserver.ysql_pg_conf_csv: {setting}=false` (from 2024.2 on)",
+        )
+
+
 RUN_CHECKS: dict[DoubtKind, Callable[[RunData, Values], Reasons]] = {
     "no truth gate": _no_gate,
     "old truth gate": _old_gate,
@@ -285,4 +302,5 @@ RUN_CHECKS: dict[DoubtKind, Callable[[RunData, Values], Reasons]] = {
     "consistency not checked": not_checked,
     "facts not read": _not_read,
     "leaders moved": _leaders_moved,
+    "whole tables read": _whole_tables,
 }

@@ -19,9 +19,10 @@ from orchestrator.databases.existing.lease import Lease
 from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, Terminal
 from orchestrator.errors import Mistake, RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.facts import DatabaseFacts
-from orchestrator.model import Cluster, ClusterSpec, Volume
-from orchestrator.platforms.common.machines import is_here
-from orchestrator.powers import HOST_NETWORK, Network, World
+from orchestrator.model import CLIENT, Cluster, ClusterSpec, Volume
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import is_here, on
+from orchestrator.powers import HOST_NETWORK, ContainerSpec, Network, World
 from orchestrator.system import host, sql
 from orchestrator.system.sql import Connect
 
@@ -34,6 +35,9 @@ _ADVICE = (
     "check in the profile, under `existing`: hosts, port, user, password, tls, "
     "maintenance_database, the servers' pages; and that this machine can reach them"
 )
+_REACH = """for at; do
+  timeout 10 bash -c ': < "$0"' "$at" || echo "$at: no connection" &
+done; wait"""
 _QUIET_S = 3600.0
 _VACUUM_S = 6 * 3600.0
 
@@ -74,10 +78,11 @@ class ExistingCluster:
         """See `Database`. UnavailableError if the cluster cannot be reached; UsageError if it is
         not as the profile says, or if the name of our database is taken."""
         declared, mistakes = declaration.read(spec.settings)
-        mistakes = (*mistakes, *declaration.unreadable(declared), *_unlike_there(declared, world))
+        mistakes = (*mistakes, *declaration.unreadable(declared))
         if not mistakes:
             observed = self._look(declared, world)
             mistakes = tuple(probe.mistakes(spec, observed))
+            mistakes = mistakes or tuple(_not_from_client(declared, world))
             for note in probe.notes(spec, declared, observed):
                 world.progress.warn(note)
         if mistakes:
@@ -135,10 +140,12 @@ class ExistingCluster:
         finally:
             try:
                 own.drop()
+            except UsageError as error:
+                world.progress.warn(f"the database {own.name} is left alone: {error.what}")
             except TierbenchError as error:
                 world.progress.warn(
-                    f"the database {own.name} is still there: {error.what}; `tierbench clean` "
-                    "drops it"
+                    f"the database {own.name} may still be there: {error.what}; `tierbench clean` "
+                    "drops it if it is still this campaign's"
                 )
 
     def _prepare(self, handle: _Used, snapshot: Path, restored: bool, world: World) -> None:
@@ -196,18 +203,32 @@ class ExistingCluster:
         )
 
 
-def _unlike_there(declared: Existing, world: World) -> Iterator[Mistake]:
-    """Hosts that are other ones where the load client runs."""
-    if is_here(world):
+def _not_from_client(declared: Existing, world: World) -> Iterator[Mistake]:
+    """Hosts that are others, or do not answer, where the load client runs."""
+    there = on(f"{CLIENT}-1", world)
+    if is_here(there):
         return
-    machines = ", ".join(machine.name for machine in world.platform.machines())
-    for server in declared.servers:
-        if server.is_loopback:
+    machines = ", ".join(machine.name for machine in there.platform.machines())
+    servers = {f"/dev/tcp/{each.host}/{each.port}": each for each in declared.servers}
+    spec = ContainerSpec(
+        name=f"{world.scope}-reach",
+        image=own_images.need(world.root, "client", world.platform),
+        entrypoint=("bash", "-c"),
+        command=(_REACH, "reach", *servers),
+        role="client",
+        network=HOST_NETWORK,
+        placement=f"{CLIENT}-1",
+    )
+    lines = world.platform.once(spec, timeout_s=120).out.splitlines()
+    for place, server in servers.items():
+        failures = [line.partition(place)[2] for line in lines if f"{place}:" in line]
+        if server.is_loopback or failures:
+            why = "is this computer" if server.is_loopback else "answers here"
             yield Mistake(
                 "cluster.existing.hosts",
-                f"{server} is this computer, but the load client runs on {machines}: write "
-                f"`hosts: {host.name()}:{server.port}`, or another name or address of the server "
-                "that is the same from both",
+                f"{server} {why}, but the load client runs on {machines}, where it is another or "
+                f"none{', '.join(failures[:1])}: write `hosts: {host.name()}:{server.port}`, or "
+                "another name or address of the server that is the same from both",
             )
 
 

@@ -9,7 +9,7 @@ from orchestrator.databases.existing.declaration import LEASE_DATABASE
 from orchestrator.databases.existing.lease import Lease
 from orchestrator.databases.existing.leftovers import Leftover
 from orchestrator.databases.existing.owned_database import OwnDatabase
-from orchestrator.errors import TierbenchError
+from orchestrator.errors import TierbenchError, UsageError
 from orchestrator.powers import World
 from orchestrator.system import sql
 from orchestrator.system.sql import Connect
@@ -45,9 +45,9 @@ def _dropped(left: Leftover, world: World, connect: Connect) -> str:
     if left.declared.database == LEASE_DATABASE:
         return Lease(left.declared, connect, world).clear()
     own = OwnDatabase(left.declared, connect, lambda _question, _may_ask: False, world)
-    exists, owner = own.found()
-    if exists and not own.is_ours(owner):
-        leftovers.forget(world.cache, left.declared)
-        return ": somebody else has made one of that name since; left alone"
-    own.drop()
+    exists, _ = own.found()
+    try:
+        own.drop()
+    except UsageError as error:
+        return f": left alone, because {error.what}"
     return "" if exists else ": was gone"

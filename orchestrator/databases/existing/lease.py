@@ -3,7 +3,8 @@
 A row in a database that all testers agree on says which campaign is there, and when it last said
 so, by the server's clock. Advisory locks would not do: PostgreSQL counts them within each database,
 and YugabyteDB has them from 2025.1 on (yugabyte/yugabyte-db, pull request 27744); before that, a
-setting can silence the refusal (issues 3642, 23881), so a call that succeeds proves nothing.
+setting can silence the refusal (issues 3642, 23881), so a call that succeeds proves nothing. The
+row's key is always the same, so of two testers who come at the same moment the server lets one in.
 
 A campaign that is dead is in nobody's way: its process is seen to be gone, or it was silent for
 `_SILENT_S`. One that was only suspended finds that another is there, and its run fails.
@@ -137,8 +138,11 @@ class Lease:
         """Removes what a dead campaign has left; says what was found otherwise."""
         found = ": was gone"
         with self._outside() as session:
-            exists = bool(session.rows(_MARK))
-        if exists:
+            marked = session.rows(_MARK)
+        if marked and not self._is_ours(marked[0]["mark"]):
+            found = ": left alone, because others made it"
+        elif marked:
+            self._prepare()  # a kill may have left half of it
             with self._session() as session:
                 rows = session.rows(_SEEN)
             holder = _holder(str(rows[0]["holder"])) if rows else self._mine
@@ -179,14 +183,23 @@ class Lease:
         """Makes database and table, unless another tester has."""
         with self._outside() as session:
             rows = session.rows(_MARK)
+            mark = rows[0]["mark"] if rows else None
             if not rows:
                 session.rows(f'CREATE DATABASE "{LEASE_DATABASE}"')
-                session.rows(f"COMMENT ON DATABASE \"{LEASE_DATABASE}\" IS '{_COMMENT}'")
-            elif rows[0]["mark"] != _COMMENT:
+            elif not self._is_ours(mark):
                 raise RunError(f"there is a database {LEASE_DATABASE} without tierbench's comment")
+            if mark is None:
+                session.rows(f"COMMENT ON DATABASE \"{LEASE_DATABASE}\" IS '{_COMMENT}'")
         with self._session() as session:
             if not session.rows("SELECT 1 FROM pg_tables WHERE tablename = 'lease'"):
                 session.rows(_MADE)
+
+    def _is_ours(self, mark: str | None) -> bool:
+        """Also if it is empty without a comment: its tester was killed in between."""
+        if mark is not None:
+            return mark == _COMMENT
+        with self._session() as session:
+            return not session.rows(OBJECTS)
 
     def _beat(self, over: threading.Event) -> None:
         """A beat that fails is made up for by the next; `require` finds what was lost."""
@@ -199,8 +212,8 @@ class Lease:
             self._remove(self._mine)
         except TierbenchError as error:
             self.world.progress.warn(
-                f"the database {LEASE_DATABASE} is still there: {error.what}; `tierbench clean` "
-                "drops it"
+                f"the database {LEASE_DATABASE} may still be there: {error.what}; `tierbench "
+                "clean` drops it when no campaign is on the cluster"
             )
         else:
             leftovers.forget(self.world.cache, self._remembered)

@@ -17,7 +17,6 @@ from typing import Any
 from orchestrator.databases.existing.declaration import Existing
 from orchestrator.planning.addresses import Hosts, Server
 from orchestrator.system import host, store
-from orchestrator.system.redaction import HIDDEN
 
 _FOLDER = "existing"
 
@@ -43,12 +42,10 @@ def owner(cache: Path, campaign: str, started_s: float) -> Owner:
 
 @dataclass(frozen=True)
 class Leftover:
-    """A database that was made and, as far as is known, not dropped. `passwordless`: the profile
-    held a password, which is not kept."""
+    """A database that was made and, as far as is known, not dropped."""
 
     declared: Existing
     owner: Owner
-    passwordless: bool = False
 
     @property
     def command(self) -> str:
@@ -99,11 +96,11 @@ def _read(files: list[Path]) -> Iterator[Leftover]:
 def _leftover(declared: dict[str, Any], owner: Owner) -> Leftover:
     hosts = declared.pop("hosts")
     options = dict(hosts["options"])
-    secret = options.pop("password", None)
+    options.pop("password", None)  # it is not kept
     lists = {key: tuple(value) for key, value in declared.items() if isinstance(value, list)}
     servers = tuple(Server(**row) for row in hosts["servers"])
     found = Existing(hosts=Hosts(servers, options), **{**declared, **lists})
-    return Leftover(found, owner, passwordless=secret == HIDDEN)
+    return Leftover(found, owner)
 
 
 def _file(cache: Path, declared: Existing) -> Path:

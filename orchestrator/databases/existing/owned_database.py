@@ -20,7 +20,7 @@ from orchestrator.databases.existing.declaration import Existing, address
 from orchestrator.databases.existing.leftovers import Owner
 from orchestrator.errors import RunError, UsageError
 from orchestrator.powers import World
-from orchestrator.system.sql import Connect, Row, Session
+from orchestrator.system.sql import Connect, Session
 from orchestrator.units import format_seconds
 
 _MARK = "tierbench made this: "
@@ -104,9 +104,9 @@ class OwnDatabase:
 
     def require_creatable(self) -> None:
         """UsageError if our user cannot create a database."""
-        rows = self._outside(
-            "SELECT rolcreatedb OR rolsuper AS may FROM pg_roles WHERE rolname = current_user"
-        )
+        asked = "SELECT rolcreatedb OR rolsuper AS may FROM pg_roles WHERE rolname = current_user"
+        with self._session_outside() as session:
+            rows = session.rows(asked)
         if rows and not rows[0]["may"]:
             user = self.declared.user
             raise UsageError(
@@ -154,15 +154,16 @@ class OwnDatabase:
                 raise
 
     def drop(self) -> None:
-        """Drops it if it is still ours, and forgets it. RunError if it is not, or if somebody is
-        connected to it for long."""
+        """Drops it if it is still ours, and forgets it. UsageError if another has one of that name
+        by now; RunError if somebody is connected to it for long."""
         self._drop(self._require_ours)
         leftovers.forget(self.world.cache, self.declared)
 
     def _require_ours(self, owner: Owner | None) -> None:
         if not self.is_ours(owner):
             who = f"campaign {owner.campaign} on {owner.host}" if owner else "somebody else"
-            raise RunError(f"{who} has made a database of that name since")
+            leftovers.forget(self.world.cache, self.declared)
+            raise UsageError(f"{who} has made one of that name since")
 
     def _drop(self, require: Callable[[Owner | None], None]) -> None:
         """Waits a little until nobody is connected to it. `require` raises if it must stay."""
@@ -200,10 +201,6 @@ class OwnDatabase:
                 advice=f"the user {declared.user} must be allowed to create and drop the "
                 f"database {self.name}",
             ) from error
-
-    def _outside(self, sql: str) -> list[Row]:
-        with self._session_outside() as session:
-            return session.rows(sql)
 
 
 def owner_of(comment: str) -> Owner | None:

@@ -92,6 +92,11 @@ class YugabyteDB:
     def check(self, spec: ClusterSpec, world: World) -> None:
         chosen, mistakes = settings.read(spec)
         container_nodes.require_none(mistakes, "YugabyteDB")
+        if spec.replication_factor == 1 and spec.nodes > 2:
+            world.progress.warn(
+                "1 copy on more than 2 nodes was seen on 2025.2 alone, where tables had 1 tablet: "
+                "set `tablets` in the workload's `dataset`"
+            )
         image.need(chosen, world.platform)
 
     # -------------------------------------------------------------- up and down

@@ -256,12 +256,13 @@ def _history(probe: Probe) -> tuple[bool, str]:
 
 
 def _auto_analyze(probe: Probe) -> tuple[bool, str]:
-    """Masters are asked too: in 2.18 it is a flag of theirs."""
+    """Masters are asked too: in 2.18 it is a flag of theirs, and any of them may come to lead."""
     names = ("ysql_enable_auto_analyze", "ysql_enable_auto_analyze_service")
-    servers = {"tserver": probe.tserver(), "master": probe.masters()[0]}
     values = {
-        f"{server}.{name}": running.get(name)
-        for server, running in ((name, pages.flags(url)) for name, url in servers.items())
+        f"{kind} of {node}: {name}": running.get(name)
+        for kind in (pages.TSERVER, pages.MASTER)
+        for node, url in sources(probe.nodes, kind).items()
+        for running in [pages.flags(url)]
         for name in names
     }
     return "true" not in values.values(), str(values)

@@ -193,13 +193,13 @@ def master_addresses(spec: ClusterSpec, addresses: Sequence[str]) -> str:
 def place_data(spec: ClusterSpec) -> tuple[str, ...] | None:
     """The command that sets the replication factor once all nodes are up; None if none is needed:
     yugabyted starts with one copy and goes to three by itself when the third node joins."""
-    if spec.replication_factor in (1, 3):
+    if spec.replication_factor == 3 or spec.nodes < 3:
         return None
     return (
         "bin/yugabyted",
         "configure",
         "data_placement",
-        "--fault_tolerance=zone",
+        *(["--fault_tolerance=zone"] if spec.replication_factor > 1 else []),
         f"--rf={spec.replication_factor}",
         f"--base_dir={BASE_DIR}",
     )

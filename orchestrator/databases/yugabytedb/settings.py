@@ -180,12 +180,6 @@ def _shape_mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
     elif factor > nodes:
         text = f"{factor} copies on {nodes} nodes: every copy needs a node of its own"
         yield Mistake("cluster.replication_factor", text)
-    elif factor == 1 and nodes >= 3:
-        text = (
-            f"1 copy on {nodes} nodes: `yugabyted` goes to 3 copies by itself when the third node "
-            "joins; take 3, or fewer nodes"
-        )
-        yield Mistake("cluster.replication_factor", text)
     if spec.size.memory_bytes < MIN_MEMORY_BYTES:
         text = (
             f"{format_bytes(spec.size.memory_bytes)} is too little for a master, a tablet server "

@@ -10,7 +10,7 @@ import platform
 import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -85,6 +85,13 @@ class HasEngines(Protocol):
     """A platform whose machines are platforms themselves, each with a node in a known place."""
 
     def engine_of(self, placement: str) -> Platform: ...
+
+
+def on(placement: str, world: World) -> World:
+    """The outside as if the machine of this placement were the only one, if its place is known."""
+    if not isinstance(world.platform, HasEngines):
+        return world
+    return replace(world, platform=world.platform.engine_of(placement))
 
 
 def of_nodes(platform: Platform) -> tuple[Machine, ...]:

@@ -13,12 +13,12 @@ from typing import Any
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.planning.node_disks import node_names
-from orchestrator.platforms.common.machines import HasEngines, kernels, of_nodes
+from orchestrator.platforms.common.machines import HasEngines, kernels, of_nodes, on
 from orchestrator.powers import World
 from orchestrator.system import at_once
 from orchestrator.tier import Tier
 from orchestrator.tiers.common import mounts, node_directories, node_places, removal, snapshots
-from orchestrator.tiers.common.where import Share, on, shares
+from orchestrator.tiers.common.where import Share, shares
 
 
 def snapshots_of(tier: Tier, nodes: int, name: str, world: World) -> tuple[Path, ...]:

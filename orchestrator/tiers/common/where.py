@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 from orchestrator.errors import TierbenchError, UnavailableError
-from orchestrator.platforms.common.machines import HasEngines, is_here
+from orchestrator.platforms.common.machines import HasEngines, is_here, on
 from orchestrator.powers import World
 from orchestrator.tier import Tier
 from orchestrator.units import listed
@@ -89,10 +89,3 @@ def shares(tier: Tier, nodes: Sequence[str], world: World) -> tuple[Share, ...]:
         return tuple(Share(on(node, world), (node,), machines[node]) for node in nodes)
     require_one_machine(tier, world)
     return (Share(world, tuple(nodes)),)
-
-
-def on(node: str, world: World) -> World:
-    """The outside as if the machine of this node were the only one, if it has a known place."""
-    if not isinstance(world.platform, HasEngines):
-        return world
-    return replace(world, platform=world.platform.engine_of(node))

@@ -15,7 +15,7 @@ from orchestrator.analysis.doubts import campaign_checks
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.metrics import measured
-from orchestrator.model import ClusterSpec, Doubt, Measurement, NodeSize, Note, Record
+from orchestrator.model import ClusterSpec, Dataset, Doubt, Measurement, NodeSize, Note, Record
 from orchestrator.tier import Burst, LatencyModel
 from tests.campaigns import GIB, START_S, Shape, build_campaign, build_gate, build_tier, with_tier
 
@@ -429,6 +429,47 @@ def test_leaders_that_moved_while_it_was_measured() -> None:
     doubt = the("leaders moved", small(change=facts(leaders_moved="2 of 6 tablets")))
     assert "2 of 6 tablets" in doubt.text
     assert "leaders moved" not in kinds(small())
+
+
+BY_HASH = {"yb_use_hash_splitting_by_default": "on"}
+BY_RANGE = {"yb_use_hash_splitting_by_default": "off"}
+
+
+@pytest.mark.parametrize(
+    ("script", "database", "execution", "options", "parameters", "doubted"),
+    [
+        ("oltp_read_only", "yugabytedb", {}, {}, {}, True),  # 2.18 shards by hash alone
+        ("oltp_read_write", "yugabytedb", BY_HASH, {}, {}, True),
+        ("select_random_ranges", "yugabytedb", BY_HASH, {}, {}, True),
+        ("oltp_read_write", "yugabytedb", BY_RANGE, {}, {}, False),
+        ("oltp_read_write", "yugabytedb", BY_HASH, {"range_selects": 1}, {}, True),
+        ("oltp_read_write", "yugabytedb", BY_HASH, {"range_selects": 0}, {}, False),  # `off`
+        ("oltp_read_write", "yugabytedb", BY_HASH, {"range_selects": "off"}, {}, False),
+        ("oltp_read_write", "yugabytedb", {}, {}, {"range_key_partitioning": 1}, False),
+        ("oltp_read_write", "yugabytedb", {}, {}, {"range_key_partitioning": "on"}, False),
+        ("select_random_ranges", "yugabytedb", {}, {}, {"range_key_partitioning": 1}, True),
+        ("select_random_points", "yugabytedb", {}, {}, {}, False),
+        ("oltp_write_only", "yugabytedb", {}, {}, {}, False),
+        ("oltp_read_write", "postgresql", {}, {}, {}, False),
+    ],
+)
+def test_ranges_of_keys_that_are_hashed(
+    script: str,
+    database: str,
+    execution: dict[str, str],
+    options: dict[str, Any],
+    parameters: dict[str, Any],
+    doubted: bool,
+) -> None:
+    """The fork's option orders the primary key alone; select_random_ranges reads the index."""
+
+    def change(record: Record) -> Record:
+        record = facts(flavour=database, execution=execution)(record)
+        own = replace(record.workload, generator="sysbench-stock", script=script, options=options)
+        own = replace(own, dataset=Dataset("x", parameters))
+        return replace(record, workload=own)
+
+    assert ("whole tables read" in kinds(small(change=change))) is doubted
 
 
 def test_commits_that_are_not_durable() -> None:

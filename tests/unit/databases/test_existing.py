@@ -24,10 +24,13 @@ from orchestrator.databases.existing.owned_database import Terminal
 from orchestrator.errors import RunError, UnavailableError, UsageError
 from orchestrator.model import ClusterSpec, Tls, Volume
 from orchestrator.planning.addresses import Server as Place
-from orchestrator.powers import Completed, Network, World
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.powers import Completed, Machine, Network, World
 from orchestrator.system import host, http_client, sql
 from orchestrator.tier import Tier
 from orchestrator.tiers.existing import ExistingTier
+from tests import ROOT
 from tests.fake_existing import (
     CACHE,
     EXPORTERS,
@@ -168,7 +171,10 @@ def test_what_another_tester_put_in_its_place_is_left_alone_at_the_end() -> None
     with running(server, spec(), progress):
         left_by("c9", server, "vm-7")
     assert server.databases["tierbench"] == {"stock"}
-    assert "campaign c9 on vm-7 has made a database of that name since" in progress.said[0]
+    assert progress.said == [
+        "the database tierbench is left alone: campaign c9 on vm-7 has made one of that name since"
+    ]
+    assert not list(cleaning.clean(world(), server.connect)), "nothing of ours is there"
 
 
 def test_a_campaign_of_another_host_with_the_same_cache_is_not_ours() -> None:
@@ -327,7 +333,8 @@ def test_a_database_that_cannot_be_dropped_is_said_and_hides_no_failure() -> Non
         server.unreachable = HOSTS
         raise RunError("the run itself failed")
     assert progress.said == [
-        "the database tierbench is still there: SQL at 10.0.0.11: no; `tierbench clean` drops it"
+        "the database tierbench may still be there: SQL at 10.0.0.11: no; `tierbench clean` drops "
+        "it if it is still this campaign's"
     ]
 
 
@@ -339,13 +346,58 @@ def test_a_host_that_is_another_one_where_the_client_runs_is_refused(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The data would be looked at here, and the load sent to another server, or to none."""
-    server, given = Server(), spec(nodes=1, hosts=name)
-    server.known = 1
-    database(server).check(given, world())  # the client is here too
+    server, given = Server(known=1), spec(nodes=1, hosts=name)
+    platform: Any = FakePlatform(images=[own_images.tag(ROOT, "client")])
+    own = replace(world(), platform=platform)
+    database(server).check(given, own)  # the client is here too
     monkeypatch.setattr(FakePlatform, "folder", lambda _self, _cache: Path("/var/lib/tierbench"))
-    found = mistakes_of(server, given)["cluster.existing.hosts"]
+    with pytest.raises(UsageError) as raised:
+        database(server).check(given, own)
+    found = raised.value.mistakes[0].what
     assert f"write `hosts: {host.name()}:5433`" in found and "the load client runs on" in found
-    database(Server()).check(spec(), world())
+
+
+# What bash of the client's image says; tests/integration/test_remote_engine.py asks it.
+REFUSED = """\
+/dev/tcp/10.0.0.12/5433: connect: Connection refused
+/dev/tcp/10.0.0.12/5433: line 1: /dev/tcp/10.0.0.12/5433: Connection refused
+/dev/tcp/10.0.0.12/5433: no connection
+"""
+
+
+def test_hosts_are_tried_from_where_the_client_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakePlatform, "folder", lambda _self, _cache: Path("/var/lib/tierbench"))
+    said = {"out": ""}
+    platform: Any = FakePlatform(
+        images=[own_images.tag(ROOT, "client")], answer=lambda _container, _argv: said["out"]
+    )
+    there = replace(world(), platform=platform)
+    database(Server()).check(spec(), there)
+    (tried,) = platform.specs.values()
+    assert tried.network == "host" and tried.placement == "client-1"
+    assert tried.command[2:] == tuple(f"/dev/tcp/{name}/5433" for name in HOSTS)
+    said["out"] = REFUSED
+    with pytest.raises(UsageError) as raised:
+        database(Server()).check(spec(), there)
+    (mistake,) = raised.value.mistakes
+    assert mistake.what.startswith("10.0.0.12:5433 answers here, but the load client runs on")
+    assert "another or none: connect: Connection refused: write" in mistake.what
+
+
+def test_where_one_engine_has_the_client_only_its_machine_counts() -> None:
+    """`localhost` is this computer for a client here, wherever other engines are."""
+
+    class Engines(FakePlatform):
+        def machines(self) -> tuple[Machine, ...]:
+            return (LocalMachine(), LocalMachine())
+
+        def engine_of(self, placement: str) -> FakePlatform:
+            assert placement == "client-1"
+            return FakePlatform()
+
+    engines: Any = Engines()
+    given = spec(1, hosts="localhost")
+    database(Server(known=1)).check(given, replace(world(), platform=engines))
 
 
 # ------------------------------------------------------------------ is it what the profile says?

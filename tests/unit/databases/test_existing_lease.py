@@ -23,18 +23,19 @@ from orchestrator.model import ClusterSpec
 from orchestrator.powers import World
 from orchestrator.run import experiment
 from orchestrator.system import host
-from tests.fake_existing import CACHE, Server, a_cache, database, running, spec, world
-from tests.fakes import FakeDatabase, Log, fake_parts, fake_world
+from tests.fake_existing import CACHE, HOSTS, Server, a_cache, database, running, spec, world
+from tests.fakes import FakeDatabase, Log, QuietProgress, fake_parts, fake_world
 from tests.plans import a_plan
 
 __all__ = ["a_cache"]  # each test has one of its own
+COMMENT = "tierbench: which campaign is on this cluster"
 OTHER = {"host": "vm-7", "campaign": "c9", "process": "another boot pid:[1] 7 7"}
 
 
 def held_by(server: Server, **words: str) -> None:
     """Another campaign is on the cluster."""
     server.databases["tierbench_campaign"] = {"lease"}
-    server.comments["tierbench_campaign"] = "tierbench: which campaign is on this cluster"
+    server.comments["tierbench_campaign"] = COMMENT
     server.lease = json.dumps({**OTHER, **words})
 
 
@@ -144,6 +145,60 @@ def test_cleaning_takes_away_what_a_killed_campaign_has_left() -> None:
     assert line.startswith("database tierbench_campaign at ") and line.endswith("of campaign c1")
     assert server.databases == {"yugabyte": set()}
     assert leftovers.all_of(CACHE[-1]) == ()
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_one_killed_while_it_made_the_database_is_in_nobodys_way(marked: bool) -> None:
+    """Before the comment, or between that and the table: the next tester takes it over."""
+    server = Server(databases={"yugabyte": set(), "tierbench_campaign": set()})
+    if marked:
+        server.comments["tierbench_campaign"] = COMMENT
+    with reserved(server, spec()):
+        assert json.loads(server.lease)["campaign"] == "c1"
+        assert server.comments["tierbench_campaign"] == COMMENT
+    assert server.databases == {"yugabyte": set()}
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_cleaning_takes_away_what_one_killed_while_it_made_the_database_left(marked: bool) -> None:
+    server = Server()
+    killed = reserved(server, spec())
+    killed.__enter__()
+    server.lease, server.databases["tierbench_campaign"] = "", set()
+    if not marked:
+        server.comments.clear()
+    (line,) = cleaning.clean(world(), server.connect)
+    assert line.endswith("of campaign c1"), line
+    assert server.databases == {"yugabyte": set()}
+    assert leftovers.all_of(CACHE[-1]) == ()
+
+
+@pytest.mark.parametrize("comment", [None, "payroll of vm-7"])
+def test_cleaning_does_not_advise_to_drop_what_others_made_under_the_name(
+    comment: str | None,
+) -> None:
+    server = Server()
+    killed = reserved(server, spec())
+    killed.__enter__()
+    server.databases["tierbench_campaign"] = {"payroll"}
+    server.comments = {"tierbench_campaign": comment} if comment else {}
+    (line,) = cleaning.clean(world(), server.connect)
+    assert line.endswith(": left alone, because others made it") and "psql" not in line
+    assert server.databases["tierbench_campaign"] == {"payroll"}
+    assert leftovers.all_of(CACHE[-1]) == ()
+
+
+def test_what_is_said_at_the_end_of_a_lease_that_stays_is_so() -> None:
+    """`clean` drops it later, but not from under another campaign."""
+    server, said = Server(), QuietProgress()
+    with database(server).reserved(spec(), world(said)):
+        server.unreachable = HOSTS
+    (text,) = said.said
+    assert "`tierbench clean` drops it when no campaign is on the cluster" in text
+    server.unreachable = ()
+    held_by(server)
+    (line,) = cleaning.clean(world(), server.connect)
+    assert line.endswith("left alone, because campaign c9 on vm-7 is on the cluster")
 
 
 def test_cleaning_leaves_the_lease_of_a_campaign_that_lives() -> None:

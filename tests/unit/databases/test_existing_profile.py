@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from orchestrator import report
@@ -21,25 +22,33 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry import resources
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import campaign, plans
+from orchestrator.cli.main import _guarded, app
 from orchestrator.cli.options import Request
+from orchestrator.collectors.dry import DryCollector
 from orchestrator.databases.existing import declaration, probe
 from orchestrator.databases.existing.adapter import ExistingCluster
-from orchestrator.errors import UsageError
+from orchestrator.errors import EXIT_DONE, UsageError
+from orchestrator.facts import GeneratorFacts
+from orchestrator.metrics import INTERVAL_COLUMNS, measured
 from orchestrator.model import (
     DISK_DEVICE,
     NODE_EXPORTER,
+    Cluster,
     Node,
     NodeSize,
+    Phase,
     Plan,
     Profile,
     Record,
+    Workload,
 )
+from orchestrator.parts import Parts, Result
 from orchestrator.planning import project_files
 from orchestrator.planning.plan import make_plan
-from orchestrator.powers import Network
+from orchestrator.powers import Network, World
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import existing_clusters
-from orchestrator.run import space
+from orchestrator.run import experiment, space
 from orchestrator.system import sql, store
 from orchestrator.tier import (
     Gate,
@@ -47,8 +56,9 @@ from orchestrator.tier import (
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT
 from tests.campaigns import build_campaign, with_tier
-from tests.documented import documented_commands, existing_profiles
-from tests.fakes import Log, fake_world, this_machine_has
+from tests.documented import documented_commands, examples, existing_profiles
+from tests.fake_existing import POSTGRESQL, Server
+from tests.fakes import FakeGenerator, Log, fake_world, this_machine_has
 from tests.plans import a_workload
 
 NO_CACHE = Path("/nonexistent")  # no database has been tried here before
@@ -116,6 +126,20 @@ def test_the_documented_examples_are_planned_with_any_workload_on_a_database(
         plan = plans.make_plan(request, ROOT, NO_CACHE)
         assert len(plan.runs) == 3
         assert {note.kind for note in plan.notes} <= {"campaign cost"}
+
+
+def test_the_profile_of_the_chart_is_planned_on_docker_and_on_kubernetes(tmp_path: Path) -> None:
+    """There the load client is a pod, which knows the services' names."""
+    (text,) = examples("YUGABYTEDB.md", "By its Helm chart")
+    for platform in ("docker", "kubernetes"):
+        file = tmp_path / f"{platform}.yaml"
+        file.write_text(f"{text}platform: {platform}\n")
+        request = Request(profiles=[str(file)], workloads=["tpcc"], scale="smoke")
+        made = plans.make_plan(request, ROOT, NO_CACHE)
+        assert made.platform == platform
+        (profile,) = made.profiles
+        declared, mistakes = declaration.read(profile.cluster.settings)
+        assert not mistakes and len(declared.servers) == profile.cluster.nodes == 3
 
 
 def test_the_documented_commands_can_end_well() -> None:
@@ -248,6 +272,64 @@ def test_more_servers_than_the_profile_names_is_said(tmp_path: Path) -> None:
     (mistake,) = probe.mistakes(read(SMALL, tmp_path).cluster, observed)
     assert mistake.what.startswith("the cluster has 3, not 1")
     assert "existing.hosts" in mistake.what
+
+
+class _Load(FakeGenerator):
+    """Gives the second cluster a quarter more, and each run a little of its own."""
+
+    def __init__(self) -> None:
+        super().__init__(Log())
+        self.hosts: list[str] = []
+
+    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
+        self.hosts.append(cluster.endpoints[0].host)
+
+    def run(
+        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
+    ) -> tuple[Phase, Phase]:
+        start_s = world.clock.now()
+        world.clock.sleep(120.0)
+        return Phase("warm-up", start_s, start_s + 60), Phase(
+            "measure", start_s + 60, start_s + 120
+        )
+
+    def read(self, workload: Workload, *_: Any) -> Result:
+        rate = (100.0 if self.hosts[-1] == "a.example" else 125.0) + len(self.hosts) % 3 / 10
+        latency_s = workload.threads / rate
+        figures = (measured("throughput_per_s", rate), measured("latency_avg_s", latency_s))
+        return Result(figures, pd.DataFrame(columns=list(INTERVAL_COLUMNS)), (), GeneratorFacts())
+
+
+def test_two_clusters_of_others_are_compared_and_that_ends_with_a_decision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = []
+    for name, iops, monthly in (("a", 3000, 90), ("b", 9000, 190)):
+        price = f"{{monthly: {monthly}, currency: USD, region: x, as_of: 2026-01-01, source: x}}"
+        tier = f"{{enforcement: existing, iops: {iops}, throughput: 150MB/s, price: {price}}}"
+        text = SMALL.replace("{enforcement: existing}", tier).replace("db.", f"{name}.")
+        files.append(tmp_path / f"{name}.yaml")
+        files[-1].write_text(text)
+    load = _Load()
+    server = Server(banner=POSTGRESQL)
+    parts = Parts(
+        databases={"existing": ExistingCluster(server.connect)},
+        load_generators={"sysbench": load},
+        tiers=tier_mechanisms(),
+        collectors=(DryCollector(),),
+    )
+    outside = fake_world(cache=tmp_path / "cache")
+
+    def carried_out(plan: Plan, *_: Any) -> Path:
+        return experiment.execute(plan, parts, outside, tmp_path / "results", {})
+
+    monkeypatch.setattr(campaign, "carry_out", carried_out)
+    words = ["compare", "--profiles", " ".join(map(str, files)), "--workloads", "insert"]
+    words += ["--scale", "smoke", "--repeats", "5"]
+    code = _guarded(lambda: app(words, standalone_mode=False))
+    assert code == EXIT_DONE, capsys.readouterr()
+    assert sorted(load.hosts) == ["a.example"] * 5 + ["b.example"] * 5
+    assert server.databases == {"yugabyte": set()}
 
 
 # ------------------------------------------------------------------ the report

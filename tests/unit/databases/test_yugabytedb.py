@@ -232,6 +232,20 @@ def mistakes_of(spec: ClusterSpec) -> dict[str, str]:
 SMALL = NodeSize(1.0, 384 * MIB, GIB)
 
 
+@pytest.mark.parametrize(
+    ("nodes", "copies", "options"),
+    [(2, 1, None), (3, 3, None), (3, 1, ["--rf=1"]), (5, 5, ["--fault_tolerance=zone", "--rf=5"])],
+)
+def test_copies_that_yugabyted_does_not_make_by_itself_are_set(
+    nodes: int, copies: int, options: list[str] | None
+) -> None:
+    spec = replace(THREE, nodes=nodes, replication_factor=copies)
+    chosen, mistakes = settings.read(spec)
+    assert not mistakes and (copies > 1 or len(set(chosen.zones)) == 1)
+    command = flags.place_data(spec)
+    assert (command and list(command[3:-1])) == options
+
+
 def test_a_hundred_nodes_share_the_zones_that_copies_are_placed_in() -> None:
     """The third node that joins has copies placed in the zones of the first three."""
     chosen, mistakes = settings.read(replace(THREE, nodes=100))
@@ -249,7 +263,6 @@ def test_a_hundred_nodes_share_the_zones_that_copies_are_placed_in() -> None:
         ({"nodes": 101}, "nodes", "1 to 100"),
         ({"replication_factor": 2}, "replication_factor", "odd number"),
         ({"replication_factor": 5}, "replication_factor", "a node of its own"),
-        ({"replication_factor": 1}, "replication_factor", "goes to 3 copies by itself"),
         ({"node": SMALL}, "node.memory", "384 MiB is too little for a master, a tablet server and a"
          " few sessions: give it at least 1.50 GiB"),
         *(

@@ -90,20 +90,26 @@ def test_history_that_is_kept_is_looked_at(
 @pytest.mark.parametrize(
     ("server", "flag", "value", "state"),
     [
-        (pages.TSERVER, "another_flag", "true", "confirmed"),
-        (pages.TSERVER, "ysql_enable_auto_analyze", "false", "confirmed"),
-        (pages.TSERVER, "ysql_enable_auto_analyze", "true", "not confirmed"),
-        (pages.MASTER, "ysql_enable_auto_analyze_service", "true", "not confirmed"),
+        ("node-1 yb-tserver", "another_flag", "true", "confirmed"),
+        ("node-1 yb-tserver", "ysql_enable_auto_analyze", "false", "confirmed"),
+        ("node-1 yb-tserver", "ysql_enable_auto_analyze", "true", "not confirmed"),
+        ("node-3 yb-tserver", "ysql_enable_auto_analyze", "true", "not confirmed"),
+        ("node-1 yb-master", "ysql_enable_auto_analyze_service", "true", "not confirmed"),
+        ("node-3 yb-master", "ysql_enable_auto_analyze_service", "true", "not confirmed"),
     ],
 )
 def test_background_analysis_is_looked_at(
     server: str, flag: str, value: str, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of masters too: in 2.18 it is theirs. The other servers have it off."""
+    """Of masters too: in 2.18 it is theirs; any may come to lead. The others have it off."""
     monkeypatch.setattr(pages, "flags", lambda url: {flag: value} if url == server else {})
     cluster = probe()
-    urls = {pages.TSERVER: pages.TSERVER, pages.MASTER: pages.MASTER}
-    nodes = tuple(replace(node, sources=urls) for node in cluster.nodes)
+    nodes = tuple(
+        replace(
+            node, sources={kind: f"{node.name} {kind}" for kind in (pages.TSERVER, pages.MASTER)}
+        )
+        for node in cluster.nodes
+    )
     cluster = replace(cluster, cluster=replace(cluster.cluster, nodes=nodes))
     assert looked_at("auto-analyze", cluster).state == state
 

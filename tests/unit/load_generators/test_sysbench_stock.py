@@ -360,6 +360,10 @@ def test_loading_is_refused_by_its_words_and_by_its_rows(tmp_path: Path) -> None
     asked = played(world, lambda _: Completed((), 0, "Creating table 'sbtest1'...", "", 1.0))
     counting(10_000).load(workload, ONE, client, world)
     assert "--tables=2 --rand-seed=3001 prepare" in asked[0] and "secret" not in asked[0]
+    several = replace(workload, loader_threads=4)
+    for cluster, threads in ((ONE, 4), (replace(ONE, database="yugabytedb"), 1)):
+        counting(10_000).load(several, cluster, client, world)
+        assert f" --threads={threads} " in asked[-1], "YugabyteDB makes one table at a time"
     with pytest.raises(LoadError, match="9,999 rows into sbtest1, not 10,000"):
         counting(9_999).load(workload, ONE, client, world)
     played(world, lambda _: Completed((), 0, "FATAL: PQexec() failed: 7 no space", "", 1.0))

@@ -77,6 +77,53 @@ def test_a_snapshot_that_is_gone_is_loaded_anew(make: Make) -> None:
     assert campaign.log.words.count("load") == 2
 
 
+def words_of(campaign: Campaign, *beginnings: str) -> list[str]:
+    return [word for word in campaign.log.words if word.startswith(beginnings)]
+
+
+# ------------------------------------------------------------------ copies that do not start
+
+
+def test_nodes_that_do_not_start_from_a_copy_are_loaded_instead(make: Make) -> None:
+    """In that run and in all later ones of the campaign; the next campaign tries the copy again."""
+    died = NodeError("node-1 was not ready within 300 s", evidence="tablet not running")
+    campaign = make(Failing("database up", died, (2,)))  # the first loads for all runs
+    first, second = campaign.execute(repetitions=2)
+    assert [first.outcome, second.outcome] == ["done", "done"]
+    assert campaign.log.words.count("load") == 3, "the copy, and both runs"
+    assert words_of(campaign, "database", "disks") == [
+        *("database up", "database down"),
+        *("disks of premium up", "database up", "disks of premium down"),
+        *2 * ("disks of premium up", "database up", "database down", "disks of premium down"),
+    ]
+    for record in (first, second):
+        (doubt,) = [doubt for doubt in record.doubts if doubt.kind == "not restored"]
+        assert "node-1 was not ready within 300 s" in doubt.text
+        assert doubt.run == record.run.number
+    log = next((campaign.results / "latest").glob("runs/*/raw/start-from-copy.txt"))
+    assert log.read_text() == "tablet not running"
+    campaign.world.platform.campaign = "c2"
+    (third,) = campaign.execute()
+    assert campaign.log.words.count("load") == 3 and not third.doubts
+
+
+@pytest.mark.parametrize(("restores", "times"), [(False, (1,)), (True, (2, 3))])
+def test_nodes_that_do_not_start_at_all_fail_the_run(
+    make: Make, restores: bool, times: tuple[int, ...]
+) -> None:
+    """Without a copy, or with one and then without."""
+    died = NodeError("node-1 was not ready within 300 s")
+    campaign = make(Failing("database up", died, times), restores=restores)
+    (record,) = campaign.execute()
+    assert record.outcome == "failed" and "not ready" in str(record.failure)
+
+
+def test_a_node_that_dies_after_its_start_is_not_loaded_anew(make: Make) -> None:
+    campaign = make(Failing("warm", NodeError("node-1 died"), (1,)))
+    (record,) = campaign.execute()
+    assert record.outcome == "failed" and campaign.log.words.count("load") == 1
+
+
 # ------------------------------------------------------------------ loads that fail
 
 
