@@ -51,6 +51,7 @@ class Server:
     known: int = 3
     lease: str = ""  # who holds it
     silent: bool = False  # whether for long
+    synchronous_commit: str = "off"
 
     @contextmanager
     def connect(self, address: sql.Address, _timeout_s: float) -> Iterator[sql.Session]:
@@ -98,7 +99,8 @@ class Asked:
             databases.pop(words[2].strip('"'), None)
             self.server.comments.pop(words[2].strip('"'), None)
         elif "pg_settings" in text:
-            settings = {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "off"}
+            settings = {"fsync": "on", "full_page_writes": "on"}
+            settings["synchronous_commit"] = self.server.synchronous_commit
             return [{"name": name, "setting": value} for name, value in settings.items()]
         elif "pg_database_size" in text:
             return [{"bytes": 4096}]

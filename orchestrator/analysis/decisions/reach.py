@@ -24,7 +24,7 @@ _LIMIT: tuple[DoubtKind, ...] = (
     *("limit not verified", "gate failed afterwards", "another disk than declared", "host cache"),
     *("burst credit unknown", "shared disk", "host slower than the tier"),
     *("short window", "few checkpoints", "data fits in the cache"),
-    *("host saturated", "machine shared", "leaders moved"),
+    *("host saturated", "machine shared", "leaders moved", "whole tables read"),
 )
 # These stand with the figures: they widen intervals, exclude a run, or tell of its measurement.
 _NONE: tuple[DoubtKind, ...] = (
@@ -36,6 +36,7 @@ _NONE: tuple[DoubtKind, ...] = (
     *("warm-up given up", "unsteady throughput", "client busy", "telemetry gaps", "retries"),
     *("few transactions", "overload", "Little's law", "think time's ceiling", "clients apart"),
     *("totals differ", "another build", "consistency not checked", "facts not read"),
+    "not restored",
 )
 REACH: Mapping[DoubtKind, Reach] = {
     **dict.fromkeys(_FORBID, "forbids"),

@@ -311,7 +311,7 @@ def test_two_clusters_of_others_are_compared_and_that_ends_with_a_decision(
         files.append(tmp_path / f"{name}.yaml")
         files[-1].write_text(text)
     load = _Load()
-    server = Server(banner=POSTGRESQL)
+    server = Server(banner=POSTGRESQL, synchronous_commit="on")
     parts = Parts(
         databases={"existing": ExistingCluster(server.connect)},
         load_generators={"sysbench": load},
