@@ -20,10 +20,11 @@ from orchestrator.errors import RunError, UnavailableError
 from orchestrator.model import Volume
 from orchestrator.planning.rehearsal import Model
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common import marked
 from orchestrator.powers import Completed, ContainerSpec, Machine, MachineFacts, World
 from orchestrator.run import datasets, space
 from orchestrator.tier import Tier
-from orchestrator.tiers.common import disk_files
+from orchestrator.tiers.common import disk_files, removal
 from orchestrator.tiers.emulated import EmulatedTier
 from orchestrator.tiers.unlimited import UnlimitedTier
 from tests import ROOT
@@ -168,19 +169,57 @@ def test_snapshots_are_looked_for_where_their_nodes_run(far: Far, world: World) 
     assert not disk_files.exist(snapshots, world), "on another machine than its node's"
 
 
-def test_all_machines_forget(far: Far, world: World) -> None:
+def marked_for(world: World, files: Sequence[Path]) -> None:
+    """Puts the mark of the cache of `world` beside each file, as the disk's container does."""
+    for file in files:
+        (file.parent / marked.MARK).write_text(removal.owner(world))
+
+
+def test_all_machines_forget_what_has_the_mark_of_this_cache(far: Far, world: World) -> None:
     assert not list(disk_files.forget(fake_world(cache=world.cache))), "this computer has none"
     files = written(far, disk_files.snapshots(2, "key", world))
-    other = far.folder_of("node-1") / "of-others"
-    other.write_text("kept")
-    assert [one.kept for one in disk_files.forget(world, only_list=True)] == [(), ()]
+    marked_for(world, files)
+    theirs = replace(world, cache=Path("/home/other/cache"))
+    others = written(far, disk_files.snapshots(2, "key", theirs))
+    marked_for(theirs, others)
+    older = written(far, [FOLDER / "disks/node-1.img", FOLDER / "disks/node-2.img"])
+    beside = far.folder_of("node-1") / "of-others"
+    beside.write_text("kept")
+    listed = list(disk_files.forget(world, only_list=True))
     assert all(file.exists() for file in files)
     removed = list(disk_files.forget(world))
-    assert [one.place for one in removed] == [
-        "/var/lib/tierbench of vm1",
-        "/var/lib/tierbench of vm2",
-    ]
-    assert not any(file.exists() for file in files) and other.read_text() == "kept"
+    assert removed == listed
+    ours, foreign, unmarked = (
+        [one.place for one in removed if one.foreign.startswith(why)]
+        for why in (" " * 0, "belongs to the cache /home/other/cache of ", marked.UNMARKED)
+    )
+    ours = [one for one in ours if one not in foreign + unmarked]
+    key, other = files[0].parent.name, others[0].parent.name
+    assert ours == [f"{FOLDER}/datasets/{key} of {vm}" for vm in ("vm1", "vm2")]
+    assert foreign == [f"{FOLDER}/datasets/{other} of {vm}" for vm in ("vm1", "vm2")]
+    assert unmarked == [f"{FOLDER}/disks of {vm}" for vm in ("vm1", "vm2")]
+    assert not any(file.exists() for file in files) and beside.read_text() == "kept"
+    assert all(file.read_text() == "rows" for file in (*others, *older))
+
+
+def test_snapshots_of_a_failed_load_go_only_if_they_are_ours(far: Far, world: World) -> None:
+    snapshots = disk_files.snapshots(2, "key", world)
+    first, second = written(far, snapshots)
+    marked_for(world, [first])
+    marked_for(replace(world, cache=Path("/home/other/cache")), [second])
+    disk_files.discard(snapshots, world)
+    assert not first.exists() and second.exists()
+
+
+def test_a_machine_that_cannot_be_asked_is_said(far: Far, world: World) -> None:
+    def once(spec: ContainerSpec, _timeout_s: float) -> Completed:
+        code = int(spec.placement == "node-1")
+        return Completed((), code, "no such program" if code else "", "", 0.0)
+
+    far.once = once  # type: ignore[method-assign]
+    world.cache.joinpath("datasets").mkdir(parents=True)
+    (found,) = disk_files.forget(world)
+    assert str(found).startswith(f"{FOLDER} of vm1") and "no such program" in str(found)
 
 
 class Loading(FakeTier):
