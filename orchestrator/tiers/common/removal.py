@@ -9,8 +9,9 @@ import json
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from orchestrator.errors import RunError, UsageError
 from orchestrator.platforms import own_images
@@ -26,24 +27,31 @@ _COPY_S = 6 * 3600.0
 @dataclass(frozen=True)
 class Found:
     """A folder that carries, or might carry, our mark. `foreign`: why it is not touched; `kept`:
-    what of it cannot be removed."""
+    what of it cannot be removed; `machine`: where it is, if not on this computer."""
 
     place: str
     size_bytes: int = 0
     foreign: str = ""
     kept: tuple[str, ...] = ()
+    machine: str = ""
 
     def __str__(self) -> str:
-        if self.foreign == marked.UNMARKED:
-            by_hand = f"rm -r --one-file-system -- {shlex.quote(self.place)}"
+        of = f" of {self.machine}" if self.machine else ""
+        if self.foreign in (marked.UNMARKED, marked.UNSAID):
+            there = f", on {self.machine}" if self.machine else ""
             return (
-                f"{self.place} {self.foreign}, so it is left alone; if an earlier release made it "
-                f"and nobody needs it: {by_hand}"
+                f"{self.place}{of} {self.foreign}, so it is left alone; if an earlier release made "
+                f"it and nobody needs it{there}: {self.by_hand}"
             )
         if self.foreign:
-            return f"{self.place} {self.foreign}: it is left alone"
+            return f"{self.place}{of} {self.foreign}: it is left alone"
         left = f"; these stay: {'; '.join(self.kept)}" if self.kept else ""
-        return f"{self.place} ({format_bytes(self.size_bytes)}){left}"
+        return f"{self.place}{of} ({format_bytes(self.size_bytes)}){left}"
+
+    @property
+    def by_hand(self) -> str:
+        """The command with which a person removes the folder; it enters no mount."""
+        return f"rm -r --one-file-system -- {shlex.quote(self.place)}"
 
 
 def owner(world: World) -> str:
@@ -55,8 +63,9 @@ def make(folder: Path, world: World) -> None:
     """Makes a folder of the cache with our mark. UsageError if it is somebody else's."""
     if why := marked.make(str(folder), owner(world)):
         raise UsageError(
-            f"{why}, so it is neither used nor removed",
-            advice="remove it if nobody needs it, or let TIERBENCH_CACHE name another folder",
+            f"{folder} {why}, so it is neither used nor removed",
+            advice=f"if nobody needs what is in it: {Found(str(folder)).by_hand}; else let "
+            "TIERBENCH_CACHE name another folder",
         )
 
 
@@ -73,7 +82,7 @@ def here(folders: Iterable[Path], world: World, only_list: bool = False) -> Iter
     """Removes folders of this computer, or only lists what would go."""
     for folder in folders:
         if found := marked.remove(str(folder), owner(world), only_list):
-            yield _found(found)
+            yield _found(found, "")
 
 
 def there(folders: Sequence[Path], world: World, only_list: bool = False) -> tuple[Found, ...]:
@@ -81,17 +90,17 @@ def there(folders: Sequence[Path], world: World, only_list: bool = False) -> tup
     if not folders:
         return ()
     verb, roots = "list" if only_list else "remove", [_root(folder) for folder in folders]
-    done = in_container(_program(verb, world, [f"{HOST}{one}" for one in folders]), roots, world)
+    done = in_container(program(verb, world, [f"{HOST}{one}" for one in folders]), roots, world)
     if done.exit_code != 0:
         raise RunError(f"{folders[0]} could not be removed", evidence=done.out)
-    return tuple(_found(json.loads(line)) for line in done.out.splitlines() if line.strip())
+    return read(done.out, HOST)
 
 
 def anew(folder: Path, names: Sequence[str], world: World) -> None:
     """Makes a folder with our mark and empty ones in it, in place of what a killed run left there.
     RunError if something of it is not ours, or cannot be removed."""
     arguments = [f"{HOST}{folder}", *names]
-    done = in_container(_program("anew", world, arguments), [_root(folder)], world)
+    done = in_container(program("anew", world, arguments), [_root(folder)], world)
     if done.exit_code != 0:
         raise RunError(
             f"{folder} cannot be made anew: {done.out.strip().replace(HOST, '')[-400:]}",
@@ -104,18 +113,22 @@ def _root(folder: Path) -> Path:
     return folder.parent.parent if folder.parent.name == SNAPSHOTS else folder.parent
 
 
-def _found(said: dict[str, object]) -> Found:
-    kept = said["kept"]
-    assert isinstance(kept, list)
-    return Found(
-        place=str(said["place"]).removeprefix(HOST),
-        size_bytes=int(str(said["bytes"])),
-        foreign=str(said["foreign"]),
-        kept=tuple(str(one).removeprefix(HOST) for one in kept),
-    )
+def read(said: str, root: str, at: str = "", machine: str = "") -> tuple[Found, ...]:
+    """What our program printed in a container that has the path `at` of the machine as `root`."""
+    lines = [json.loads(line) for line in said.splitlines() if line.strip()]
+    return tuple(replace(_found(one, root, at), machine=machine) for one in lines)
 
 
-def _program(verb: str, world: World, arguments: Sequence[str]) -> tuple[str, ...]:
+def _found(said: dict[str, Any], root: str, at: str = "") -> Found:
+    def there(path: str) -> str:
+        return f"{at}{path.removeprefix(root)}"
+
+    kept = tuple(there(one) for one in said["kept"])
+    return Found(there(said["place"]), said["bytes"], said["foreign"], kept)
+
+
+def program(verb: str, world: World, arguments: Sequence[str] = ()) -> tuple[str, ...]:
+    """What lists or removes folders in a container: see `marked`."""
     source = Path(marked.__file__).read_text(encoding="utf-8")
     return ("python3", "-c", source, verb, owner(world), *arguments)
 

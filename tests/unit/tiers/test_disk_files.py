@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -82,7 +83,8 @@ class Far(FakePlatform):
         argv = [*(spec.entrypoint or ()), *spec.command]
         argv = [word.replace("/images", str(place)) for word in argv]
         done = subprocess.run(argv, capture_output=True, text=True, check=False, env=os.environ)
-        return Completed(tuple(argv), done.returncode, done.stdout, done.stderr, 0.0)
+        out = done.stdout.replace(str(place), "/images")
+        return Completed(tuple(argv), done.returncode, out, done.stderr, 0.0)
 
     @contextmanager
     def volume(self, name: str, device: str, fstype: str, placement: str = "") -> Iterator[str]:
@@ -121,7 +123,9 @@ def test_disk_volume_and_file_of_a_node_are_on_its_machine(far: Far, world: Worl
     assert spec.placement == "node-2" and spec.mounts[0].on_machine
     assert spec.mounts[0].source == str(FOLDER)
     options = dict(zip(spec.command[1::2], spec.command[2::2], strict=True))
-    assert options["--image"] == "/images/disks/node-2.img"
+    assert options["--image"].startswith("/images/disks-"), "each cache has its own"
+    assert options["--image"].endswith("/node-2.img")
+    assert json.loads(options["--owner"])["cache"] == str(world.cache)
     assert options["--copy-of"] == f"/images/datasets/{folder.name}/node-2.img"
     assert options["--temporary"] == "1" and "--bytes" not in options
     assert {placement for *_, placement in far.volumes} == {"node-1", "node-2"}  # made at once
@@ -189,15 +193,19 @@ def test_all_machines_forget_what_has_the_mark_of_this_cache(far: Far, world: Wo
     assert all(file.exists() for file in files)
     removed = list(disk_files.forget(world))
     assert removed == listed
-    ours, foreign, unmarked = (
-        [one.place for one in removed if one.foreign.startswith(why)]
-        for why in (" " * 0, "belongs to the cache /home/other/cache of ", marked.UNMARKED)
-    )
-    ours = [one for one in ours if one not in foreign + unmarked]
     key, other = files[0].parent.name, others[0].parent.name
-    assert ours == [f"{FOLDER}/datasets/{key} of {vm}" for vm in ("vm1", "vm2")]
-    assert foreign == [f"{FOLDER}/datasets/{other} of {vm}" for vm in ("vm1", "vm2")]
-    assert unmarked == [f"{FOLDER}/disks of {vm}" for vm in ("vm1", "vm2")]
+    theirs_said = f" belongs to the cache /home/other/cache of {socket.gethostname()}"
+    assert sorted(str(one).split(",")[0] for one in removed) == sorted(
+        line
+        for vm in ("vm1", "vm2")
+        for line in (
+            f"{FOLDER}/datasets/{key} of {vm} (8 KiB)",
+            f"{FOLDER}/datasets/{other} of {vm}{theirs_said}: it is left alone",
+            f"{FOLDER}/disks of {vm} has no mark of tierbench",
+        )
+    )
+    (older_said,) = [str(one) for one in removed if one.place.endswith("disks") and "vm1" in str(one)]
+    assert older_said.endswith(f", on vm1: rm -r --one-file-system -- {FOLDER}/disks")
     assert not any(file.exists() for file in files) and beside.read_text() == "kept"
     assert all(file.read_text() == "rows" for file in (*others, *older))
 
