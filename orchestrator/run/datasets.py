@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import TierbenchError, UnavailableError, UnfinishedError
+from orchestrator.errors import RunError, TierbenchError, UnavailableError, UnfinishedError
 from orchestrator.model import ClusterSpec, NodeSize, Profile, Workload
 from orchestrator.parts import Parts, Rented, Restorable
 from orchestrator.platforms.common import marked
@@ -284,7 +284,8 @@ def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:
 
 def forget(world: World, only_list: bool = False) -> Iterator[removal.Found]:
     """Removes all kept data sets and what a killed run left of its disks, as far as they carry our
-    mark, or only lists them. What fails is said, and the rest goes on."""
+    mark, or only lists them. What fails is said, and the rest goes on; then RunError."""
+    failed: list[str] = []
     steps: tuple[Callable[[], Iterable[removal.Found]], ...] = (
         lambda: restoring.forget(_places(world), world, only_list),
         lambda: disk_files.forget(world, only_list),
@@ -292,9 +293,13 @@ def forget(world: World, only_list: bool = False) -> Iterator[removal.Found]:
     )
     for step in steps:
         try:
-            yield from step()
+            for found in step():
+                yield found
+                failed += [f"{found.place} could not be removed"] if found.kept else []
         except (TierbenchError, OSError) as error:
-            world.progress.warn(f"{error}; the rest is looked at")
+            failed.append(str(error))
+    if failed:
+        raise RunError("; ".join(failed), advice="remove the cause, then `tierbench clean` again")
 
 
 def _folders(cache: Path) -> list[Path]:

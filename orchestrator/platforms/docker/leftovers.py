@@ -7,7 +7,7 @@ What cannot be removed is reported with the engine's reason.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -54,11 +54,15 @@ class _Swept:
 class Leftovers:
     """The part of `DockerPlatform` that removes things."""
 
+    campaign: str
     _client: DockerClient
     _clock: Clock
     guard: Guard
 
-    def sweep(self) -> tuple[str, ...]:
+    def sweep(self, only_list: bool = False) -> tuple[str, ...]:
+        if only_list:
+            with engine_errors("looking for leftovers"):
+                return tuple(self._listed())
         swept = _Swept(self.guard.other())
         with engine_errors("removing leftovers"):
             containers = patiently(
@@ -83,6 +87,19 @@ class Leftovers:
                 advice="look with `docker ps -a` at what holds them, then `make clean`",
             )
         return tuple(swept.removed)
+
+    def _listed(self) -> Iterator[str]:
+        """What others have left. What this program itself has made goes with it."""
+        swept, client = _Swept(self.guard.other()), self._client
+        containers = client.containers.list(all=True, filters=OURS, ignore_removed=True)
+        volumes, networks = (one.list(filters=OURS) for one in (client.volumes, client.networks))
+        kinds = (("container", containers), ("volume", volumes), ("network", networks))
+        for kind, things in kinds:
+            for thing in swept.ours(things):
+                role, campaign = (labels_of(thing).get(one, "") for one in (ROLE, CAMPAIGN))
+                if campaign != self.campaign:
+                    about = ", ".join(filter(None, (role, campaign and f"of campaign {campaign}")))
+                    yield f"{kind} {thing.name}" + (f" ({about})" if about else "")
 
     def _sweep_volumes(self, swept: _Swept, patient: bool = False) -> None:
         """Removes the volumes that nothing holds; if `patient`, waits for the others."""

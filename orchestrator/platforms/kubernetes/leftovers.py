@@ -12,7 +12,13 @@ from orchestrator.errors import RunError, TierbenchError
 from orchestrator.platforms.kubernetes import trouble
 from orchestrator.platforms.kubernetes.connection import Api, Thing
 from orchestrator.platforms.kubernetes.errors import cluster_errors
-from orchestrator.platforms.kubernetes.guard import CLASSES, NAMESPACES, VOLUMES, Guard
+from orchestrator.platforms.kubernetes.guard import (
+    CLASSES,
+    NAMESPACES,
+    VOLUMES,
+    Guard,
+    namespace_of,
+)
 from orchestrator.platforms.kubernetes.labels import (
     CAMPAIGN,
     MARK,
@@ -52,7 +58,10 @@ class Leftovers:
     def _forget(self, container: str) -> None:
         raise NotImplementedError
 
-    def sweep(self) -> tuple[str, ...]:
+    def sweep(self, only_list: bool = False) -> tuple[str, ...]:
+        if only_list:
+            with cluster_errors("looking for leftovers"):
+                return tuple(self._listed())
         self._kept.clear()
         return self.sweep_between_runs()
 
@@ -88,10 +97,28 @@ class Leftovers:
                 if kind == "container":
                     self._forget(annotation_of(thing, NAME))
                 yield kind, annotation_of(thing, NAME) or name, self._removal(kind, folder, name)
-        living = self.guard.living()
-        dead = {label_of(one, CAMPAIGN) for one in self.guard.namespaces()} - living
-        for campaign in sorted(dead - {self.campaign}):
+        for campaign in self._dead():
             yield "campaign", campaign, partial(self.guard.remove, campaign)
+        yield from self._outside_namespaces()
+
+    def _dead(self) -> list[str]:
+        """Other campaigns that have left their namespace."""
+        found = {label_of(one, CAMPAIGN) for one in self.guard.namespaces()}
+        return sorted(found - self.guard.living() - {self.campaign})
+
+    def _listed(self) -> Iterator[str]:
+        """What others have left. What this program itself has made goes with it."""
+        for campaign in self._dead():
+            namespace = namespace_of(campaign)
+            for kind, group, plural in _KINDS:
+                for thing in self._api.listed(f"/{group}/namespaces/{namespace}/{plural}", MARK):
+                    name = annotation_of(thing, NAME) or name_of(thing)
+                    yield f"{kind} {name} (of campaign {campaign})"
+            yield f"namespace {namespace}"
+        yield from (f"{kind} {name}" for kind, name, _ in self._outside_namespaces())
+
+    def _outside_namespaces(self) -> Iterator[tuple[str, str, Callable[[], None]]]:
+        living = self.guard.living()
         for kind, folder in (("volume", VOLUMES), ("storage class", CLASSES)):
             for thing in self._api.listed(folder, MARK):
                 owner, name = label_of(thing, CAMPAIGN), name_of(thing)

@@ -32,7 +32,7 @@ _REMOVE_S = 600.0
 _EXIST = 'for file; do [ -f "$file" ] || exit 1; done'
 _RUN = 'exec "$@"'
 # All folders that may be ours; `disks` is that of earlier releases.
-_RUN_ON_ALL = f'{_RUN} {INSIDE}/{_DATASETS}/* {INSIDE}/{_DISKS}*'
+_RUN_ON_ALL = f"{_RUN} {INSIDE}/{_DATASETS}/* {INSIDE}/{_DISKS}*"
 
 
 @dataclass(frozen=True)

@@ -86,10 +86,10 @@ class Engine:
         self.asked.append((tag, other.engine))
         self.images.add(tag)
 
-    def sweep(self) -> tuple[str, ...]:
+    def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         if self.fails:
             raise self.fails
-        return ("container x",)
+        return ("container y",) if only_list else ("container x",)
 
 
 def platform(monkeypatch: pytest.MonkeyPatch, *machines: str, **more: Any) -> tuple[Any, Any]:
@@ -235,6 +235,7 @@ def test_an_engine_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     engines["vm1"].fails = engines["vm2"].fails = None
     lines = [f"container x of {name}" for name in ("vm1", "vm2", "this computer")]
     assert together.sweep() == tuple(lines)
+    assert together.sweep(only_list=True)[0] == "container y of vm1"
 
 
 @pytest.mark.parametrize(

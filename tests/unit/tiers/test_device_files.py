@@ -18,8 +18,8 @@ BYTES = "314572800"
 def provided(*options: str) -> subprocess.CompletedProcess[str]:
     """Makes an image as `device serve` does before it serves it, and ends as it does."""
     script = (
-        'device=$1; shift; words=("$@"); set -- help; . "$device" >/dev/null; set -- "${words[@]}"; '
-        'trap \'[ "$temporary" != 1 ] || drop_image\' EXIT; '
+        'words=("${@:2}"); device=$1; set -- help; . "$device" >/dev/null; set -- "${words[@]}"; '
+        "trap '[ \"$temporary\" != 1 ] || drop_image' EXIT; "
         'while [ $# -gt 0 ]; do image_option "$1" "$2"; shift 2; done; provide_image'
     )
     argv = ["bash", "-c", script, "x", str(DEVICE), *options]

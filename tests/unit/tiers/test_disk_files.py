@@ -204,7 +204,9 @@ def test_all_machines_forget_what_has_the_mark_of_this_cache(far: Far, world: Wo
             f"{FOLDER}/disks of {vm} has no mark of tierbench",
         )
     )
-    (older_said,) = [str(one) for one in removed if one.place.endswith("disks") and "vm1" in str(one)]
+    (older_said,) = [
+        str(one) for one in removed if one.place.endswith("disks") and "vm1" in str(one)
+    ]
     assert older_said.endswith(f", on vm1: rm -r --one-file-system -- {FOLDER}/disks")
     assert not any(file.exists() for file in files) and beside.read_text() == "kept"
     assert all(file.read_text() == "rows" for file in (*others, *older))
@@ -219,12 +221,14 @@ def test_snapshots_of_a_failed_load_go_only_if_they_are_ours(far: Far, world: Wo
     assert not first.exists() and second.exists()
 
 
-def test_a_machine_that_cannot_be_asked_is_said(far: Far, world: World) -> None:
+def test_a_machine_that_cannot_be_asked_is_said(
+    far: Far, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def once(spec: ContainerSpec, _timeout_s: float) -> Completed:
         code = int(spec.placement == "node-1")
         return Completed((), code, "no such program" if code else "", "", 0.0)
 
-    far.once = once  # type: ignore[method-assign]
+    monkeypatch.setattr(far, "once", once)
     world.cache.joinpath("datasets").mkdir(parents=True)
     (found,) = disk_files.forget(world)
     assert str(found).startswith(f"{FOLDER} of vm1") and "no such program" in str(found)

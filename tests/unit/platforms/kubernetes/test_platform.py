@@ -498,7 +498,17 @@ def test_a_dead_campaign_is_removed_with_its_volumes(cluster: FakeCluster) -> No
     other = {"metadata": {"name": "theirs"}, "spec": {}}
     cluster.things["/api/v1/persistentvolumes/theirs"] = other
     connected = KubernetesPlatform(SystemClock())
+    pods = "/api/v1/namespaces/tierbench-dead00/pods"
+    left = {"metadata": {"name": "node-1", "labels": ours("dead00")}, "spec": {}}
+    cluster.things[f"{pods}/node-1"] = left
     assert connected.other_campaign() is None
+    before = dict(cluster.things)
+    assert connected.sweep(only_list=True) == (
+        "container node-1 (of campaign dead00)",
+        "namespace tierbench-dead00",
+        "volume of-dead00",
+    )
+    assert cluster.things == before
     assert set(connected.sweep()) == {"namespace tierbench-dead00", "volume of-dead00"}
     assert cluster.names("persistentvolumes") == ["theirs"]
 
