@@ -303,9 +303,10 @@ def forget(world: World, only_list: bool = False) -> Iterator[removal.Found]:
 
 
 def _folders(cache: Path) -> list[Path]:
-    """What is ours in the cache, or looks so: earlier releases put no mark there. The cache may be
-    any folder of a person, with a `datasets` or `disks` of theirs."""
-    signs = {"datasets/*": (_LOADING, _PLACES, _DATASET), "disks": ("*.img",), "gates": ("*.json",)}
+    """What is ours in the cache, or looks so: earlier releases put no mark there, nor on `gates`.
+    The cache may be any folder of a person, with a `datasets` or `disks` of theirs."""
+    signs = {"datasets/*": (_LOADING, _PLACES, _DATASET), "disks": ("*.img",)}
+    signs |= {"gates": ("*.json",), "truth-gates": ()}
     return [
         folder
         for pattern, names in signs.items()
