@@ -295,7 +295,7 @@ def forget(world: World, only_list: bool = False) -> Iterator[removal.Found]:
         try:
             for found in step():
                 yield found
-                failed += [f"{found.place} could not be removed"] if found.kept else []
+                failed += [f"{found.place} cannot be removed"] if found.kept else []
         except (TierbenchError, OSError) as error:
             failed.append(str(error))
     if failed:

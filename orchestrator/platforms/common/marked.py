@@ -44,14 +44,8 @@ def make(folder: str, whose: str) -> str:
     os.makedirs(folder, exist_ok=True)
     if not os.listdir(folder):
         _sign(folder, whose)
-    try:
-        opened = os.open(folder, _OPEN)
-    except OSError as error:
-        return f"is no folder that can be opened ({error.strerror})"
-    try:
-        return _foreign(opened, whose)
-    finally:
-        os.close(opened)
+    found = remove(folder, whose, only_list=True)
+    return str(found["foreign"]) if found else ""
 
 
 def _sign(folder: str, whose: str) -> None:

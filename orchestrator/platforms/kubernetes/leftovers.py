@@ -12,13 +12,7 @@ from orchestrator.errors import RunError, TierbenchError
 from orchestrator.platforms.kubernetes import trouble
 from orchestrator.platforms.kubernetes.connection import Api, Thing
 from orchestrator.platforms.kubernetes.errors import cluster_errors
-from orchestrator.platforms.kubernetes.guard import (
-    CLASSES,
-    NAMESPACES,
-    VOLUMES,
-    Guard,
-    namespace_of,
-)
+from orchestrator.platforms.kubernetes.guard import CLASSES, NAMESPACES, VOLUMES, Guard
 from orchestrator.platforms.kubernetes.labels import (
     CAMPAIGN,
     MARK,
@@ -97,19 +91,19 @@ class Leftovers:
                 if kind == "container":
                     self._forget(annotation_of(thing, NAME))
                 yield kind, annotation_of(thing, NAME) or name, self._removal(kind, folder, name)
-        for campaign in self._dead():
+        for campaign in sorted(self._dead()):
             yield "campaign", campaign, partial(self.guard.remove, campaign)
         yield from self._outside_namespaces()
 
-    def _dead(self) -> list[str]:
-        """Other campaigns that have left their namespace."""
-        found = {label_of(one, CAMPAIGN) for one in self.guard.namespaces()}
-        return sorted(found - self.guard.living() - {self.campaign})
+    def _dead(self) -> dict[str, str]:
+        """Other campaigns that have left their namespace, and its name."""
+        living = {*self.guard.living(), self.campaign}
+        found = {label_of(one, CAMPAIGN): name_of(one) for one in self.guard.namespaces()}
+        return {campaign: name for campaign, name in found.items() if campaign not in living}
 
     def _listed(self) -> Iterator[str]:
         """What others have left. What this program itself has made goes with it."""
-        for campaign in self._dead():
-            namespace = namespace_of(campaign)
+        for campaign, namespace in sorted(self._dead().items()):
             for kind, group, plural in _KINDS:
                 for thing in self._api.listed(f"/{group}/namespaces/{namespace}/{plural}", MARK):
                     name = annotation_of(thing, NAME) or name_of(thing)

@@ -120,7 +120,7 @@ def test_what_cannot_be_removed_ends_with_the_code_of_a_removal_that_failed(
     assert clean("--yes") == RunError("").exit_code
     said = capsys.readouterr()
     assert kept in said.out and "/data/disks (1 MiB)" in said.out
-    assert "/data/datasets/x could not be removed" in said.err
+    assert "/data/datasets/x cannot be removed" in said.err
 
 
 def test_a_step_that_fails_ends_with_its_code_and_the_rest_goes_on(
