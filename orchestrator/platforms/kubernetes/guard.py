@@ -141,7 +141,14 @@ class Guard:
                 "provider: they may cost money until they are removed",
             )
 
-    def _rented(self, namespace: str, kept: Collection[str]) -> list[str]:
+    def retained(self) -> tuple[str, ...]:
+        """What this campaign rented in classes that keep it."""
+        return tuple(self._rented(self._namespace, wanted="Retain"))
+
+    def _rented(
+        self, namespace: str, kept: Collection[str] = (), wanted: str = "Delete"
+    ) -> list[str]:
+        """Volumes and snapshots that this policy, `wanted`, is for."""
         try:
             contents = self._api.listed(CONTENTS)
         except Refused:  # who may not see them can have made none
@@ -160,8 +167,8 @@ class Guard:
             spec = thing["spec"]
             owner = spec.get(reference) or {}
             address = f"/{group}/namespaces/{namespace}/{plural}/{owner.get('name')}"
-            ours_and_goes = owner.get("namespace") == namespace and spec.get(policy) == "Delete"
-            if ours_and_goes and address not in kept:
+            is_meant = owner.get("namespace") == namespace and spec.get(policy) == wanted
+            if is_meant and address not in kept:
                 found.append(name_of(thing))
         return found
 
