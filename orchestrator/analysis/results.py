@@ -243,8 +243,7 @@ def of_others(record: Record) -> bool:
 
 def left_out(campaign: Results) -> tuple[str, ...]:
     """Files that were cut and are passed over, a phrase each."""
-    texts = (note.text for note in campaign.plan.notes)
-    return tuple(text for text in texts if text.startswith(LEFT_OUT))
+    return tuple(one.text for one in campaign.plan.notes if one.text.startswith(LEFT_OUT))
 
 
 def was_published(plan: Plan) -> bool:

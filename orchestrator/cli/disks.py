@@ -16,6 +16,7 @@ from rich.text import Text
 
 from orchestrator import report, units
 from orchestrator.cli import outside, plans
+from orchestrator.cli.clean import DryRunOption, YesOption
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.cli.disk_record import record_command
 from orchestrator.cli.tiers import limits_in
@@ -54,8 +55,6 @@ NameArgument = Annotated[str, typer.Argument(help="The disk's name, as in `disk 
 DownArgument = Annotated[str, typer.Argument(help="The disk's name, or its path.")]
 AllOption = Annotated[bool, typer.Option("--all", help="All disks that are up.")]
 KeepOption = Annotated[bool, typer.Option("--keep-data", help="Leaves the file of its data.")]
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Does not ask.")]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Shows what would go, and ends.")]
 LimitsArgument = Annotated[list[str], typer.Argument(help="Such as iops=4000 bytes_per_s=1e8.")]
 
 _SIZE_BYTES = 20 * 2**30

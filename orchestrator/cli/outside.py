@@ -152,10 +152,7 @@ def sweeping(world: World, most_s: float | None = None) -> Iterator[None]:
         try:
             world.platform.sweep()
             if isinstance(world.platform, Claims) and (kept := world.platform.retained()):
-                names = ", ".join(kept)
-                world.progress.warn(
-                    f"kept by their class, and may cost money until removed: {names}"
-                )
+                world.progress.warn(f"rented and kept, at a cost, until removed: {', '.join(kept)}")
         except TierbenchError as error:
             world.progress.warn(f"{error.what}; the next campaign tries again")
         for each, disposition in before.items():

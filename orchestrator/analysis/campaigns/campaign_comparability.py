@@ -89,13 +89,9 @@ def _mounted(runs: Sequence[RunData]) -> set[str]:
 
 def remarks(before: Results, after: Results) -> tuple[str, ...]:
     """Differences that are allowed and said, and what cannot be known, a sentence each."""
-    every = (_cut, _names, _code, _images, _unrecorded)
-    return tuple(remark for said in every for remark in said(before, after))
-
-
-def _cut(*campaigns: Results) -> Iterator[str]:
-    for one in campaigns:
-        yield from (f"{one.name}: {said}" for said in results.left_out(one))
+    every = (_names, _code, _images, _unrecorded)
+    cut = (f"{one.name}: {text}" for one in (before, after) for text in results.left_out(one))
+    return (*cut, *(remark for said in every for remark in said(before, after)))
 
 
 def _names(before: Results, after: Results) -> Iterator[str]:

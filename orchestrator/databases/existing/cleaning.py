@@ -17,8 +17,7 @@ from orchestrator.system.sql import Connect
 
 def clean(world: World, connect: Connect = sql.session, only_list: bool = False) -> Iterator[str]:
     """Goes through all databases that this cache remembers; one line each. One that cannot be
-    dropped now, because its cluster or its password is not at hand, stays remembered. If they are
-    only listed, no cluster is asked."""
+    dropped now, because its cluster or its password is not at hand, stays remembered."""
     for left in leftovers.all_of(world.cache):
         declared = left.declared
         what = f"database {declared.database} at {declared.where}, of campaign "

@@ -7,7 +7,7 @@ What cannot be removed is reported with the engine's reason.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -29,9 +29,11 @@ _REMOVAL_S = 20.0
 @dataclass
 class _Swept:
     """What a sweep removed, and what it could not. It leaves `other`, a live campaign, and all that
-    stands alone."""
+    stands alone. If only `listed_by` a campaign, nothing goes, and what that has made is left out:
+    it goes with it."""
 
     other: str | None
+    listed_by: str | None = None
     removed: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
 
@@ -40,12 +42,14 @@ class _Swept:
         return [
             thing
             for thing, labels in labelled
-            if STANDING not in labels and labels.get(CAMPAIGN, "") != self.other
+            if STANDING not in labels
+            and labels.get(CAMPAIGN, "") not in (self.other, self.listed_by)
         ]
 
     def take(self, kind: str, thing: Any, remove: Callable[[], None]) -> None:
         try:
-            remove()
+            if self.listed_by is None:
+                remove()
             self.removed.append(f"{kind} {thing.name}")
         except TierbenchError as error:
             self.kept.append(error.what)
@@ -60,10 +64,7 @@ class Leftovers:
     guard: Guard
 
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
-        if only_list:
-            with engine_errors("looking for leftovers"):
-                return tuple(self._listed())
-        swept = _Swept(self.guard.other())
+        swept = _Swept(self.guard.other(), self.campaign if only_list else None)
         with engine_errors("removing leftovers"):
             containers = patiently(
                 lambda: self._client.containers.list(all=True, filters=OURS, ignore_removed=True),
@@ -71,7 +72,7 @@ class Leftovers:
             )
             # Databases and clients before disks: a mounted device cannot be removed.
             for container in sorted(swept.ours(containers), key=_is_disk):
-                if _is_disk(container):
+                if _is_disk(container) and not only_list:
                     self._sweep_volumes(swept)
                     with contextlib.suppress(DockerException, OSError):
                         container.stop(timeout=15)
@@ -87,19 +88,6 @@ class Leftovers:
                 advice="look with `docker ps -a` at what holds them, then `make clean`",
             )
         return tuple(swept.removed)
-
-    def _listed(self) -> Iterator[str]:
-        """What others have left. What this program itself has made goes with it."""
-        swept, client = _Swept(self.guard.other()), self._client
-        containers = client.containers.list(all=True, filters=OURS, ignore_removed=True)
-        volumes, networks = (one.list(filters=OURS) for one in (client.volumes, client.networks))
-        kinds = (("container", containers), ("volume", volumes), ("network", networks))
-        for kind, things in kinds:
-            for thing in swept.ours(things):
-                role, campaign = (labels_of(thing).get(one, "") for one in (ROLE, CAMPAIGN))
-                if campaign != self.campaign:
-                    about = ", ".join(filter(None, (role, campaign and f"of campaign {campaign}")))
-                    yield f"{kind} {thing.name}" + (f" ({about})" if about else "")
 
     def _sweep_volumes(self, swept: _Swept, patient: bool = False) -> None:
         """Removes the volumes that nothing holds; if `patient`, waits for the others."""

@@ -131,24 +131,20 @@ class Guard:
         claims and snapshots. RunError if some stay."""
 
         def gone() -> bool:
-            return not self._rented(namespace, kept)
+            return not self.rented(namespace, kept)
 
         if not wait_until(gone, deadline_s=_GONE_S, clock=self._clock, every_s=0.5):
-            names = ", ".join(self._rented(namespace, kept))
+            names = ", ".join(self.rented(namespace, kept))
             raise RunError(
                 f"what {namespace} rented is not gone after {_GONE_S:g} s: {names}",
                 advice="look with `kubectl get pv,volumesnapshotcontent`, and for the disks at the "
                 "provider: they may cost money until they are removed",
             )
 
-    def retained(self) -> tuple[str, ...]:
-        """What this campaign rented in classes that keep it."""
-        return tuple(self._rented(self._namespace, wanted="Retain"))
-
-    def _rented(
+    def rented(
         self, namespace: str, kept: Collection[str] = (), wanted: str = "Delete"
     ) -> list[str]:
-        """Volumes and snapshots that this policy, `wanted`, is for."""
+        """The volumes and snapshots of a namespace whose policy is `wanted`, without `kept`."""
         try:
             contents = self._api.listed(CONTENTS)
         except Refused:  # who may not see them can have made none

@@ -273,7 +273,7 @@ class Volumes(Leftovers, Spreading):
 
     def retained(self) -> tuple[str, ...]:
         with cluster_errors("looking for volumes that stay"):
-            return self.guard.retained()
+            return tuple(self.guard.rented(self._namespace, wanted="Retain"))
 
     def _address(self, source: Source) -> str:
         if source.kind == "claim":

@@ -1,16 +1,14 @@
 """Files of disks, on the machines whose containers serve them as devices.
 
 They lie in one folder of each machine (`Platform.folder`). A disk's own container makes, copies and
-removes the file that it serves, so that this costs no other container; it looks at the mark of the
-file's folder for that, and gives a new one its mark (`marked`). On other machines folders have a
-name of this cache, because several may be used from there. What else is asked of files
-is asked directly if this computer is the only machine, else in containers on the node's machine.
+removes the file that it serves, so that this costs no other container; for that it looks at the
+mark of the file's folder, which on other machines has a name of this cache. What else is asked is
+asked directly if this computer is the only machine, else in containers on the node's machine.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
+import socket
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -60,7 +58,8 @@ def snapshots(nodes: int, name: str, world: World) -> tuple[Path, ...]:
     by name, node-10 would be the second. On other machines the name has theirs and this cache's,
     since what is known of a data set is in the one cache here."""
     if not is_here(world):
-        name += _of_this_cache(world, *sorted(one.name for one in of_nodes(world.platform)))
+        machines = sorted(machine.name for machine in of_nodes(world.platform))
+        name = removal.named(name, world, socket.gethostname(), *machines)
     folder = _folder(world) / _DATASETS / name
     return tuple(folder / f"node-{number}.img" for number in range(1, nodes + 1))
 
@@ -194,11 +193,5 @@ def _folder(world: World) -> Path:
 
 def _disks(world: World) -> Path:
     """The folder of the files that go after each run."""
-    return _folder(world) / (_DISKS if is_here(world) else f"{_DISKS}{_of_this_cache(world)}")
-
-
-def _of_this_cache(world: World, *words: str) -> str:
-    """The end of a folder's name that only this cache of this computer gives, for these words."""
-    ours = json.loads(removal.owner(world))
-    text = "\0".join((ours["host"], ours["cache"], *words))
-    return f"-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    name = _DISKS if is_here(world) else removal.named(_DISKS, world, socket.gethostname())
+    return _folder(world) / name

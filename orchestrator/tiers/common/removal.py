@@ -5,13 +5,13 @@ What removes looks at the mark itself (`platforms/common/marked.py`), here or in
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from orchestrator.errors import RunError, UsageError
 from orchestrator.platforms import own_images
@@ -36,22 +36,16 @@ class Found:
     machine: str = ""
 
     def __str__(self) -> str:
-        of = f" of {self.machine}" if self.machine else ""
+        place = f"{self.place} of {self.machine}" if self.machine else self.place
         if self.foreign in (marked.UNMARKED, marked.UNSAID):
-            there = f", on {self.machine}" if self.machine else ""
             return (
-                f"{self.place}{of} {self.foreign}, so it is left alone; if an earlier release made "
-                f"it and nobody needs it{there}: {self.by_hand}"
+                f"{place} {self.foreign}, so it is left alone; if an earlier release made it and "
+                f"nobody needs it: rm -r --one-file-system -- {shlex.quote(self.place)}"
             )
         if self.foreign:
-            return f"{self.place}{of} {self.foreign}: it is left alone"
+            return f"{place} {self.foreign}: it is left alone"
         left = f"; these stay: {'; '.join(self.kept)}" if self.kept else ""
-        return f"{self.place}{of} ({format_bytes(self.size_bytes)}){left}"
-
-    @property
-    def by_hand(self) -> str:
-        """The command with which a person removes the folder; it enters no mount."""
-        return f"rm -r --one-file-system -- {shlex.quote(self.place)}"
+        return f"{place} ({format_bytes(self.size_bytes)}){left}"
 
 
 def owner(world: World) -> str:
@@ -59,13 +53,18 @@ def owner(world: World) -> str:
     return marked.owner(world.cache, world.platform.campaign)
 
 
+def named(name: str, world: World, *places: str) -> str:
+    """The name that only this cache gives, with these places."""
+    text = "\0".join((str(world.cache.resolve()), *places))
+    return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
 def make(folder: Path, world: World) -> None:
     """Makes a folder of the cache with our mark. UsageError if it is somebody else's."""
     if why := marked.make(str(folder), owner(world)):
         raise UsageError(
-            f"{folder} {why}, so it is neither used nor removed",
-            advice=f"if nobody needs what is in it: {Found(str(folder)).by_hand}; else let "
-            "TIERBENCH_CACHE name another folder",
+            str(Found(str(folder), foreign=why)),
+            advice="if somebody needs it, let TIERBENCH_CACHE name another folder",
         )
 
 
@@ -82,14 +81,14 @@ def here(folders: Iterable[Path], world: World, only_list: bool = False) -> Iter
     """Removes folders of this computer, or only lists what would go."""
     for folder in folders:
         if found := marked.remove(str(folder), owner(world), only_list):
-            yield _found(found, "")
+            yield Found(found["place"], found["bytes"], found["foreign"], tuple(found["kept"]))
 
 
 def there(folders: Sequence[Path], world: World, only_list: bool = False) -> tuple[Found, ...]:
     """The same for folders of the machine with the disks, by a container. RunError if it fails."""
     if not folders:
         return ()
-    verb, roots = "list" if only_list else "remove", [_root(folder) for folder in folders]
+    verb, roots = "list" if only_list else "remove", [root_of(folder) for folder in folders]
     done = in_container(program(verb, world, [f"{HOST}{one}" for one in folders]), roots, world)
     if done.exit_code != 0:
         raise RunError(f"{folders[0]} could not be removed", evidence=done.out)
@@ -100,7 +99,7 @@ def anew(folder: Path, names: Sequence[str], world: World) -> None:
     """Makes a folder with our mark and empty ones in it, in place of what a killed run left there.
     RunError if something of it is not ours, or cannot be removed."""
     arguments = [f"{HOST}{folder}", *names]
-    done = in_container(program("anew", world, arguments), [_root(folder)], world)
+    done = in_container(program("anew", world, arguments), [root_of(folder)], world)
     if done.exit_code != 0:
         raise RunError(
             f"{folder} cannot be made anew: {done.out.strip().replace(HOST, '')[-400:]}",
@@ -108,23 +107,20 @@ def anew(folder: Path, names: Sequence[str], world: World) -> None:
         )
 
 
-def _root(folder: Path) -> Path:
+def root_of(folder: Path) -> Path:
     """The path of a person in which our folder is: data sets are in a folder of ours again."""
     return folder.parent.parent if folder.parent.name == SNAPSHOTS else folder.parent
 
 
 def read(said: str, root: str, at: str = "", machine: str = "") -> tuple[Found, ...]:
     """What our program printed in a container that has the path `at` of the machine as `root`."""
-    lines = [json.loads(line) for line in said.splitlines() if line.strip()]
-    return tuple(replace(_found(one, root, at), machine=machine) for one in lines)
 
+    def found(line: str) -> Found:
+        one = json.loads(line)
+        place, *kept = (f"{at}{path.removeprefix(root)}" for path in (one["place"], *one["kept"]))
+        return Found(place, one["bytes"], one["foreign"], tuple(kept), machine)
 
-def _found(said: dict[str, Any], root: str, at: str = "") -> Found:
-    def there(path: str) -> str:
-        return f"{at}{path.removeprefix(root)}"
-
-    kept = tuple(there(one) for one in said["kept"])
-    return Found(there(said["place"]), said["bytes"], said["foreign"], kept)
+    return tuple(map(found, filter(str.strip, said.splitlines())))
 
 
 def program(verb: str, world: World, arguments: Sequence[str] = ()) -> tuple[str, ...]:

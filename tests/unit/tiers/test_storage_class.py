@@ -343,7 +343,7 @@ def test_what_was_allowed_to_stay_is_named_at_the_end(world: World) -> None:
     with outside.sweeping(replace(world, progress=progress)):
         pass
     (said,) = progress.said
-    assert said.endswith("may cost money until removed: pv-1, pv-2")
+    assert said.endswith("at a cost, until removed: pv-1, pv-2")
 
 
 def test_the_gate_measures_a_volume_for_each_node(

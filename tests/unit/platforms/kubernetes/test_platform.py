@@ -504,7 +504,7 @@ def test_a_dead_campaign_is_removed_with_its_volumes(cluster: FakeCluster) -> No
     assert connected.other_campaign() is None
     before = dict(cluster.things)
     assert connected.sweep(only_list=True) == (
-        "container node-1 (of campaign dead00)",
+        "container node-1 of tierbench-dead00",
         "namespace tierbench-dead00",
         "volume of-dead00",
     )
