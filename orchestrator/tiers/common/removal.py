@@ -64,7 +64,7 @@ def make(folder: Path, world: World) -> None:
     if why := marked.make(str(folder), owner(world)):
         raise UsageError(
             str(Found(str(folder), foreign=why)),
-            advice="if somebody needs it, let TIERBENCH_CACHE name another folder",
+            advice="let TIERBENCH_CACHE name another folder, or remove this if nobody needs it",
         )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import RunError, UnavailableError
+from orchestrator.errors import RunError, UnavailableError, UsageError
 from orchestrator.model import Volume
 from orchestrator.planning.rehearsal import Model
 from orchestrator.platforms import own_images
@@ -232,6 +232,32 @@ def test_a_machine_that_cannot_be_asked_is_said(
     world.cache.joinpath("datasets").mkdir(parents=True)
     (found,) = disk_files.forget(world)
     assert str(found).startswith(f"{FOLDER} of vm1") and "no such program" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("mark", "why"),
+    [(None, marked.UNMARKED), ("", marked.UNSAID), ('{"host": "vm9", "cache": "/x"}', "of vm9")],
+)
+def test_files_of_disks_are_not_made_beside_those_of_others_until_the_advice_is_followed(
+    tmp_path: Path, mark: str | None, why: str
+) -> None:
+    world = fake_world(cache=tmp_path)
+    theirs = tmp_path / "disks/node-1.img"
+    theirs.parent.mkdir()
+    theirs.write_text("theirs")
+    if mark is not None:
+        (theirs.parent / marked.MARK).write_text(mark)
+    with pytest.raises(UsageError, match=why) as refused:
+        disk_files.mounted(world)
+    assert theirs.read_text() == "theirs"
+    assert "TIERBENCH_CACHE" in refused.value.advice
+    disk_files.mounted(replace(world, cache=tmp_path / "another"))
+    _, found, command = refused.value.what.partition("nobody needs it: ")
+    assert bool(found) == ("vm9" not in why)
+    if found:
+        subprocess.run(command, shell=True, check=True)
+        disk_files.mounted(world)
+        assert [one.name for one in theirs.parent.iterdir()] == [marked.MARK]
 
 
 class Loading(FakeTier):
