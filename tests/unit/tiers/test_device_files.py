@@ -51,6 +51,7 @@ def test_a_new_folder_gets_our_mark_and_a_leftover_in_it_goes(
     assert listed and not listed["foreign"], "the program knows the folder by its mark"
     assert provided(*options_of(image, source, ours, kind), "--temporary", "1").returncode == 0
     assert [one.name for one in image.parent.iterdir()] == [marked.MARK]
+    assert marked.remove(str(image.parent), ours) and not (tmp_path / "machine").exists()
 
 
 @pytest.mark.parametrize("kind", ["a copy", "anew"])
