@@ -303,10 +303,10 @@ class Platform(Protocol):
     def answers(self) -> bool:
         """Returns whether the engine answers now."""
 
-    def sweep(self) -> tuple[str, ...]:
+    def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         """Removes everything that carries our label, except what stands, and what belongs to
-        another campaign that is alive. Returns what was removed, one line each. RunError if
-        something stays."""
+        another campaign that is alive. Returns what was removed, one line each; or only lists what
+        earlier programs have left. RunError if something stays."""
 
 
 class Progress(Protocol):

@@ -244,7 +244,7 @@ class FakePlatform:
     def answers(self) -> bool:
         return True
 
-    def sweep(self) -> tuple[str, ...]:
+    def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         self._log.say("sweep")
         return ()
 

@@ -32,6 +32,7 @@ from orchestrator.model import (
 from orchestrator.planning.plan import EXISTING
 from orchestrator.tier import Gate
 
+LEFT_OUT = "left out: "  # begins notes of files that were cut
 Key = tuple[str, str]  # metric, scope
 Measured = Mapping[Key, Measurement]
 
@@ -238,6 +239,11 @@ def published(record: Record) -> bool:
 def of_others(record: Record) -> bool:
     """Whether others run the cluster: then its nodes and settings are not ours to change."""
     return record.profile.cluster.database == EXISTING
+
+
+def left_out(campaign: Results) -> tuple[str, ...]:
+    """Files that were cut and are passed over, a phrase each."""
+    return tuple(one.text for one in campaign.plan.notes if one.text.startswith(LEFT_OUT))
 
 
 def was_published(plan: Plan) -> bool:

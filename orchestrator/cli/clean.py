@@ -17,6 +17,7 @@ from orchestrator.errors import TierbenchError, UsageError
 from orchestrator.powers import Progress, World
 from orchestrator.run import datasets
 from orchestrator.tiers.common import standing
+from orchestrator.tiers.common.removal import Found
 
 DryRunOption = Annotated[bool, Option("--dry-run", help="Shows what would go; removes nothing.")]
 YesOption = Annotated[bool, Option("--yes", "-y", help="Does not ask.")]
@@ -45,36 +46,26 @@ def register(app: Typer, root: Path, cache: Path, out: Console, progress: Progre
             outside.powers(root, cache, progress, platform, placing) as (world, engine),
             outside.alone(engine),
         ):
+            is_there, failed = True, list[TierbenchError]()
             if dry_run or not yes:
-                _show(world, out)
-            if dry_run:
-                return
-            if not yes:
-                confirm("These and what campaigns left will be removed. Go on?", abort=True)
-            failed = _clean(world, out)
+                is_there, failed = _each(world, out, only_list=True)
+            if is_there and not dry_run:
+                if not yes:
+                    confirm("These will be removed. Go on?", abort=True)
+                _, failed = _each(world, out, only_list=False)
         for line in standing.reminders(engine):
             out.print(line, highlight=False)
         if failed:
             raise failed[0]
 
 
-def _show(world: World, out: Console) -> None:
-    for found in datasets.forget(world, only_list=True):
-        verb = "stays" if found.foreign else "would be removed"
-        out.print(f"{verb}: {found}", highlight=False, soft_wrap=True)
-    out.print(
-        "would be removed: containers, networks, volumes and databases of campaigns that are over",
-        highlight=False,
-        soft_wrap=True,
-    )
-
-
-def _clean(world: World, out: Console) -> list[TierbenchError]:
-    """Does each step whatever became of the one before; returns the errors."""
+def _each(world: World, out: Console, only_list: bool) -> tuple[bool, list[TierbenchError]]:
+    """Does each step, or says what it would remove, whatever became of the one before. Returns
+    whether there is anything, and the errors."""
     steps: tuple[Callable[[], Iterable[object]], ...] = (
-        world.platform.sweep,
-        lambda: cleaning.clean(world),
-        lambda: datasets.forget(world),
+        lambda: world.platform.sweep(only_list),
+        lambda: cleaning.clean(world, only_list=only_list),
+        lambda: datasets.forget(world, only_list),
     )
     failed: list[TierbenchError] = []
     nothing = True
@@ -82,10 +73,12 @@ def _clean(world: World, out: Console) -> list[TierbenchError]:
         try:
             for line in step():
                 nothing = False
-                out.print(str(line), highlight=False, soft_wrap=True)
+                stays = isinstance(line, Found) and line.foreign
+                verb = ("stays: " if stays else "would be removed: ") if only_list else ""
+                out.print(f"{verb}{line}", highlight=False, soft_wrap=True)
         except TierbenchError as error:
             failed.append(error)
-            world.progress.warn(f"{error.what}; the rest is cleaned")
+            world.progress.warn(f"{error.what}; the rest goes on")
     if nothing and not failed:
         out.print("nothing to remove")
-    return failed
+    return not nothing or bool(failed), failed

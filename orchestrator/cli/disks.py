@@ -16,6 +16,7 @@ from rich.text import Text
 
 from orchestrator import report, units
 from orchestrator.cli import outside, plans
+from orchestrator.cli.clean import DryRunOption, YesOption
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.cli.disk_record import record_command
 from orchestrator.cli.tiers import limits_in
@@ -51,7 +52,6 @@ NameArgument = Annotated[str, typer.Argument(help="The disk's name, as in `disk 
 DownArgument = Annotated[str, typer.Argument(help="The disk's name, or its path.")]
 AllOption = Annotated[bool, typer.Option("--all", help="All disks that are up.")]
 KeepOption = Annotated[bool, typer.Option("--keep-data", help="Leaves the file of its data.")]
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Does not ask.")]
 LimitsArgument = Annotated[list[str], typer.Argument(help="Such as iops=4000 bytes_per_s=1e8.")]
 
 _SIZE_BYTES = 20 * 2**30
@@ -185,14 +185,20 @@ def _down(root: Path, cache: Path, out: Console, progress: ConsoleProgress) -> C
         every: AllOption = False,
         keep_data: KeepOption = False,
         yes: YesOption = False,
+        dry_run: DryRunOption = False,
     ) -> None:
         """Takes a disk down, with its data unless --keep-data. Needs root."""
         if bool(name) == every:
             raise UsageError("name a disk, or say --all", advice="tierbench disk list")
-        _require_root("unmount")
+        if not dry_run:
+            _require_root("unmount")
         with outside.powers(root, cache, progress) as (world, _):
             where.require_here("`disk down` unmounts a disk", world)
             disks = standing.found(world) if every else (standing.named(name, world),)
+            if dry_run:
+                for one in disks:
+                    out.print(_becomes(one.disk, keep_data), highlight=False, soft_wrap=True)
+                return
             _ask([one.disk for one in disks], keep_data, yes)
             stayed: list[TierbenchError] = []
             for one in disks:
@@ -221,6 +227,13 @@ def _ask(disks: list[standing.StandingDisk], keep_data: bool, yes: bool) -> None
     if lost and not yes:
         text = f"The data of {', '.join(lost)} will be removed (--keep-data keeps them). Go on?"
         typer.confirm(text, abort=True)
+
+
+def _becomes(disk: standing.StandingDisk, keep_data: bool) -> str:
+    """What taking it down would do."""
+    goes = disk.own_image and not keep_data
+    data = f"would be removed: {_with_size(disk)}" if goes else f"would stay in {disk.image}"
+    return f"{disk.name} at {disk.at} would be taken down; its data {data}"
 
 
 def _with_size(disk: standing.StandingDisk) -> str:

@@ -18,6 +18,7 @@ from orchestrator.load_generators import load_generators
 from orchestrator.model import Placing
 from orchestrator.parts import Parts
 from orchestrator.platforms import platforms
+from orchestrator.platforms.common.claims import Claims
 from orchestrator.platforms.unasked import NotAsked, UnaskedPlatform
 from orchestrator.powers import Clock, Platform, Progress, World
 from orchestrator.system import host
@@ -150,6 +151,8 @@ def sweeping(world: World, most_s: float | None = None) -> Iterator[None]:
             signal.setitimer(signal.ITIMER_REAL, 0)
         try:
             world.platform.sweep()
+            if isinstance(world.platform, Claims) and (kept := world.platform.retained()):
+                world.progress.warn(f"rented and kept, at a cost, until removed: {', '.join(kept)}")
         except TierbenchError as error:
             world.progress.warn(f"{error.what}; the next campaign tries again")
         for each, disposition in before.items():

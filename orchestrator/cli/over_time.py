@@ -82,7 +82,11 @@ def _history(kept: Path, out: Console) -> Any:
 def _entries(results: Path, filters: Filters) -> list[Entry]:
     if not (folders := stored_campaigns.folders(results)):
         raise UsageError(f"no campaign in {results} yet", advice="run `make demo` first")
-    saved = stored_campaigns.baselines(results)
+    try:
+        saved = stored_campaigns.baselines(results)
+    except store.CutError as error:  # campaigns are listed without their names
+        saved = {}
+        typer.echo(f"{error.what}: {error.advice}", err=True)
     every = (stored_campaigns.entry(folder, saved) for folder in folders)
     return [entry for entry in every if filters.let_pass(entry)]
 

@@ -37,5 +37,5 @@ class DryPlatform:
     def answers(self) -> bool:
         return True
 
-    def sweep(self) -> tuple[str, ...]:
+    def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         return ()

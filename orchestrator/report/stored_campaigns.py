@@ -25,9 +25,10 @@ def _listed(entry: Entry) -> Iterator[tuple[Cell, ...]]:
     """The folder and its begin as a heading, for they are long, and then the rest."""
     begin = wording.moment(entry.began_s) if entry.began_s is not None else "time unknown"
     saved = f", baseline {', '.join(entry.baselines)}" if entry.baselines else ""
-    fault = f": {entry.fault}" if entry.fault else ""
-    yield (Cell(f"{entry.folder}  {begin}{saved}{fault}", strong=True),)
-    if fault:
+    fault = "; ".join(filter(None, (entry.fault, *entry.left_out)))
+    heading = f"{entry.folder}  {begin}{saved}{f': {fault}' if fault else ''}"
+    yield (Cell(heading, strong=True),)
+    if entry.fault:
         return
     decisions = "; ".join(f"{load}: {what}" for load, what in (entry.decisions or {}).items())
     times = "published" if entry.published else f"{entry.repetitions} times"

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import TierbenchError, UnavailableError, UnfinishedError
+from orchestrator.errors import RunError, TierbenchError, UnavailableError, UnfinishedError
 from orchestrator.model import ClusterSpec, NodeSize, Profile, Workload
 from orchestrator.parts import Parts, Rented, Restorable
 from orchestrator.planning import durations, paces
@@ -287,7 +287,8 @@ def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:
 
 def forget(world: World, only_list: bool = False) -> Iterator[removal.Found]:
     """Removes all kept data sets and what a killed run left of its disks, as far as they carry our
-    mark, or only lists them. What fails is said, and the rest goes on."""
+    mark, or only lists them. What fails is said, and the rest goes on; then RunError."""
+    failed: list[str] = []
     steps: tuple[Callable[[], Iterable[removal.Found]], ...] = (
         lambda: restoring.forget(_places(world), world, only_list),
         lambda: disk_files.forget(world, only_list),
@@ -295,15 +296,20 @@ def forget(world: World, only_list: bool = False) -> Iterator[removal.Found]:
     )
     for step in steps:
         try:
-            yield from step()
+            for found in step():
+                yield found
+                failed += [f"{found.place} cannot be removed"] if found.kept else []
         except (TierbenchError, OSError) as error:
-            world.progress.warn(f"{error}; the rest is looked at")
+            failed.append(str(error))
+    if failed:
+        raise RunError("; ".join(failed), advice="remove the cause, then `tierbench clean` again")
 
 
 def _folders(cache: Path) -> list[Path]:
-    """What is ours in the cache, or looks so: earlier releases put no mark there. The cache may be
-    any folder of a person, with a `datasets` or `disks` of theirs."""
-    signs = {"datasets/*": (_LOADING, _PLACES, _DATASET), "disks": ("*.img",), "gates": ("*.json",)}
+    """What is ours in the cache, or looks so: earlier releases put no mark there, nor on `gates`.
+    The cache may be any folder of a person, with a `datasets` or `disks` of theirs."""
+    signs = {"datasets/*": (_LOADING, _PLACES, _DATASET), "disks": ("*.img",)}
+    signs |= {"gates": ("*.json",), "truth-gates": ()}
     return [
         folder
         for pattern, names in signs.items()

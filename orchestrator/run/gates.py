@@ -198,7 +198,7 @@ class Gates:
             sort_keys=True,
         )
         key = hashlib.sha256(text.encode()).hexdigest()[:16]
-        return self._world.cache / "gates" / f"{key}.json"
+        return self._world.cache / "truth-gates" / f"{key}.json"
 
 
 def require_passed(gate: Gate) -> None:

@@ -22,7 +22,7 @@ import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.analysis.conclusions import Decision, Verdict
-from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.results import LEFT_OUT, Results, RunData
 from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.analysis.verdicts import SCHEMA_VERSION as VERDICT_VERSION
 from orchestrator.errors import UnavailableError, UsageError
@@ -50,7 +50,7 @@ class _Judged:
     decisions: tuple[Decision, ...]
 
 
-class _CutError(UsageError):
+class CutError(UsageError):
     """A file that does not have its form."""
 
 
@@ -149,15 +149,15 @@ def keep_limit_change(run: Path, change: Mapping[str, Any]) -> None:
 
 def limit_changes(run: Path) -> list[Any]:
     """Returns all changes of limits during the run, in order, without those that the disk refused,
-    which never took effect."""
+    which never took effect. A line that was cut counts as one: it may have taken effect."""
     file = run / "raw" / _CHANGES
     changes: list[Any] = []
     for line in file.read_text().splitlines() if file.exists() else ():
-        change = json.loads(line)
-        if "refused" in change:
-            changes.pop()
-        else:
-            changes.append(change)
+        try:
+            change = dict(json.loads(line))
+        except (ValueError, TypeError):
+            change = {"cut": line}
+        changes = changes[:-1] if "refused" in change else [*changes, change]
     return changes
 
 
@@ -245,8 +245,8 @@ def _whole(read: Callable[[], _Read], otherwise: _Read, cut: list[str]) -> _Read
     """What is read; `otherwise` if its file was cut, which is then said in `cut`."""
     try:
         return read()
-    except _CutError as error:
-        cut.append(f"left out: {error.what}")
+    except CutError as error:
+        cut.append(f"{LEFT_OUT}{error.what}")
         return otherwise
 
 
@@ -283,13 +283,15 @@ def _is_table(file: Path) -> bool:
 
 
 def _intervals(file: Path) -> pd.DataFrame:
-    """Its last line ends like every other unless it was cut."""
+    """Its last line ends like every other unless it was cut, and all have as many fields."""
     try:
         text = file.read_text()
-        if not text.endswith("\n"):
-            raise ValueError("its last line does not end")
-        return pd.read_csv(io.StringIO(text))
-    except ValueError as error:
+        if not text.endswith("\n") or len({line.count(",") for line in text.splitlines()}) > 1:
+            raise ValueError("a line is not whole")
+        table = pd.read_csv(io.StringIO(text))
+        table[list(INTERVAL_COLUMNS)].drop(columns="phase").astype(float)
+        return table
+    except (ValueError, KeyError) as error:
         raise _other_form(file, f"({type(error).__name__}: {error})") from error
 
 
@@ -324,8 +326,8 @@ def _form(noun: Any) -> TypeAdapter[Any]:
     return TypeAdapter(noun)
 
 
-def _other_form(file: Path, why: str) -> _CutError:
-    return _CutError(
+def _other_form(file: Path, why: str) -> CutError:
+    return CutError(
         f"{file} does not have the form this version reads {why}",
         advice="was it written by another version, or edited by hand?",
     )

@@ -15,6 +15,7 @@ from orchestrator.system import store
 from orchestrator.system.clock import from_stamp
 
 _BASELINES = "baselines.json"
+_ASIDE = f"{_BASELINES}.unreadable"
 _PREFIX = "baseline:"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,79}")
 _SCHEMA_VERSION = 1
@@ -72,7 +73,8 @@ def resolve(results: Path, text: str) -> Path:
 
 
 def baselines(results: Path) -> dict[str, str]:
-    """Name → folder: its name in `results`, or its full path elsewhere."""
+    """Name → folder: its name in `results`, or its full path elsewhere. `store.CutError` if the
+    file does not have its form."""
     file = results / _BASELINES
     if not file.is_file():
         return {}
@@ -80,9 +82,10 @@ def baselines(results: Path) -> dict[str, str]:
         content = json.loads(file.read_text())
         version, names = content["schema_version"], dict(content["baselines"])
     except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(
+        raise store.CutError(
             f"{file} cannot be read ({type(error).__name__}: {error})",
-            advice="mend or remove it; `tierbench baseline set` writes it anew",
+            advice="mend it, or name a campaign anew with `tierbench baseline set`: that puts this "
+            f"file aside as {_ASIDE}",
         ) from error
     if version > _SCHEMA_VERSION:
         raise UsageError(
@@ -103,7 +106,12 @@ def save_baseline(results: Path, name: str, campaign: str) -> Path:
         )
     folder = resolve(results, campaign).resolve()
     inside = folder.parent == results.resolve()
-    _write(results, {**baselines(results), name: folder.name if inside else str(folder)})
+    try:
+        saved = baselines(results)
+    except store.CutError:
+        saved = {}
+        (results / _BASELINES).replace(results / _ASIDE)
+    _write(results, {**saved, name: folder.name if inside else str(folder)})
     return folder
 
 

@@ -46,10 +46,10 @@ class Far(DockerPlatform):
             self._machine = AgentMachine("far", talking, self._clock)
         return (self._machine,)
 
-    def sweep(self) -> tuple[str, ...]:
+    def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         if isinstance(self._machine, AgentMachine):
             self._machine.close()
-        return super().sweep()
+        return super().sweep(only_list)
 
 
 @pytest.fixture

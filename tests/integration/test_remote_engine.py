@@ -233,6 +233,6 @@ def test_a_load_on_another_machine_to_a_report(
     assert {"host", "node-1"} <= set(run.samples["node"])
     assert not list((tmp_path / "cache").rglob("*.img")), "disks are on the other machine"
     code, text = tierbench("clean", "--yes", **environment)
-    assert code == 0 and (tier == "none" or "/var/lib/tierbench of " in text), text
+    assert code == 0 and (tier == "none" or "/var/lib/tierbench/datasets/" in text), text
     assert not list(Path("/var/lib/tierbench").rglob("*.img"))
     assert remote.docker("ps", "--all", "--quiet") == ""

@@ -90,7 +90,8 @@ def _mounted(runs: Sequence[RunData]) -> set[str]:
 def remarks(before: Results, after: Results) -> tuple[str, ...]:
     """Differences that are allowed and said, and what cannot be known, a sentence each."""
     every = (_names, _code, _images, _unrecorded)
-    return tuple(remark for said in every for remark in said(before, after))
+    cut = (f"{one.name}: {text}" for one in (before, after) for text in results.left_out(one))
+    return (*cut, *(remark for said in every for remark in said(before, after)))
 
 
 def _names(before: Results, after: Results) -> Iterator[str]:

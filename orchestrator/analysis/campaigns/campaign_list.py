@@ -14,7 +14,7 @@ from orchestrator.analysis.results import Results
 class Entry:
     """One folder. `began_s`: Unix seconds, None if unknown; `fault`: why nothing more is
     known of it. `decisions`: workload → one phrase; empty if it was not judged yet. `baselines`:
-    names under which it was saved."""
+    names under which it was saved; `left_out`: its files that were cut."""
 
     folder: str
     began_s: float | None
@@ -30,6 +30,7 @@ class Entry:
     published: bool = False
     decisions: Mapping[str, str] | None = None
     baselines: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ def entry(
         published=results.was_published(plan),
         decisions={one.workload: _phrase(one, len(plan.profiles)) for one in decisions},
         baselines=tuple(baselines),
+        left_out=results.left_out(campaign),
     )
 
 

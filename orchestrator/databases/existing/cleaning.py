@@ -15,13 +15,16 @@ from orchestrator.system import sql
 from orchestrator.system.sql import Connect
 
 
-def clean(world: World, connect: Connect = sql.session) -> Iterator[str]:
+def clean(world: World, connect: Connect = sql.session, only_list: bool = False) -> Iterator[str]:
     """Goes through all databases that this cache remembers; one line each. One that cannot be
     dropped now, because its cluster or its password is not at hand, stays remembered."""
     for left in leftovers.all_of(world.cache):
         declared = left.declared
         what = f"database {declared.database} at {declared.where}, of campaign "
         what += f"{left.owner.campaign}"
+        if only_list:
+            yield f"{what}, if it is still there and ours"
+            continue
         try:
             yield f"{what}{_dropped(left, world, connect)}"
         except TierbenchError as error:

@@ -103,7 +103,8 @@ class Carried:
         for line in output.getvalue().decode(errors="surrogateescape").split("\0"):
             if line:
                 size, changed, name = line.split(" ", 2)
-                if name.startswith("/") or ".." in PurePosixPath(name).parts:
+                folder = (self._source / name).parent.resolve()  # a link may lead out of it, too
+                if ".." in Path(name).parts or not folder.is_relative_to(self._source.resolve()):
                     raise RunError(
                         f"a container lists a file outside of its folder: {name!r}",
                         advice="its image is not to be trusted: nothing was brought back",

@@ -101,6 +101,10 @@ class Claims(Protocol):
     def holds(self, source: Source) -> bool:
         """Returns whether a claim or a snapshot of this campaign is there."""
 
+    def retained(self) -> tuple[str, ...]:
+        """Returns volumes and snapshots that this campaign rented and that outlive it, because
+        their class keeps them."""
+
     def sweep_between_runs(self) -> tuple[str, ...]:
         """As `Platform.sweep`, except what `stays` until the end of the campaign."""
 

@@ -23,6 +23,7 @@ from typing import Any
 
 MARK = ".made-by-tierbench"
 UNMARKED = "has no mark of tierbench"
+UNSAID = "has a mark that does not say whose it is"  # that of an earlier release, or a cut one
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -34,18 +35,17 @@ def owner(cache: Path, campaign: str) -> str:
 
 def make(folder: str, whose: str) -> str:
     """Makes the folder with its mark, and so the one above if that is missing too. Returns why it
-    cannot be used; "" if it can. One that is there must be marked already, or empty."""
+    cannot be used; "" if it can. One that is there must have the mark of the same host and cache,
+    or be empty."""
     above = os.path.dirname(folder)
     if not os.path.exists(above):
         os.makedirs(above)
         _sign(above, whose)
     os.makedirs(folder, exist_ok=True)
-    content = os.listdir(folder)
-    if content and MARK not in content:
-        return f"{folder} {UNMARKED}"
-    if MARK not in content:
+    if not os.listdir(folder):
         _sign(folder, whose)
-    return ""
+    found = remove(folder, whose, only_list=True)
+    return str(found["foreign"]) if found else ""
 
 
 def _sign(folder: str, whose: str) -> None:
@@ -93,7 +93,7 @@ def _foreign(top: int, whose: str) -> str:
     except FileNotFoundError:
         return UNMARKED
     except (OSError, ValueError, KeyError, TypeError):
-        return "has a mark that does not say whose it is"
+        return UNSAID
     return "" if theirs == ours else f"belongs to the cache {theirs[1]} of {theirs[0]}"
 
 
@@ -155,7 +155,7 @@ def main(verb: str, whose: str, *folders: str) -> int:
         print(why or "; ".join(left["kept"]))
         return 1
     if why := make(place, whose):
-        print(why)
+        print(f"{place} {why}")
         return 1
     for name in names:
         os.mkdir(f"{place}/{name}")

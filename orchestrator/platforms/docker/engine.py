@@ -138,10 +138,10 @@ class DockerPlatform(Commands, Images, Networks):
     def folder(self, cache: Path) -> Path:
         return cache if self._is_here() else _FOLDER
 
-    def sweep(self) -> tuple[str, ...]:
-        if isinstance(self._machine, AgentMachine):
+    def sweep(self, only_list: bool = False) -> tuple[str, ...]:
+        if isinstance(self._machine, AgentMachine) and not only_list:
             self._machine.close()
-        return super().sweep()
+        return super().sweep(only_list)
 
     # -------------------------------------------------------------- containers
 

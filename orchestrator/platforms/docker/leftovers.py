@@ -29,9 +29,11 @@ _REMOVAL_S = 20.0
 @dataclass
 class _Swept:
     """What a sweep removed, and what it could not. It leaves `other`, a live campaign, and all that
-    stands alone."""
+    stands alone. If only `listed_by` a campaign, nothing goes, and what that has made is left out:
+    it goes with it."""
 
     other: str | None
+    listed_by: str | None = None
     removed: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
 
@@ -40,12 +42,14 @@ class _Swept:
         return [
             thing
             for thing, labels in labelled
-            if STANDING not in labels and labels.get(CAMPAIGN, "") != self.other
+            if STANDING not in labels
+            and labels.get(CAMPAIGN, "") not in (self.other, self.listed_by)
         ]
 
     def take(self, kind: str, thing: Any, remove: Callable[[], None]) -> None:
         try:
-            remove()
+            if self.listed_by is None:
+                remove()
             self.removed.append(f"{kind} {thing.name}")
         except TierbenchError as error:
             self.kept.append(error.what)
@@ -54,12 +58,13 @@ class _Swept:
 class Leftovers:
     """The part of `DockerPlatform` that removes things."""
 
+    campaign: str
     _client: DockerClient
     _clock: Clock
     guard: Guard
 
-    def sweep(self) -> tuple[str, ...]:
-        swept = _Swept(self.guard.other())
+    def sweep(self, only_list: bool = False) -> tuple[str, ...]:
+        swept = _Swept(self.guard.other(), self.campaign if only_list else None)
         with engine_errors("removing leftovers"):
             containers = patiently(
                 lambda: self._client.containers.list(all=True, filters=OURS, ignore_removed=True),
@@ -67,7 +72,7 @@ class Leftovers:
             )
             # Databases and clients before disks: a mounted device cannot be removed.
             for container in sorted(swept.ours(containers), key=_is_disk):
-                if _is_disk(container):
+                if _is_disk(container) and not only_list:
                     self._sweep_volumes(swept)
                     with contextlib.suppress(DockerException, OSError):
                         container.stop(timeout=15)

@@ -152,13 +152,13 @@ class DockerMachines(Watching):
     def folder(self, cache: Path) -> Path:
         return self._nodes[0].folder(cache)
 
-    def sweep(self) -> tuple[str, ...]:
+    def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         removed: list[str] = []
         kept: list[TierbenchError] = []
         for engine in self._engines:
             try:
                 with naming(engine):
-                    removed += [f"{line} of {engine.known_as}" for line in engine.sweep()]
+                    removed += [f"{one} of {engine.known_as}" for one in engine.sweep(only_list)]
             except TierbenchError as error:
                 kept.append(error)
         if len(kept) == 1:

@@ -131,17 +131,20 @@ class Guard:
         claims and snapshots. RunError if some stay."""
 
         def gone() -> bool:
-            return not self._rented(namespace, kept)
+            return not self.rented(namespace, kept)
 
         if not wait_until(gone, deadline_s=_GONE_S, clock=self._clock, every_s=0.5):
-            names = ", ".join(self._rented(namespace, kept))
+            names = ", ".join(self.rented(namespace, kept))
             raise RunError(
                 f"what {namespace} rented is not gone after {_GONE_S:g} s: {names}",
                 advice="look with `kubectl get pv,volumesnapshotcontent`, and for the disks at the "
                 "provider: they may cost money until they are removed",
             )
 
-    def _rented(self, namespace: str, kept: Collection[str]) -> list[str]:
+    def rented(
+        self, namespace: str, kept: Collection[str] = (), wanted: str = "Delete"
+    ) -> list[str]:
+        """The volumes and snapshots of a namespace whose policy is `wanted`, without `kept`."""
         try:
             contents = self._api.listed(CONTENTS)
         except Refused:  # who may not see them can have made none
@@ -160,8 +163,8 @@ class Guard:
             spec = thing["spec"]
             owner = spec.get(reference) or {}
             address = f"/{group}/namespaces/{namespace}/{plural}/{owner.get('name')}"
-            ours_and_goes = owner.get("namespace") == namespace and spec.get(policy) == "Delete"
-            if ours_and_goes and address not in kept:
+            is_meant = owner.get("namespace") == namespace and spec.get(policy) == wanted
+            if is_meant and address not in kept:
                 found.append(name_of(thing))
         return found
 

@@ -61,7 +61,10 @@ class Leftovers:
     def _forget(self, container: str) -> None:
         raise NotImplementedError
 
-    def sweep(self) -> tuple[str, ...]:
+    def sweep(self, only_list: bool = False) -> tuple[str, ...]:
+        if only_list:
+            with cluster_errors("looking for leftovers"):
+                return tuple(self._listed())
         self._kept.clear()
         return self.sweep_between_runs()
 
@@ -86,9 +89,20 @@ class Leftovers:
             )
         return tuple(removed)
 
-    def _leftovers(self) -> Iterator[tuple[str, str, Callable[[], list[str] | None]]]:
-        """What is ours, in the order in which it goes: kind, name, and how it is removed."""
-        for kind, group, plural in _KINDS:
+    def _listed(self) -> Iterator[str]:
+        """What others have left, with what is in their namespaces."""
+        for kind, name, _ in self._leftovers(own=False):
+            for inner, group, plural in _KINDS if kind == "namespace" else ():
+                for one in self._api.listed(f"/{group}/namespaces/{name}/{plural}", MARK):
+                    yield f"{inner} {annotation_of(one, NAME) or name_of(one)} of {name}"
+            yield f"{kind} {name}"
+
+    def _leftovers(
+        self, own: bool = True
+    ) -> Iterator[tuple[str, str, Callable[[], list[str] | None]]]:
+        """What is ours, in the order in which it goes: kind, name, and how it is removed. `own`: of
+        this program, too."""
+        for kind, group, plural in _KINDS if own else ():
             folder = f"/{group}/namespaces/{self._namespace}/{plural}"
             for thing in sorted(self._api.listed(folder, MARK), key=_is_disk):
                 name = name_of(thing)
@@ -97,14 +111,14 @@ class Leftovers:
                 if kind == "container":
                     self._forget(annotation_of(thing, NAME))
                 yield kind, annotation_of(thing, NAME) or name, self._removal(kind, folder, name)
-        living = self.guard.living()
-        dead = {label_of(one, CAMPAIGN) for one in self.guard.namespaces()} - living
-        for campaign in sorted(dead - {self.campaign}):
-            yield "campaign", campaign, partial(self.guard.remove, campaign)
+        living = {*self.guard.living(), self.campaign}
+        found = {label_of(one, CAMPAIGN): name_of(one) for one in self.guard.namespaces()}
+        for campaign in sorted(found.keys() - living):
+            yield "namespace", found[campaign], partial(self.guard.remove, campaign)
         for kind, folder in (("volume", VOLUMES), ("storage class", CLASSES)):
             for thing in self._api.listed(folder, MARK):
                 owner, name = label_of(thing, CAMPAIGN), name_of(thing)
-                if owner == self.campaign or owner not in living:
+                if (own and owner == self.campaign) or owner not in living:
                     yield kind, name, self._removal(kind, folder, name)
 
     def _removal(self, kind: str, folder: str, name: str) -> Callable[[], None]:

@@ -266,6 +266,10 @@ class Volumes(Leftovers, Spreading):
         with cluster_errors(f"looking for the {source.kind} {source.name}"):
             return self._api.found(self._address(source)) is not None
 
+    def retained(self) -> tuple[str, ...]:
+        with cluster_errors("looking for volumes that stay"):
+            return tuple(self.guard.rented(self._namespace, wanted="Retain"))
+
     def _address(self, source: Source) -> str:
         if source.kind == "claim":
             return self._path("persistentvolumeclaims", object_name(source.name))

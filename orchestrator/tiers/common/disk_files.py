@@ -1,13 +1,14 @@
 """Files of disks, on the machines whose containers serve them as devices.
 
 They lie in one folder of each machine (`Platform.folder`). A disk's own container makes, copies and
-removes the file that it serves, so that this costs no other container. What else is asked of files
-is asked directly if this computer is the only machine, else in containers on the node's machine.
+removes the file that it serves, so that this costs no other container; for that it looks at the
+mark of the file's folder, which on other machines has a name of this cache. What else is asked is
+asked directly if this computer is the only machine, else in containers on the node's machine.
 """
 
 from __future__ import annotations
 
-import hashlib
+import socket
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -17,7 +18,7 @@ from pathlib import Path
 from orchestrator.errors import TierbenchError
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here, of_nodes
-from orchestrator.powers import ContainerSpec, Machine, Mount, World
+from orchestrator.powers import Completed, ContainerSpec, Machine, Mount, World
 from orchestrator.system import at_once
 from orchestrator.tiers.common import removal
 
@@ -27,8 +28,9 @@ _DATASETS, _DISKS = "datasets", "disks"
 _ASK_S = 120.0
 _REMOVE_S = 600.0
 _EXIST = 'for file; do [ -f "$file" ] || exit 1; done'
-_SIZE = 'mkdir -p -- "$@" && du -s -c -B 1 -- "$@" | tail -n 1'
-_REMOVE = f'{_SIZE} && rm -rf --one-file-system -- "$@"'
+_RUN = 'exec "$@"'
+# All folders that may be ours; `disks` is that of earlier releases.
+_RUN_ON_ALL = f"{_RUN} {INSIDE}/{_DATASETS}/* {INSIDE}/{_DISKS}*"
 
 
 @dataclass(frozen=True)
@@ -53,11 +55,11 @@ def places(nodes: int, world: World) -> dict[Path, int]:
 
 def snapshots(nodes: int, name: str, world: World) -> tuple[Path, ...]:
     """The files of a data set, each on the machine of its node, in the order of the nodes: sorted
-    by name, node-10 would be the second. On other machines the name has theirs, since what is known
-    of a data set is in the one cache here."""
+    by name, node-10 would be the second. On other machines the name has theirs and this cache's,
+    since what is known of a data set is in the one cache here."""
     if not is_here(world):
-        machines = " ".join(sorted(machine.name for machine in of_nodes(world.platform)))
-        name = f"{name}-{hashlib.sha256(machines.encode()).hexdigest()[:8]}"
+        machines = sorted(machine.name for machine in of_nodes(world.platform))
+        name = removal.named(name, world, socket.gethostname(), *machines)
     folder = _folder(world) / _DATASETS / name
     return tuple(folder / f"node-{number}.img" for number in range(1, nodes + 1))
 
@@ -67,7 +69,7 @@ def of_run(
 ) -> tuple[DiskFile, ...]:
     """One file per node, empty or a copy of its snapshot, in place of what a killed run left."""
     sources: Sequence[Path | None] = copies_of or [None] * len(sizes_bytes)
-    folder = _folder(world) / _DISKS
+    folder = _disks(world)
     return tuple(
         DiskFile(
             folder / f"node-{number}.img",
@@ -82,7 +84,7 @@ def of_run(
 
 def of_gate(placement: str, world: World) -> tuple[DiskFile, ...]:
     """One empty file, under a name that is no node's, on the machine that runs `placement`."""
-    path = _folder(world) / _DISKS / "gate.img"
+    path = _disks(world) / "gate.img"
     return (DiskFile(path, placement, size_bytes=GATE_BYTES, temporary=True),)
 
 
@@ -100,7 +102,7 @@ def mounted(world: World) -> Mount:
     """The folder of the machines, as their containers see it at INSIDE."""
     folder = _folder(world)
     if is_here(world):  # made by us, so that it does not belong to the engine's user
-        removal.make(folder / _DISKS, world)
+        removal.make(_disks(world), world)
         folder = folder.resolve()
     return Mount(str(folder), str(INSIDE), on_machine=True)
 
@@ -120,7 +122,8 @@ def exist(paths: Sequence[Path], world: World) -> bool:
     `are_far`."""
 
     def exists(number: int) -> bool:
-        return _there(number, "exist", _EXIST, [paths[number - 1]], _ASK_S, world) is not None
+        file = inside(paths[number - 1], world)
+        return _there(number, "exist", _EXIST, [file], _ASK_S, world).exit_code == 0
 
     numbers = range(1, len(paths) + 1)
     with ThreadPoolExecutor(max_workers=len(paths)) as pool:
@@ -128,27 +131,30 @@ def exist(paths: Sequence[Path], world: World) -> bool:
 
 
 def discard(paths: Sequence[Path], world: World) -> None:
-    """Removes snapshots that `are_far`, as far as it can: what stays is overwritten by the next
-    load, or removed by `forget`."""
-    for number, path in enumerate(paths, start=1):
+    """Removes snapshots that `are_far` as far as they are ours, and as far as it can: what stays is
+    overwritten by the next load, or removed by `forget`."""
+    program = removal.program("remove", world, [inside(paths[0].parent, world)])
+    for number in range(1, len(paths) + 1):
         with suppress(TierbenchError):
-            _there(number, "discard", _REMOVE, [path.parent], _REMOVE_S, world)
+            _there(number, "discard", _RUN, program, _REMOVE_S, world)
 
 
 def forget(world: World, only_list: bool = False) -> Iterator[removal.Found]:
-    """Removes all files of disks from machines other than this computer, or only lists them."""
+    """Removes files of disks from machines other than this computer, as far as the mark of their
+    folder is ours, or only lists them."""
     if is_here(world):
         return
     knows_some = (world.cache / _DATASETS).is_dir()
     if not knows_some and not world.platform.image_present(own_images.tag(world.root, "disk")):
         return  # nothing can have been put there
-    folder, script = _folder(world), _SIZE if only_list else _REMOVE
+    folder, program = str(_folder(world)), removal.program("list" if only_list else "remove", world)
     for number, machine in enumerate(of_nodes(world.platform), start=1):
-        paths = [folder / name for name in (_DATASETS, _DISKS)]
-        said, place = _there(number, "forget", script, paths, _REMOVE_S, world), f"{folder} of "
-        size_bytes = int(said.split()[0]) if said else 0
-        kept = () if said else ("its files of disks could not be removed",)
-        yield removal.Found(f"{place}{machine.name}", size_bytes, kept=kept)
+        done = _there(number, "forget", _RUN_ON_ALL, program, _REMOVE_S, world)
+        if done.exit_code == 0:
+            yield from removal.read(done.out, str(INSIDE), folder, machine.name)
+        else:
+            why = f"files of disks, which could not be looked at: {done.out.strip()[-200:]}"
+            yield removal.Found(folder, kept=(why,), machine=machine.name)
 
 
 def machines_of_nodes(nodes: int, world: World) -> list[Machine]:
@@ -163,13 +169,11 @@ def machines_of_nodes(nodes: int, world: World) -> list[Machine]:
 
 
 def _there(
-    number: int, name: str, script: str, paths: Sequence[Path], timeout_s: float, world: World
-) -> str | None:
-    """The output of a script on the machine that runs node `number`; None if it failed."""
-    files = (inside(path, world) for path in paths)
-    spec = _container(number, name, ("sh", "-c", script, name, *files), world)
-    done = world.platform.once(replace(spec, mounts=(mounted(world),)), timeout_s)
-    return done.out if done.exit_code == 0 else None
+    number: int, name: str, script: str, words: Sequence[str], timeout_s: float, world: World
+) -> Completed:
+    """Runs a shell's script, with `words` as arguments, on the machine that runs node `number`."""
+    spec = _container(number, name, ("sh", "-c", script, name, *words), world)
+    return world.platform.once(replace(spec, mounts=(mounted(world),)), timeout_s)
 
 
 def _container(number: int, name: str, argv: Sequence[str], world: World) -> ContainerSpec:
@@ -185,3 +189,9 @@ def _container(number: int, name: str, argv: Sequence[str], world: World) -> Con
 
 def _folder(world: World) -> Path:
     return world.platform.folder(world.cache)
+
+
+def _disks(world: World) -> Path:
+    """The folder of the files that go after each run."""
+    name = _DISKS if is_here(world) else removal.named(_DISKS, world, socket.gethostname())
+    return _folder(world) / name

@@ -24,7 +24,7 @@ from orchestrator.powers import Container, ContainerSpec, Machine, Mount, World
 from orchestrator.system import at_once
 from orchestrator.system.clock import wait_until
 from orchestrator.tier import LatencyModel
-from orchestrator.tiers.common import disk_files, latency_tables
+from orchestrator.tiers.common import disk_files, latency_tables, removal
 from orchestrator.tiers.common.disk_files import INSIDE, DiskFile
 
 Limits = Mapping[str, int | float]  # by the names that the server gives them, dashes as there
@@ -154,6 +154,7 @@ def _serving(
 
 def _made(file: DiskFile, world: World) -> Iterator[str]:
     """Options of how the file comes and goes."""
+    yield from ("--owner", removal.owner(world))
     if file.copy_of is not None:
         yield from ("--copy-of", disk_files.inside(file.copy_of, world))
     if file.size_bytes is not None:

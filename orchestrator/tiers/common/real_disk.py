@@ -202,12 +202,7 @@ def folders(
     (a killed run may have left it). They `stay` on that disk if it is still there and the block did
     not raise; if just these were restored and stayed before, they are not empty."""
     ours, machine = path / FOLDER, world.machine
-    content = machine.listing(str(ours)) if machine.exists(str(ours)) else ()
-    if content and _MARK not in content:
-        raise UsageError(
-            f"{ours} exists and was not made by tierbench, so it is neither used nor removed",
-            advice="rename it, or give another path",
-        )
+    content = snapshots.content_of_ours(ours, machine)
     made = tuple(ours / name for name in names)
     restored = {_MARK, *names, *(snapshots.note_of(folder).name for folder in made)}
     remains = False

@@ -5,6 +5,7 @@ What removes looks at the mark itself (`platforms/common/marked.py`), here or in
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,24 +27,25 @@ _COPY_S = 6 * 3600.0
 @dataclass(frozen=True)
 class Found:
     """A folder that carries, or might carry, our mark. `foreign`: why it is not touched; `kept`:
-    what of it cannot be removed."""
+    what of it cannot be removed; `machine`: where it is, if not on this computer."""
 
     place: str
     size_bytes: int = 0
     foreign: str = ""
     kept: tuple[str, ...] = ()
+    machine: str = ""
 
     def __str__(self) -> str:
-        if self.foreign == marked.UNMARKED:
-            by_hand = f"rm -r --one-file-system -- {shlex.quote(self.place)}"
+        place = f"{self.place} of {self.machine}" if self.machine else self.place
+        if self.foreign in (marked.UNMARKED, marked.UNSAID):
             return (
-                f"{self.place} {self.foreign}, so it is left alone; if an earlier release made it "
-                f"and nobody needs it: {by_hand}"
+                f"{place} {self.foreign}, so it is left alone; if an earlier release made it and "
+                f"nobody needs it: rm -r --one-file-system -- {shlex.quote(self.place)}"
             )
         if self.foreign:
-            return f"{self.place} {self.foreign}: it is left alone"
+            return f"{place} {self.foreign}: it is left alone"
         left = f"; these stay: {'; '.join(self.kept)}" if self.kept else ""
-        return f"{self.place} ({format_bytes(self.size_bytes)}){left}"
+        return f"{place} ({format_bytes(self.size_bytes)}){left}"
 
 
 def owner(world: World) -> str:
@@ -51,12 +53,18 @@ def owner(world: World) -> str:
     return marked.owner(world.cache, world.platform.campaign)
 
 
+def named(name: str, world: World, *places: str) -> str:
+    """The name that only this cache gives, with these places."""
+    text = "\0".join((str(world.cache.resolve()), *places))
+    return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
 def make(folder: Path, world: World) -> None:
     """Makes a folder of the cache with our mark. UsageError if it is somebody else's."""
     if why := marked.make(str(folder), owner(world)):
         raise UsageError(
-            f"{why}, so it is neither used nor removed",
-            advice="remove it if nobody needs it, or let TIERBENCH_CACHE name another folder",
+            str(Found(str(folder), foreign=why)),
+            advice="let TIERBENCH_CACHE name another folder, or remove this if nobody needs it",
         )
 
 
@@ -73,25 +81,25 @@ def here(folders: Iterable[Path], world: World, only_list: bool = False) -> Iter
     """Removes folders of this computer, or only lists what would go."""
     for folder in folders:
         if found := marked.remove(str(folder), owner(world), only_list):
-            yield _found(found)
+            yield Found(found["place"], found["bytes"], found["foreign"], tuple(found["kept"]))
 
 
 def there(folders: Sequence[Path], world: World, only_list: bool = False) -> tuple[Found, ...]:
     """The same for folders of the machine with the disks, by a container. RunError if it fails."""
     if not folders:
         return ()
-    verb, roots = "list" if only_list else "remove", [_root(folder) for folder in folders]
-    done = in_container(_program(verb, world, [f"{HOST}{one}" for one in folders]), roots, world)
+    verb, roots = "list" if only_list else "remove", [root_of(folder) for folder in folders]
+    done = in_container(program(verb, world, [f"{HOST}{one}" for one in folders]), roots, world)
     if done.exit_code != 0:
         raise RunError(f"{folders[0]} could not be removed", evidence=done.out)
-    return tuple(_found(json.loads(line)) for line in done.out.splitlines() if line.strip())
+    return read(done.out, HOST)
 
 
 def anew(folder: Path, names: Sequence[str], world: World) -> None:
     """Makes a folder with our mark and empty ones in it, in place of what a killed run left there.
     RunError if something of it is not ours, or cannot be removed."""
     arguments = [f"{HOST}{folder}", *names]
-    done = in_container(_program("anew", world, arguments), [_root(folder)], world)
+    done = in_container(program("anew", world, arguments), [root_of(folder)], world)
     if done.exit_code != 0:
         raise RunError(
             f"{folder} cannot be made anew: {done.out.strip().replace(HOST, '')[-400:]}",
@@ -99,23 +107,24 @@ def anew(folder: Path, names: Sequence[str], world: World) -> None:
         )
 
 
-def _root(folder: Path) -> Path:
+def root_of(folder: Path) -> Path:
     """The path of a person in which our folder is: data sets are in a folder of ours again."""
     return folder.parent.parent if folder.parent.name == SNAPSHOTS else folder.parent
 
 
-def _found(said: dict[str, object]) -> Found:
-    kept = said["kept"]
-    assert isinstance(kept, list)
-    return Found(
-        place=str(said["place"]).removeprefix(HOST),
-        size_bytes=int(str(said["bytes"])),
-        foreign=str(said["foreign"]),
-        kept=tuple(str(one).removeprefix(HOST) for one in kept),
-    )
+def read(said: str, root: str, at: str = "", machine: str = "") -> tuple[Found, ...]:
+    """What our program printed in a container that has the path `at` of the machine as `root`."""
+
+    def found(line: str) -> Found:
+        one = json.loads(line)
+        place, *kept = (f"{at}{path.removeprefix(root)}" for path in (one["place"], *one["kept"]))
+        return Found(place, one["bytes"], one["foreign"], tuple(kept), machine)
+
+    return tuple(map(found, filter(str.strip, said.splitlines())))
 
 
-def _program(verb: str, world: World, arguments: Sequence[str]) -> tuple[str, ...]:
+def program(verb: str, world: World, arguments: Sequence[str] = ()) -> tuple[str, ...]:
+    """What lists or removes folders in a container: see `marked`."""
     source = Path(marked.__file__).read_text(encoding="utf-8")
     return ("python3", "-c", source, verb, owner(world), *arguments)
 

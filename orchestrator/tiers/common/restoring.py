@@ -143,7 +143,7 @@ def forget(
     numbers = range(1, len(of_nodes(world.platform)) + 1)
     worlds = [on(f"node-{number}", world) for number in numbers]
     return tuple(
-        replace(one, place=f"{one.place} of {there.machine.name}")
+        replace(one, machine=there.machine.name)
         for there in worlds
         for one in _forgotten(found, there, only_list)
     )

@@ -14,7 +14,6 @@ to the next, and only what differs is written (`restore` of our image `disk`).
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -70,17 +69,12 @@ def paths(
     another name, because each cache knows only how its own were loaded."""
     way = chosen(tier)
     if way.way == "command":
-        own = _named(name, world, *map(str, directories.values()), way.save, way.restore)
+        own = removal.named(name, world, *map(str, directories.values()), way.save, way.restore)
         folder = world.cache / "datasets" / own
         return tuple(folder / f"{directory.name}{_SAVED}" for directory in directories)
     roots = {directory: Path(way.path or path) for directory, path in directories.items()}
-    own = _named(name, world, *map(str, roots.values()))
+    own = removal.named(name, world, *map(str, roots.values()))
     return tuple(root / FOLDER / own / directory.name for directory, root in roots.items())
-
-
-def _named(name: str, world: World, *places: str) -> str:
-    text = "\0".join((str(world.cache.resolve()), *places))
-    return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def places(tier: Tier, directories: Mapping[Path, int], machine: Machine) -> dict[Path, int]:
@@ -108,7 +102,7 @@ def check(tier: Tier, disks: Sequence[mounts.RealDisk], world: World) -> None:
                 f"{tier.name}: `snapshots` names {root}, which is not a directory",
                 advice="mount a second disk there first, or correct `path` of `snapshots`",
             )
-        _require_ours(root / FOLDER, machine)
+        content_of_ours(root / FOLDER, machine)
     if way.path:
         points = mounts.mount_points(machine)
         other = mounts.holding(Path(way.path), points, machine)
@@ -124,13 +118,15 @@ def check(tier: Tier, disks: Sequence[mounts.RealDisk], world: World) -> None:
             _require_reflinks(disk, world)
 
 
-def _require_ours(folder: Path, machine: Machine) -> None:
+def content_of_ours(folder: Path, machine: Machine) -> Sequence[str]:
+    """The names in a folder that has our mark; none if it is not there. UsageError without it."""
     content = machine.listing(str(folder)) if machine.exists(str(folder)) else ()
     if content and MARK not in content:
         raise UsageError(
             f"{folder} exists and was not made by tierbench, so it is neither used nor removed",
-            advice="rename it, or let `snapshots` name another `path`",
+            advice="rename it, or give another path",
         )
+    return content
 
 
 def _require_reflinks(disk: mounts.RealDisk, world: World) -> None:
@@ -192,7 +188,7 @@ def restore(tier: Tier, pairs: Pairs, world: World) -> dict[str, Any]:
 
 
 def _copied(program: Sequence[str], pairs: Pairs, world: World) -> Completed:
-    roots = [_root(path) for pair in pairs for path in pair]
+    roots = [removal.root_of(path.parent) for pair in pairs for path in pair]
     arguments = [f"{removal.HOST}{path}" for pair in pairs for path in pair]
     done = removal.in_container((*program, *arguments), roots, world)
     if done.exit_code != 0:
@@ -202,12 +198,6 @@ def _copied(program: Sequence[str], pairs: Pairs, world: World) -> Completed:
             evidence=done.out,
         )
     return done
-
-
-def _root(path: Path) -> Path:
-    """The path that holds our folder, in which `path` is."""
-    parents = list(path.parents)
-    return parents[2] if parents[1].name == FOLDER else parents[1]
 
 
 def discard(found: Iterable[Path], world: World) -> None:

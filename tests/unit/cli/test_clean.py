@@ -6,15 +6,17 @@ import io
 import os
 import tempfile
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchestrator.cli import main, outside
-from orchestrator.errors import RunError, UnavailableError
+from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.model import Placing
 from orchestrator.run import datasets
+from orchestrator.tiers.common import removal, restoring
 from orchestrator.tiers.common.removal import Found
 from tests.plans import profile_text
 from tests.refused_profiles import cluster_text
@@ -46,23 +48,36 @@ def test_it_cleans_the_machines_of_a_profile(
     assert asked == [expected]
 
 
+@dataclass
+class Steps:
+    """What removing finds. `asked`: of each step, whether it should only list."""
+
+    engine: tuple[str, ...] | TierbenchError = ("volume tierbench-1-data",)
+    folders: tuple[Found, ...] = (
+        Found("/data/datasets/x", 2**20),
+        Found("/mnt/tierbench-data", foreign="is odd"),
+    )
+    asked: list[tuple[str, bool]] = field(default_factory=list)
+
+    def sweep(self, only_list: bool = False) -> tuple[str, ...]:
+        self.asked.append(("sweep", only_list))
+        if isinstance(self.engine, TierbenchError):
+            raise self.engine
+        return self.engine
+
+    def forgotten(self, _folders: Any, _world: Any, only_list: bool = False) -> tuple[Found, ...]:
+        self.asked.append(("forget", only_list))
+        return self.folders
+
+
 @pytest.fixture
-def cleaned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """What `datasets.forget` was asked for: only to list?"""
-    place, asked = Place(tmp_path), list[bool]()
-
-    def forget(_world: Any, only_list: bool = False) -> list[Found]:
-        asked.append(only_list)
-        return [Found("/data/datasets/x", 2**20), Found("/mnt/tierbench-data", foreign="is odd")]
-
-    def sweep() -> tuple[str, ...]:
-        raise RunError("a namespace hangs")
-
+def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Steps:
+    place, steps = Place(tmp_path), Steps()
     monkeypatch.setattr(outside, "powers", lambda *_: nullcontext((place.world, place.engine)))
     monkeypatch.setattr(outside, "alone", lambda _engine: nullcontext())
-    monkeypatch.setattr(datasets, "forget", forget)
-    monkeypatch.setattr(place.world.platform, "sweep", sweep)
-    return asked
+    monkeypatch.setattr(restoring, "forget", steps.forgotten)
+    monkeypatch.setattr(place.world.platform, "sweep", steps.sweep)
+    return steps
 
 
 def clean(*words: str) -> int:
@@ -70,27 +85,77 @@ def clean(*words: str) -> int:
 
 
 @pytest.mark.parametrize("words", [["--dry-run"], ["--dry-run", "--yes"]])
-def test_a_dry_run_shows_sizes_and_removes_nothing(
-    cleaned: list[bool], capsys: pytest.CaptureFixture[str], words: list[str]
+def test_a_dry_run_names_each_thing_and_removes_nothing(
+    steps: Steps, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
-    assert clean(*words) == 0 and cleaned == [True]
+    assert clean(*words) == 0
+    assert steps.asked == [("sweep", True), ("forget", True)]
     said = capsys.readouterr().out
+    assert "would be removed: volume tierbench-1-data" in said
     assert "would be removed: /data/datasets/x (1 MiB)" in said
     assert "stays: /mnt/tierbench-data is odd" in said
 
 
-def test_a_sweep_that_fails_does_not_stop_the_rest(
-    cleaned: list[bool], capsys: pytest.CaptureFixture[str]
+def test_a_dry_run_that_finds_nothing_says_so(
+    steps: Steps, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert clean("--yes") == RunError("").exit_code and cleaned == [False]
+    steps.engine, steps.folders = (), ()
+    assert clean("--dry-run") == 0
+    assert "nothing to remove" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [("--yes",), ("--dry-run",)])
+def test_a_sweep_that_fails_does_not_stop_the_rest(
+    steps: Steps, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps.engine = RunError("a namespace hangs")
+    assert clean(*words) == RunError("").exit_code
     assert "/data/datasets/x (1 MiB)" in capsys.readouterr().out
 
 
-def test_without_a_terminal_it_refuses(
-    cleaned: list[bool], monkeypatch: pytest.MonkeyPatch
+def test_what_cannot_be_removed_ends_with_the_code_of_a_removal_that_failed(
+    steps: Steps, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    kept = "/data/datasets/x/busy: Device or resource busy"
+    steps.folders = (Found("/data/datasets/x", 2**20, kept=(kept,)), Found("/data/disks", 2**20))
+    assert clean("--yes") == RunError("").exit_code
+    said = capsys.readouterr()
+    assert kept in said.out and "/data/disks (1 MiB)" in said.out
+    assert "/data/datasets/x cannot be removed" in said.err
+
+
+def test_a_step_that_fails_ends_with_its_code_and_the_rest_goes_on(
+    steps: Steps, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def denied(*_: Any) -> Any:
+        raise PermissionError(13, "Permission denied", "/cache/datasets")
+        yield
+
+    monkeypatch.setattr(removal, "here", denied)
+    assert clean("--yes") == RunError("").exit_code
+    said = capsys.readouterr()
+    assert "/data/datasets/x (1 MiB)" in said.out and "Permission denied" in said.err
+
+
+@pytest.mark.parametrize("answer", ["n\n", "y\n"])
+def test_at_a_terminal_it_shows_then_asks(
+    steps: Steps, answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal(answer))
+    clean()
+    removed = [("sweep", False), ("forget", False)] if answer == "y\n" else []
+    assert steps.asked == [("sweep", True), ("forget", True), *removed]
+    steps.asked, steps.engine, steps.folders = [], (), ()
+    assert clean() == 0 and len(steps.asked) == 2, "nobody is asked where nothing is to go"
+
+
+def test_without_a_terminal_it_refuses(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())
-    assert clean() == 64 and cleaned == []
+    assert clean() == 64 and steps.asked == []
 
 
 def test_a_folder_of_another_user_in_the_cache_is_said_with_the_remedy() -> None:

@@ -103,6 +103,11 @@ def test_up_list_set_down(place: Place, capsys: pytest.CaptureFixture[str]) -> N
     assert tierbench("disk", "list") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "iops = 4000" in said and "4,000 IOPS" in said
+    for words, becomes in (((), "would be removed: p15 ("), (("--keep-data",), "would stay in ")):
+        assert tierbench("disk", "down", "--all", "--dry-run", *words) == 0
+        said = capsys.readouterr().out
+        assert f"p15 at {place.at} would be taken down; its data {becomes}" in said
+        assert place.state() == (True, True, True)
     assert tierbench("disk", "down", str(place.at)) == EXIT_USAGE
     assert place.state() == (True, True, True), "nobody can be asked"
     assert "--keep-data" in capsys.readouterr().err

@@ -451,7 +451,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
     "storage-class": {"--scale": ""},
     "clean": dict.fromkeys(("--platform", "--profile", "--yes", "--dry-run"), ""),
     "disk up": dict.fromkeys(("--at", "--size", "--name", "--data", "--gate"), ""),
-    "disk down": {"--all": "mine --all", "--keep-data": "", "--yes": ""},
+    "disk down": {"--all": "mine --all", "--keep-data": "", "--yes": "", "--dry-run": ""},
     "disk record": dict.fromkeys(("--out", "--burst-minutes", "--quick", "--allow-root-disk"), ""),
     "disk list": {},
     "disk set": {},

@@ -256,7 +256,10 @@ def test_cleaning_drops_what_is_remembered() -> None:
         raise KeyboardInterrupt
     assert "tierbench" in server.databases
     server.busy = 0
+    (listed,) = cleaning.clean(world(), server.connect, only_list=True)
+    assert "tierbench" in server.databases
     (line,) = cleaning.clean(world(), server.connect)
+    assert listed == f"{line}, if it is still there and ours"
     where = "10.0.0.11:5433, 10.0.0.12:5433, 10.0.0.13:5433"
     assert line == f"database tierbench at {where}, of campaign c1"
     assert "tierbench" not in server.databases

@@ -453,6 +453,30 @@ def test_a_second_campaign_on_the_engine_is_refused(engine: Engine, ours: Docker
     assert engine.names("container") == ["tierbench-feed00-1-node-1"]
 
 
+def test_leftovers_are_listed_one_by_one_and_stay(engine: Engine, ours: DockerPlatform) -> None:
+    def labels(campaign: str, **more: str) -> dict[str, str]:
+        return {"tierbench": "1", "tierbench.campaign": campaign, **more}
+
+    role = {"tierbench.role": "disk"}
+    engine.add("container", "tierbench-1-node-1", {"Config": {"Labels": labels("dead00", **role)}})
+    engine.add("volume", "tierbench-1-data", {"Labels": labels("dead00")})
+    engine.add("network", "tierbench-1", {"Labels": {"tierbench": "1"}})
+    engine.add("container", "agent", {"Config": {"Labels": labels(ours.campaign)}})
+    engine.add("volume", "theirs", {"Labels": {"mine": "1"}})
+    ours.stand(STANDS)
+    things = list(engine.things)
+    assert ours.sweep(only_list=True) == (
+        "container tierbench-1-node-1",
+        "volume tierbench-1-data",
+        "network tierbench-1",
+    )
+    assert engine.things == things
+    assert set(ours.sweep()) == {
+        *("container agent", "container tierbench-1-node-1", "volume tierbench-1-data"),
+        "network tierbench-1",
+    }
+
+
 def test_the_guard_is_given_back(engine: Engine, ours: DockerPlatform) -> None:
     with ours.guard.held():
         assert ours.guard.other() is None

@@ -171,6 +171,7 @@ def test_an_engine_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     engines["vm1"].fails = engines["vm2"].fails = None
     lines = [f"container x of {name}" for name in ("vm1", "vm2", "this computer")]
     assert together.sweep() == tuple(lines)
+    assert together.sweep(only_list=True)[0] == "container y of vm1"
 
 
 @pytest.mark.parametrize(

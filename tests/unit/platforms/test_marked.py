@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.platforms.common import marked
+from tests.name_space import in_a_name_space
 
 
 @pytest.fixture
@@ -25,15 +26,6 @@ def filled(folder: Path, whose: str) -> Path:
     (folder / "node-1/base/1").write_text("rows")
     (folder / "node-1" / marked.MARK).touch()
     return folder
-
-
-def in_a_name_space(script: str, *arguments: str) -> None:
-    """Runs a script as root of a mount name space of its own, whose mounts end with it."""
-    argv = ["unshare", "--mount", "--map-root-user", "bash", "-euc", script, "x", *arguments]
-    if subprocess.run([*argv[:3], "mount", "-t", "tmpfs", "none", "/mnt"], check=False).returncode:
-        pytest.skip("no name space of mounts can be had here")
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
 
 
 def test_what_is_ours_goes_and_so_does_what_was_made_for_it(tmp_path: Path, ours: str) -> None:

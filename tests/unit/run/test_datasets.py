@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import LoadError, NodeError, UnavailableError, UnfinishedError
+from orchestrator.platforms.common import marked
 from orchestrator.powers import World
 from orchestrator.run import datasets, space
 from orchestrator.tier import Tier
@@ -238,14 +239,18 @@ def test_clean_leaves_what_is_not_ours_in_a_folder_that_is_the_cache(
     earlier = cache / "datasets" / "0123456789abcdef"
     earlier.mkdir()
     (earlier / "dataset.json").write_text("{}")
+    unsaid = cache / "datasets" / "fedcba9876543210"  # the mark of an earlier release is empty
+    unsaid.mkdir()
+    (unsaid / marked.MARK).touch()
     folder = ensure(campaign, nodes=1)[0].parent
     (folder / "node-1.img").write_text("rows")
     listed = list(datasets.forget(campaign.world, only_list=True))
     assert folder.is_dir() and list(datasets.forget(campaign.world)) == listed
     told = {one.place: one for one in listed}
-    assert set(told) == {str(folder), str(earlier)} and told[str(folder)].size_bytes >= 4096
-    assert str(told[str(earlier)]).endswith(f"rm -r --one-file-system -- {earlier}")
-    assert not folder.exists() and earlier.is_dir()
+    assert set(told) == {str(one) for one in (folder, earlier, unsaid)}
+    assert told[str(folder)].size_bytes >= 4096 and not folder.exists()
+    for one in (earlier, unsaid):
+        assert str(told[str(one)]).endswith(f"rm -r --one-file-system -- {one}") and one.is_dir()
     assert [file.read_text() for file in theirs] == ["theirs"] * 4
 
 

@@ -223,7 +223,7 @@ def test_what_stays_is_a_doubt_of_the_runs_beside_it(make: Make) -> None:
     campaign = make(Failing("client down", RunError("in use"), (2,)))
     sweeps: list[int] = []
 
-    def sweep() -> tuple[str, ...]:
+    def sweep(only_list: bool = False) -> tuple[str, ...]:
         sweeps.append(1)
         if len(sweeps) in (2, 3):
             raise RunError("what an earlier run left could not be removed: volume v")
@@ -238,7 +238,7 @@ def test_what_stays_is_a_doubt_of_the_runs_beside_it(make: Make) -> None:
 def test_what_an_earlier_campaign_left_does_not_stop_the_start(make: Make) -> None:
     campaign, sweeps = make(), list[int]()
 
-    def sweep() -> tuple[str, ...]:
+    def sweep(only_list: bool = False) -> tuple[str, ...]:
         sweeps.append(1)
         if len(sweeps) == 1:
             raise RunError("a namespace that ends could not be removed")

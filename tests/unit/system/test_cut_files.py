@@ -18,6 +18,7 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import campaign as command
 from orchestrator.cli.main import app
 from orchestrator.errors import UsageError
+from orchestrator.model import Note
 from orchestrator.system import store, stored_campaigns
 from orchestrator.tier_catalog import price_lists
 from tests.campaigns import build_campaign, stored
@@ -107,6 +108,83 @@ def test_the_report_names_all_that_was_cut(sound: Path, tmp_path: Path) -> None:
     assert done.exception is None, done.output
     report = (folder / "report.md").read_text()
     assert [file for file in files if file not in report] == []
+
+
+def test_history_and_comparisons_name_what_was_cut(sound: Path, tmp_path: Path) -> None:
+    for name in (sound.name, "later"):
+        shutil.copytree(sound, tmp_path / name)
+    file = tmp_path / "later" / RUN / "record.json"
+    file.write_bytes(file.read_bytes()[:-7])
+    said = f"left out: {RUN}/record.json does not have the form"
+
+    def told(*words: str) -> str:
+        done = CliRunner().invoke(app, [*words, "--results", str(tmp_path)])
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.output
+        return " ".join(done.output.split())
+
+    assert said in told("history") and said in told("history", "--json")
+    for form in ((), ("--json",), ("--markdown",)):
+        words = told("compare-results", sound.name, "later", "--accept-inconclusive", *form)
+        assert f"later: {said}" in words
+
+
+def test_names_of_campaigns_that_were_cut_stop_nothing(sound: Path, tmp_path: Path) -> None:
+    shutil.copytree(sound, tmp_path / sound.name)
+    assert stored_campaigns.save_baseline(tmp_path, "weekly", sound.name)
+    file = tmp_path / "baselines.json"
+    whole = file.read_bytes()
+    for left in range(0, len(whole) - 2, 7):
+        file.write_bytes(whole[:left])
+        done = CliRunner().invoke(app, ["history", "--results", str(tmp_path)])
+        assert done.exit_code == 0 and sound.name in done.output
+        assert "baselines.json cannot be read" in " ".join(done.output.split())
+        with pytest.raises(UsageError, match=r"baselines\.json cannot be read") as refused:
+            stored_campaigns.resolve(tmp_path, "weekly")
+        assert "`tierbench baseline set`" in refused.value.advice
+        stored_campaigns.save_baseline(tmp_path, "new", sound.name)
+        assert stored_campaigns.baselines(tmp_path) == {"new": sound.name}
+        assert (tmp_path / "baselines.json.unreadable").read_bytes() == whole[:left]
+
+
+def test_names_that_a_newer_version_wrote_stay(sound: Path, tmp_path: Path) -> None:
+    shutil.copytree(sound, tmp_path / sound.name)
+    file = tmp_path / "baselines.json"
+    file.write_text('{"schema_version": 99, "baselines": {}}')
+    with pytest.raises(UsageError, match="schema_version 99"):
+        stored_campaigns.save_baseline(tmp_path, "new", sound.name)
+    assert "99" in file.read_text()
+
+
+def test_a_change_of_limits_that_was_cut_still_counts_as_one(tmp_path: Path) -> None:
+    changes = [{"time_s": 1.0, "set": {"iops": 4000}}, {"time_s": 2.0, "refused": {"iops": 500}}]
+    (tmp_path / "raw").mkdir()
+    file = tmp_path / "raw/limit-changes.jsonl"
+    store.keep_limit_change(tmp_path, changes[0])
+    whole = file.read_bytes()
+    for left in range(1, len(whole) - 1):
+        file.write_bytes(whole[:left])
+        assert len(store.limit_changes(tmp_path)) == 1, left
+    file.write_text("")
+    store.keep_limit_change(tmp_path, changes[1])
+    assert store.limit_changes(tmp_path) == [], "the change that it refers to was lost"
+
+
+def test_a_table_with_a_hole_is_named_and_passed_over(sound: Path, tmp_path: Path) -> None:
+    """A block in the middle that the disk has lost: lines around it are joined, or it is zeros."""
+    folder = tmp_path / sound.name
+    shutil.copytree(sound, folder)
+    file = folder / RUN / "intervals.csv"
+    whole, noted = file.read_bytes(), list[Note]()
+    for begin in range(0, len(whole) - 60, len(whole) // 16):
+        for length in (17, 43):
+            for filler in (b"", b"\0" * length):
+                file.write_bytes(whole[:begin] + filler + whole[begin + length :])
+                campaign, verdict = command.judged(folder)
+                assert verdict.decisions
+                noted += list(campaign.plan.notes)
+                store.save_plan(folder, store.load(sound).plan)
+    assert all(one.text.startswith(f"left out: {RUN}/intervals.csv ") for one in noted)
+    assert len(noted) > 48, "of 64; digits that a number has lost cannot be seen"
 
 
 def test_a_price_list_that_was_cut_is_refused_by_name_or_whole_up_to_there() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.analysis.verdicts import judge
 from orchestrator.errors import UsageError
-from orchestrator.metrics import measured
+from orchestrator.metrics import INTERVAL_COLUMNS, measured
 from orchestrator.model import (
     Doubt,
     Phase,
@@ -44,10 +44,15 @@ def a_record() -> Record:
     )
 
 
+def intervals_at(*times_s: float) -> pd.DataFrame:
+    rows = pd.DataFrame([dict.fromkeys(INTERVAL_COLUMNS, 10) for _ in times_s])
+    return rows.assign(time_s=times_s, phase="measure")
+
+
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     plan, record = a_plan(), a_record()
     folder = store.create(tmp_path, plan, {"host": "h"}, NOW_S)
-    intervals = pd.DataFrame({"time_s": [NOW_S], "phase": ["measure"], "throughput_per_s": [10]})
+    intervals = intervals_at(NOW_S)
     samples = pd.DataFrame({"time_s": [NOW_S], "node": ["node-1"], "value": [1.5]})
     store.save_run(store.run_folder(folder, plan.runs[0]), record, intervals, None, [samples])
     campaign = store.load(tmp_path / "latest")
@@ -61,7 +66,7 @@ def test_the_time_of_an_interval_keeps_its_milliseconds(tmp_path: Path) -> None:
     """A Unix time has ten digits before the point: nine significant digits lose the second."""
     plan = a_plan()
     folder = store.create(tmp_path, plan, {}, NOW_S)
-    intervals = pd.DataFrame({"time_s": [NOW_S, NOW_S + 1]})
+    intervals = intervals_at(NOW_S, NOW_S + 1)
     store.save_run(store.run_folder(folder, plan.runs[0]), a_record(), intervals, None, None)
     (run,) = store.load(folder).runs
     assert run.intervals["time_s"].tolist() == [NOW_S, NOW_S + 1]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,14 +17,15 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import RunError, UnavailableError
+from orchestrator.errors import RunError, UnavailableError, UsageError
 from orchestrator.model import Volume
 from orchestrator.planning.rehearsal import Model
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common import marked
 from orchestrator.powers import Completed, ContainerSpec, Machine, MachineFacts, World
 from orchestrator.run import datasets, space
 from orchestrator.tier import Tier
-from orchestrator.tiers.common import disk_files
+from orchestrator.tiers.common import disk_files, removal
 from orchestrator.tiers.emulated import EmulatedTier
 from orchestrator.tiers.unlimited import UnlimitedTier
 from tests import ROOT
@@ -81,7 +83,8 @@ class Far(FakePlatform):
         argv = [*(spec.entrypoint or ()), *spec.command]
         argv = [word.replace("/images", str(place)) for word in argv]
         done = subprocess.run(argv, capture_output=True, text=True, check=False, env=os.environ)
-        return Completed(tuple(argv), done.returncode, done.stdout, done.stderr, 0.0)
+        out = done.stdout.replace(str(place), "/images")
+        return Completed(tuple(argv), done.returncode, out, done.stderr, 0.0)
 
     @contextmanager
     def volume(self, name: str, device: str, fstype: str, placement: str = "") -> Iterator[str]:
@@ -120,7 +123,9 @@ def test_disk_volume_and_file_of_a_node_are_on_its_machine(far: Far, world: Worl
     assert spec.placement == "node-2" and spec.mounts[0].on_machine
     assert spec.mounts[0].source == str(FOLDER)
     options = dict(zip(spec.command[1::2], spec.command[2::2], strict=True))
-    assert options["--image"] == "/images/disks/node-2.img"
+    assert options["--image"].startswith("/images/disks-"), "each cache has its own"
+    assert options["--image"].endswith("/node-2.img")
+    assert json.loads(options["--owner"])["cache"] == str(world.cache)
     assert options["--copy-of"] == f"/images/datasets/{folder.name}/node-2.img"
     assert options["--temporary"] == "1" and "--bytes" not in options
     assert {placement for *_, placement in far.volumes} == {"node-1", "node-2"}  # made at once
@@ -168,19 +173,91 @@ def test_snapshots_are_looked_for_where_their_nodes_run(far: Far, world: World) 
     assert not disk_files.exist(snapshots, world), "on another machine than its node's"
 
 
-def test_all_machines_forget(far: Far, world: World) -> None:
+def marked_for(world: World, files: Sequence[Path]) -> None:
+    """Puts the mark of the cache of `world` beside each file, as the disk's container does."""
+    for file in files:
+        (file.parent / marked.MARK).write_text(removal.owner(world))
+
+
+def test_all_machines_forget_what_has_the_mark_of_this_cache(far: Far, world: World) -> None:
     assert not list(disk_files.forget(fake_world(cache=world.cache))), "this computer has none"
     files = written(far, disk_files.snapshots(2, "key", world))
-    other = far.folder_of("node-1") / "of-others"
-    other.write_text("kept")
-    assert [one.kept for one in disk_files.forget(world, only_list=True)] == [(), ()]
+    marked_for(world, files)
+    theirs = replace(world, cache=Path("/home/other/cache"))
+    others = written(far, disk_files.snapshots(2, "key", theirs))
+    marked_for(theirs, others)
+    older = written(far, [FOLDER / "disks/node-1.img", FOLDER / "disks/node-2.img"])
+    beside = far.folder_of("node-1") / "of-others"
+    beside.write_text("kept")
+    listed = list(disk_files.forget(world, only_list=True))
     assert all(file.exists() for file in files)
     removed = list(disk_files.forget(world))
-    assert [one.place for one in removed] == [
-        "/var/lib/tierbench of vm1",
-        "/var/lib/tierbench of vm2",
+    assert removed == listed
+    key, other = files[0].parent.name, others[0].parent.name
+    theirs_said = f" belongs to the cache /home/other/cache of {socket.gethostname()}"
+    assert sorted(str(one).split(",")[0] for one in removed) == sorted(
+        line
+        for vm in ("vm1", "vm2")
+        for line in (
+            f"{FOLDER}/datasets/{key} of {vm} (8 KiB)",
+            f"{FOLDER}/datasets/{other} of {vm}{theirs_said}: it is left alone",
+            f"{FOLDER}/disks of {vm} has no mark of tierbench",
+        )
+    )
+    (older_said,) = [
+        str(one) for one in removed if one.place.endswith("disks") and "vm1" in str(one)
     ]
-    assert not any(file.exists() for file in files) and other.read_text() == "kept"
+    assert older_said.endswith(f"nobody needs it: rm -r --one-file-system -- {FOLDER}/disks")
+    assert not any(file.exists() for file in files) and beside.read_text() == "kept"
+    assert all(file.read_text() == "rows" for file in (*others, *older))
+
+
+def test_snapshots_of_a_failed_load_go_only_if_they_are_ours(far: Far, world: World) -> None:
+    snapshots = disk_files.snapshots(2, "key", world)
+    first, second = written(far, snapshots)
+    marked_for(world, [first])
+    marked_for(replace(world, cache=Path("/home/other/cache")), [second])
+    disk_files.discard(snapshots, world)
+    assert not first.exists() and second.exists()
+
+
+def test_a_machine_that_cannot_be_asked_is_said(
+    far: Far, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def once(spec: ContainerSpec, _timeout_s: float) -> Completed:
+        code = int(spec.placement == "node-1")
+        return Completed((), code, "no such program" if code else "", "", 0.0)
+
+    monkeypatch.setattr(far, "once", once)
+    world.cache.joinpath("datasets").mkdir(parents=True)
+    (found,) = disk_files.forget(world)
+    assert str(found).startswith(f"{FOLDER} of vm1") and "no such program" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("mark", "why"),
+    [(None, marked.UNMARKED), ("", marked.UNSAID), ('{"host": "vm9", "cache": "/x"}', "of vm9")],
+)
+def test_files_of_disks_are_not_made_beside_those_of_others_until_the_advice_is_followed(
+    tmp_path: Path, mark: str | None, why: str
+) -> None:
+    world = fake_world(cache=tmp_path)
+    theirs = tmp_path / "disks/node-1.img"
+    theirs.parent.mkdir()
+    theirs.write_text("theirs")
+    if mark is not None:
+        (theirs.parent / marked.MARK).write_text(mark)
+    with pytest.raises(UsageError, match=why) as refused:
+        disk_files.mounted(world)
+    assert theirs.read_text() == "theirs"
+    assert "TIERBENCH_CACHE" in refused.value.advice
+    disk_files.mounted(replace(world, cache=tmp_path / "another"))
+    _, found, command = refused.value.what.partition("nobody needs it: ")
+    assert bool(found) == ("vm9" not in why)
+    if found:
+        subprocess.run(command, shell=True, check=True)
+        disk_files.mounted(world)
+        assert [one.name for one in theirs.parent.iterdir()] == [marked.MARK]
 
 
 class Loading(FakeTier):

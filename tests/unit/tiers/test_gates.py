@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from docker.errors import APIError
@@ -23,6 +24,7 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker import devices
 from orchestrator.powers import Machine, MachineFacts, World
+from orchestrator.run import datasets
 from orchestrator.run.gates import MAX_AGE_S, Gates, require_passed
 from orchestrator.system import store
 from orchestrator.tier import (
@@ -31,6 +33,7 @@ from orchestrator.tier import (
     NodeDisks,
     Tier,
 )
+from orchestrator.tiers.common import mounts
 from tests import ROOT
 from tests.fakes import FakeClock, FakePlatform, FakeTier, FarMachine, Log, fake_world
 from tests.plans import a_plan, a_profile
@@ -173,7 +176,7 @@ def test_a_gate_that_failed_is_taken_three_times_and_not_kept(world: World) -> N
 
 def test_a_kept_gate_that_cannot_be_read_is_taken_anew(world: World) -> None:
     take(world)
-    (file,) = (world.cache / "gates").glob("*.json")
+    (file,) = world.cache.glob("*/*.json")
     file.write_text("{")
     assert not take(world).reused
 
@@ -181,7 +184,20 @@ def test_a_kept_gate_that_cannot_be_read_is_taken_anew(world: World) -> None:
 def test_a_real_disk_is_always_measured(world: World) -> None:
     for _ in range(2):
         assert not Gates({"emulated": FakeTier(Log(), False)}, world).of(TIER).reused
-    assert not (world.cache / "gates").exists()
+    assert not any(world.cache.glob("*/*.json"))
+
+
+def test_gates_of_an_earlier_release_do_not_keep_new_ones_from_being_removed(world: World) -> None:
+    """Its folder has no mark, and none is put on what may be a person's."""
+    earlier = world.cache / "gates"
+    earlier.mkdir(parents=True)
+    (earlier / "old.json").write_text("{}")
+    take(world)
+    assert take(world).reused
+    with patch.object(mounts, "mount_points", lambda _: ()):
+        removed, left = sorted(datasets.forget(world), key=lambda one: bool(one.foreign))
+    assert not removed.foreign and not take(world).reused
+    assert str(left).endswith(f"rm -r --one-file-system -- {earlier}") and earlier.is_dir()
 
 
 def failed_gate(**device: float) -> Gate:

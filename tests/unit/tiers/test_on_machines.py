@@ -125,7 +125,7 @@ def test_caches_of_this_computer_are_not_those_of_the_machines(tier: Tier, world
 def test_snapshots_are_removed_from_each_machine(tier: Tier, world: World) -> None:
     found = loaded(tier, world)
     removed = restoring.forget((), world)
-    assert [one.place.rsplit(" ", 1)[1] for one in removed if snapshots.FOLDER in one.place] == [
+    assert [one.machine for one in removed if snapshots.FOLDER in one.place] == [
         "vm1",
         "vm2",
     ]

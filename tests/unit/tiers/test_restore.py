@@ -26,6 +26,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import ROOT
+from tests.name_space import in_a_name_space
 
 SCRIPT = ROOT / "docker/disk/restore"
 BLOCK = 4096
@@ -198,6 +199,37 @@ def test_another_snapshot_under_the_same_name_is_seen(trees: tuple[Path, Path]) 
     file.write_bytes(b"x" * before.st_size)
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert again(trees)["written_bytes"] == before.st_size
+
+
+@pytest.mark.parametrize("where", ["target", "snapshot"])
+@pytest.mark.parametrize(
+    ("name", "mounting"),
+    [
+        ("their own", 'mount --bind "$1" "$2"; shown=$2/golden'),
+        ("theirs", 'mount -t tmpfs none "$2"; cp "$1/golden" "$2/golden"; shown=$2/golden'),
+        ("base/16384/1", 'mount --bind "$1/golden" "$2"; shown=$2'),
+    ],
+    ids=["a folder of the same disk", "another file system", "a file"],
+)
+def test_a_mount_is_not_entered_and_nothing_is_changed(
+    trees: tuple[Path, Path], tmp_path: Path, name: str, mounting: str, where: str
+) -> None:
+    """A golden copy that somebody mounted in a node's directory is theirs."""
+    snapshot, target = trees
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "golden").write_text("copy")
+    place = (target if where == "target" else snapshot) / name
+    if not place.exists():
+        place.mkdir()
+    (target / "base/1/of-a-run").touch()
+    script = mounting + (
+        '; if "$3" "$4" "$5" 2> "$1/said"; then exit 1; fi; test "$(cat "$shown")" = copy'
+    )
+    in_a_name_space(script, *map(str, (theirs, place, SCRIPT, snapshot, target)))
+    said = (theirs / "said").read_text()
+    assert said == f"restore: {place}: something is mounted there, and no mount is entered\n"
+    assert (target / "base/1/of-a-run").exists() and (theirs / "golden").read_text() == "copy"
 
 
 def test_as_a_program_it_restores_data_and_wal_at_once(tmp_path: Path) -> None:

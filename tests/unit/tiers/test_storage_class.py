@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.cli import outside
 from orchestrator.errors import GateError, UnavailableError
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
@@ -27,7 +28,7 @@ from orchestrator.tiers import storage_class
 from orchestrator.tiers.common import truth_gate
 from orchestrator.tiers.storage_class import StorageClassTier
 from tests import ROOT
-from tests.fakes import FakePlatform, Log, fake_parts, fake_world
+from tests.fakes import FakePlatform, Log, QuietProgress, fake_parts, fake_world
 from tests.plans import a_profile, a_workload
 
 GIB = 2**30
@@ -103,6 +104,9 @@ class ClaimsPlatform(FakePlatform):
 
     def holds(self, source: Source) -> bool:
         return f"{source.kind} {source.name}" in self.there
+
+    def retained(self) -> tuple[str, ...]:
+        return ("pv-1", "pv-2")
 
     def sweep_between_runs(self) -> tuple[str, ...]:
         return self.sweep()
@@ -332,6 +336,14 @@ def test_so_is_a_snapshot_class_where_data_are_kept_as_snapshots(
         MECHANISM.check(TIER, world)
     MECHANISM.check(replace(NAMED, snapshots=Snapshots("copy")), world)
     assert platform.there == {"fast": FAST}
+
+
+def test_what_was_allowed_to_stay_is_named_at_the_end(world: World) -> None:
+    progress = QuietProgress()
+    with outside.sweeping(replace(world, progress=progress)):
+        pass
+    (said,) = progress.said
+    assert said.endswith("at a cost, until removed: pv-1, pv-2")
 
 
 def test_the_gate_measures_a_volume_for_each_node(

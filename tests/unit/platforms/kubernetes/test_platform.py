@@ -502,7 +502,17 @@ def test_a_dead_campaign_is_removed_with_its_volumes(cluster: FakeCluster) -> No
     other = {"metadata": {"name": "theirs"}, "spec": {}}
     cluster.things["/api/v1/persistentvolumes/theirs"] = other
     connected = KubernetesPlatform(SystemClock())
+    pods = "/api/v1/namespaces/tierbench-dead00/pods"
+    left = {"metadata": {"name": "node-1", "labels": ours("dead00")}, "spec": {}}
+    cluster.things[f"{pods}/node-1"] = left
     assert connected.other_campaign() is None
+    before = dict(cluster.things)
+    assert connected.sweep(only_list=True) == (
+        "container node-1 of tierbench-dead00",
+        "namespace tierbench-dead00",
+        "volume of-dead00",
+    )
+    assert cluster.things == before
     assert set(connected.sweep()) == {"namespace tierbench-dead00", "volume of-dead00"}
     assert cluster.names("persistentvolumes") == ["theirs"]
 
@@ -641,6 +651,42 @@ def test_the_policies_of_classes_are_told(
     add_snapshot_class(cluster, "tidy", "Delete")
     found = platform.snapshot_class("disk.test")
     assert found is not None and (found.name, found.retains) == ("tidy", False), "rather that"
+
+
+@pytest.mark.parametrize("policy", ["Retain", "Delete"])
+def test_a_default_class_that_keeps_its_volumes_is_refused(
+    platform: KubernetesPlatform, cluster: FakeCluster, policy: str
+) -> None:
+    """Nodes whose disks are not declared would be given one of it for each run."""
+    offers(cluster, policy)
+    default = {"storageclass.kubernetes.io/is-default-class": "true"}
+    path = "/apis/storage.k8s.io/v1/storageclasses/fast"
+    cluster.things[path]["metadata"]["annotations"] = default
+    if policy == "Delete":
+        with platform.volume("data", "", "xfs"):
+            assert cluster.names(CLAIMS) == ["data"]
+        return
+    with (
+        pytest.raises(UnavailableError, match="default storage class fast keeps its volumes") as no,
+        platform.volume("data", "", "xfs"),
+    ):
+        pass
+    assert "whose reclaimPolicy is Delete" in no.value.advice and cluster.names(CLAIMS) == []
+
+
+def test_volumes_that_outlive_their_claims_are_told_at_the_end(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    offers(cluster, "Retain")
+    with platform.claim("data", "fast", 2**30):
+        bind(cluster, platform, "data")
+        spec = cluster.things[f"{VOLUMES}/pv-data"]["spec"]
+        spec["persistentVolumeReclaimPolicy"] = "Retain"
+    theirs = {"claimRef": {"namespace": "theirs", "name": "data"}}
+    policy = {"persistentVolumeReclaimPolicy": "Retain"}
+    cluster.things[f"{VOLUMES}/theirs"] = {"metadata": {"name": "theirs"}, "spec": theirs | policy}
+    platform.sweep()
+    assert platform.retained() == ("pv-data",)
 
 
 def test_snapshots_are_not_made_where_it_cannot_be_seen_whether_they_go(
