@@ -30,11 +30,7 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.powers import Network, World
-from orchestrator.tier import (
-    DiskKind,
-    Gate,
-    Tier,
-)
+from orchestrator.tier import DiskKind, Gate, Tier
 
 
 @dataclass(frozen=True)
@@ -217,12 +213,7 @@ class LoadGenerator(Protocol):
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None: ...
 
     def client(
-        self,
-        network: str,
-        out: Path,
-        world: World,
-        tls: Tls = TLS_IF_OFFERED,
-        name: str = CLIENT,
+        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
     ) -> AbstractContextManager[Node]:
         """Starts the client container, with `out` mounted for raw output, and the files of `tls`.
         It ends by itself when this program is gone."""

@@ -35,14 +35,7 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.system import store
-from orchestrator.tier import (
-    Burst,
-    Gate,
-    GateCheck,
-    LatencyModel,
-    Price,
-    Tier,
-)
+from orchestrator.tier import Burst, Gate, GateCheck, LatencyModel, Price, Tier
 
 START_S = 1_750_000_000.0
 GIB = 2**30

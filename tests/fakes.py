@@ -21,14 +21,7 @@ from orchestrator.databases.dry import DryDatabase
 from orchestrator.errors import RunError
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.metrics import measured
-from orchestrator.model import (
-    Cluster,
-    ClusterSpec,
-    Node,
-    Phase,
-    Volume,
-    Workload,
-)
+from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Volume, Workload
 from orchestrator.parts import Disks, Parts, Result
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker.images import Images
@@ -43,11 +36,7 @@ from orchestrator.powers import (
     World,
 )
 from orchestrator.system.clock import MadeUpClock
-from orchestrator.tier import (
-    Gate,
-    GateCheck,
-    Tier,
-)
+from orchestrator.tier import Gate, GateCheck, Tier
 from orchestrator.tiers.dry import DryTier
 from tests import ROOT
 

@@ -255,11 +255,7 @@ clean.register(app, ROOT, CACHE, _out, _progress)
 
 
 def _carry_out(
-    request: Request,
-    results: Path,
-    as_json: bool,
-    fail_if_worse: bool,
-    accept_inconclusive: bool,
+    request: Request, results: Path, as_json: bool, fail_if_worse: bool, accept_inconclusive: bool
 ) -> None:
     made = plans.make_plan(request, ROOT, CACHE)
     for note in made.notes:

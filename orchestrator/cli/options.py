@@ -82,16 +82,14 @@ MarginOption = Annotated[
     typer.Option("--margin", callback=_margin, help="Changes below this percentage do not matter."),
 ]
 MarginOverTimeOption = Annotated[
-    float | None,
-    typer.Option("--margin", callback=_margin, help="In percent; default: that of B."),
+    float | None, typer.Option("--margin", callback=_margin, help="In percent; default: that of B.")
 ]
 BaselineOption = Annotated[str | None, typer.Option(help="The tier compared against.")]
 GeneratorOption = Annotated[
     str | None, typer.Option(help="benchbase, to run tpcc with it instead of the built-in.")
 ]
 SloOption = Annotated[
-    str | None,
-    typer.Option(help='To be reached, such as "new_order p99 < 50 ms, nopm > 25000".'),
+    str | None, typer.Option(help='To be reached, such as "new_order p99 < 50 ms, nopm > 25000".')
 ]
 PricesOption = Annotated[
     Path | None, typer.Option("--prices", help="A price list, instead of the catalog's.")

@@ -13,9 +13,7 @@ from orchestrator.planning import json_schema
 
 
 def command(out: Console) -> Callable[..., None]:
-    def schema(
-        kind: Annotated[str, Argument(help=f"{', '.join(json_schema.FILES)}.")],
-    ) -> None:
+    def schema(kind: Annotated[str, Argument(help=f"{', '.join(json_schema.FILES)}.")]) -> None:
         """Prints the JSON Schema of a profile, cluster, workload or price list."""
         if kind not in json_schema.FILES:
             raise UsageError(

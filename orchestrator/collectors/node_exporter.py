@@ -56,9 +56,7 @@ class NodeExporterCollector:
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
         exporters = [
             pages.Page(
-                node.name,
-                _url(node),
-                partial(readings, device=node.sources.get(DISK_DEVICE, "")),
+                node.name, _url(node), partial(readings, device=node.sources.get(DISK_DEVICE, ""))
             )
             for node in nodes
             if NODE_EXPORTER in node.sources

@@ -84,8 +84,7 @@ class Reference(RealDiskYaml, Row):
     burst: Annotated[
         str | float | None,
         BeforeValidator(
-            _burst_word,
-            json_schema_input_type=_Burst | Percentage | PercentText | None,
+            _burst_word, json_schema_input_type=_Burst | Percentage | PercentText | None
         ),
     ] = None
     burst_time_scale: Annotated[float, Field(ge=1)] = 1.0

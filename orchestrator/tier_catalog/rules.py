@@ -73,11 +73,7 @@ def provisioned(name: str, kind: DiskType, rule: Provisioned, asked: Parameters)
 
 
 def _given(asked: Parameters) -> list[tuple[str, int | None]]:
-    return [
-        ("size", asked.size_bytes),
-        ("iops", asked.iops),
-        ("throughput", asked.bytes_per_s),
-    ]
+    return [("size", asked.size_bytes), ("iops", asked.iops), ("throughput", asked.bytes_per_s)]
 
 
 def _size(name: str, kind: DiskType, span: SizeRange | None, asked: Parameters) -> Iterator[Found]:

@@ -16,20 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError, UsageError
-from orchestrator.model import (
-    DeviceCap,
-    Volume,
-)
+from orchestrator.model import DeviceCap, Volume
 from orchestrator.parts import Disks
 from orchestrator.planning.tier_keys import as_held
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import of_nodes
 from orchestrator.powers import Machine, World
-from orchestrator.tier import (
-    DiskKind,
-    Gate,
-    Tier,
-)
+from orchestrator.tier import DiskKind, Gate, Tier
 from orchestrator.tiers.common import (
     block_devices,
     disk_files,
@@ -141,10 +134,7 @@ class CgroupTier:
 
 @contextmanager
 def _on_files(
-    tier: Tier,
-    files: Sequence[disk_files.DiskFile],
-    world: World,
-    restored: bool = False,
+    tier: Tier, files: Sequence[disk_files.DiskFile], world: World, restored: bool = False
 ) -> Iterator[Disks]:
     with disk_server.devices("raw", files, {}, world, restored=restored) as disks:
         for volume in disks.volumes:

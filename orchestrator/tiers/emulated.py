@@ -22,11 +22,7 @@ from orchestrator.planning import latency_quantiles
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import of_nodes
 from orchestrator.powers import World
-from orchestrator.tier import (
-    DiskKind,
-    Gate,
-    Tier,
-)
+from orchestrator.tier import DiskKind, Gate, Tier
 from orchestrator.tiers.common import disk_files, disk_server, truth_gate
 
 _MICRO = 1e6

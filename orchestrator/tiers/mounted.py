@@ -18,11 +18,7 @@ from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import World
-from orchestrator.tier import (
-    DiskKind,
-    Gate,
-    Tier,
-)
+from orchestrator.tier import DiskKind, Gate, Tier
 from orchestrator.tiers.common import (
     cloud_metadata,
     disk_gates,

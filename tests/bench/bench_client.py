@@ -87,11 +87,7 @@ def main() -> int:
 def workloads(world: World) -> dict[str, Workload]:
     """By the names that are shown."""
     _, (select, insert) = project_files.read(ROOT, [], ["point-select", "insert"], "smoke")
-    found = {
-        "point-select": select,
-        "insert": insert,
-        "TPC-C-derived": tpcc(None),
-    }
+    found = {"point-select": select, "insert": insert, "TPC-C-derived": tpcc(None)}
     try:
         load_generators()["benchbase"].check(tpcc("benchbase"), SERVER, world)
         found["BenchBase, TPC-C-derived"] = tpcc("benchbase")

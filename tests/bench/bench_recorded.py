@@ -38,10 +38,7 @@ from tests import ROOT
 READS = ((0.0, 4e-4), (0.5, 6e-4), (0.9, 9e-4), (0.97, 15e-4), (0.99, 3e-3), (1.0, 8e-3))
 WRITES = ((0.0, 6e-4), (0.5, 9e-4), (0.9, 13e-4), (0.97, 2e-3), (0.99, 4e-3), (1.0, 9e-3))
 MODEL = LatencyModel(READS, WRITES, "this bench", "2026-01-01")
-RENTED = Tier(
-    *("rented", "", "emulated", 5000, 200_000_000, 6e-4, 9e-4),
-    latency_model=MODEL,
-)
+RENTED = Tier(*("rented", "", "emulated", 5000, 200_000_000, 6e-4, 9e-4), latency_model=MODEL)
 DISK_BYTES = 2**30
 FILE_BYTES = 2**28
 SHORT_EPOCHS = SlowEpochs(factor=4.0, slow_dwell_s=0.5, good_dwell_s=1.5)

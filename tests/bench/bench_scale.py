@@ -45,15 +45,7 @@ from orchestrator.databases.postgresql.adapter import PostgreSQL
 from orchestrator.facts import DatabaseFacts
 from orchestrator.load_generators.sysbench.adapter import Sysbench
 from orchestrator.load_generators.sysbench.records import RECORD
-from orchestrator.model import (
-    Cluster,
-    ClusterSpec,
-    Node,
-    Phase,
-    Sample,
-    Volume,
-    Workload,
-)
+from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Sample, Volume, Workload
 from orchestrator.parts import Disks, Parts, Share
 from orchestrator.planning.plan import make_plan
 from orchestrator.powers import Completed, Container, ContainerSpec, World

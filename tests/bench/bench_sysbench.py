@@ -76,10 +76,7 @@ def main() -> int:
     arguments.add_argument("--repeats", type=int, default=5)
     repeats = arguments.parse_args().repeats
     console, progress = Console(), ConsoleProgress(Console(stderr=True))
-    with (
-        outside.powers(ROOT, ROOT / ".cache", progress) as (world, engine),
-        outside.alone(engine),
-    ):
+    with outside.powers(ROOT, ROOT / ".cache", progress) as (world, engine), outside.alone(engine):
         world.platform.sweep()
         tables = list(measured(repeats, world))
     progress.done()

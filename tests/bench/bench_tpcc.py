@@ -80,10 +80,7 @@ def main() -> int:
     console = Console()
     progress = ConsoleProgress(Console(stderr=True))
     costs: dict[str, list[Cost]] = {}
-    with (
-        outside.powers(ROOT, ROOT / ".cache", progress) as (world, engine),
-        outside.alone(engine),
-    ):
+    with outside.powers(ROOT, ROOT / ".cache", progress) as (world, engine), outside.alone(engine):
         world.platform.sweep()
         if asked.recording:
             ratios = on_fresh_server(functools.partial(recording, repeats), world)

@@ -26,13 +26,7 @@ CACHE = (
     / "kubernetes"
 )
 MODULES = ("kubernetes", "coredns", "pause")
-PARTS = (
-    "kube-apiserver",
-    "kube-controller-manager",
-    "kube-proxy",
-    "kube-scheduler",
-    "kubelet",
-)
+PARTS = ("kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubelet")
 # The VolumeSnapshot kinds that a snapshot controller installs; the checksum is Go's own.
 SNAPSHOTS = "github.com/kubernetes-csi/external-snapshotter/client/v8@v8.2.0"
 SNAPSHOTS_SUM = "h1:Q3jQ1NkFqv5o+F8dMmHd8SfEmlcwNeo1immFApntEwE="

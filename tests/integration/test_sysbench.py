@@ -154,10 +154,7 @@ def test_every_known_option_is_one_of_the_script_and_the_script_has_no_other(
     script: str, world: World, tmp_path: Path
 ) -> None:
     """Held against what sysbench itself says that the script understands."""
-    with (
-        world.platform.network(NETWORK, 1),
-        GENERATOR.client(NETWORK, tmp_path, world) as client,
-    ):
+    with world.platform.network(NETWORK, 1), GENERATOR.client(NETWORK, tmp_path, world) as client:
         ask = ["sysbench", f"/workloads/{script}", "--verbosity=0", "help"]
         said = world.platform.exec(client.container or "", ask, timeout_s=20).out
     own = {line.split("[")[0].split("=")[0].strip() for line in said.splitlines() if " --" in line}

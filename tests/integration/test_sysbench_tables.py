@@ -79,10 +79,7 @@ def test_the_layout_is_said_where_the_database_shards(world: World, tmp_path: Pa
             "ALTER SEQUENCE sbtest1_id_seq CACHE 1000",
         ),
     }
-    with (
-        world.platform.network(NETWORK, 1),
-        Sysbench().client(NETWORK, tmp_path, world) as client,
-    ):
+    with world.platform.network(NETWORK, 1), Sysbench().client(NETWORK, tmp_path, world) as client:
         for case, ends in expected.items():
             argv = ("luajit", "-e", SCRIPT % case)
             done = world.platform.exec(str(client.container), argv, timeout_s=20)
@@ -95,10 +92,7 @@ def test_the_layout_is_said_where_the_database_shards(world: World, tmp_path: Pa
 def test_counts_in_slices_are_exact_and_one_statement_has_the_last_word(
     world: World, tmp_path: Path
 ) -> None:
-    with (
-        world.platform.network(NETWORK, 1),
-        Sysbench().client(NETWORK, tmp_path, world) as client,
-    ):
+    with world.platform.network(NETWORK, 1), Sysbench().client(NETWORK, tmp_path, world) as client:
         argv = ("luajit", "-e", SLICES)
         done = world.platform.exec(str(client.container), argv, timeout_s=20)
     assert done.exit_code == 0, done.err
@@ -121,10 +115,7 @@ def test_counts_in_slices_are_exact_and_one_statement_has_the_last_word(
 @pytest.mark.usefixtures("nothing_left")
 def test_rows_of_a_part_are_found_by_their_key(world: World, tmp_path: Path) -> None:
     """Before a part is loaded again: a range of hashed ids would read the whole table."""
-    with (
-        world.platform.network(NETWORK, 1),
-        Sysbench().client(NETWORK, tmp_path, world) as client,
-    ):
+    with world.platform.network(NETWORK, 1), Sysbench().client(NETWORK, tmp_path, world) as client:
         done = world.platform.exec(str(client.container), ("luajit", "-e", IDS), timeout_s=20)
     assert done.exit_code == 0, done.err
     assert done.out.splitlines() == [
@@ -151,10 +142,7 @@ def test_a_warehouse_is_found_by_its_keys_and_not_by_reading_tables(
     world: World, tmp_path: Path
 ) -> None:
     """Only history has no key: nothing else finds its rows. The layout is that of yugabyte/tpcc."""
-    with (
-        world.platform.network(NETWORK, 1),
-        Sysbench().client(NETWORK, tmp_path, world) as client,
-    ):
+    with world.platform.network(NETWORK, 1), Sysbench().client(NETWORK, tmp_path, world) as client:
         argv = ("luajit", "-e", TPCC % "yugabytedb")
         done = world.platform.exec(str(client.container), argv, timeout_s=20)
     assert done.exit_code == 0, done.err

@@ -19,10 +19,7 @@ from orchestrator import tier_catalog, units
 from orchestrator.analysis.doubts import run_checks
 from orchestrator.cli import main
 from orchestrator.errors import GateError, RunError, UsageError
-from orchestrator.model import (
-    DeviceCap,
-    Volume,
-)
+from orchestrator.model import DeviceCap, Volume
 from orchestrator.parts import Disks
 from orchestrator.planning import project_files, recorded_disk
 from orchestrator.planning.latency_quantiles import quantile_s
@@ -30,13 +27,7 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.docker import devices
 from orchestrator.powers import ContainerSpec, Mount, World
 from orchestrator.system import store
-from orchestrator.tier import (
-    Burst,
-    Gate,
-    GateCheck,
-    LatencyModel,
-    Tier,
-)
+from orchestrator.tier import Burst, Gate, GateCheck, LatencyModel, Tier
 from orchestrator.tiers import emulated
 from orchestrator.tiers.cgroup import CgroupTier
 from orchestrator.tiers.common import (

@@ -220,8 +220,7 @@ def test_counters_move_with_what_clients_write(image: str, world: World) -> None
         at = cluster.endpoints[0]
         with (
             psycopg.connect(
-                f"host=127.0.0.1 port={at.local_port} user=bench dbname=bench",
-                password=at.password,
+                f"host=127.0.0.1 port={at.local_port} user=bench dbname=bench", password=at.password
             ) as connection,
             connection.cursor() as cursor,
             cursor.copy("COPY stock FROM STDIN WITH (ROWS_PER_TRANSACTION 20000)") as copy,

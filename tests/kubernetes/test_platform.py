@@ -391,10 +391,7 @@ def test_a_class_that_is_missing_and_one_that_never_gives_a_volume(
         pass
     monkeypatch.setattr(platform, "start_s", 4)
     nobody = {"metadata": {"name": "tierbench-nobody"}, "provisioner": "nobody.test"}
-    with (
-        platform.storage_class(nobody) as made,
-        platform.claim("never", made.name, 2**30) as claim,
-    ):
+    with platform.storage_class(nobody) as made, platform.claim("never", made.name, 2**30) as claim:
         with pytest.raises(RunError, match="no volume within 2 s"):
             platform.rented(claim, timeout_s=2)
         with pytest.raises(TierbenchError, match="unbound immediate PersistentVolumeClaims"):

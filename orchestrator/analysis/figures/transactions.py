@@ -40,11 +40,7 @@ NEW_ORDER, DELIVERY = "new_order", "delivery"
 
 
 def measurements(
-    table: pd.DataFrame,
-    start_s: float,
-    end_s: float,
-    statements: int | None,
-    pooled: bool = False,
+    table: pd.DataFrame, start_s: float, end_s: float, statements: int | None, pooled: bool = False
 ) -> tuple[Measurement, ...]:
     """All figures of [start_s, end_s), for all types together and, if several, for each."""
     window = Window(start_s, end_s, pooled)

@@ -111,9 +111,7 @@ def raise_if_dead(names: Sequence[str], world: World, log: Log = last_lines) -> 
                     "failure of its start; its last log lines say which"
                 )
             raise NodeError(
-                f"the database node {name} is {state}",
-                advice=why,
-                evidence=log(name, world),
+                f"the database node {name} is {state}", advice=why, evidence=log(name, world)
             )
 
 

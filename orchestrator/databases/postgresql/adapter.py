@@ -109,11 +109,7 @@ class PostgreSQL:
             return "" if ready == standbys else f"{ready} of {standbys} standbys have caught up"
 
         container_nodes.await_ready(
-            "PostgreSQL was not ready",
-            missing,
-            names,
-            world,
-            deadline_s=nodes.START_DEADLINE_S,
+            "PostgreSQL was not ready", missing, names, world, deadline_s=nodes.START_DEADLINE_S
         )
         return version.split()[0]
 

@@ -11,8 +11,7 @@ from orchestrator.units import parse_seconds
 # `2026-01-01 12:19:35.470 UTC [21] LOG:  checkpoint complete: wrote 4 buffers …`: the server's own
 # `log_line_prefix` and our image's time zone. Not the time in the text, which is a duration.
 _COMPLETE = re.compile(
-    r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) UTC \[\d+\] LOG:  checkpoint complete:",
-    re.MULTILINE,
+    r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) UTC \[\d+\] LOG:  checkpoint complete:", re.MULTILINE
 )
 
 

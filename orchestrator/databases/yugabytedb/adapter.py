@@ -178,12 +178,7 @@ class YugabyteDB:
         return started
 
     def _keep_limits(
-        self,
-        handle: _Running,
-        number: int,
-        plan: ContainerSpec,
-        container: Container,
-        world: World,
+        self, handle: _Running, number: int, plan: ContainerSpec, container: Container, world: World
     ) -> None:
         """Keeps the limits of the node's processes for the record. The first node's warn if they
         are too low: the engine gives all nodes the same."""

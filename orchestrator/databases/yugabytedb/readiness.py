@@ -49,12 +49,7 @@ class Readiness:
     """Waits for a cluster that is being started. `up`: the nodes started so far, in order."""
 
     def __init__(
-        self,
-        spec: ClusterSpec,
-        settings: Settings,
-        connect: Connect,
-        unread: Unread,
-        world: World,
+        self, spec: ClusterSpec, settings: Settings, connect: Connect, unread: Unread, world: World
     ) -> None:
         self._factor, self._tls = spec.replication_factor, settings.tls
         self._connect, self._unread, self._world = connect, unread, world

@@ -114,12 +114,7 @@ class BenchBase:
         return self.loader_version(workload, world)
 
     def client(
-        self,
-        network: str,
-        out: Path,
-        world: World,
-        tls: Tls = TLS_IF_OFFERED,
-        name: str = CLIENT,
+        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
     ) -> AbstractContextManager[Node]:
         distribution = find(self._home, "", world)
         return client_container(

@@ -76,12 +76,7 @@ class Sysbench:
         return lua_files.content_hash(world.root / "workloads", workload.script)
 
     def client(
-        self,
-        network: str,
-        out: Path,
-        world: World,
-        tls: Tls = TLS_IF_OFFERED,
-        name: str = CLIENT,
+        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
     ) -> AbstractContextManager[Node]:
         image = own_images.need(world.root, "client", world.platform)
         return client_container(image, network, out, world, tls, name=name)

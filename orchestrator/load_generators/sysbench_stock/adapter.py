@@ -85,12 +85,7 @@ class SysbenchStock:
         return hashlib.sha256(file.read_bytes()).hexdigest()[:12] if file else ""
 
     def client(
-        self,
-        network: str,
-        out: Path,
-        world: World,
-        tls: Tls = TLS_IF_OFFERED,
-        name: str = CLIENT,
+        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
     ) -> AbstractContextManager[Node]:
         return client_container(self._need(world), network, out, world, tls, name=name)
 

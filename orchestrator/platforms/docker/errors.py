@@ -34,6 +34,5 @@ def engine_errors(doing: str, advice: str = _START) -> Iterator[None]:
         raise RunError(f"{doing}: Docker refused: {text}") from error
     except (DockerException, OSError) as error:
         raise UnavailableError(
-            f"{doing}: the Docker engine does not answer ({error})",
-            advice=advice,
+            f"{doing}: the Docker engine does not answer ({error})", advice=advice
         ) from error

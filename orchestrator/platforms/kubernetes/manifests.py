@@ -150,10 +150,7 @@ def _main(spec: ContainerSpec, image: str, mounts: list[dict[str, Any]]) -> dict
 def _environment(spec: ContainerSpec) -> list[dict[str, Any]]:
     hidden = secret_values(spec)
     return [
-        {
-            "name": name,
-            "valueFrom": {"secretKeyRef": {"name": object_name(spec.name), "key": name}},
-        }
+        {"name": name, "valueFrom": {"secretKeyRef": {"name": object_name(spec.name), "key": name}}}
         if name in hidden
         else {"name": name, "value": value}
         for name, value in spec.environment.items()
@@ -289,9 +286,5 @@ def namespace(name: str, labels: Mapping[str, str], notes: Mapping[str, str]) ->
     return {
         "apiVersion": "v1",
         "kind": "Namespace",
-        "metadata": {
-            "name": name,
-            "labels": {**labels, **security},
-            "annotations": dict(notes),
-        },
+        "metadata": {"name": name, "labels": {**labels, **security}, "annotations": dict(notes)},
     }

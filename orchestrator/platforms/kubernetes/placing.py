@@ -94,10 +94,7 @@ def _away_from_nodes(placement: str) -> dict[str, Any]:
         },
         "topologyKey": MACHINE,
     }
-    alike = {
-        "labelSelector": {"matchLabels": {KIND: kind_of(placement)}},
-        "topologyKey": MACHINE,
-    }
+    alike = {"labelSelector": {"matchLabels": {KIND: kind_of(placement)}}, "topologyKey": MACHINE}
     return {
         "preferredDuringSchedulingIgnoredDuringExecution": [
             {"weight": 100, "podAffinityTerm": others},

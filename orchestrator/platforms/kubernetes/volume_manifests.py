@@ -66,11 +66,7 @@ def local_claim(name: str, volume: str, labels: Mapping[str, str]) -> dict[str, 
 
 
 def claim(
-    name: str,
-    storage_class: str,
-    size: str,
-    source: Source | None,
-    labels: Mapping[str, str],
+    name: str, storage_class: str, size: str, source: Source | None, labels: Mapping[str, str]
 ) -> dict[str, Any]:
     return {
         "apiVersion": "v1",

@@ -173,12 +173,7 @@ class Volumes(Leftovers, Spreading):
 
     @contextmanager
     def _claimed(
-        self,
-        name: str,
-        storage_class: str,
-        size: str,
-        source: Source | None,
-        stays: bool = False,
+        self, name: str, storage_class: str, size: str, source: Source | None, stays: bool = False
     ) -> Iterator[None]:
         path = self._address(Source("claim", name))
         self._remove_object("claim", path, name)

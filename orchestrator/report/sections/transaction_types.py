@@ -45,11 +45,7 @@ def tables(index: ReportIndex, workload: str) -> tuple[Table, ...]:
     for name in types:
         rows.append((Cell(name.replace("_", " "), strong=True),))
         rows += [_row(index, tier, workload, name, shown, judged) for tier in index.tiers]
-    heads = (
-        *texts("Transaction"),
-        *numbers(*shown.values()),
-        *texts(*(["SLO"] if judged else ())),
-    )
+    heads = (*texts("Transaction"), *numbers(*shown.values()), *texts(*(["SLO"] if judged else ())))
     return (Table(heads, tuple(rows), remarks=(_REMARK,)),)
 
 

@@ -13,10 +13,7 @@ from typing import Any
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import World
-from orchestrator.tier import (
-    Gate,
-    Tier,
-)
+from orchestrator.tier import Gate, Tier
 from orchestrator.tiers.common import mounts, real_disk, where
 from orchestrator.tiers.common.node_places import Place
 
@@ -52,9 +49,7 @@ def _of_machine(tier: Tier, share: where.Share, thorough: bool, take: Take) -> d
     return gates
 
 
-def _each_once(
-    found: Mapping[Place, mounts.RealDisk],
-) -> list[tuple[Place, mounts.RealDisk]]:
+def _each_once(found: Mapping[Place, mounts.RealDisk]) -> list[tuple[Place, mounts.RealDisk]]:
     """One path of each device, with the uses of all its paths."""
     of_device: dict[str, tuple[Place, mounts.RealDisk]] = {}
     for place, disk in found.items():

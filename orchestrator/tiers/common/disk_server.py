@@ -164,12 +164,7 @@ def _made(file: DiskFile, world: World) -> Iterator[str]:
 
 
 def stand(
-    name: str,
-    file: Path,
-    limits: Limits,
-    latency: LatencyModel | None,
-    note: str,
-    world: World,
+    name: str, file: Path, limits: Limits, latency: LatencyModel | None, note: str, world: World
 ) -> tuple[Node, dict[str, Any]]:
     """Serves `file` of this computer by a container `name` that stays when this program ends, with
     the tier's limits; returns the same as a disk of a run has. Nothing stays of one that does not
@@ -212,11 +207,7 @@ def _await_image(container: str, world: World) -> None:
 
 
 def _ready(
-    container: Container,
-    node: str,
-    limits: Limits,
-    latency: LatencyModel | None,
-    world: World,
+    container: Container, node: str, limits: Limits, latency: LatencyModel | None, world: World
 ) -> tuple[Node, dict[str, Any]]:
     """Waits for the device; returns the server as a node, and what it reported."""
     try:

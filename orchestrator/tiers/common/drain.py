@@ -12,10 +12,7 @@ from typing import Any
 
 from orchestrator.facts import GateWord
 from orchestrator.powers import World
-from orchestrator.tier import (
-    GateCheck,
-    Tier,
-)
+from orchestrator.tier import GateCheck, Tier
 from orchestrator.tiers.common import expected
 from orchestrator.units import format_quantity, format_seconds
 

@@ -18,14 +18,9 @@ from typing import Any
 
 from orchestrator.collectors.disk import DiskCollector
 from orchestrator.errors import TierbenchError
-from orchestrator.model import (
-    Node,
-    Volume,
-)
+from orchestrator.model import Node, Volume
 from orchestrator.powers import Machine, World
-from orchestrator.tier import (
-    Gate,
-)
+from orchestrator.tier import Gate
 from orchestrator.tiers.common import disk_server
 
 BUSY_CPU_PCT = 90.0

@@ -11,10 +11,7 @@ from typing import Any
 
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.planning.latency_quantiles import mean_s, quantile_s
-from orchestrator.tier import (
-    GateCheck,
-    Tier,
-)
+from orchestrator.tier import GateCheck, Tier
 from orchestrator.tiers.common import expected, fio_jobs
 
 TOLERANCE_PCT = 20.0

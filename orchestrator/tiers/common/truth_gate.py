@@ -18,11 +18,7 @@ from dataclasses import dataclass, replace
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.parts import Disks
 from orchestrator.powers import World
-from orchestrator.tier import (
-    Gate,
-    GateCheck,
-    Tier,
-)
+from orchestrator.tier import Gate, GateCheck, Tier
 from orchestrator.tiers.common import drain, expected, host_load, latency_tail
 from orchestrator.tiers.common.drain import Credit
 from orchestrator.tiers.common.fio_jobs import Fio as Fio
@@ -104,12 +100,7 @@ def take(
 
 
 def _checks(
-    tier: Tier,
-    fio: Fio,
-    effort: Effort,
-    caps_total: bool,
-    world: World,
-    credit: Credit | None,
+    tier: Tier, fio: Fio, effort: Effort, caps_total: bool, world: World, credit: Credit | None
 ) -> Iterator[GateCheck]:
     ramp_s = max(parse_seconds(effort.ramp), credit.ramp_s if credit else 0.0)
     ramp = f"{round(1e3 * ramp_s)}ms"

@@ -48,12 +48,7 @@ def rewritten(sql: bytes) -> bytes:
 
 class Front:
     def __init__(
-        self,
-        listen: str,
-        behind: str,
-        activity: Activity,
-        tls: ssl.SSLContext | None,
-        version: str,
+        self, listen: str, behind: str, activity: Activity, tls: ssl.SSLContext | None, version: str
     ) -> None:
         self._listen, self._behind, self._activity, self._tls = listen, behind, activity, tls
         self._version = version

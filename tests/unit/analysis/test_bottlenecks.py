@@ -15,12 +15,7 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import bottlenecks, disk_demand, resources, slow_nodes
 from orchestrator.analysis.telemetry.bottleneck_words import NO_FASTER_DISK
 from orchestrator.analysis.telemetry.samples import Samples
-from orchestrator.tier import (
-    Burst,
-    Gate,
-    GateCheck,
-    Tier,
-)
+from orchestrator.tier import Burst, Gate, GateCheck, Tier
 from tests.campaigns import START_S, Shape, build_campaign, build_tier
 
 QUIET: Mapping[str, float] = {

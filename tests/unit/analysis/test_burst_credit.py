@@ -13,24 +13,15 @@ from orchestrator.analysis.telemetry import burst_credit
 from orchestrator.analysis.telemetry.burst_credit import Bucket, Seen
 from orchestrator.analysis.telemetry.disk_demand import Credit, demand
 from orchestrator.facts import GateQuantity, GateWord
-from orchestrator.model import (
-    Node,
-    Sample,
-)
+from orchestrator.model import Node, Sample
 from orchestrator.run.credit import BurstCredit
-from orchestrator.tier import (
-    Burst,
-    Gate,
-    GateCheck,
-    Tier,
-)
+from orchestrator.tier import Burst, Gate, GateCheck, Tier
 from tests.campaigns import build_campaign
 from tests.fakes import fake_world
 
 # Azure P15: 1,100 to 3,500 IOPS, 125 to 170 MB/s, a full bucket lasts 30 min.
 P15 = Tier(
-    *("p15", "P15", "mounted", 1_100, 125_000_000),
-    burst=Burst(3_500, 170_000_000, 1_800.0, 0.0),
+    *("p15", "P15", "mounted", 1_100, 125_000_000), burst=Burst(3_500, 170_000_000, 1_800.0, 0.0)
 )
 
 

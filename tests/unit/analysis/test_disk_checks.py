@@ -10,16 +10,8 @@ import pytest
 
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
-from orchestrator.model import (
-    Doubt,
-    Node,
-    Phase,
-    Record,
-)
-from orchestrator.tier import (
-    Gate,
-    GateCheck,
-)
+from orchestrator.model import Doubt, Node, Phase, Record
+from orchestrator.tier import Gate, GateCheck
 from orchestrator.tiers.common import host_load
 from tests.campaigns import build_campaign
 
@@ -38,8 +30,7 @@ def record(**facts: Any) -> Record:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "kind"),
-    [("not reachable", "limit not verified"), ("bursting", "bursting disk")],
+    ("verdict", "kind"), [("not reachable", "limit not verified"), ("bursting", "bursting disk")]
 )
 def test_a_gate_that_passed_without_having_seen_all(verdict: Any, kind: str) -> None:
     check = GateCheck("IOPS, 4 KiB random read", "1/s", 20_000, 5_120, None, verdict)
@@ -178,12 +169,7 @@ def test_a_way_that_cost_other_than_is_taken_off(
     device_us: float, overhead_us: float, ios: int, raised: bool
 ) -> None:
     served_us = device_us - overhead_us
-    read = {
-        "ios": ios,
-        "device_us": device_us,
-        "served_us": served_us,
-        "overhead_us": overhead_us,
-    }
+    read = {"ios": ios, "device_us": device_us, "served_us": served_us, "overhead_us": overhead_us}
     of_window = {"disks": disks(overhead={"queue_depth": 1.0, "read": read})}
     made = record(**of_window, tier={"overhead_us": {"disk-node-1": {"read": 70.0}}})
     assert set(found(made)) == ({"overhead differs"} if raised else set())

@@ -21,10 +21,7 @@ from tests.campaigns import START_S, build_campaign
 def _runs(*tables: pd.DataFrame | None, workload: str = "insert") -> list[RunData]:
     """Runs whose window is the 20 s after a warm-up of 10."""
     campaign = build_campaign(
-        profiles=["ultra"],
-        workloads=[workload],
-        repetitions=len(tables),
-        measure_s=20.0,
+        profiles=["ultra"], workloads=[workload], repetitions=len(tables), measure_s=20.0
     )
     first = campaign.runs[0].record.phases
     return [

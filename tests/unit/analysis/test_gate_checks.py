@@ -12,10 +12,7 @@ from orchestrator.analysis.doubts import campaign_checks
 from orchestrator.analysis.results import Results
 from orchestrator.facts import GateWord
 from orchestrator.model import Doubt
-from orchestrator.tier import (
-    Gate,
-    GateCheck,
-)
+from orchestrator.tier import Gate, GateCheck
 from tests.campaigns import START_S, build_campaign, with_tier
 
 KINDS = ("gate drift", "gate failed afterwards", "no gate afterwards")

@@ -138,10 +138,7 @@ def test_what_an_older_campaign_lacks_is_a_doubt_and_no_refusal() -> None:
             "unlike memory of the machine 64 GiB against 32 GiB",
         ),
         (on(on_tier(campaign(), iops=9), 7), "unlike tier's iops 10000 against 9"),
-        (
-            on(on_tier(campaign(), burst=Burst(9, None, 1.0, 0.0)), 7),
-            "unlike tier's burst",
-        ),
+        (on(on_tier(campaign(), burst=Burst(9, None, 1.0, 0.0)), 7), "unlike tier's burst"),
         (
             on(campaign(identity={**IDENTITY, "scripts": "xyz"}), 7),
             "unlike workload's scripts (hash) abc against xyz",

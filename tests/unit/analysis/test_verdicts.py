@@ -170,10 +170,7 @@ def test_many_comparisons_raise_no_alarm_by_their_number() -> None:
             for i, cell in enumerate(flat)
         }
         campaign = build_campaign(
-            profiles=["premium", "ultra"],
-            workloads=["insert", "tpcc"],
-            values=values,
-            frames=False,
+            profiles=["premium", "ultra"], workloads=["insert", "tpcc"], values=values, frames=False
         )
         words = [delta.verdict for delta in verdicts.deltas(campaign)]
         wrong += any(w in ("better", "worse") for w in words)

@@ -78,10 +78,7 @@ def findings(unconfirmed: dict[str, State]) -> list[Finding]:
 
 
 def go_through(
-    engine: Any,
-    cache: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    found: list[Finding] | None = None,
+    engine: Any, cache: Path, monkeypatch: pytest.MonkeyPatch, found: list[Finding] | None = None
 ) -> list[str]:
     """The checklist, with these findings; what was said."""
     progress = QuietProgress()
@@ -243,11 +240,7 @@ def carry_out(
     ],
 )
 def test_a_database_that_auto_took_and_that_does_not_start_gives_way(
-    word: str,
-    error: Exception,
-    engine: Engine,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    word: str, error: Exception, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go_through(engine, tmp_path, monkeypatch)
     log = Log(broken={word: error})

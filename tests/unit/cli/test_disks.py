@@ -17,11 +17,7 @@ from orchestrator.parts import Disks
 from orchestrator.planning import project_files
 from orchestrator.powers import World
 from orchestrator.run import datasets
-from orchestrator.tier import (
-    Burst,
-    Gate,
-    Tier,
-)
+from orchestrator.tier import Burst, Gate, Tier
 from orchestrator.tiers import emulated
 from orchestrator.tiers.common import standing, truth_gate
 from tests import ROOT

@@ -259,9 +259,8 @@ class Rents(FakePlatform):
     def storage_classes(self) -> tuple[StorageClass, ...]:
         return self.classes
 
-    storage_class = claim = rented = snapshot_class = holds = snapshot = sweep_between_runs = (
-        FakePlatform.answers
-    )
+    storage_class = claim = rented = snapshot_class = holds = snapshot = FakePlatform.answers
+    sweep_between_runs = retained = FakePlatform.answers
 
     @contextmanager
     def volume(self, name: str, device: str, fstype: str, placement: str = "") -> Iterator[str]:

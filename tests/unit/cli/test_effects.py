@@ -413,12 +413,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
         "--drain": "--profile premium --drain",
     },
     "setup": {"--platform": "", "--profile": ""},
-    "doctor": {
-        "--db": "",
-        "--version": "--version 2025.2.2.2",
-        "--platform": "",
-        "--profile": "",
-    },
+    "doctor": {"--db": "", "--version": "--version 2025.2.2.2", "--platform": "", "--profile": ""},
     "yugabyte-image": {},
     "list": {},
     "check": dict.fromkeys(("--host", "--port", "--user", "--database", "--fresh"), ""),

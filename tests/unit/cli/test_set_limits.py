@@ -104,10 +104,7 @@ class Running(FakePlatform):
     ],
 )
 def test_the_platform_and_the_machines_are_those_of_the_running_campaign(
-    platform: str | None,
-    placing: Placing | None,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    platform: str | None, placing: Placing | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []
 

@@ -50,9 +50,7 @@ from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import existing_clusters
 from orchestrator.run import experiment, space
 from orchestrator.system import sql, store
-from orchestrator.tier import (
-    Gate,
-)
+from orchestrator.tier import Gate
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT
 from tests.campaigns import build_campaign, with_tier

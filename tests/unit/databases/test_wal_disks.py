@@ -81,10 +81,7 @@ def test_both_servers_of_yugabytedb_are_told_of_it() -> None:
     """`fs_wal_dirs` may not be below a directory of `fs_data_dirs`, and one value is for both."""
     spec = ClusterSpec("yugabytedb", 1, 1, SIZE, settings={"wal_directory": "own"})
     chosen, _ = settings.read(spec)
-    for volume, directory in (
-        (OWN, flags.WAL_DISK_DIR),
-        (replace(OWN, wal=""), flags.WAL_DIR),
-    ):
+    for volume, directory in ((OWN, flags.WAL_DISK_DIR), (replace(OWN, wal=""), flags.WAL_DIR)):
         plan = nodes.container_spec(spec, chosen, 1, volume, NETWORK, "image:1", None)
         told = [word for word in plan.command if f"fs_wal_dirs={directory}" in word]
         assert [word.partition("=")[0] for word in told] == ["--master_flags", "--tserver_flags"]

@@ -200,8 +200,7 @@ def balanced(
 
 
 @pytest.mark.parametrize(
-    ("afterwards", "said"),
-    [(EVEN, None), (SWAPPED, "2 of 6 tablets have another leader since")],
+    ("afterwards", "said"), [(EVEN, None), (SWAPPED, "2 of 6 tablets have another leader since")]
 )
 def test_leaders_that_move_in_the_window_are_told(
     afterwards: dict[str, tuple[str, str]], said: str | None, monkeypatch: pytest.MonkeyPatch

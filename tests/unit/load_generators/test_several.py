@@ -31,16 +31,7 @@ from orchestrator.load_generators.common import clocks, several
 from orchestrator.load_generators.common.client import client_container
 from orchestrator.load_generators.sysbench import adapter
 from orchestrator.load_generators.sysbench_stock.adapter import SysbenchStock
-from orchestrator.model import (
-    CLIENT,
-    TLS_IF_OFFERED,
-    Cluster,
-    Endpoint,
-    Node,
-    Phase,
-    Tls,
-    Workload,
-)
+from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Endpoint, Node, Phase, Tls, Workload
 from orchestrator.parts import Result, Share
 from orchestrator.powers import World
 from tests import benchbase

@@ -14,12 +14,7 @@ from orchestrator import load_generators
 from orchestrator.analysis.statistics import stats
 from orchestrator.errors import UsageError
 from orchestrator.load_generators.sysbench import adapter, command_lines
-from orchestrator.load_generators.sysbench.warm_up import (
-    IN_A_ROW,
-    SHORTEST_S,
-    WarmUp,
-    found,
-)
+from orchestrator.load_generators.sysbench.warm_up import IN_A_ROW, SHORTEST_S, WarmUp, found
 from orchestrator.model import Cluster, Endpoint, Workload
 from tests.fakes import FakeClock, fake_world
 from tests.plans import a_workload

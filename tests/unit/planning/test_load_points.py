@@ -32,10 +32,7 @@ def test_a_sweep_of_threads_is_a_workload_for_each_value_on_one_data_set() -> No
 
 def test_a_sweep_of_rates_is_in_open_loop_and_known_to_the_generator() -> None:
     made, _ = load_points.applied([LOAD], "rate=50,100.5/s", None)
-    assert [one.name for one in made] == [
-        "point-select-at-50-per-s",
-        "point-select-at-100.5-per-s",
-    ]
+    assert [one.name for one in made] == ["point-select-at-50-per-s", "point-select-at-100.5-per-s"]
     assert [one.options["arrival_rate"] for one in made] == [50.0, 100.5]
     assert {one.threads for one in made} == {LOAD.threads}
     assert made[1].point == LoadPoint("point-select", "sweep", "rate", 100.5)

@@ -167,10 +167,7 @@ _SAID: tuple[dict[str, bool], set[str]] = ({"type": False, "message": False}, se
 _COUNTS = {"name": True, "tests": True, "failures": True, "errors": True, "time": False}
 _SCHEMA: dict[str, tuple[dict[str, bool], set[str]]] = {
     "testsuites": (dict.fromkeys(_COUNTS, False), {"testsuite"}),
-    "testsuite": (
-        {**_COUNTS, "skipped": False, "timestamp": False},
-        {"properties", "testcase"},
-    ),
+    "testsuite": ({**_COUNTS, "skipped": False, "timestamp": False}, {"properties", "testcase"}),
     "properties": ({}, {"property"}),
     "property": ({"name": True, "value": True}, set()),
     "testcase": (

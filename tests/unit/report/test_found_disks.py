@@ -8,10 +8,7 @@ from pathlib import Path
 from orchestrator import report
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.tier import (
-    Gate,
-    GateCheck,
-)
+from orchestrator.tier import Gate, GateCheck
 from tests.campaigns import build_campaign
 
 DISKS = {

@@ -14,10 +14,7 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Record
 from orchestrator.report.blocks import Document, Table
 from orchestrator.report.document import arrange
-from orchestrator.tier import (
-    Gate,
-    GateCheck,
-)
+from orchestrator.tier import Gate, GateCheck
 from tests.campaigns import build_campaign
 
 

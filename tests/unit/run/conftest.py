@@ -9,16 +9,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.model import (
-    Plan,
-    Record,
-)
+from orchestrator.model import Plan, Record
 from orchestrator.run import experiment
 from orchestrator.run.schedule import Following, nothing
 from orchestrator.system import store
-from orchestrator.tier import (
-    Gate,
-)
+from orchestrator.tier import Gate
 from tests.fakes import FakeClock, Log, fake_parts, fake_world
 from tests.plans import a_plan
 

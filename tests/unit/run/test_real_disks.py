@@ -12,21 +12,13 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import GateError
-from orchestrator.model import (
-    Node,
-    Volume,
-)
+from orchestrator.model import Node, Volume
 from orchestrator.planning.durations import steps
 from orchestrator.planning.paces import ONE_GATE, Span
 from orchestrator.planning.plan import make_plan
 from orchestrator.powers import World
 from orchestrator.run import window
-from orchestrator.tier import (
-    Burst,
-    Gate,
-    NodeDisks,
-    Tier,
-)
+from orchestrator.tier import Burst, Gate, NodeDisks, Tier
 from tests.fakes import FakePlatform, FakeTier, Log, fake_world
 from tests.plans import a_plan, a_profile, a_workload
 from tests.unit.run.conftest import Failing, Make, kept, real

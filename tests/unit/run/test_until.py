@@ -83,10 +83,7 @@ def test_only_what_is_open_is_repeated_and_on_every_tier(make: Make) -> None:
     records = grown(campaign, {"point-select": CLEAR, "insert": ALIKE})
     assert repetitions(records) == {"point-select": 2, "insert": 4}
     added = [one.run for one in records if one.run.repetition > 2]
-    assert [(run.workload, run.repetition) for run in added[::2]] == [
-        ("insert", 3),
-        ("insert", 4),
-    ]
+    assert [(run.workload, run.repetition) for run in added[::2]] == [("insert", 3), ("insert", 4)]
     for first, second in zip(added[::2], added[1::2], strict=True):
         assert {first.profile, second.profile} == {"premium", "ultra"}
     assert [one.run.number for one in records] == list(range(1, len(records) + 1))

@@ -10,16 +10,9 @@ import pytest
 from orchestrator.analysis.verdicts import judge
 from orchestrator.errors import UsageError
 from orchestrator.metrics import INTERVAL_COLUMNS, measured
-from orchestrator.model import (
-    Doubt,
-    Phase,
-    Record,
-)
+from orchestrator.model import Doubt, Phase, Record
 from orchestrator.system import store
-from orchestrator.tier import (
-    Gate,
-    GateCheck,
-)
+from orchestrator.tier import Gate, GateCheck
 from tests.plans import a_plan
 
 NOW_S = 1_795_226_530.123

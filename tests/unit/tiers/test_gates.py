@@ -13,11 +13,7 @@ from docker.errors import APIError
 
 from orchestrator.errors import GateError, UnavailableError, UsageError
 from orchestrator.facts import GateWord
-from orchestrator.model import (
-    DeviceCap,
-    Note,
-    Run,
-)
+from orchestrator.model import DeviceCap, Note, Run
 from orchestrator.planning import notes
 from orchestrator.planning.profiles import read_profile
 from orchestrator.platforms import own_images
@@ -27,12 +23,7 @@ from orchestrator.powers import Machine, MachineFacts, World
 from orchestrator.run import datasets
 from orchestrator.run.gates import MAX_AGE_S, Gates, require_passed
 from orchestrator.system import store
-from orchestrator.tier import (
-    Gate,
-    GateCheck,
-    NodeDisks,
-    Tier,
-)
+from orchestrator.tier import Gate, GateCheck, NodeDisks, Tier
 from orchestrator.tiers.common import mounts
 from tests import ROOT
 from tests.fakes import FakeClock, FakePlatform, FakeTier, FarMachine, Log, fake_world

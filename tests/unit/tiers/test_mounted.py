@@ -14,20 +14,9 @@ from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import HOST_NETWORK, Completed, ContainerSpec, World
-from orchestrator.tier import (
-    Gate,
-    GateCheck,
-    NodeDisks,
-    Tier,
-)
+from orchestrator.tier import Gate, GateCheck, NodeDisks, Tier
 from orchestrator.tiers import mounted
-from orchestrator.tiers.common import (
-    fio_jobs,
-    host_cache,
-    mounts,
-    real_disk,
-    truth_gate,
-)
+from orchestrator.tiers.common import fio_jobs, host_cache, mounts, real_disk, truth_gate
 from orchestrator.tiers.common.cloud_metadata import AZURE_URL
 from tests.disk_scripts import Engine
 from tests.fakes import completed, fake_world
@@ -156,10 +145,7 @@ def test_a_disk_that_vanished_explains_the_failure_of_a_run(root: Path, vanishes
     error, words = (
         (VoidError, "nvme0n1p1 vanished from") if vanishes else (RunError, "the database died")
     )
-    with (
-        pytest.raises(error, match=words) as raised,
-        real_disk.watched(disk, LocalMachine(root)),
-    ):
+    with pytest.raises(error, match=words) as raised, real_disk.watched(disk, LocalMachine(root)):
         if vanishes:
             system = LINES.splitlines()[0].format(place=root)
             (root / "proc/self/mountinfo").write_text(f"{system}\n")

@@ -125,10 +125,7 @@ def test_caches_of_this_computer_are_not_those_of_the_machines(tier: Tier, world
 def test_snapshots_are_removed_from_each_machine(tier: Tier, world: World) -> None:
     found = loaded(tier, world)
     removed = restoring.forget((), world)
-    assert [one.machine for one in removed if snapshots.FOLDER in one.place] == [
-        "vm1",
-        "vm2",
-    ]
+    assert [one.machine for one in removed if snapshots.FOLDER in one.place] == ["vm1", "vm2"]
     assert not restoring.are_there(found, world)
 
 

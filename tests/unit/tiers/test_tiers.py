@@ -13,21 +13,11 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import GateError, RunError, UnavailableError, UsageError
-from orchestrator.model import (
-    DeviceCap,
-    Node,
-    Volume,
-)
+from orchestrator.model import DeviceCap, Node, Volume
 from orchestrator.parts import KeepsGate, Restorable, TakesSpace
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Completed
-from orchestrator.tier import (
-    Burst,
-    Gate,
-    GateCheck,
-    NodeDisks,
-    Tier,
-)
+from orchestrator.tier import Burst, Gate, GateCheck, NodeDisks, Tier
 from orchestrator.tiers import emulated, mounted, tier_mechanisms
 from orchestrator.tiers.cgroup import CgroupTier, cap, described, version
 from orchestrator.tiers.common import disk_server, expected, host_load, truth_gate
