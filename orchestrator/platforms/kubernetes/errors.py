@@ -28,10 +28,6 @@ class Refused(Exception):
     def is_missing(self) -> bool:
         return self.status == 404
 
-    @property
-    def exists_already(self) -> bool:
-        return self.status == 409 and self.reason == "AlreadyExists"
-
 
 class Unanswered(Exception):
     """The API server did not answer, or the connection to it was cut."""
