@@ -161,9 +161,10 @@ def _servers_logs(plan: ContainerSpec, world: World) -> str:
 
 
 def empty(plan: ContainerSpec, world: World) -> None:
-    """Removes all that a node has written to its disks. RunError if something stays."""
+    """Removes all that a node has written to its disks, and enters no mount there. RunError if
+    something stays."""
     targets = " ".join(mount.target for mount in plan.mounts if not mount.read_only)
-    script = f"find {targets} -mindepth 1 -maxdepth 1 ! -name lost+found -exec rm -rf {{}} +"
+    script = f"find {targets} -xdev -mindepth 1 ! -path '*/lost+found*' -delete"
     done = _on_its_disk(plan, "empty", script, world)
     if done.exit_code != 0:
         raise RunError(f"the disk of {plan.name} could not be emptied", evidence=done.out)

@@ -22,10 +22,11 @@ from orchestrator.databases.yugabytedb.inferred import Unread
 from orchestrator.databases.yugabytedb.readiness import Readiness, check_flags
 from orchestrator.errors import NodeError, RunError
 from orchestrator.model import ClusterSpec, Node, NodeSize, Volume
-from orchestrator.powers import Network, World
+from orchestrator.powers import ContainerSpec, Mount, Network, World
 from orchestrator.system import sql
 from orchestrator.system.sql import Connect
 from tests.fakes import FakePlatform, Log, fake_world
+from tests.name_space import in_a_name_space
 
 MIB, GIB = 2**20, 2**30
 THREE = ClusterSpec("yugabytedb", 3, 3, NodeSize(8.0, 32 * GIB, 250 * 10**9))
@@ -350,3 +351,26 @@ def test_a_kill_is_not_taken_for_want_of_memory(state: str, part: str) -> None:
     with pytest.raises(NodeError) as raised:
         container_nodes.raise_if_dead(["node-1"], fake_world(platform=platform))
     assert part in raised.value.advice
+
+
+# ------------------------------------------------------------------ an emptied disk
+
+
+def test_a_disk_is_emptied_but_for_what_is_mounted_there(tmp_path: Path) -> None:
+    """The script that runs where a node had its disk, on one with somebody's mount in it."""
+    disk = tmp_path / "disk"
+    platform = FakePlatform()
+    mounted = (Mount("a volume", str(disk)),)
+    plan = ContainerSpec("node-1", "an image", (), "database", mounts=mounted)
+    nodes.empty(plan, fake_world(platform=platform))
+    (script,) = platform.specs["node-1-empty"].command[1:]
+    in_a_name_space(
+        """
+        mkdir -p "$1/data/tserver" "$1/lost+found" "$1/theirs"; touch "$1/data/tserver/log"
+        touch "$1/lost+found/x"; mount -t tmpfs none "$1/theirs"; touch "$1/theirs/file"
+        if sh -c "$2"; then exit 1; fi
+        test ! -e "$1/data"; test -e "$1/theirs/file"; test -e "$1/lost+found/x"
+        umount "$1/theirs"; sh -c "$2"; test ! -e "$1/theirs"; test -e "$1/lost+found/x"
+        """,
+        *(str(disk), script),
+    )
