@@ -223,7 +223,7 @@ class ClusterYaml(_Strict):
     def _whole(self) -> ClusterYaml:
         if bool(self.existing) != (self.database == "existing"):
             raise ValueError("`existing` and `database: existing` belong together")
-        ours = [key for key in ("port", "version", "node_of", "settings_of") if getattr(self, key)]
+        ours = [key for key in ("port", "node_of", "settings_of") if getattr(self, key)]
         if self.existing and ours:
             raise ValueError(f"`{ours[0]}` is of nodes that are started: leave it out here")
         if self.existing and self.nodes and self.nodes < self.hosts:

@@ -332,7 +332,6 @@ def test_the_time_of_a_campaign_has_no_draining_that_is_not_done() -> None:
 
 KEYS = {
     "cluster.port": "port: 5433",
-    "cluster.version": "version: 2025.2.2.2",
     "cluster.node_of": "node_of: {yugabytedb: {smoke: {cpus: 1, memory: 1GiB, disk: 8GiB}}}",
     "cluster.settings_of": "settings_of: {yugabytedb: {smoke: {tls: 'on'}}}",
 }
