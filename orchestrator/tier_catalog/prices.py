@@ -59,15 +59,19 @@ def pick(rows: Sequence[PriceRow], region: str | None) -> PriceRow | None:
     return fitting[0] if len(lists) == 1 else None
 
 
-def unlike(stated: Sequence[Price | None]) -> str:
-    """Explains why prices cannot be compared; an empty text if they can.
-
-    They can where all are of one currency and one region, each with its date, or all without a
-    date but from one and the same source.
-    """
+def incomparable(stated: Sequence[Price | None]) -> str:
+    """Explains why prices cannot be compared; an empty text if they can."""
     known = [price for price in stated if price is not None]
     if len(known) < len(stated):
         return "Prices are missing"
+    currencies = dict.fromkeys(price.currency for price in known)
+    return f"Prices are in {' and '.join(currencies)}" if len(currencies) > 1 else ""
+
+
+def unlike(stated: Sequence[Price]) -> str:
+    """Explains why a comparison of prices may be off; an empty text if it is not: all are of one
+    region, each with its date, or all without a date but from one and the same source."""
+    known = list(stated)
     lists = {
         (price.currency, price.region, "" if read_on(price.as_of) else price.source)
         for price in known

@@ -48,6 +48,7 @@ class Contest:
     `obstacle`: why nothing may be compared at all. `doubts`: of the runs of each tier, and "" → of
     the campaign. `scale`: of the workload, where it is less than the published study's.
     `constant_latency`: tiers whose disks have no tail, so that p99 is no criterion.
+    `unlike_prices`: why prices that are compared may not be.
     """
 
     workload: str
@@ -66,6 +67,7 @@ class Contest:
     doubts: Mapping[str, tuple[Doubt, ...]] = field(default_factory=dict)
     scale: str = ""
     constant_latency: tuple[str, ...] = ()
+    unlike_prices: str = ""
 
     def flattered(self, tier: Candidate) -> Doubt | None:
         """The doubt for which nothing is concluded in this tier's favour."""
@@ -167,8 +169,9 @@ class Proof:
     failing: Mapping[str, Promise]
 
 
-def _priced(candidates: Sequence[Candidate]) -> tuple[list[Candidate], str]:
-    """The candidates with what counts as their cost, and why costs cannot be compared, or nothing.
+def _priced(candidates: Sequence[Candidate]) -> tuple[list[Candidate], str, str]:
+    """The candidates with what counts as their cost, why costs cannot be compared, and why such a
+    comparison may be off.
 
     On machines of one kind these cost the same for every tier, so disks alone are compared. Where a
     tier is measured on another machine, such as a larger one whose caps let it through, they count.
@@ -176,14 +179,14 @@ def _priced(candidates: Sequence[Candidate]) -> tuple[list[Candidate], str]:
     clusters = [candidate.profile.cluster for candidate in candidates]
     count = len({cluster.vm for cluster in clusters}) > 1
     of_disks = [candidate.price for candidate in candidates]
-    of_vms = [cluster.vm_price for cluster in clusters] if count else []
-    without = ", ".join(sorted({str(one.vm) for one in clusters if not one.vm_price}))
-    if count and without and not prices.unlike(of_disks):
-        return list(
-            candidates
-        ), f"Tiers are on unlike machines, and prices of {without} are missing"
-    counted = [replace(candidate, with_vms=count) for candidate in candidates]
-    return counted, prices.unlike([*of_disks, *of_vms])
+    stated = [*of_disks, *(cluster.vm_price for cluster in clusters if count)]
+    without = ", ".join(sorted({str(one.vm) for one in clusters if count and not one.vm_price}))
+    why_not = prices.incomparable(of_disks) or prices.incomparable(stated)
+    if without and all(of_disks):
+        why_not = f"Tiers are on unlike machines, and prices of {without} are missing"
+    counted = [replace(one, with_vms=count and not without) for one in candidates]
+    known = [price for price in stated if price is not None]
+    return counted, why_not, "" if why_not else prices.unlike(known)
 
 
 def make_contest(
@@ -193,10 +196,12 @@ def make_contest(
     margin_pct: float,
     aspects: Sequence[Aspect] = (THROUGHPUT, *LATENCIES),
 ) -> Contest:
-    """Candidates in the order in which one would prefer them; `tiers`: all that were planned."""
-    candidates, no_prices = _priced(candidates)
+    """Candidates in the order in which one would prefer them; `tiers`: all that were planned. Of
+    equal cost the one that declares more comes first, else the one that declares less."""
+    candidates, no_prices, unlike_prices = _priced(candidates)
     by_limits = sorted(candidates, key=lambda candidate: _limits(candidate.profile))
-    by_cost = sorted(by_limits, key=lambda candidate: candidate.monthly_cost or 0.0)
+    most_first = by_limits[::-1]
+    by_cost = sorted(most_first, key=lambda candidate: candidate.monthly_cost or 0.0)
     present = {candidate.name for candidate in candidates}
     shared = tuple(a for a in aspects if all(a in candidate.values for candidate in candidates))
     return Contest(
@@ -207,6 +212,7 @@ def make_contest(
         no_prices,
         shared,
         tuple(aspect for aspect in aspects if aspect not in shared),
+        unlike_prices=unlike_prices,
     )
 
 

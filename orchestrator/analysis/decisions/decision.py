@@ -193,9 +193,9 @@ def _undecided(contest: Contest, reason: str) -> Decision:
 def _decided(tier: Candidate, contest: Contest) -> Decision:
     remarks = "".join(f". {remark}" for remark in reasons.remarks(tier, contest))
     criterion, why = reasons.why_slo(tier, contest) if contest.slo else reasons.why(tier, contest)
-    open_ = reasons.passed_over(tier, contest, "open")
+    open_ = reasons.cheaper_than(tier, reasons.passed_over(tier, contest, "open"), contest)
     cost, currency = None, None
-    if tier.price and not contest.no_prices:
+    if tier.price:
         cost, currency = tier.monthly_cost, tier.price.currency
     made = Decision(
         contest.workload,

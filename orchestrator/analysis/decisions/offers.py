@@ -31,7 +31,7 @@ def offers(contest: Contest) -> tuple[Offer, ...]:
 
 
 def _offer(tier: Candidate, contest: Contest) -> Offer:
-    cost = _cost(tier, contest)
+    cost = tier.monthly_cost
     rate = next((aspect for aspect in tier.values if not aspect.is_latency), None)
     per_unit = None if cost is None or rate is None else UNITS * cost / _mean(tier, rate)
     price = tier.price
@@ -55,10 +55,6 @@ def _offer(tier: Candidate, contest: Contest) -> Offer:
         ),
         slo=tuple(_result(one, contest) for one in contest.proof.promises[tier.name]),
     )
-
-
-def _cost(tier: Candidate, contest: Contest) -> float | None:
-    return None if contest.no_prices else tier.monthly_cost
 
 
 def _mean(tier: Candidate, aspect: Aspect) -> float:
@@ -117,8 +113,9 @@ def step(tier: Candidate, by: int, contest: Contest) -> Step | None:
         return None
     other = contest.candidates[place]
     made = contest.proof.comparisons[other.name]
-    costs = _cost(other, contest), _cost(tier, contest)
-    change = None if costs[0] is None or costs[1] is None else costs[0] - costs[1]
+    costs = other.monthly_cost, tier.monthly_cost
+    known = not contest.no_prices and costs[0] is not None and costs[1] is not None
+    change = (costs[0] or 0.0) - (costs[1] or 0.0) if known else None
     return Step(other.name, change, tuple(_change(one) for one in made if one.other is tier))
 
 
@@ -165,5 +162,7 @@ def _told(word: str, neighbour: Step, currency: str | None) -> str:
     changes = listed([f"{one.title} {format_change(one.change_pct)}" for one in neighbour.changes])
     if neighbour.cost_change is None:
         return f"with {neighbour.tier}: {changes}"
+    if not neighbour.cost_change:
+        return f"{neighbour.tier} costs the same, with {changes}"
     amount = f"{abs(neighbour.cost_change):,.2f} {currency}"
     return f"{neighbour.tier} is {amount} {word}, with {changes}"

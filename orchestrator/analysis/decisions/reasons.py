@@ -25,21 +25,39 @@ def passed_over(tier: Candidate, contest: Contest, standing: str) -> list[Candid
     return [other for other in before if contest.proof.standings[other.name] == standing]
 
 
+def cheaper_than(tier: Candidate, of: Sequence[Candidate], contest: Contest) -> Sequence[Candidate]:
+    """Those that cost less; where prices are not known, all."""
+    cost = tier.monthly_cost
+    if contest.no_prices or cost is None:
+        return of
+    return [one for one in of if (one.monthly_cost or 0.0) < cost]
+
+
+def _as_long_as(tier: Candidate, contest: Contest) -> str:
+    """How far prices may be off before another tier would be named."""
+    enough = [c for c in others(tier, contest) if contest.proof.standings[c.name] == "enough"]
+    if not enough or not tier.price or not tier.monthly_cost:
+        return ""
+    next_ = min(enough, key=lambda one: one.monthly_cost or 0.0)
+    cost = f"{tier.monthly_cost:,.2f} {tier.price.currency} a month"
+    return f": this holds unless {next_.name} costs less than the {cost} of {tier.name}"
+
+
 def why(tier: Candidate, contest: Contest) -> tuple[str, str]:
     """The criterion that decided, and the reason."""
     losers = passed_over(tier, contest, "not enough")
     proofs = [_proof(loser, tier, contest) for loser in losers]
     worse = "; ".join(map(_told, losers, proofs))
     best = _best(contest, contest.aspects)
-    if not contest.no_prices or passed_over(tier, contest, "open"):
-        text = f"{tier.name} is the {_which(contest)} proven {best}"
-    else:
-        alike = [
-            c.name for c in others(tier, contest) if contest.proof.standings[c.name] == "enough"
-        ]
-        text = f"{tier.name} is {best}"
-        if alike:
-            text += f", as is {listed(alike)}, and declares the lowest limits of them"
+    text = f"{tier.name} is the {_which(contest)} proven {best}"
+    alike = [c for c in others(tier, contest) if contest.proof.standings[c.name] == "enough"]
+    equal = [c.name for c in alike if not contest.no_prices and c.monthly_cost == tier.monthly_cost]
+    if equal:
+        text = f"{tier.name} is proven {best}, as is {listed(equal)} at the same price"
+    elif contest.no_prices and not passed_over(tier, contest, "open"):
+        names = listed([one.name for one in alike])
+        lowest = f", as is {names}, and declares the lowest limits of them" if alike else ""
+        text = f"{tier.name} is {best}{lowest}"
     criterion = _criterion(proofs[-1]) if proofs else ""
     if contest.overload.always and not proofs:
         criterion = SERVED
@@ -89,10 +107,15 @@ def _missed(loser: Candidate, contest: Contest) -> Promise:
 
 def remarks(tier: Candidate, contest: Contest) -> list[str]:
     remarks = []
-    if open_ := passed_over(tier, contest, "open"):
-        order = "which is cheaper" if not contest.no_prices else "which declares less"
-        names = listed([other.name for other in open_])
-        remarks.append(f"Whether {names}, {order}, is enough is open")
+    open_ = passed_over(tier, contest, "open")
+    cheaper = {one.name for one in cheaper_than(tier, open_, contest)}
+    for order, of in (
+        ("which declares less" if contest.no_prices else "which is cheaper", cheaper),
+        ("which costs the same", {one.name for one in open_} - cheaper),
+    ):
+        if of:
+            names = listed([other.name for other in open_ if other.name in of])
+            remarks.append(f"Whether {names}, {order}, is enough is open")
     if contest.slo and not tier.profile.tier.is_as_bought:
         remarks.append(offers.NOT_ITS_DISK)
     if contest.at_ceiling and not contest.slo:
@@ -108,6 +131,8 @@ def remarks(tier: Candidate, contest: Contest) -> list[str]:
         )
     if contest.no_prices:
         remarks.append(f"{contest.no_prices}, so this is by performance alone")
+    if contest.unlike_prices:
+        remarks.append(f"{contest.unlike_prices}{_as_long_as(tier, contest)}")
     if contest.left_out and not contest.slo:
         titles = listed([aspect.title for aspect in contest.left_out])
         remarks.append(f"Not compared, as not every run has it: {titles}")

@@ -110,7 +110,7 @@ def _remarks(decision: Decision) -> Iterator[str]:
 
 def _step(word: str, step: Step, decision: Decision) -> str:
     cost = ""
-    if step.cost_change is not None and decision.currency:
+    if step.cost_change and decision.currency:
         cost = f", {wording.money(abs(step.cost_change), decision.currency)} a month {word}"
     changes = units.listed([f"{c.title} {_told(c)}" for c in step.changes])
     side = "up" if word == "dearer" else "down"

@@ -208,20 +208,25 @@ def test_machines_of_one_kind_do_not_count() -> None:
 
 def test_without_the_price_of_an_unlike_machine_nothing_is_the_cheapest() -> None:
     found = decide(on_vm("premium", "azure/D16s", None), on_vm("premium-v2", "azure/D8s", 280.0))
-    assert found.monthly_cost is None and "cheapest" not in found.reason
+    assert not found.with_vms and "cheapest" not in found.reason
+    assert "VM not included" in found.request
     assert "Tiers are on unlike machines, and prices of azure/D16s are missing" in found.reason
 
 
 def test_prices_in_two_currencies_cannot_be_compared() -> None:
     in_euros = at_price("premium", "westus2", "2026-01-01", currency="EUR")
     found = decide(in_euros, candidate("ultra", FAST))
-    assert found.currency is None
-    lists = "(EUR, westus2, 2026-01-01; USD, westus2, 2026-01-01)"
-    assert f"Prices are not of one list {lists}" in found.reason
+    assert "cheapest" not in found.reason and found.dearer is not None
+    assert "Prices are in EUR and USD, so this is by performance alone" in found.reason
+    assert [(one.monthly_cost, one.currency) for one in found.offers] == [
+        (3.0, "EUR"),
+        (780.0, "USD"),
+    ]
+    assert found.dearer.cost_change is None
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "comparable"),
+    ("one", "other", "alike"),
     [
         (("eastus", "2024-07-01"), ("eastus", "2023-12"), True),
         (("eastus", "2024-07-01"), ("us-west-2", "2024-07-01"), False),
@@ -232,11 +237,37 @@ def test_prices_in_two_currencies_cannot_be_compared() -> None:
     ],
 )
 def test_prices_of_one_region_and_each_with_a_date_are_one_list(
-    one: tuple[str, ...], other: tuple[str, ...], comparable: bool
+    one: tuple[str, ...], other: tuple[str, ...], alike: bool
 ) -> None:
-    found = decide(at_price("premium", *one), at_price("ultra", *other))
-    assert (found.currency == "USD") is comparable, found.reason
-    assert ("Prices are not of one list" in found.reason) is not comparable
+    """Others decide too, and the answer says so and how far they may be off."""
+    dearer = at_price("ultra", *other)
+    price = Price(2.0, "USD", *(*other, "a list")[:3])
+    tier = replace(dearer.profile.tier, price=price)
+    dearer = replace(dearer, profile=replace(dearer.profile, tier=tier))
+    found = decide(at_price("premium", *one), dearer)
+    assert (found.tier, found.currency) == ("premium", "USD"), found.reason
+    told = "this holds unless ultra costs less than the 3.00 USD a month of premium"
+    assert ("Prices are not of one list" in found.reason) is not alike
+    assert (told in found.reason) is not alike
+
+
+def test_at_one_price_the_better_disk_is_named_and_nothing_is_cheaper() -> None:
+    where = ("eastus", "2024-07-01")
+    names = ("premium", "premium-v2", "ultra")
+    found = decide(*(at_price(name, *where) for name in names))
+    assert found.tier == "ultra"  # which declares most
+    assert "as is premium-v2 and premium at the same price" in found.reason
+    assert "cheap" not in found.reason
+    noisy = replace(at_price("ultra", *where), values={THROUGHPUT: (1900.0, 1960.0, 1840.0)})
+    beside = decide(at_price("premium", *where), at_price("premium-v2", *where), noisy)
+    assert (beside.tier, beside.cheaper_open) == ("premium-v2", ()), beside.reason
+    assert "Whether ultra, which costs the same, is enough is open" in beside.reason
+
+
+def test_a_known_price_is_shown_where_another_is_missing() -> None:
+    found = decide(candidate("premium", FAST), candidate("ultra", FAST, priced=False))
+    assert (found.tier, found.monthly_cost) == ("premium", 103.68)
+    assert "Prices are missing, so this is by performance alone" in found.reason
 
 
 def test_an_absent_tier_is_named_and_leaves_it_open() -> None:
