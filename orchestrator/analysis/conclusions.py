@@ -107,7 +107,7 @@ class Offer:
     """What one tier costs and whether it is enough.
 
     `monthly_cost`: of the disks of all nodes, and of their machines if these are unlike; None
-    where it has no price or prices are not of one list. `cost_per_unit`: a month, for one `unit`
+    where it has no price. `cost_per_unit`: a month, for one `unit`
     of throughput. `on_front`: no other tier is as cheap and as good in every criterion; None
     without prices. `worst`: of each criterion, the comparison in which the tier comes off worst.
     """
