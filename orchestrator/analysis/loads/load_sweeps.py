@@ -199,10 +199,11 @@ def contest(loads: Loads, limit_of: Mapping[tuple[str, str], str]) -> Contest:
     throughput, latencies = _aspects(loads, counted)
     latencies, constant = comparable(latencies, profiles)
     candidates = []
+    behind = any(overload.overloaded(run.record) for run in every[0])
     for profile in profiles:
         runs_first, runs_last = _whole_repetitions(campaign, profile, first, last)
         values = {throughput: _values(runs_last, throughput)}
-        if not any(overload.overloaded(run.record) for run in runs_first):
+        if not behind:
             values |= {one: _values(runs_first, one) for one in latencies}
         known = {aspect: found for aspect, found in values.items() if found}
         if throughput in known:

@@ -231,3 +231,16 @@ def test_a_load_at_which_transactions_fail_proves_nothing_for_a_tier() -> None:
     found = decided(loads.build(loads.swept(THREADS, slo), failing, profiles=list(table)))
     assert found.tier == "ultra", found.reason
     assert "Of premium nothing is shown: 50,000 failures beside 950,000" in found.reason
+
+
+def test_a_tier_behind_at_the_least_rate_leaves_throughput_to_decide() -> None:
+    """Its latency depends on how long was measured, so that of no tier is compared."""
+
+    def figures(run: Run, workload: Workload) -> list[Measurement]:
+        rate = float(workload.options["arrival_rate"])
+        served = min(rate, 300.0 if run.profile == "premium" else 9000.0)
+        return loads.flow(run, rate, served, 0.001)
+
+    found = decided(loads.build(loads.swept("rate=500,1000", ()), figures))
+    assert found.tier == "ultra", found.reason
+    assert "Not compared, as not every run has it: average latency at 500" in found.reason
