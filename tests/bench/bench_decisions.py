@@ -26,6 +26,7 @@ from orchestrator.analysis.decisions.candidates import LATENCIES, THROUGHPUT, As
 from orchestrator.analysis.decisions.contests import Contest, chances, make_contest
 from orchestrator.analysis.statistics import stats
 from orchestrator.model import Objective
+from orchestrator.tier import Price
 from tests.campaigns import build_profile
 
 MARGIN_PCT = 5.0
@@ -70,7 +71,8 @@ USUAL: Mapping[str, Truth] = {
     "dearest 4 % below": same(1.0, 1.0, 0.96),
 }
 _PROFILES = [build_profile(name) for name in ("premium", "premium-v2", "ultra")]
-_PROFILES.append(replace(_PROFILES[-1], name="ultra-large"))
+_LARGE = replace(_PROFILES[-1].tier, price=Price(300.0, "USD", "westus2", "2026-01-01", "a list"))
+_PROFILES.append(replace(_PROFILES[-1], name="ultra-large", tier=_LARGE))
 
 
 def draw(
