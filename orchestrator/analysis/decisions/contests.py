@@ -235,7 +235,7 @@ def chances(contest: Contest) -> list[float]:
     return looks.at_look(p_values, contest.share)
 
 
-def _in_common(one: Candidate, other: Candidate, aspect: Aspect) -> tuple[list[float], list[float]]:
+def in_common(one: Candidate, other: Candidate, aspect: Aspect) -> tuple[list[float], list[float]]:
     """The values of both in the repetitions that both finished."""
     ours, theirs = one.by_repetition(aspect), other.by_repetition(aspect)
     common = [repetition for repetition in ours if repetition in theirs]
@@ -244,7 +244,7 @@ def _in_common(one: Candidate, other: Candidate, aspect: Aspect) -> tuple[list[f
 
 def _ratio(one: Candidate, other: Candidate, aspect: Aspect, contest: Contest) -> Ratio:
     """`one` over `other`, block by block; of all means, without an interval, if none is whole."""
-    ours, theirs = _in_common(one, other, aspect)
+    ours, theirs = in_common(one, other, aspect)
     if not ours:
         return stats.ratio_of_all(other.values[aspect], one.values[aspect])
     return stats.ratio_of_means(theirs, ours, looks.confidence(SHOWN, contest.share))
@@ -298,7 +298,7 @@ def _compared(one: Candidate, other: Candidate, aspect: Aspect, contest: Contest
     ratio = _ratio(one, other, aspect, contest)
     if ratio.p_value is None:
         return Comparison(one, other, aspect, ratio, 1.0, False)
-    ours, theirs = _in_common(one, other, aspect)
+    ours, theirs = in_common(one, other, aspect)
     sign = 1 if aspect.is_latency else -1
     p = stats.chance_beyond(theirs, ours, 1 + sign * contest.margin_pct / 100)
     worse = p if aspect.is_latency else 1 - p

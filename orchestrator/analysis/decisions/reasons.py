@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from orchestrator.analysis.decisions import offers
 from orchestrator.analysis.decisions.candidates import Aspect, Candidate
-from orchestrator.analysis.decisions.contests import Comparison, Contest, Promise, others
+from orchestrator.analysis.decisions.contests import (
+    SHOWN,
+    Comparison,
+    Contest,
+    Promise,
+    in_common,
+    others,
+)
+from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.bottlenecks import HARNESS_LIMITS
 from orchestrator.planning.slo import format_objective
-from orchestrator.units import format_quantity, listed
+from orchestrator.units import counted, format_quantity, listed
 
 SERVED = "served rate"  # the criterion, where a tier is overloaded
 _NOT_THE_DISK = frozenset({"cpu_bound", "load_bound"})
@@ -175,7 +184,22 @@ def why_open(tier: Candidate, contest: Contest) -> str:
         text = f"{tier.name} is {_best(contest, proven)}; whether also of the best {titles}"
     else:
         text = f"whether {tier.name} is {_best(contest, unproven)}"
-    return f"{text} is not proven: {worst}; more repetitions are needed"
+    return f"{text} is not proven: {worst}; {_more(worst, contest)}"
+
+
+def _more(unsure: Comparison, contest: Contest) -> str:
+    """About how many repetitions would prove it or the contrary, at the noise seen so far."""
+    ours, theirs = in_common(unsure.one, unsure.other, unsure.aspect)
+    sign = 1 if unsure.aspect.is_latency else -1
+    room = abs(math.log(unsure.ratio.ratio) - math.log(1 + sign * contest.margin_pct / 100))
+    confidence = looks.confidence(SHOWN, contest.share)
+    wanted = stats.repetitions_to_reach(theirs, ours, room, confidence)
+    if wanted is None:
+        known = len(ours) > 1
+        most = f"more than {stats.MAX_REPETITIONS} repetitions would be needed at this noise"
+        return most if known else "more repetitions are needed"
+    count = max(1, wanted - len(ours))
+    return f"it needs about {counted(count, 'more repetition')}"
 
 
 def _open_slo(tier: Candidate, contest: Contest) -> str:

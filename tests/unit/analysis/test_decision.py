@@ -60,7 +60,7 @@ def test_an_open_tier_leaves_it_undecided() -> None:
     found = decide(candidate("premium", NOISY), candidate("ultra", FAST))
     assert (found.tier, found.monthly_cost, found.currency) == (None, None, None)
     assert "whether premium is within 5 % of the best throughput is not proven" in found.reason
-    assert "more repetitions are needed" in found.reason
+    assert "more than 50 repetitions would be needed at this noise" in found.reason
     dearer = decide(candidate("premium", FAST), candidate("ultra", NOISY))
     assert dearer.tier is None
 
@@ -290,3 +290,17 @@ def test_a_tier_with_a_run_of_no_figure_is_not_considered() -> None:
     without = replace(first, record=replace(first.record, measurements=()))
     found = decision.decisions(replace(campaign, runs=(without, *others)), ())[0]
     assert "premium left no figures to hold it against" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("premium", "words"),
+    [
+        ([1930.0, 2070, 1990], "it needs about 1 more repetition"),  # 2.35 × 3.5 % ÷ √4 < 4.9 %
+        ([1900.0, 2000, 2100], "it needs about 2 more repetitions"),
+        ([1300.0, 2900, 1900], "more than 50 repetitions would be needed at this noise"),
+    ],
+)
+def test_an_open_decision_says_about_how_many_repetitions_it_needs(
+    premium: Sequence[float], words: str
+) -> None:
+    assert words in decide(candidate("premium", premium), candidate("ultra", FAST)).reason
