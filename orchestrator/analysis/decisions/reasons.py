@@ -42,9 +42,13 @@ def cheaper_than(tier: Candidate, of: Sequence[Candidate], contest: Contest) -> 
     return [one for one in of if (one.monthly_cost or 0.0) < cost]
 
 
+def _also_enough(tier: Candidate, contest: Contest) -> list[Candidate]:
+    return [c for c in others(tier, contest) if contest.proof.standings[c.name] == "enough"]
+
+
 def _as_long_as(tier: Candidate, contest: Contest) -> str:
     """How far prices may be off before another tier would be named."""
-    enough = [c for c in others(tier, contest) if contest.proof.standings[c.name] == "enough"]
+    enough = _also_enough(tier, contest)
     if not enough or not tier.price or not tier.monthly_cost:
         return ""
     next_ = min(enough, key=lambda one: one.monthly_cost or 0.0)
@@ -59,7 +63,7 @@ def why(tier: Candidate, contest: Contest) -> tuple[str, str]:
     worse = "; ".join(map(_told, losers, proofs))
     best = _best(contest, contest.aspects)
     text = f"{tier.name} is the {_which(contest)} proven {best}"
-    alike = [c for c in others(tier, contest) if contest.proof.standings[c.name] == "enough"]
+    alike = _also_enough(tier, contest)
     equal = [c.name for c in alike if not contest.no_prices and c.monthly_cost == tier.monthly_cost]
     if equal:
         text = f"{tier.name} is proven {best}, as is {listed(equal)} at the same price"
