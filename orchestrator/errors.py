@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 EXIT_DONE = 0
 EXIT_WORSE = 1
+EXIT_DIFFERS = 1  # of `verify`
 EXIT_INCONCLUSIVE = 2
 EXIT_USAGE = 64
 EXIT_UNAVAILABLE = 69

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_
 NoteKind = Literal[
     "published figures", "reading",
     "fallback database", "preferred database", "fewer nodes", "nodes as asked", "other scale",
-    "approximate limits", "burst scaled", "longer windows", "rehearsal", "campaign cost",
-    "unlike disks", "one disk of several", "no effect", "other",
+    "approximate limits", "burst scaled", "longer windows", "many windows", "rehearsal",
+    "campaign cost", "unlike disks", "one disk of several", "no effect", "prices", "other",
 ]
 GateQuantity = Literal[
     "iops_read", "iops_write", "iops_mixed", "iops_at_depth", "depth_at_cap",
@@ -30,14 +30,15 @@ GateWord = Literal[
 ]
 CreditState = Literal["at base", "bursting", "unknown"]
 BottleneckCause = Literal[
-    "iops_cap", "bandwidth_cap", "latency_bound", "burst_exhausted", "cpu_bound", "memory_bound",
-    "slow_node", "client_bound", "machine_bound", "load_bound", "unattributed",
+    "iops_cap", "bandwidth_cap", "latency_bound", "wal_disk_bound", "burst_exhausted", "cpu_bound",
+    "memory_bound", "slow_node", "client_bound", "machine_bound", "load_bound", "unattributed",
 ]
 DoubtKind = Literal[
     # about the campaign
     "published figures",
     "one repetition", "missing cell", "emulated tier", "cgroup tier", "none tier", "unlike disks",
-    "VM caps the disk", "one disk of several", "fewer nodes", "unlike runs", "rehearsal",
+    "VM caps the disk", "one disk of several", "fewer nodes", "unlike runs", "not compared",
+    "rehearsal",
     "old price", "equal tiers told apart", "below the noise floor",
     # noted while it ran
     "leftovers", "teardown", "clock set", "not restored",
@@ -53,6 +54,7 @@ DoubtKind = Literal[
     "failures", "retries", "few transactions", "overload", "Little's law", "think time's ceiling",
     "clients apart", "totals differ", "commits not durable", "another build",
     "consistency not checked", "facts not read", "leaders moved", "whole tables read",
+    "connection pooler", "disks not counted",
 ]
 # fmt: on
 
@@ -103,7 +105,7 @@ def _bare(hint: Any) -> type:
 
 
 def _of_type(kind: type, value: Any) -> Any:
-    """The value, or None if it is of another type. A truth is no number, an integer is one."""
+    """The value, or None if it is of another type. bool is not accepted as a number; int is."""
     if isinstance(value, bool) and kind is not bool:
         return None
     return value if isinstance(value, (float, int) if kind is float else kind) else None
@@ -142,7 +144,8 @@ class DatabaseFacts(_Group):
     start. `execution`: what decides how statements run (isolation, planner, background work), as
     read back. `stand_in`: a program for tests plays the database. `not_read`: what could not be
     read, and why. `leaders_moved`: whose copies answer was uneven when measuring began, or changed
-    since. `since_reset`: counters since measuring began, by the names above.
+    since. `pooler`: how it shows that a connection pooler answers. `since_reset`: counters since
+    measuring began, by the names above.
     `checkpoints_s`: when each checkpoint was complete (Unix seconds), if it says so.
     """
 
@@ -156,6 +159,7 @@ class DatabaseFacts(_Group):
     execution: Mapping[str, Any] | None = None
     not_read: str | None = None
     leaders_moved: str | None = None
+    pooler: str | None = None
     data_bytes: float | None = None
     cache_bytes: float | None = None
     since_reset: Mapping[str, Any] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from orchestrator.units import shortened
 
 Direction = Literal["higher", "lower", "none"]
 Outcome = Literal["done", "failed", "interrupted"]
-PhaseName = Literal["prepare", "load", "warm-up", "measure", "cool-down"]
+PhaseName = Literal["load", "prepare", "warm-up", "measure", "check", "read", "teardown"]
 
 # ------------------------------------------------------------------ what a person declares
 
@@ -193,6 +193,7 @@ class Plan:
     overrides: tuple[str, ...] = ()
     platform: str = ""
     most_s: float | None = None
+    p99_margin_pct: float = 20.0
     schema_version: int = 2
 
     @property

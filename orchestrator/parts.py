@@ -3,8 +3,8 @@
 Members need not inherit from them, and touch the outside only through `World`. A tier mechanism
 and a database keep nothing between calls: what `attached` or `running` learns is in the `Disks` or
 the `Cluster` that it yields. What only some members can do is a protocol of its own (`Restorable`,
-`Rented`, `KeepsGate`, `MadeOnMachines`, `DrainsBurst`, `TakesSpace`, `KeepsIntervals`, `Shared`,
-`Splits`), tested with `isinstance`.
+`Rented`, `LiftsLimits`, `KeepsGate`, `MadeOnMachines`, `DrainsBurst`, `TakesSpace`,
+`KeepsIntervals`, `Shared`, `Splits`), tested with `isinstance`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from orchestrator.model import (
 )
 from orchestrator.powers import Network, World
 from orchestrator.tier import DiskKind, Gate, Tier
+
+AUTO = "auto"  # asked for as the database: one is chosen
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,19 @@ class Rented(Protocol):
 
     def still_there(self, snapshots: Sequence[Path], world: World) -> bool:
         """Returns whether all that notes name is there."""
+
+
+@runtime_checkable
+class LiftsLimits(Protocol):
+    """A tier mechanism that can lift the limits of attached disks while nothing is measured."""
+
+    def lift(self, tier: Tier, disks: Disks, world: World) -> None: ...
+
+    def enforce(self, tier: Tier, disks: Disks, world: World) -> None:
+        """Sets the tier's limits and burst credit again, and does `require_enforced`."""
+
+    def require_enforced(self, tier: Tier, disks: Disks, world: World) -> None:
+        """Reads all limits back. GateError if a disk enforces others than the tier's."""
 
 
 @runtime_checkable

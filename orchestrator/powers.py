@@ -107,23 +107,8 @@ class ContainerSpec:
 
 
 @dataclass(frozen=True)
-class Container:
-    """A started container. `ports`: container port → port on `host`, as seen from here.
-    `ulimits`: those in force of its spec's, a number or UNLIMITED; empty if they could not be
-    read. `process_id`: None if only the machine that runs it can tell."""
-
-    name: str
-    id: str
-    process_id: int | None
-    address: str | None
-    ports: Mapping[int, int]
-    ulimits: Mapping[str, str] = field(default_factory=dict)
-    host: str = "127.0.0.1"
-
-
-@dataclass(frozen=True)
-class Standing:
-    """A container that stays when its program has ended. `note`: as its spec had it; `state`:
+class ContainerEntry:
+    """A container as a platform lists it. `note`: its spec's, "" if it does not stand; `state`:
     "running", "exited", …"""
 
     name: str
@@ -193,64 +178,115 @@ class Conversation(Protocol):
     def receive(self, timeout_s: float) -> str: ...
 
 
+class Container(Protocol):
+    """A container by its name, and what can be done with it; to have one asks nothing. All but the
+    name is known only if this program has started it. `ports`: container port → port on `host`, as
+    seen from here. `ulimits`: those in force of its spec's, a number or UNLIMITED; empty if they
+    could not be read. `process_id`: None if only the machine that runs it can tell."""
+
+    name: str
+    id: str
+    process_id: int | None
+    address: str | None
+    ports: Mapping[int, int]
+    ulimits: Mapping[str, str]
+    host: str
+
+    def exec(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        env: Mapping[str, str] | None = None,
+        on_line: Callable[[str], None] | None = None,
+        watch: Sequence[Container] = (),
+        user: str = "",
+    ) -> Completed:
+        """Runs a command to its end; `on_line` gets each line of standard output. RunError past the
+        deadline; NodeError if one of `watch` no longer runs. A non-zero exit is returned."""
+
+    def conversation(self, argv: Sequence[str]) -> AbstractContextManager[Conversation]:
+        """Runs a command in it until the block ends, and talks with that."""
+
+    def stop(self, timeout_s: float) -> None:
+        """Stops politely (TERM, then KILL past the timeout); the container and its logs stay."""
+
+    def remove(self, timeout_s: float) -> None:
+        """Stops politely and removes it, if it is there. RunError if it stays."""
+
+    def state(self) -> str:
+        """Returns "running", "exited (137)", "gone", …: for messages and liveness checks."""
+
+    def logs(self, tail: int | None = None) -> str: ...
+
+    def find_machine(self) -> Machine:
+        """Returns the machine that runs it. RunError if that is not known."""
+
+    def find_image(self) -> str:
+        """Returns the id of the image that it was made from; "" if it is gone."""
+
+
+class Images(Protocol):
+    def present(self, tag: str) -> bool: ...
+
+    def id(self, tag: str) -> str | None:
+        """Returns the id of the image that a tag names now; None if it is not here."""
+
+    def pull(self, tag: str) -> bool:
+        """Returns whether the image could be pulled."""
+
+    def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
+        """Builds the image that `folder` describes. RunError with the last lines of output."""
+
+    def ways_to_get(self, tag: str) -> str:
+        """Returns how a person can bring an image here, as part of an advice."""
+
+
+class Guard(Protocol):
+    def held(self) -> AbstractContextManager[None]:
+        """Keeps other campaigns out during the block. UnavailableError if one is running."""
+
+    def other(self) -> str | None:
+        """Returns the other campaign that is running here, if any."""
+
+
 class Platform(Protocol):
     """Where containers run. Everything it makes carries our label and is removed by `sweep`."""
 
     name: str
     campaign: str  # its name is on everything that the platform makes
 
-    def alone(self) -> AbstractContextManager[None]:
-        """Keeps other campaigns out during the block. UnavailableError if one is running."""
-
-    def other_campaign(self) -> str | None:
-        """Returns the other campaign that is running here, if any."""
+    @property
+    def images(self) -> Images: ...
+    @property
+    def guard(self) -> Guard: ...
 
     def facts(self) -> Mapping[str, Any]:
-        """Returns versions, for the record."""
+        """Returns versions, and as "ID" the identity of the engine, for the record."""
 
     def machines(self) -> tuple[Machine, ...]:
-        """Returns all machines that run its containers, at least one: those it knows by now."""
-
-    def machine_of(self, container: str) -> Machine: ...  # RunError if it is not known
+        """Returns those that run its containers, as far as it knows them by now: at least one."""
 
     def folder(self, cache: Path) -> Path:
         """Returns where files of disks are kept on its machines: in `cache`, a folder of this
         computer, if that is its only machine."""
 
-    def image_present(self, tag: str) -> bool: ...
-
-    def pull(self, tag: str) -> bool:
-        """Returns whether the image could be pulled."""
-
-    def image_id(self, tag: str) -> str | None:
-        """Returns the id of the image that a tag names now; None if it is not here."""
-
-    def engine_id(self) -> str | None:
-        """Returns the identity of the engine; None if it has none."""
-
-    def ways_to_get(self, tag: str) -> str:
-        """Returns how a person can bring an image here, as part of an advice."""
-
-    def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
-        """Builds the image that `folder` describes. RunError with the last lines of output."""
-
     def running(self, spec: ContainerSpec) -> AbstractContextManager[Container]:
-        """Starts, yields, then stops (politely) and removes with its anonymous volumes.
-        RunError if it cannot be removed, unless the block itself raised."""
+        """Starts, yields, then stops (politely) and removes with its anonymous volumes. RunError if
+        it cannot be removed, unless the block itself raised."""
 
     def stand(self, spec: ContainerSpec) -> Container:
         """Starts a container that stays when this program ends, and that `sweep` leaves alone.
         Nothing stays of one that cannot be started."""
 
-    def standing(self) -> tuple[Standing, ...]:
-        """Returns all containers that `stand` has started and nobody has removed, by name."""
-
-    def remove(self, container: str, timeout_s: float) -> None:
-        """Stops a container politely and removes it, if it is there. RunError if it stays."""
-
     def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
-        """Runs a container to its end and removes it; `out` holds both streams. RunError past
-        the deadline."""
+        """Runs to the end and removes it; `out` holds both streams. RunError past the deadline."""
+
+    def container(self, name: str) -> Container:
+        """Returns the container of this name; nothing is asked, it may not be there."""
+
+    def find_containers(self, role: str = "") -> tuple[ContainerEntry, ...]:
+        """Returns our containers that are there, by name; with `role`, those of it."""
 
     def network(
         self, name: str, nodes: int, addresses: Sequence[str] = ()
@@ -263,42 +299,6 @@ class Platform(Protocol):
     ) -> AbstractContextManager[str]:
         """Makes a volume with the file system `fstype` of a block device of the machine that runs
         `placement`; without a device, one on that machine's own disk."""
-
-    def exec(
-        self,
-        container: str,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        env: Mapping[str, str] | None = None,
-        on_line: Callable[[str], None] | None = None,
-        watch: Sequence[str] = (),
-        user: str = "",
-    ) -> Completed:
-        """Runs in a container to the end; `on_line` gets each line of standard output as it comes.
-
-        RunError past the deadline; NodeError if a container in `watch` is no longer running.
-        A non-zero exit is returned, not raised.
-        """
-
-    def conversation(
-        self, container: str, argv: Sequence[str]
-    ) -> AbstractContextManager[Conversation]:
-        """Runs a command in a container until the block ends, and talks with it."""
-
-    def stop(self, container: str, timeout_s: float) -> None:
-        """Stops politely (TERM, then KILL past the timeout); the container and its logs stay."""
-
-    def state(self, container: str) -> str:
-        """Returns "running", "exited (137)", "gone", …: for messages and liveness checks."""
-
-    def image_of(self, container: str) -> str:
-        """Returns the id of the image that a container was made from; "" if it is gone."""
-
-    def logs(self, container: str, tail: int | None = None) -> str: ...
-
-    def running_as(self, role: str) -> tuple[str, ...]:
-        """Returns the names of our running containers that have this role."""
 
     def answers(self) -> bool:
         """Returns whether the engine answers now."""

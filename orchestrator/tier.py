@@ -85,7 +85,7 @@ class NodeDisks:
 
 
 @dataclass(frozen=True)
-class StorageClass:
+class ClassWanted:
     """A class of volumes of Kubernetes. Without a `provisioner` it is one that is there; else it is
     made, with `parameters`. `size_bytes`: what each claim asks for, because some providers' limits
     follow from it; None: what a node's disk needs. `nodes`: how many have a volume of it."""
@@ -138,7 +138,7 @@ class Tier:
     notes: str = ""
     vm_caps: tuple[str, ...] = ()
     like: DiskKind | None = None
-    storage_class: StorageClass | None = None
+    storage_class: ClassWanted | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(DiskKind):

@@ -40,7 +40,8 @@ Ask = Callable[[Sequence[str]], Asked]
 
 def commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
     """Every command of the program with its full name, such as `disk up`."""
-    for name, command in group.commands.items():
+    for name in group.commands:
+        command = group.loaded(name) if hasattr(group, "loaded") else group.commands[name]
         if hasattr(command, "commands"):
             yield from commands(command, f"{before}{name} ")
         else:

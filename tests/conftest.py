@@ -12,6 +12,7 @@ import pytest
 from orchestrator.errors import UnavailableError
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.system.clock import SystemClock
+from tests import turns
 from tests.cluster import programs
 
 
@@ -27,7 +28,20 @@ def pytest_report_header() -> str:
     return _engine()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--turn", type=int, help=f"of the slow tests only the share of this turn, 1/{turns.TURNS}"
+    )
+
+
+@pytest.hookimpl(trylast=True)  # of what is left by -m: fast tests need no engine
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    turn = config.getoption("--turn")
+    if turn is not None:
+        left = [one for one in items if one.get_closest_marker("slow")]
+        left = [one for one in left if turns.turn_of(one.nodeid) != turn % turns.TURNS]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [one for one in items if one not in left]
     _skip_without_an_engine(items)
     if lacking := programs.missing():
         for item in items:

@@ -304,7 +304,7 @@ def _answering(cluster: FakeCluster) -> type[BaseHTTPRequestHandler]:
                     return code, _status(code, "Forbidden", message)
             if path == "/version":
                 return 200, {"gitVersion": "v1.31.4"}
-            if path.endswith("/log"):
+            if path.endswith("/log") and path.removesuffix("/log") in cluster.things:
                 return 200, "a log\n"
             if path.endswith("/selfsubjectaccessreviews"):
                 asked = given["spec"]["resourceAttributes"]

@@ -7,29 +7,55 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+from orchestrator.errors import RunError
 from orchestrator.platforms.docker.connecting import Reach
 from orchestrator.platforms.docker.engine import DockerPlatform
-from orchestrator.powers import Container, ContainerSpec
+from orchestrator.powers import ContainerEntry, ContainerSpec
 
 ADDRESSES = {"vm1": "192.0.2.1", "vm2": "192.0.2.2", "tcp://vm3:2376": "192.0.2.3"}
 
 
+@dataclass(frozen=True)
+class Handle:
+    """A container of `engine`, which writes down nothing of it."""
+
+    name: str
+    engine: str | None
+    machine: Any
+    id: str = ""
+    address: str | None = None
+    ports: dict[int, int] = field(default_factory=dict)
+    host: str = "0"
+
+    def logs(self, tail: int | None = None) -> str:
+        return f"{self.name} on {self.engine}"
+
+    def find_machine(self) -> Any:
+        if self.machine is None:
+            raise RunError(f"{self.name}: no machine is known that runs it")
+        return self.machine
+
+
 @dataclass
 class Engine:
-    """An engine by the word that a profile has for it."""
+    """An engine by the word that a profile has for it; `images` are here, and its `guard`."""
 
     clock: Any
-    engine: str | None
-    campaign: str
-    together: Any
+    engine: str | None = None
+    campaign: str = ""
+    known_as: str = ""
     asked: list[Any] = field(default_factory=list)
-    images: set[str] = field(default_factory=set)
+    here: set[str] = field(default_factory=set)
     fails: Exception | None = None
     groups: str | None = "2"
 
     @property
-    def known_as(self) -> str:
-        return self.engine or "this computer"
+    def images(self) -> Engine:
+        return self
+
+    @property
+    def guard(self) -> Engine:
+        return self
 
     @property
     def reach(self) -> Reach:
@@ -38,17 +64,19 @@ class Engine:
         return Reach(ADDRESSES.get(str(self.engine), "192.0.2.1"), is_local=False)
 
     @contextmanager
-    def running(self, spec: ContainerSpec) -> Iterator[Container]:
+    def running(self, spec: ContainerSpec) -> Iterator[Handle]:
         self.asked.append(spec)
-        yield Container(spec.name, f"id of {spec.name}", 7, spec.address, {5432: 49152}, {}, "0")
+        ports = {5432: 49152}
+        (machine,) = self.machines()
+        yield Handle(spec.name, self.engine, machine, f"id of {spec.name}", spec.address, ports)
 
-    def state(self, container: str) -> str:
-        return "running" if container == f"old-{self.engine}" else "gone"
+    def container(self, name: str) -> Handle:
+        return Handle(name, self.engine, self.machines()[0])
 
-    def logs(self, container: str, tail: int | None = None) -> str:
-        return f"{container} on {self.engine}"
+    def find_containers(self, role: str = "") -> tuple[ContainerEntry, ...]:
+        return (ContainerEntry(f"old-{self.engine}", "", "running"),)
 
-    def machines(self) -> tuple[str, ...]:
+    def machines(self) -> tuple[Any, ...]:
         return (f"machine of {self.engine}",)
 
     def facts(self) -> dict[str, Any]:
@@ -61,20 +89,20 @@ class Engine:
         self.asked.append(name)
         return nullcontext(name)
 
-    def alone(self) -> Any:
+    def held(self) -> Any:
         if self.fails:
             raise self.fails
         return nullcontext()
 
-    def image_present(self, tag: str) -> bool:
-        return tag in self.images
+    def present(self, tag: str) -> bool:
+        return tag in self.here
 
-    def image_id(self, tag: str) -> str | None:
-        return f"id of {tag}" if tag in self.images else None
+    def id(self, tag: str) -> str | None:
+        return f"id of {tag}" if tag in self.here else None
 
     def take_from(self, other: Engine, tag: str) -> None:
         self.asked.append((tag, other.engine))
-        self.images.add(tag)
+        self.here.add(tag)
 
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         if self.fails:

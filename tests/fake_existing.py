@@ -52,6 +52,13 @@ class Server:
     lease: str = ""  # who holds it
     silent: bool = False  # whether for long
     synchronous_commit: str = "off"
+    directory: str | None = None  # hidden from a user who is nobody's, as by a real 15
+    tables: str = ""
+    settings: dict[str, str] = field(
+        default_factory=lambda: {"checkpoint_timeout": "5min", "shared_buffers": "128MB"}
+    )
+    counters: list[dict[str, Any]] = field(default_factory=list)  # of one reading after another
+    given_process_id: int = 77
 
     @contextmanager
     def connect(self, address: sql.Address, _timeout_s: float) -> Iterator[sql.Session]:
@@ -66,6 +73,9 @@ class Asked:
     server: Server
     database: str
 
+    def given_process_id(self) -> int:
+        return self.server.given_process_id
+
     def copy(self, sql: str, text: str) -> None:
         raise AssertionError(sql)
 
@@ -75,6 +85,8 @@ class Asked:
         words = text.split()
         if "lease" in words:
             return self._of_lease(text)
+        if "AS directory" in text:
+            return [{"directory": self.server.directory, "tables": self.server.tables}]
         if "version()" in text:
             return [{"version": self.server.banner}]
         if "yb_servers" in text:
@@ -98,12 +110,18 @@ class Asked:
                 raise RunError('database "tierbench" is being accessed by other users')
             databases.pop(words[2].strip('"'), None)
             self.server.comments.pop(words[2].strip('"'), None)
+        elif "boot_val" in text:
+            return [{"name": name, "setting": is_} for name, is_ in self.server.settings.items()]
+        elif "blks_hit" in text:
+            return [self.server.counters.pop(0) if self.server.counters else {"blks_hit": 0}]
+        elif "pg_backend_pid" in text:
+            return [{"id": 77}]
         elif "pg_settings" in text:
             settings = {"fsync": "on", "full_page_writes": "on"}
             settings["synchronous_commit"] = self.server.synchronous_commit
             return [{"name": name, "setting": value} for name, value in settings.items()]
         elif "pg_database_size" in text:
-            return [{"bytes": 4096}]
+            return [{"bytes": 4096, "buffers": 2**27}]
         elif "AS level" in text:
             return [{"level": "repeatable read"}]
         return []

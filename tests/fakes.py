@@ -24,15 +24,17 @@ from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Volume, Workload
 from orchestrator.parts import Disks, Parts, Result
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.platforms.docker.images import Images
+from orchestrator.platforms.docker.images import DockerImages
 from orchestrator.powers import (
     Completed,
     Container,
+    ContainerEntry,
     ContainerSpec,
+    Conversation,
     Machine,
     MachineFacts,
     Network,
-    Standing,
+    Platform,
     World,
 )
 from orchestrator.system.clock import MadeUpClock
@@ -106,13 +108,107 @@ class Talk:
         raise RunError(f"no answer within {timeout_s:g} s")
 
 
+class FakeImages:
+    """The `Images` protocol. Those of `here` are here (tag → id), those of `registry` can be
+    pulled."""
+
+    def __init__(
+        self, here: Collection[str], registry: Collection[str], asked: list[tuple[Any, ...]]
+    ) -> None:
+        self.here, self._registry, self._asked = _ids(here), _ids(registry), asked
+
+    ways_to_get = DockerImages.ways_to_get
+
+    def present(self, tag: str) -> bool:
+        return tag in self.here
+
+    def id(self, tag: str) -> str | None:
+        return self.here.get(tag)
+
+    def pull(self, tag: str) -> bool:
+        self._asked.append(("pull", tag))
+        self.here |= {tag: self._registry[tag]} if tag in self._registry else {}
+        return tag in self.here
+
+    def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
+        files = sorted(file.name for file in Path(folder).iterdir())
+        self._asked.append(("build", tag, *files))
+        self.here |= _ids([tag])
+
+
+def _ids(tags: Collection[str]) -> dict[str, str]:
+    return dict(tags) if isinstance(tags, Mapping) else {tag: f"id of {tag}" for tag in tags}
+
+
+class FakeGuard:
+    """The `Guard` protocol where nobody else is: `running` is the other campaign."""
+
+    def __init__(self, running: str | None = None) -> None:
+        self.running = running
+
+    def held(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def other(self) -> str | None:
+        return self.running
+
+
+@dataclass(eq=False)
+class FakeContainer:
+    """The `Container` protocol: what `FakePlatform` answers of the container of this name."""
+
+    name: str
+    platform: FakePlatform
+    id: str = "id"
+    process_id: int | None = 42
+    address: str | None = None
+    ports: Mapping[int, int] = field(default_factory=dict)
+    ulimits: Mapping[str, str] = field(default_factory=dict)
+    host: str = "127.0.0.1"
+
+    def exec(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        env: Mapping[str, str] | None = None,
+        on_line: Callable[[str], None] | None = None,
+        watch: Sequence[Container] = (),
+        user: str = "",
+    ) -> Completed:
+        options = {"timeout_s": timeout_s, "env": env, "on_line": on_line, "user": user}
+        names = [one.name for one in watch]
+        return self.platform.exec(self.name, argv, watch=names, **options)
+
+    def conversation(self, argv: Sequence[str]) -> AbstractContextManager[Conversation]:
+        return self.platform.conversation(self.name, argv)
+
+    def stop(self, timeout_s: float) -> None:
+        self.platform.stop(self.name, timeout_s)
+
+    def remove(self, timeout_s: float) -> None:
+        self.platform.remove(self.name, timeout_s)
+
+    def state(self) -> str:
+        return self.platform.state(self.name)
+
+    def logs(self, tail: int | None = None) -> str:
+        return self.platform.logs(self.name, tail)
+
+    def find_machine(self) -> Machine:
+        return self.platform.machine_of(self.name)
+
+    def find_image(self) -> str:
+        return self.platform.find_image(self.name)
+
+
 class FakePlatform:
     """Has images, starts containers and answers in them, as told; keeps what was asked of it.
 
     asked: ("pull", tag), ("build", tag, *files), ("start", name), ("exec", container, *argv),
-    ("stop", container, timeout_s), ("remove", name), in order. `images` are here, those of
-    `registry` can be pulled. `answer` is called for each `exec`: a text is the output of a command
-    that ended well.
+    ("stop", container, timeout_s), ("remove", name), in order. `answer` is called for each `exec`:
+    a text is the output of a command that ended well. What is asked of a container comes to the
+    methods of its verbs here, with its name.
     """
 
     def __init__(
@@ -123,44 +219,27 @@ class FakePlatform:
         registry: Collection[str] = (),
         answer: Answer = lambda _container, _argv: "",
     ) -> None:
-        self._log = log or Log()
-        self.images, self.registry, self.answer = set(images), set(registry), answer
+        self._log, self.answer = log or Log(), answer
         self.asked: list[tuple[Any, ...]] = []
+        self.images = FakeImages(images, registry, self.asked)
+        self.guard = FakeGuard()
+        self._here = LocalMachine()
         self.specs: dict[str, ContainerSpec] = {}
         self.environments: list[dict[str, str]] = []  # one for each `exec`
-        self.stood: dict[str, Standing] = {}
+        self.stood: dict[str, ContainerEntry] = {}
+        self.up: set[str] = set()  # what `running` has started
         self.talks: list[Talk] = []
         self.states: dict[str, str] = {}
         self.said: defaultdict[str, str] = defaultdict(lambda: "a log line\n")
 
-    name = ""  # as of plans that say no platform
-    campaign = "c1"
-    ways_to_get = Images.ways_to_get
-
-    def image_present(self, tag: str) -> bool:
-        return tag in self.images
-
-    def image_id(self, tag: str) -> str | None:
-        return f"id of {tag}" if tag in self.images else None
-
-    def pull(self, tag: str) -> bool:
-        self.asked.append(("pull", tag))
-        self.images |= {tag} & set(self.registry)
-        return tag in self.images
-
-    def build(self, folder: str, tag: str, on_line: Any) -> None:
-        files = sorted(file.name for file in Path(folder).iterdir())
-        self.asked.append(("build", tag, *files))
-        self.images.add(tag)
+    name: str = ""  # as of plans that say no platform
+    campaign: str = "c1"
 
     def machines(self) -> tuple[Machine, ...]:
-        return (LocalMachine(),)
+        return (self._here,)
 
     def folder(self, cache: Path) -> Path:
         return cache
-
-    def machine_of(self, container: str) -> Machine:
-        return self.machines()[0]
 
     @contextmanager
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
@@ -172,24 +251,55 @@ class FakePlatform:
         with self._log.bracket("volume"):
             yield name
 
+    def container(self, name: str) -> FakeContainer:
+        return FakeContainer(name, self)
+
     @contextmanager
-    def running(self, spec: ContainerSpec) -> Iterator[Container]:
+    def running(self, spec: ContainerSpec) -> Iterator[FakeContainer]:
         self.asked.append(("start", spec.name))
         self.specs[spec.name] = spec
-        yield Container(spec.name, "id", 42, spec.address, dict.fromkeys(spec.ports, 15432))
-        self.asked.append(("remove", spec.name))
+        if self.states.get(spec.name) == "gone":
+            del self.states[spec.name]
+        ports = dict.fromkeys(spec.ports, 15432)
+        self.up.add(spec.name)
+        try:
+            yield replace(self.container(spec.name), address=spec.address, ports=ports)
+        finally:
+            self.asked.append(("remove", spec.name))
+            self._gone(spec.name)
+
+    def _gone(self, container: str) -> None:
+        self.up.discard(container)
+        self.states.setdefault(container, "gone")
 
     def stand(self, spec: ContainerSpec) -> Container:
         self.asked.append(("stand", spec.name))
-        self.stood[spec.name] = Standing(spec.name, spec.note, "running")
-        return Container(spec.name, "id", 42, None, {})
+        self.specs[spec.name] = spec
+        self.stood[spec.name] = ContainerEntry(spec.name, spec.note, "running")
+        return self.container(spec.name)
 
-    def standing(self) -> tuple[Standing, ...]:
-        return tuple(self.stood.values())
+    def find_containers(self, role: str = "") -> tuple[ContainerEntry, ...]:
+        up = [ContainerEntry(name, "", self.state(name)) for name in sorted(self.up)]
+        found = [*self.stood.values(), *up]
+        return tuple(one for one in found if not role or self.specs[one.name].role == role)
 
-    def remove(self, container: str, timeout_s: float) -> None:
-        self.asked.append(("remove", container))
-        self.stood.pop(container, None)
+    def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
+        self.asked.append(("once", spec.name))
+        self.specs[spec.name] = spec
+        answer = self.answer(spec.name, spec.command)
+        return answer if isinstance(answer, Completed) else completed(answer)
+
+    def facts(self) -> Mapping[str, Any]:
+        return {"ServerVersion": "1"}
+
+    def answers(self) -> bool:
+        return True
+
+    def sweep(self, only_list: bool = False) -> tuple[str, ...]:
+        self._log.say("sweep")
+        return ()
+
+    # -------------------------------------------------------------- verbs of containers
 
     def exec(self, container: str, argv: Sequence[str], **options: Any) -> Completed:
         self.asked.append(("exec", container, *argv))
@@ -200,42 +310,31 @@ class FakePlatform:
             options["on_line"](line)
         return done
 
-    def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
-        self.asked.append(("once", spec.name))
-        self.specs[spec.name] = spec
-        answer = self.answer(spec.name, spec.command)
-        return answer if isinstance(answer, Completed) else completed(answer)
-
     @contextmanager
-    def conversation(self, container: str, argv: Sequence[str]) -> Iterator[Talk]:
+    def conversation(self, container: str, argv: Sequence[str]) -> Iterator[Conversation]:
         self.talks.append(Talk(container, tuple(argv)))
         yield self.talks[-1]
 
     def stop(self, container: str, timeout_s: float) -> None:
         self.asked.append(("stop", container, timeout_s))
 
+    def remove(self, container: str, timeout_s: float) -> None:
+        self.asked.append(("remove", container))
+        self.stood.pop(container, None)
+        self._gone(container)
+
     def state(self, container: str) -> str:
         return self.states.get(container, "running")
-
-    def image_of(self, container: str) -> str:
-        return f"sha256:{container}"
 
     def logs(self, container: str, tail: int | None = None) -> str:
         self._log.say(f"logs of {container}")
         return self.said[container]
 
-    def facts(self) -> Mapping[str, Any]:
-        return {"ServerVersion": "1"}
+    def machine_of(self, container: str) -> Machine:
+        return self.machines()[0]
 
-    def alone(self) -> AbstractContextManager[None]:
-        return nullcontext()  # nobody else uses it
-
-    def answers(self) -> bool:
-        return True
-
-    def sweep(self, only_list: bool = False) -> tuple[str, ...]:
-        self._log.say("sweep")
-        return ()
+    def find_image(self, container: str) -> str:
+        return f"sha256:{container}"
 
 
 def completed(out: str = "", exit_code: int = 0, err: str = "") -> Completed:
@@ -282,6 +381,15 @@ class FakeTier(DryTier):
     def loading(self, *arguments: Any) -> Iterator[tuple[Volume, ...]]:
         with self._log.bracket("unlimited disks"), super().loading(*arguments) as volumes:
             yield volumes
+
+    def lift(self, *_: Any) -> None:
+        self._log.say("limits lifted")
+
+    def enforce(self, *_: Any) -> None:
+        self._log.say("limits set")
+
+    def require_enforced(self, *_: Any) -> None:
+        self._log.say("limits read back")
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         self._log.say(f"gate of {tier.name}")
@@ -369,7 +477,7 @@ def fake_world(
     log: Log | None = None,
     cache: Path = ROOT,
     clock: FakeClock | None = None,
-    platform: Any = None,
+    platform: Platform | None = None,
     shell: Any = None,
 ) -> World:
     platform = platform or FakePlatform(log)

@@ -15,9 +15,9 @@ from pathlib import Path
 from unittest.mock import patch
 
 from orchestrator.errors import EXIT_INTERNAL
+from orchestrator.kernel import mounts
 from orchestrator.platforms.common import carried
 from orchestrator.run import datasets
-from orchestrator.tiers.common import mounts
 from tests.fakes import fake_world
 
 

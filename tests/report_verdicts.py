@@ -15,8 +15,8 @@ from orchestrator.analysis.conclusions import (
     Change,
     Decision,
     Delta,
+    NeighbourTier,
     Offer,
-    Step,
     Verdict,
     VerdictWord,
 )
@@ -164,10 +164,10 @@ def _decisions() -> tuple[Decision, ...]:
     alike = replace(worse, against="premium", change_pct=173.0, ci_low_pct=154.0, ci_high_pct=194.0)
     said = ("1,000 transactions/s", "USD", True, "westus2", "2026-01-01", "example price list")
     offers = (
-        Offer("premium", "not enough", 34.56, 21.96, *said, (worse,), ()),
-        Offer(_V2, "enough", 85.0, 19.74, *said, (alike,), ()),
+        Offer("premium", "not enough", 34.56, 21.96, *said, (worse,), (), 66.0),
+        Offer(_V2, "enough", 85.0, 19.74, *said, (alike,), (), 0.0),
     )
-    step = Step("premium", -50.44, (worse,))
+    step = NeighbourTier("premium", -50.44, (worse,))
     bought = f"{_SELECT}: 1 disk of Premium SSD v2 for 85.00 USD a month."
     return (
         Decision(

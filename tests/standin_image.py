@@ -11,6 +11,6 @@ def provide(engine: DockerPlatform) -> str:
     """Returns its tag."""
     folder = ROOT / "tests" / "standin"
     tag = f"tierbench/yugabytedb-standin:{own_images.content_hash(folder)}"
-    if not engine.image_present(tag):
-        engine.build(str(folder), tag, lambda _line: None)
+    if not engine.images.present(tag):
+        engine.images.build(str(folder), tag, lambda _line: None)
     return tag

@@ -14,14 +14,14 @@ from orchestrator.errors import RunError, UnavailableError
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Completed, ContainerSpec, World
-from orchestrator.tiers.common import standing
+from orchestrator.tiers.common.emulated import standing
 from tests import ROOT
 from tests.fakes import FakePlatform, completed, fake_world
 
 GIB = 2**30
 LIMITS = {"iops": 1100, "bytes-per-s": 125_000_000}
 ENFORCED: dict[str, float] = {"iops": 1100, "bytes_per_s": 125_000_000}
-READY = {"device": "/dev/loop7", "limits": ENFORCED}
+READY = {"device": "/dev/loop7"}
 BUSY = "umount: /mnt/p15: target is busy."  # as util-linux 2.38 says it
 
 
@@ -32,7 +32,7 @@ class Engine(FakePlatform):
     def __init__(self, proc: Path) -> None:
         super().__init__(images=[own_images.tag(ROOT, "disk")])
         self.root, self.refuses = proc.parent, ""
-        self.said.default_factory = lambda: json.dumps(READY)
+        self.said.default_factory = lambda: json.dumps({**READY, "limits": self.limits})
         self.answer = self._enforced
         self.limits: dict[str, float] = dict(ENFORCED)
 
@@ -54,6 +54,9 @@ class Engine(FakePlatform):
     def stand(self, spec: ContainerSpec) -> Any:
         if self.refuses == "stand":
             raise RunError("the engine refused")
+        options = zip(spec.command[3::2], spec.command[4::2], strict=True)
+        given = {name.removeprefix("--").replace("-", "_"): value for name, value in options}
+        self.limits |= {name: float(value) for name, value in given.items()}
         return super().stand(spec)
 
 

@@ -18,6 +18,7 @@ from orchestrator.planning import rehearsal
 from orchestrator.units import format_bytes
 
 MAX_DATA_DIFFERENCE_PCT = 5.0
+MEMORY_TOLERANCE_PCT = 1.0  # a kernel keeps some for itself, and not always as much
 _COMPARED = (
     "version",
     "image",
@@ -37,6 +38,16 @@ def differences(left: Record, right: Record) -> tuple[str, ...]:
         *_data(left, right),
         *_credit(left, right),
     )
+
+
+def not_known(records: Sequence[Record]) -> tuple[str, ...]:
+    """What of clusters that others run could not be compared, because not all of them told it."""
+    of_others = [record for record in records if results.of_others(record)]
+    told: dict[str, list[Any]] = {
+        "CPUs and memory of the nodes": [_seen(one, "database", "cpus") for one in of_others],
+        "settings": [results.database(one).settings for one in of_others],
+    }
+    return tuple(title for title, values in told.items() if any(values) and not all(values))
 
 
 def among(runs: Sequence[RunData]) -> tuple[str, ...]:
@@ -63,9 +74,7 @@ def _cluster(left: Record, right: Record) -> Iterator[str]:
     yield from _unlike("replication factor", one.replication_factor, two.replication_factor)
     yield from _unlike("number of load clients", one.clients, two.clients)
     yield from _nodes(one.node, two.node)
-    cpus = [_cpus_seen(record) for record in (left, right)]
-    if one.node is None and two.node is None and all(cpus):
-        yield from _unlike("CPUs of the nodes, as seen,", *cpus)
+    yield from _machines(left, right)
     # Its address does not matter; its properties come from `facts`.
     ours, theirs = (
         {key: value for key, value in spec.settings.items() if not key.startswith("existing.")}
@@ -85,8 +94,35 @@ def _nodes(one: NodeSize | None, two: NodeSize | None) -> Iterator[str]:
         yield f"memory per node {' against '.join(sizes)}"
 
 
-def _cpus_seen(record: Record) -> list[float]:
-    return sorted(node.cpus for node in record.nodes if node.role == "database" and node.cpus)
+def _machines(left: Record, right: Record) -> Iterator[str]:
+    """Unlike CPUs or memory of any node or machine, whatever was declared of them. Of machines the
+    smallest and the largest: how many of a kind are used depends on where nodes are placed."""
+    titles = {"host": "the machines"}
+    if all(results.of_others(record) for record in (left, right)):
+        titles["database"] = "the nodes"  # ours have what was declared
+    for role, title in titles.items():
+        cpus = [_seen(record, role, "cpus") for record in (left, right)]
+        if all(cpus):
+            yield from _unlike(f"CPUs of {title}, as seen,", *cpus)
+        sizes = [_seen(record, role, "memory_bytes") for record in (left, right)]
+        if all(sizes) and unlike_memory(*sizes):
+            words = [", ".join(format_bytes(size) for size in each) for each in sizes]
+            yield f"memory of {title}, as seen, {' against '.join(words)}"
+
+
+def unlike_memory(left: Sequence[float], right: Sequence[float]) -> bool:
+    """Whether two lists of bytes, each in order of size, differ by more than kernels explain."""
+    most = 1 + MEMORY_TOLERANCE_PCT / 100
+    pairs = [sorted(pair) for pair in zip(left, right, strict=False)]
+    return len(left) != len(right) or any(large > small * most for small, large in pairs)
+
+
+def _seen(record: Record, role: str, name: str) -> list[float]:
+    """What was seen of its nodes, in order of size; empty where it was not of each."""
+    values = [getattr(node, name) for node in record.nodes if node.role == role]
+    if not values or not all(values):
+        return []
+    return [min(values), max(values)] if role == "host" else sorted(values)
 
 
 def _workload(left: Workload, right: Workload) -> Iterator[str]:
@@ -110,9 +146,14 @@ def _facts(left: Record, right: Record) -> Iterator[str]:
     modes = [facts.more.get("tls") for facts in databases]  # of others' clusters; own: a setting
     if all(isinstance(mode, str) for mode in modes) and modes.count("off") == 1:
         yield from _unlike("`tls` of sessions", *modes)
-    for name in _COMPARED:
+    names: tuple[str, ...] = _COMPARED
+    if all(results.of_others(record) for record in (left, right)):
+        names = (*_COMPARED, "settings")  # own ones follow from the profile
+        pooled = ("seen" if facts.pooler else "not seen" for facts in databases)
+        yield from _unlike("connection pooler", *pooled)
+    for name in names:
         one, two = (getattr(facts, name) for facts in databases)
-        if one is not None and two is not None:
+        if one not in (None, {}) and two not in (None, {}):
             yield from _leaves("running database's ", {name: one}, {name: two})
     generators = [results.generator(record) for record in (left, right)]
     for name, title in (("version", "version"), ("statements_batched", "batching of statements")):

@@ -2,7 +2,7 @@
 
 The rule for tiers of one campaign (`verdicts`) and for two campaigns (`over_time`) alike. A wrong
 verdict is the worst fault this program can have, so when in doubt the word is `inconclusive`.
-Method, references and simulated error rates: docs/METHOD.md.
+Method, references and simulated error rates: docs/METHOD.md, ERROR-RATES.md.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator.analysis.conclusions import Delta, VerdictWord
-from orchestrator.analysis.loads.overload import Outcome
+from orchestrator.analysis.loads.overload import LatencyOutcome
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.statistics.stats import Ratio
 from orchestrator.metrics import Metric
@@ -28,6 +28,11 @@ COMPARED = (
     ("latency_avg_s", "new_order"),
     ("latency_p99_s", "new_order"),
 )
+
+
+# "Same" is two one-sided tests at 5 % (Schuirmann 1987): a 90 % interval within the margin. Values
+# may agree by chance: where half of the runs are slow, two blocks are wrong in 6 %, three in 5 %.
+SAME_CONFIDENCE, SAME_LEAST = 0.90, 3
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Pair:
     ratio: Ratio
     obstacle: str
     share: float = 1.0
-    overload: Outcome | None = None
+    overload: LatencyOutcome | None = None
     in_blocks: bool = True
 
     @property
@@ -61,6 +66,11 @@ class Pair:
     @property
     def confidence(self) -> float:
         return looks.confidence(stats.CONFIDENCE, self.share)
+
+    @property
+    def within(self) -> float:
+        """The confidence of the interval that shows sameness: each end is a one-sided test."""
+        return looks.confidence(SAME_CONFIDENCE, self.share)
 
 
 def can_change(left: Sequence[float], right: Sequence[float]) -> bool:
@@ -79,12 +89,18 @@ def obstacle(left: Sequence[float], right: Sequence[float], runs: int) -> str:
     return ""
 
 
-def deltas(baseline: str, pairs: Sequence[Pair], margin_pct: float) -> tuple[Delta, ...]:
+def deltas(
+    baseline: str, pairs: Sequence[Pair], margin_pct: float, p99_margin_pct: float
+) -> tuple[Delta, ...]:
     """The verdicts of one family of comparisons: those that are read together."""
+
+    def margin_of(pair: Pair) -> float:
+        return margin_pct if pair.metric.percent is None else p99_margin_pct
+
     chances = {i: p for i, pair in enumerate(pairs) if (p := pair.chance) is not None}
     adjusted = dict(zip(chances, stats.adjust_for_many(list(chances.values())), strict=True))
     return tuple(
-        _delta(baseline, pair, margin_pct, adjusted.get(i, 1.0), len(chances))
+        _delta(baseline, pair, margin_of(pair), adjusted.get(i, 1.0), len(chances))
         for i, pair in enumerate(pairs)
     )
 
@@ -125,12 +141,15 @@ def verdict(pair: Pair, margin_pct: float, chance: float, family: int) -> tuple[
     if interval is None:
         return "inconclusive", _too_few(pair)
     low, high = interval
-    span, margin = (
-        f"{format_change(low)} to {format_change(high)}",
-        format_quantity(margin_pct, "%"),
-    )
-    if -margin_pct <= low and high <= margin_pct:
-        return "same", f"the interval {span} lies within ±{margin}"
+    span, margin = _span(interval), format_quantity(margin_pct, "%")
+    narrow = pair.ratio.at(pair.within).interval_pct or interval
+    enough = min(len(pair.left), len(pair.right)) >= SAME_LEAST
+    if -margin_pct <= narrow[0] and narrow[1] <= margin_pct and enough:
+        level = format_quantity(100 * pair.within, "%")
+        return "same", f"the {level} interval {_span(narrow)} lies within ±{margin}"
+    if low <= 0 <= high and -margin_pct <= low and high <= margin_pct:
+        few = f"fewer than {SAME_LEAST} repetitions do not prove it"
+        return "inconclusive", f"the interval {span} lies within ±{margin}, but {few}"
     if low <= 0 <= high:
         both = f"the interval {span} includes no change and also more than ±{margin}"
         return "inconclusive", f"{both}: {_more(pair, margin_pct)}"
@@ -141,6 +160,11 @@ def verdict(pair: Pair, margin_pct: float, chance: float, family: int) -> tuple[
     better = (low > 0) == (pair.metric.direction == "higher")
     side = "above" if low > 0 else "below"
     return "better" if better else "worse", f"the whole interval {span} lies {side} no change"
+
+
+def _span(interval: tuple[float, float]) -> str:
+    low, high = interval
+    return f"{format_change(low)} to {format_change(high)}"
 
 
 def _too_few(pair: Pair) -> str:
@@ -154,14 +178,17 @@ def _too_few(pair: Pair) -> str:
 def _more(pair: Pair, margin_pct: float) -> str:
     """Says how many repetitions would settle it at the noise seen so far, where that is known.
 
-    A change within the margin is settled when the interval fits into the margin; any change is
-    settled when the interval no longer reaches no change.
+    A change within the margin is settled when its narrower interval fits into the margin; any
+    change is settled when the interval no longer reaches no change.
     """
     if not pair.in_blocks:
-        return "more repetitions are needed"
+        return "more repetitions are needed, or days that differ less"
     change = abs(math.log(pair.ratio.ratio))
-    room = max(change, math.log1p(margin_pct / 100) - change)
-    wanted = stats.repetitions_to_reach(pair.left, pair.right, room, pair.confidence)
+    room = math.log1p(margin_pct / 100) - change
+    same = stats.repetitions_to_reach(pair.left, pair.right, room, pair.within)
+    differs = stats.repetitions_to_reach(pair.left, pair.right, change, pair.confidence)
+    ways = (same and max(same, SAME_LEAST), differs)
+    wanted = min((count for count in ways if count), default=None)
     if wanted is None:
         return f"more than {stats.MAX_REPETITIONS} repetitions would be needed at this noise"
     return f"needs about {counted(max(1, wanted - len(pair.left)), 'more repetition')}"

@@ -106,10 +106,14 @@ class ObjectiveResult:
 class Offer:
     """What one tier costs and whether it is enough.
 
-    `monthly_cost`: of the disks of all nodes, and of their machines if these are unlike; None
-    where it has no price. `cost_per_unit`: a month, for one `unit`
-    of throughput. `on_front`: no other tier is as cheap and as good in every criterion; None
-    without prices. `worst`: of each criterion, the comparison in which the tier comes off worst.
+    `monthly_cost`: of the disks of all nodes, and of their machines if these are unlike; None where
+    it has no price. `cost_per_unit`: a month, for one `unit` of throughput, with the bounds that
+    its throughput has. `on_front`: True if each tier as cheap is proven worse in a criterion; False
+    if one is proven to beat it: as cheap, within the margin in every criterion and worse in none,
+    and cheaper or better in one; None if neither is proven, or without prices. `worst`: of each
+    criterion, the comparison in which the tier comes off worst. `least_margin_pct`: the least
+    margin at which it would be proven enough, and of p99 latency `least_p99_margin_pct`; None where
+    nothing is proven in its favour, or with an SLO.
     """
 
     tier: str
@@ -124,10 +128,14 @@ class Offer:
     price_source: str
     worst: tuple[Change, ...]
     slo: tuple[ObjectiveResult, ...]
+    least_margin_pct: float | None = None
+    least_p99_margin_pct: float | None = None
+    cost_per_unit_low: float | None = None
+    cost_per_unit_high: float | None = None
 
 
 @dataclass(frozen=True)
-class Step:
+class NeighbourTier:
     """From the tier named to its neighbour in price: what it costs more (or less), and changes."""
 
     tier: str
@@ -145,7 +153,9 @@ class Decision:
     `is_open`: a tier that would be preferred, or every tier, is neither proven enough nor proven
     not to be, which more repetitions may change. `cheaper_open`: tiers that would be preferred to
     the one named and are open. `confidence_pct`: of all intervals. `with_vms`: costs include the
-    machines, as tiers are on unlike ones.
+    machines, as tiers are on unlike ones. `without_prices`: how the tier was chosen where not all
+    prices could be compared, and why. `basis`: the level, the repetitions and the windows that the
+    figures of the answer rest on, in words.
     """
 
     workload: str
@@ -156,13 +166,15 @@ class Decision:
     criterion: str = ""
     slo: tuple[str, ...] = ()
     offers: tuple[Offer, ...] = ()
-    dearer: Step | None = None
-    cheaper: Step | None = None
+    dearer: NeighbourTier | None = None
+    cheaper: NeighbourTier | None = None
     request: str = ""
     is_open: bool = False
     cheaper_open: tuple[str, ...] = ()
     confidence_pct: float = 90.0
     with_vms: bool = False
+    without_prices: str = ""
+    basis: str = ""
 
 
 @dataclass(frozen=True)

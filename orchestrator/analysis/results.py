@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.doubts import validity
+from orchestrator.analysis.figures.transactions import DELIVERY, NEW_ORDER
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry.counters import Growth
 from orchestrator.analysis.telemetry.disk_demand import against_caps
@@ -23,6 +24,7 @@ from orchestrator.model import (
     Doubt,
     Measurement,
     Node,
+    Objective,
     Plan,
     Profile,
     Record,
@@ -134,7 +136,7 @@ def finished(campaign: Results, profile: str, workload: str) -> tuple[RunData, .
 
 
 @dataclass(frozen=True)
-class Cell:
+class CellRuns:
     """One profile × workload of the plan: its planned runs, those that may enter results, and the
     finished ones that may not."""
 
@@ -159,7 +161,7 @@ class Cell:
         return "no finished run that counts" if self.excluded else "no finished run"
 
 
-def cells(campaign: Results) -> Iterator[Cell]:
+def cells(campaign: Results) -> Iterator[CellRuns]:
     """Workload by workload, in the plan's order."""
     plan = campaign.plan
     for workload in plan.workloads:
@@ -167,7 +169,7 @@ def cells(campaign: Results) -> Iterator[Cell]:
             names = (profile.name, workload.name)
             planned = tuple(run for run in plan.runs if (run.profile, run.workload) == names)
             excluded = tuple(run for run in planned if run.number in campaign.excluded)
-            yield Cell(profile, workload, planned, finished(campaign, *names), excluded)
+            yield CellRuns(profile, workload, planned, finished(campaign, *names), excluded)
 
 
 def span_s(campaign: Results) -> tuple[float, float] | None:
@@ -285,6 +287,28 @@ def whole(runs: Sequence[RunData], key: Key) -> tuple[float, ...]:
     return values if len(values) == len(runs) else ()
 
 
+def promised(runs: Sequence[RunData], objective: Objective) -> tuple[float, ...]:
+    """As `whole`, of a clause of an SLO: its average of all types together is of the transactions
+    that percentiles are of, without TPC-C's Delivery."""
+    key = objective.metric, objective.scope
+    values = whole(runs, key)
+    if key != ("latency_avg_s", "all"):
+        return values
+    return tuple(
+        _without_delivery(run.record, value) for run, value in zip(runs, values, strict=False)
+    )
+
+
+def _without_delivery(record: Record, average_s: float) -> float:
+    every = value_of(record, "transactions")
+    count = value_of(record, "transactions", DELIVERY)
+    own_s = value_of(record, "latency_avg_s", DELIVERY)
+    is_tpcc = value_of(record, "transactions", NEW_ORDER) is not None
+    if not is_tpcc or not every or not count or own_s is None or count >= every:
+        return average_s
+    return (average_s * every - own_s * count) / (every - count)
+
+
 def _carried(measurement: Measurement, measured: Measured) -> bool:
     percent = PERCENTILES.get(measurement.metric)
     count = measured.get(("transactions", measurement.scope))
@@ -299,7 +323,11 @@ def by_disk(nodes: Iterable[Node]) -> dict[tuple[str, ...], list[Node]]:
     nodes_of: dict[tuple[str, ...], list[Node]] = {}
     for node in (node for node in nodes if node.role == "database"):
         device = node.device or node.sources.get(DISK_DEVICE)
-        machine = node.sources.get(NODE_EXPORTER) or node.machine
-        disk = (machine, device) if device else ("", "node", node.name)
+        disk = (place(node), device) if device else ("", "node", node.name)
         nodes_of.setdefault(disk, []).append(node)
     return nodes_of
+
+
+def place(node: Node) -> str:
+    """Its machine, or what counts for it: devices of one name in one place are one disk."""
+    return node.sources.get(NODE_EXPORTER) or node.machine

@@ -155,7 +155,8 @@ def noise_floor(campaign: Results) -> tuple[Delta, ...]:
 
 def _compared(campaign: Results, names: Sequence[str]) -> tuple[Delta, ...]:
     pairs = list(_pairs(campaign, names))
-    return comparisons.deltas(campaign.plan.baseline, pairs, campaign.plan.margin_pct)
+    plan = campaign.plan
+    return comparisons.deltas(plan.baseline, pairs, plan.margin_pct, plan.p99_margin_pct)
 
 
 def _pairs(campaign: Results, names: Sequence[str]) -> Iterator[Pair]:

@@ -22,21 +22,25 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import outside, plans
 from orchestrator.cli.options import Request
 from orchestrator.collectors import collectors
-from orchestrator.databases import AUTO, PREFERRED, databases
+from orchestrator.databases import PREFERRED, databases
 from orchestrator.databases.yugabytedb import checklist, first_runs, image
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.load_generators import load_generators
 from orchestrator.model import ClusterSpec, Note, Plan, Profile
-from orchestrator.parts import Parts
+from orchestrator.parts import AUTO, Parts
 from orchestrator.planning import costs, machines, notes, plan, slo
+from orchestrator.platforms import own_images
 from orchestrator.powers import Progress, World
 from orchestrator.run import checks, experiment, proving, schedule, until
 from orchestrator.run.gates import Gates
 from orchestrator.system import revision, store
 from orchestrator.tier import Gate
 from orchestrator.tiers import emulated, tier_mechanisms
-from orchestrator.tiers.common import disk_server, standing
+from orchestrator.tiers.common.emulated import disk_server, standing
 from orchestrator.units import listed
+
+# What figures come from; profiles and workloads of the campaign are in its plan.
+_CODE = ("orchestrator", own_images.FOLDER, "workloads")
 
 
 def carry_out(
@@ -111,8 +115,13 @@ def _other_load(world: World) -> Iterator[Note]:
 def fingerprint(host: Mapping[str, Any], engine: object, world: World) -> dict[str, Any]:
     """What ran a campaign, and where: `engine` is the platform's own facts, or why there is
     none."""
-    code = {"tierbench": __version__, **revision.of(world.root, world.shell)}
-    return {**code, "host": host, "engine": engine, **given()}
+    code = {"tierbench": __version__, **revision.of(world.root, _CODE, world.shell)}
+    try:
+        others = [asdict(machine.facts()) for machine in world.platform.machines()[1:]]
+    except OSError as error:  # then runs are held against the first machine alone
+        world.progress.warn(f"what the other machines are is not recorded: {error}")
+        return {**code, "host": host, "engine": engine, **given()}
+    return {**code, "host": host, "other_machines": others, "engine": engine, **given()}
 
 
 def given() -> dict[str, str]:
@@ -205,11 +214,11 @@ def set_limits(
     folder = store.unfinished_run(results, run)
     made = store.load(folder.parent.parent, tables=False).plan
     with outside.powers(root, cache, progress, made.platform, made.placing) as (world, engine):
-        running = engine.other_campaign()
+        running = engine.guard.other()
         if running is None:
             raise UsageError(
                 f"the campaign of {folder.name} is not running: no disk has limits to change",
-                advice="start one; `tierbench tiers set` works while its disks are attached",
+                advice="start one; `tierbench tiers set` works while a run warms up or measures",
             )
         engine.campaign = running  # its containers are looked for, where a campaign has its own
         disks = disk_server.running_disks(world)
@@ -217,6 +226,11 @@ def set_limits(
             raise UsageError(
                 f"{folder.name} has no emulated disk at this moment",
                 advice="try again when it measures; other tiers' limits cannot be changed",
+            )
+        if not store.limit_changes(folder) and emulated.any_lifted(disks, world):
+            raise UsageError(
+                f"the limits of {folder.name} are lifted at this moment, as nothing is measured",
+                advice="try again in its warm-up or window",
             )
 
         def keep(disk: str, verb: str, changed: Mapping[str, float]) -> None:
@@ -234,7 +248,7 @@ def first_run(
     results: Path | None = None,
     platform: str | None = None,
     profile: Profile | None = None,
-) -> Iterator[checklist.Finding]:
+) -> Iterator[checklist.CheckedFact]:
     """Goes through YugabyteDB's checklist (docs/FIRST-RUN-YUGABYTEDB.md); keeps it in `results`.
 
     On `platform`; `profile`: on the platform and the machines of that, with its release or image.

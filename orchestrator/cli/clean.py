@@ -8,25 +8,19 @@ from pathlib import Path
 from typing import Annotated
 
 from rich.console import Console
-from typer import Option, Typer, confirm
+from typer import Option, confirm
 
-from orchestrator.cli import outside, plans
 from orchestrator.cli.options import PlacingOption, PlatformOption
-from orchestrator.databases.existing import cleaning
 from orchestrator.errors import TierbenchError, UsageError
 from orchestrator.powers import Progress, World
-from orchestrator.run import datasets
-from orchestrator.tiers.common import standing
-from orchestrator.tiers.common.removal import Found
 
 DryRunOption = Annotated[bool, Option("--dry-run", help="Shows what would go; removes nothing.")]
 YesOption = Annotated[bool, Option("--yes", "-y", help="Does not ask.")]
 
 
-def register(app: Typer, root: Path, cache: Path, out: Console, progress: Progress) -> None:
-    """Adds the command."""
+def clean_command(root: Path, cache: Path, out: Console, progress: Progress) -> Callable[..., None]:
+    """The command, for the program's own folders and console."""
 
-    @app.command()
     def clean(
         platform: PlatformOption = None,
         profile: PlacingOption = None,
@@ -35,6 +29,9 @@ def register(app: Typer, root: Path, cache: Path, out: Console, progress: Progre
     ) -> None:
         """Removes leftovers on the platform and existing clusters, and kept data sets, after
         asking. Results stay, and so do disks that are up, and what has no mark of this cache."""
+        from orchestrator.cli import outside, plans
+        from orchestrator.tiers.common.emulated import standing
+
         if not (yes or dry_run or sys.stdin.isatty()):
             raise UsageError(
                 "`clean` removes kept data sets and what campaigns left, and nobody can be asked",
@@ -58,10 +55,16 @@ def register(app: Typer, root: Path, cache: Path, out: Console, progress: Progre
         if failed:
             raise failed[0]
 
+    return clean
+
 
 def _each(world: World, out: Console, only_list: bool) -> tuple[bool, list[TierbenchError]]:
     """Does each step, or says what it would remove, whatever became of the one before. Returns
     whether there is anything, and the errors."""
+    from orchestrator.databases.existing import cleaning
+    from orchestrator.run import datasets
+    from orchestrator.tiers.common.real.removal import MarkedFolder
+
     steps: tuple[Callable[[], Iterable[object]], ...] = (
         lambda: world.platform.sweep(only_list),
         lambda: cleaning.clean(world, only_list=only_list),
@@ -73,7 +76,7 @@ def _each(world: World, out: Console, only_list: bool) -> tuple[bool, list[Tierb
         try:
             for line in step():
                 nothing = False
-                stays = isinstance(line, Found) and line.foreign
+                stays = isinstance(line, MarkedFolder) and line.foreign
                 verb = ("stays: " if stays else "would be removed: ") if only_list else ""
                 out.print(f"{verb}{line}", highlight=False, soft_wrap=True)
         except TierbenchError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from orchestrator.cli import ROOT
-from orchestrator.planning import project_files
 
 
 def names_in(folder: str) -> Callable[[str], list[str]]:
@@ -13,7 +12,7 @@ def names_in(folder: str) -> Callable[[str], list[str]]:
 
     def complete(incomplete: str) -> list[str]:
         before, space, begun = incomplete.rpartition(" ")
-        known = project_files.names(ROOT / folder)
+        known = sorted(file.stem for file in (ROOT / folder).glob("*.yaml"))
         fitting = (name for name in known if name.startswith(begun) and name not in before.split())
         return [f"{before}{space}{name}" for name in fitting]
 

@@ -17,7 +17,7 @@ from orchestrator.planning import recorded_disk
 from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.planning.recorded_disk import RecordedDisk
 from orchestrator.system import store
-from orchestrator.tiers.common import recording
+from orchestrator.tiers.common.real import recording
 from orchestrator.units import format_bytes_per_s, format_number, format_seconds
 
 PathArgument = Annotated[Path, typer.Argument(help="Where the disk is mounted.")]
@@ -45,7 +45,7 @@ def record_command(
         if file.exists() or not file.absolute().parent.is_dir():
             why = "exists already" if file.exists() else "is in a folder that does not exist"
             raise UsageError(f"{file} {why}", advice="name another file with --out")
-        effort = recording.QUICK if quick else recording.Effort()
+        effort = recording.QUICK if quick else recording.RecordingEffort()
         effort = replace(effort, hold_s=60 * burst_minutes)
         with outside.powers(root, cache, progress) as (world, engine), outside.alone(engine):
             disk = recording.record(path.absolute(), effort, world, allow_root_disk)

@@ -32,7 +32,9 @@ from orchestrator.planning import profiles, project_files
 from orchestrator.powers import World
 from orchestrator.tier import Gate, Tier
 from orchestrator.tiers import emulated
-from orchestrator.tiers.common import disk_server, standing, truth_gate, where
+from orchestrator.tiers.common.emulated import disk_server, standing
+from orchestrator.tiers.common.gate import truth_gate
+from orchestrator.tiers.common.real import where
 
 TierArgument = Annotated[
     str, typer.Argument(help="A row of the catalog (azure/P15), a profile's name or file.")
@@ -253,7 +255,7 @@ def _require_root(verb: str) -> None:
 # ------------------------------------------------------------------ list
 
 
-def _table(disks: tuple[standing.Found, ...], world: World) -> RenderableType:
+def _table(disks: tuple[standing.KnownDisk, ...], world: World) -> RenderableType:
     table = Table(box=None, pad_edge=False)
     for column in ("name", "at", "tier", "size", "state", "limits in force"):
         table.add_column(column, overflow="fold", no_wrap=column in ("name", "state"))

@@ -104,8 +104,10 @@ def _images(platform: Platform, root: Path) -> list[Finding]:
     found, brought = [], isinstance(platform, DockerMachines)
     for name in own_images.OURS:
         tag = own_images.tag(root, name)
-        exists = platform.image_present(tag) or (None if brought else False)
-        more = "a campaign brings it" if brought else f"elsewhere: {platform.ways_to_get(tag)}"
+        exists = platform.images.present(tag) or (None if brought else False)
+        more = (
+            "a campaign brings it" if brought else f"elsewhere: {platform.images.ways_to_get(tag)}"
+        )
         text = "there" if exists else f"`make setup` builds it; {more}"
         found.append(Finding(f"image {tag}", exists, text))
     return found

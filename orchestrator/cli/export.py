@@ -10,11 +10,8 @@ from typing import Annotated
 
 from typer import Option
 
-from orchestrator.cli import campaign
 from orchestrator.cli.options import CampaignArgument, ResultsOption, SloOption
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.report.exports import FORMATS
-from orchestrator.system import stored_campaigns
 
 
 def command(kept: Path) -> Callable[..., None]:
@@ -22,12 +19,16 @@ def command(kept: Path) -> Callable[..., None]:
 
     def export(
         folder: CampaignArgument,
-        form: Annotated[str, Option("--format", help=f"One of {', '.join(FORMATS)}.")],
+        form: Annotated[str, Option("--format", help="csv, junit or openmetrics.")],
         output: Annotated[Path | None, Option(help="A file; default: standard output.")] = None,
         slo: SloOption = None,
         results: ResultsOption = kept,
     ) -> None:
         """Writes the figures and verdicts of a campaign for CI servers and other programs."""
+        from orchestrator.cli import campaign
+        from orchestrator.report.exports import FORMATS
+        from orchestrator.system import stored_campaigns
+
         if form not in FORMATS:
             raise UsageError(f"no format {form!r} is known", advice=f"one of {', '.join(FORMATS)}")
         loaded, verdict = campaign.judged(stored_campaigns.resolve(results, folder), slo)

@@ -3,23 +3,19 @@ people who run Kubernetes themselves. Nothing is started, and no cluster is aske
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from rich.console import Console
-from typer import Argument, Option, Typer
+from typer import Argument, Option
 
-from orchestrator.cli import completion, plans
+from orchestrator.cli import completion
 from orchestrator.cli.options import NodesOption, ScaleOption
-from orchestrator.databases import PREFERRED
-from orchestrator.databases.yugabytedb import helm_values
 from orchestrator.errors import UsageError
 from orchestrator.model import Profile
-from orchestrator.planning import plan, project_files, tier_keys
-from orchestrator.planning.strict_yaml import written
-from orchestrator.tier import StorageClass
-from orchestrator.tier_catalog import storage_classes
+from orchestrator.tier import ClassWanted
 
 ProfileArgument = Annotated[
     str, Argument(help="A profile's name, or a YAML file.", autocompletion=completion.profiles)
@@ -30,10 +26,9 @@ ClassOption = Annotated[
 ]
 
 
-def register(app: Typer, root: Path, out: Console) -> None:
-    """Adds both commands."""
+def values_command(root: Path, out: Console) -> Callable[..., None]:
+    """`helm-values`, for the program's own folder and console."""
 
-    @app.command(name="helm-values")
     def values(
         profile: ProfileArgument,
         scale: ScaleOption = "laptop",
@@ -41,6 +36,11 @@ def register(app: Typer, root: Path, out: Console) -> None:
         storage_class: ClassOption = None,
     ) -> None:
         """Prints the values of YugabyteDB's own Helm chart for a profile's cluster."""
+        from orchestrator.cli import plans
+        from orchestrator.databases import PREFERRED
+        from orchestrator.databases.yugabytedb import helm_values
+        from orchestrator.keys.strict_yaml import written
+
         found, wanted = _read(root, profile, scale, storage_class)
         cluster = plans.on_database(found.cluster, PREFERRED)
         if nodes:
@@ -50,9 +50,16 @@ def register(app: Typer, root: Path, out: Console) -> None:
         says = [f"{found.tier.title}, at the scale {scale}.", *helm_values.remarks(cluster, wanted)]
         _print(out, "".join(f"# {line}\n" for line in says) + written(content))
 
-    @app.command(name="storage-class")
+    return values
+
+
+def class_command(root: Path, out: Console) -> Callable[..., None]:
+    """`storage-class`, for the program's own folder and console."""
+
     def storage_class(profile: ProfileArgument, scale: ScaleOption = "laptop") -> None:
         """Prints the StorageClass whose volumes are a profile's disks."""
+        from orchestrator.tier_catalog import storage_classes
+
         found, wanted = _read(root, profile, scale, None)
         if not wanted.provisioner:
             raise UsageError(
@@ -62,11 +69,17 @@ def register(app: Typer, root: Path, out: Console) -> None:
         size = (wanted.size_bytes or 0) // 2**30
         _print(out, f"# Claims must ask for {size}Gi.\n{storage_classes.manifest(wanted)}")
 
+    return storage_class
+
 
 def _read(
     root: Path, name: str, scale: str, storage_class: str | None
-) -> tuple[Profile, StorageClass]:
+) -> tuple[Profile, ClassWanted]:
     """The profile as if its disks were volumes of a class, whatever its own enforcement is."""
+    from orchestrator.cli import plans
+    from orchestrator.keys import tier_keys
+    from orchestrator.planning import plan, project_files
+
     unused = dict.fromkeys(tier_keys.unused_by("storage-class"))
     changes: dict[str, object] = {**unused, "enforcement": "storage-class"}
     changes |= {"storage_class": storage_class} if storage_class else {}

@@ -12,14 +12,13 @@ from typer import Argument, Option
 
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.planning import first_files, json_schema, profiles, project_files
-from orchestrator.tier import DiskKind
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _READ_AT = "laptop"  # a scale that every file has
 
 
-def command(root: Path, kinds: Mapping[str, DiskKind], out: Console) -> Callable[..., None]:
-    """The command; `kinds`: the tier mechanisms that a profile may name."""
+def command(root: Path, out: Console) -> Callable[..., None]:
+    """The command, for the program's own folder and console."""
 
     def init(
         name: Annotated[str | None, Argument(help="Name of the new profile.")] = None,
@@ -39,9 +38,7 @@ def command(root: Path, kinds: Mapping[str, DiskKind], out: Console) -> Callable
         texts: dict[Path, str] = {}
         compared = True
         if name is not None:
-            text, compared = _profile(
-                name, tier, changes or (), path, _hosts(existing), root, kinds
-            )
+            text, compared = _profile(name, tier, changes or (), path, _hosts(existing), root)
             texts[root / "profiles" / f"{name}.yaml"] = text
         if workload is not None:
             _check_name(workload)
@@ -78,16 +75,12 @@ def _check_name(name: str) -> None:
 
 
 def _profile(
-    name: str,
-    row: str | None,
-    changes: Sequence[str],
-    path: str | None,
-    hosts: str,
-    root: Path,
-    kinds: Mapping[str, DiskKind],
+    name: str, row: str | None, changes: Sequence[str], path: str | None, hosts: str, root: Path
 ) -> tuple[str, bool]:
     """The text, which was read as profiles are, and whether its disk is emulated, as those of the
     shipped profiles are. UsageError with every mistake."""
+    from orchestrator.cli import plans
+
     _check_name(name)
     if (path is not None and hosts) or not (row or path or hosts):
         raise UsageError(
@@ -97,6 +90,7 @@ def _profile(
     given = dict(map(project_files.key_and_value, changes))
     text = first_files.profile(name, row, given, path, hosts, json_schema.FOLDER)
     clusters, catalog = project_files.clusters(root), project_files.catalog(root)
+    kinds = plans.disk_kinds()
     read = profiles.read_profile(name, text, clusters, _READ_AT, catalog, mechanisms=kinds)
     return text, read.tier.kind == "emulated"
 

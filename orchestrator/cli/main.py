@@ -1,8 +1,8 @@
 """The command line: arguments → calls, errors → messages and exit codes. No other logic.
 
-Exit codes: 0 done · 1 a contender is worse (only with --fail-if-worse) · 2 inconclusive or invalid
-runs · 64 bad profile or arguments · 69 something needed is unavailable · 70 our own fault ·
-130 interrupted.
+Exit codes: 0 done · 1 a contender is worse (only with --fail-if-worse), or `verify` found a
+difference · 2 inconclusive or invalid runs · 64 bad profile or arguments · 69 something needed is
+unavailable · 70 our own fault · 130 interrupted.
 """
 
 from __future__ import annotations
@@ -12,34 +12,14 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from rich.markup import escape
 
-from orchestrator import report
-from orchestrator.analysis.conclusions import Verdict
-from orchestrator.analysis.results import Results
-from orchestrator.cli import (
-    ROOT,
-    campaign,
-    clean,
-    doctor,
-    dry_run,
-    export,
-    helm_values,
-    init,
-    outside,
-    over_time,
-    plans,
-    provision,
-    rehearsal,
-    schemas,
-    studies,
-)
-from orchestrator.cli.check import check_command
+from orchestrator.cli import ROOT
+from orchestrator.cli.commands import LazyGroup, Program
 from orchestrator.cli.console import ConsoleProgress, LastingConsole
-from orchestrator.cli.disks import disk_app
 from orchestrator.cli.options import (
     AcceptOption,
     CampaignArgument,
@@ -64,10 +44,6 @@ from orchestrator.cli.options import (
     names_in,
     takes,
 )
-from orchestrator.cli.prices import prices_app
-from orchestrator.cli.tiers import tiers_app
-from orchestrator.databases import databases
-from orchestrator.databases.yugabytedb import image
 from orchestrator.errors import (
     EXIT_DONE,
     EXIT_INCONCLUSIVE,
@@ -80,27 +56,39 @@ from orchestrator.errors import (
     TierbenchError,
     UsageError,
 )
-from orchestrator.load_generators import load_generators
-from orchestrator.model import Profile
-from orchestrator.planning import project_files
-from orchestrator.system import stored_campaigns
-from orchestrator.system.clock import SystemClock
-from orchestrator.system.shell import SystemShell
-from orchestrator.tiers import tier_mechanisms
-from orchestrator.tiers.common import host_load
+
+if TYPE_CHECKING:  # what only the work needs is imported where it is done: see test_start_up.py
+    from orchestrator.analysis.conclusions import Verdict
+    from orchestrator.analysis.results import Results
+    from orchestrator.model import Profile
 
 CACHE = Path(os.environ.get("TIERBENCH_CACHE") or ROOT / ".cache")
 RESULTS = ROOT / "results"
 REHEARSALS = CACHE / "rehearsals"  # apart from what was measured
 
+_out = LastingConsole()
+_err = LastingConsole(stderr=True)
+_progress = ConsoleProgress(_err)
+
+
+class _Commands(LazyGroup):
+    session = Program(
+        ROOT,
+        CACHE,
+        RESULTS,
+        REHEARSALS,
+        _out,
+        _progress,
+        lambda folder, as_json: _conclude(folder, as_json),
+    )
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Which disk tier should this distributed SQL database run on? Measured, not guessed.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-_out = LastingConsole()
-_err = LastingConsole(stderr=True)
-_progress = ConsoleProgress(_err)
 
 
 @app.command()
@@ -141,12 +129,16 @@ def analyze(
     results: ResultsOption = RESULTS,
 ) -> None:
     """Makes verdict and report of a stored campaign again, from its files alone."""
+    from orchestrator.system import stored_campaigns
+
     _conclude(stored_campaigns.resolve(results, campaign), as_json, slo)
 
 
 @app.command(name="report")
 def show_report(campaign: CampaignArgument = "latest", results: ResultsOption = RESULTS) -> None:
     """Shows the newest campaign again (or the one named)."""
+    from orchestrator.system import stored_campaigns
+
     _conclude(stored_campaigns.resolve(results, campaign), as_json=False)
 
 
@@ -158,6 +150,10 @@ def calibrate(
     drain: DrainOption = False,
 ) -> None:
     """Measures a profile's disk with fio against what its tier declares: about three minutes."""
+    from orchestrator import report
+    from orchestrator.cli import campaign
+    from orchestrator.tiers.common.emulated import host_load
+
     gate = campaign.calibrate(profile, scale, not quick, drain, ROOT, CACHE, _progress)
     _progress.done()
     _out.print(report.gate_table(gate))
@@ -172,6 +168,10 @@ def calibrate(
 def setup(platform: PlatformOption = None, profile: PlacingOption = None) -> None:
     """Provides what a first campaign needs: Docker engine, base image, our images; and brings
     those to the registry of a platform elsewhere."""
+    from orchestrator.cli import outside, plans, provision
+    from orchestrator.system.clock import SystemClock
+    from orchestrator.system.shell import SystemShell
+
     placed = plans.placed(ROOT, profile, platform) if profile else None
     where = (placed.platform, placed.placing) if placed else (platform, None)
     engine = provision.provide(ROOT, CACHE, SystemClock(), SystemShell(), _progress)
@@ -189,6 +189,9 @@ def show_doctor(
 ) -> None:
     """Says what this machine, or a platform elsewhere, offers and lacks; with --db yugabytedb, what
     its image does there."""
+    from orchestrator.cli import doctor, plans
+    from orchestrator.system.clock import SystemClock
+
     placed = plans.placed(ROOT, profile, platform) if profile else None
     if db is not None:
         _first_run(version, platform, placed)
@@ -200,6 +203,8 @@ def show_doctor(
 
 
 def _first_run(version: str | None, platform: str | None, placed: Profile | None) -> None:
+    from orchestrator.cli import campaign
+
     marks = {"confirmed": "[green]", "not confirmed": "[red]", "could not be looked at": "[yellow]"}
     states = []
     for finding in campaign.first_run(version, ROOT, CACHE, _progress, RESULTS, platform, placed):
@@ -217,6 +222,9 @@ def _first_run(version: str | None, platform: str | None, placed: Profile | None
 @app.command(name="yugabyte-image")
 def yugabyte_image(tarball: Path) -> None:
     """Packs a downloaded distribution of YugabyteDB into an image."""
+    from orchestrator.cli import outside
+    from orchestrator.databases.yugabytedb import image
+
     step = _progress.step
     tag = image.pack(tarball.resolve(), ROOT, outside.platform(), lambda line: step(line[:100]))
     _progress.done()
@@ -226,6 +234,11 @@ def yugabyte_image(tarball: Path) -> None:
 @app.command(name="list")
 def show_list() -> None:
     """Lists profiles, workloads, databases, load generators and tier mechanisms."""
+    from orchestrator.databases import databases
+    from orchestrator.load_generators import load_generators
+    from orchestrator.planning import project_files
+    from orchestrator.tiers import tier_mechanisms
+
     for title, names in (
         ("profiles", project_files.names(ROOT / "profiles")),
         ("workloads", project_files.titles(ROOT / "workloads")),
@@ -236,27 +249,11 @@ def show_list() -> None:
         _out.print(f"[bold]{title}[/bold]: {', '.join(names)}", highlight=False)
 
 
-app.command(name="check")(check_command(ROOT, _out))
-app.command(name="rehearse")(
-    rehearsal.command(ROOT, REHEARSALS, _progress, lambda f: _conclude(f, False))
-)
-app.command(name="import-study")(
-    studies.command(ROOT, RESULTS, _out, lambda folder, as_json: _conclude(folder, as_json))
-)
-app.command(name="init")(init.command(ROOT, plans.disk_kinds(), _out))
-app.command(name="schema")(schemas.command(_out))
-app.command(name="export")(export.command(RESULTS))
-app.add_typer(disk_app(ROOT, CACHE, _out, _progress), name="disk")
-app.add_typer(tiers_app(ROOT, CACHE, RESULTS, _out, _progress), name="tiers")
-app.add_typer(prices_app(ROOT, _out, _progress), name="prices")
-over_time.register(app, RESULTS, _out)
-helm_values.register(app, ROOT, _out)
-clean.register(app, ROOT, CACHE, _out, _progress)
-
-
 def _carry_out(
     request: Request, results: Path, as_json: bool, fail_if_worse: bool, accept_inconclusive: bool
 ) -> None:
+    from orchestrator.cli import campaign, dry_run, plans
+
     made = plans.make_plan(request, ROOT, CACHE)
     for note in made.notes:
         _progress.warn(str(note))
@@ -275,6 +272,9 @@ def _carry_out(
 
 
 def _conclude(folder: Path, as_json: bool, slo: str | None = None) -> tuple[Results, Verdict]:
+    from orchestrator import report
+    from orchestrator.cli import campaign
+
     _progress.step("judging and writing the report")
     loaded, verdict, paths = campaign.conclude(folder, slo, CACHE)
     _progress.done()

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 import typer
 
 from orchestrator.cli import completion
-from orchestrator.databases import AUTO
+from orchestrator.parts import AUTO
 
 
 def names_in(text: str) -> list[str]:
@@ -81,8 +81,18 @@ MarginOption = Annotated[
     float,
     typer.Option("--margin", callback=_margin, help="Changes below this percentage do not matter."),
 ]
+P99MarginOption = Annotated[
+    float,
+    typer.Option(
+        "--p99-margin", callback=_margin, help="The same of p99 latency, which varies more."
+    ),
+]
 MarginOverTimeOption = Annotated[
     float | None, typer.Option("--margin", callback=_margin, help="In percent; default: that of B.")
+]
+P99MarginOverTimeOption = Annotated[
+    float | None,
+    typer.Option("--p99-margin", callback=_margin, help="Of p99 latency; default: that of B."),
 ]
 BaselineOption = Annotated[str | None, typer.Option(help="The tier compared against.")]
 GeneratorOption = Annotated[
@@ -99,7 +109,7 @@ MaxCostOption = Annotated[
     typer.Option("--max-cost", help='Refuse what would cost more to rent, such as "5 USD".'),
 ]
 GateEveryOption = Annotated[
-    int | None, typer.Option(min=1, help="Check real disks again after every so many runs.")
+    int | None, typer.Option(min=1, help="Check real disks again after every N runs.")
 ]
 LatencyAtOption = Annotated[
     str | None,
@@ -117,11 +127,14 @@ AaOption = Annotated[
 ]
 WarmupOption = Annotated[
     Literal["fixed", "steady"],
-    typer.Option(help="fixed: as the scale says; or on until throughput is steady."),
+    typer.Option(help="fixed: as long as the scale says; steady: until throughput is steady."),
 ]
 WindowsOption = Annotated[
-    Literal["scale", "checkpoints"],
-    typer.Option(help="scale: as long as it says; checkpoints: of whole checkpoint intervals."),
+    Literal["scale", "checkpoints", "many"],
+    typer.Option(
+        help="scale: as long as it says; checkpoints: of whole checkpoint intervals; many: shorter "
+        "ones of what only reads, in more repetitions and the same time."
+    ),
 ]
 SetOption = Annotated[
     list[str] | None,
@@ -174,6 +187,7 @@ class Compared(Options):
     """And what only `compare` can be asked, where there is more than one tier."""
 
     margin_pct: MarginOption = 5.0
+    p99_margin_pct: P99MarginOption = 20.0
     baseline: BaselineOption = None
     until: UntilOption = None
     most_repetitions: MaxRepeatsOption = None

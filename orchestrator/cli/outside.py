@@ -18,7 +18,7 @@ from orchestrator.load_generators import load_generators
 from orchestrator.model import Placing
 from orchestrator.parts import Parts
 from orchestrator.platforms import platforms
-from orchestrator.platforms.common.claims import Claims
+from orchestrator.platforms.common.claims import RentsVolumes
 from orchestrator.platforms.unasked import NotAsked, UnaskedPlatform
 from orchestrator.powers import Clock, Platform, Progress, World
 from orchestrator.system import host
@@ -78,7 +78,7 @@ def unasked(root: Path, cache: Path, progress: Progress) -> tuple[Parts, World]:
 def alone(engine: Platform) -> Iterator[None]:
     """Excludes other campaigns on this machine, and on this engine from another machine.
     UnavailableError if one is running."""
-    with host.only_one(LOCK), engine.alone():
+    with host.only_one(LOCK), engine.guard.held():
         yield
 
 
@@ -150,8 +150,9 @@ def sweeping(world: World, most_s: float | None = None) -> Iterator[None]:
         if most_s is not None:
             signal.setitimer(signal.ITIMER_REAL, 0)
         try:
-            world.platform.sweep()
-            if isinstance(world.platform, Claims) and (kept := world.platform.retained()):
+            platform = world.platform
+            platform.sweep()
+            if isinstance(platform, RentsVolumes) and (kept := platform.claims.retained()):
                 world.progress.warn(f"rented and kept, at a cost, until removed: {', '.join(kept)}")
         except TierbenchError as error:
             world.progress.warn(f"{error.what}; the next campaign tries again")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,14 +17,16 @@ from orchestrator import report
 from orchestrator.analysis.campaigns import over_time
 from orchestrator.analysis.campaigns.campaign_list import Entry, Filters
 from orchestrator.analysis.campaigns.trend import Trend, trend
+from orchestrator.analysis.results import Results
 from orchestrator.cli.options import (
     AcceptOption,
     CampaignArgument,
     FailOption,
     MarginOverTimeOption,
+    P99MarginOverTimeOption,
     ResultsOption,
 )
-from orchestrator.errors import EXIT_INCONCLUSIVE, EXIT_WORSE, UsageError
+from orchestrator.errors import EXIT_INCONCLUSIVE, EXIT_WORSE, TierbenchError, UsageError
 from orchestrator.system import store, stored_campaigns
 from orchestrator.system.clock import SystemClock
 
@@ -42,14 +45,9 @@ MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print the tabl
 NameArgument = Annotated[str, typer.Argument(help="A baseline's name.")]
 
 
-def register(app: typer.Typer, kept: Path, out: Console) -> None:
-    """Adds the commands; `kept`: where campaigns stay unless named."""
-    app.command(name="history")(_history(kept, out))
-    app.command(name="compare-results")(_compare(kept, out))
-    app.add_typer(_baselines(kept, out), name="baseline")
+def history_command(kept: Path, out: Console) -> Any:
+    """The command; `kept`: where campaigns stay unless named."""
 
-
-def _history(kept: Path, out: Console) -> Any:
     def history(
         profile: ProfileFilter = None,
         workload: WorkloadFilter = None,
@@ -119,11 +117,14 @@ def _since(text: str | None, now_s: float) -> float | None:
         ) from error
 
 
-def _compare(kept: Path, out: Console) -> Any:
+def compare_command(kept: Path, out: Console) -> Any:
+    """The command; `kept`: where campaigns stay unless named."""
+
     def compare_results(
         a: CampaignArgument,
         b: CampaignArgument = "latest",
         margin: MarginOverTimeOption = None,
+        p99_margin: P99MarginOverTimeOption = None,
         fail_if_worse: FailOption = False,
         accept_inconclusive: AcceptOption = False,
         across_machines: AcrossOption = False,
@@ -137,7 +138,8 @@ def _compare(kept: Path, out: Console) -> Any:
         before, after = (
             store.load(stored_campaigns.resolve(results, one), tables=False) for one in (a, b)
         )
-        made = over_time.compare(before, after, margin, across_machines)
+        history = _others(results, (before.name, after.name))
+        made = over_time.compare(before, after, margin, across_machines, p99_margin, history)
         if not made.deltas:
             raise UsageError(
                 f"{before.name} and {after.name} have no tier and workload in common whose "
@@ -158,7 +160,16 @@ def _compare(kept: Path, out: Console) -> Any:
     return compare_results
 
 
-def _baselines(kept: Path, out: Console) -> typer.Typer:
+def _others(results: Path, names: Sequence[str]) -> Iterator[Results]:
+    """The other stored campaigns that can be read; `history` lists those that cannot."""
+    for folder in stored_campaigns.folders(results):
+        if folder.name not in names:
+            with suppress(TierbenchError):
+                yield store.load(folder, tables=False)
+
+
+def baseline_app(kept: Path, out: Console) -> typer.Typer:
+    """The commands; `kept`: where campaigns stay unless named."""
     app = typer.Typer(help="Names for stored campaigns, to compare later ones with.")
 
     @app.command(name="set")

@@ -14,12 +14,12 @@ from orchestrator.analysis.statistics import looks
 from orchestrator.cli import outside
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.cli.options import Compared, Request
-from orchestrator.databases import AUTO, PREFERRED, choose, databases
+from orchestrator.databases import PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import first_runs, image
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.load_generators import bind, keys, warmed
 from orchestrator.model import ClusterSpec, Note, Placing, Plan, Profile, Workload
-from orchestrator.parts import KeepsIntervals
+from orchestrator.parts import AUTO, KeepsIntervals
 from orchestrator.planning import (
     costs,
     load_points,
@@ -79,9 +79,11 @@ def make_plan(
         bound, notes = _with_databases(found, request, platform, cache, failure, connect)
         notes = (*notes, *plan_notes.of_disks_alone(bound, workloads))
     machines.check(bound, platform, platform == outside.PLATFORM)
-    asked = [one.name for one in fields(Compared) if getattr(request, one.name) != one.default]
+    asked = {one.name for one in fields(Compared) if getattr(request, one.name) != one.default}
+    if request.windows == "many":
+        asked = asked - {"windows"} | {plan_notes.MANY_WINDOWS}
     notes = (*notes, *plan_notes.of_options(asked, bound, workloads, plain))
-    workloads, longer = _windows(workloads, bound, request.windows)
+    workloads, wanted, longer = _windows(workloads, bound, request)
     workloads = tuple(replace(w, options={**w.options, "seed": request.seed}) for w in workloads)
     name = _name(workloads, bound)
     workloads, share_pct = load_points.applied(workloads, request.sweep, request.latency_at)
@@ -94,6 +96,7 @@ def make_plan(
         seed=request.seed,
         scale=request.scale,
         margin_pct=request.margin_pct,
+        p99_margin_pct=request.p99_margin_pct,
         baseline=request.baseline,
         gate_every=request.gate_every,
         drain=request.drain,
@@ -103,6 +106,8 @@ def make_plan(
         platform=platform,
         notes=(*notes, *plan_notes.of_tiers(bound)),
     )
+    for done in range(request.repetitions, max(wanted.values(), default=0)):
+        made = plan.grown(made, [name for name, count in wanted.items() if count > done])
     made = forecast.timed(made, *outside.unasked(root, cache, ConsoleProgress(Console(quiet=True))))
     notes = (*made.notes, *costs.notes(made))
     return replace(made, overrides=tuple(request.overrides or ()), notes=notes)
@@ -203,12 +208,20 @@ def _with_databases(
 
 
 def _windows(
-    workloads: tuple[Workload, ...], profiles: Sequence[Profile], how: str
-) -> tuple[tuple[Workload, ...], tuple[Note, ...]]:
-    """The workloads with the windows asked for. UsageError where a database cannot say how far
-    apart its checkpoints are."""
-    if how == "scale" or not any(one.writes and not one.database for one in workloads):
-        return workloads, ()
+    workloads: tuple[Workload, ...], profiles: Sequence[Profile], request: Request
+) -> tuple[tuple[Workload, ...], Mapping[str, int], tuple[Note, ...]]:
+    """The workloads with the windows asked for, and the repetitions of those that have their own
+    number. UsageError where a database cannot say how far apart its checkpoints are."""
+    if request.windows == "many":
+        if request.until or request.sweep or request.latency_at:
+            raise UsageError(
+                "--windows many plans how often each workload is repeated, and so do --until, "
+                "--sweep and --latency-at",
+                advice="leave out one of them",
+            )
+        return windows.many(workloads, request.repetitions)
+    if request.windows == "scale" or not any(one.writes and not one.database for one in workloads):
+        return workloads, {}, ()
     known, intervals_s = databases(), []
     for profile in profiles:
         database = known[profile.cluster.database]
@@ -220,7 +233,8 @@ def _windows(
                 "give the workload a `measure` that holds two flushes or checkpoints",
             )
         intervals_s.append(database.checkpoint_interval_s(profile.cluster))
-    return windows.of_whole_intervals(workloads, max(intervals_s))
+    fitted, notes = windows.of_whole_intervals(workloads, max(intervals_s))
+    return fitted, {}, notes
 
 
 def on_database(cluster: ClusterSpec, name: str) -> ClusterSpec:

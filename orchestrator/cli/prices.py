@@ -10,16 +10,20 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from orchestrator import units
 from orchestrator.cli.console import ConsoleProgress
-from orchestrator.errors import UnavailableError
+from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.planning import project_files
 from orchestrator.system import http_client, store
 from orchestrator.system.clock import SystemClock
-from orchestrator.tier_catalog import azure_prices, price_lists
+from orchestrator.tier_catalog import aws_prices, azure_prices, price_lists
+from orchestrator.tier_catalog.reading import Catalog
 
+Components = Mapping[str, Mapping[str, Any]]
 MAX_PAGES = 50  # of one request; a disk family has one or two
 
-RegionOption = Annotated[str, typer.Option(help="The provider's own name of the region.")]
+ProviderOption = Annotated[str, typer.Option(help="azure or aws.")]
+RegionOption = Annotated[str, typer.Option(help="Its own name; default: the catalog's region.")]
 CurrencyOption = Annotated[str, typer.Option(help="Three letters, such as USD.")]
 OutOption = Annotated[Path | None, typer.Option(help="The file; default: in profiles/prices.")]
 
@@ -34,26 +38,31 @@ def prices_app(root: Path, out: Console, progress: ConsoleProgress) -> Any:
 
     @app.command()
     def update(
-        region: RegionOption = "eastus", currency: CurrencyOption = "USD", file: OutOption = None
+        provider: ProviderOption = "azure",
+        region: RegionOption = "",
+        currency: CurrencyOption = "USD",
+        file: OutOption = None,
     ) -> None:
-        """Asks Azure for its list prices of disks and writes a price list that profiles then use.
+        """Asks a provider for its list prices of disks and writes a list that profiles then use.
 
-        AWS and Google Cloud have no such service that answers a small question without an account.
+        AWS answers with a file of hundreds of megabytes for a region. Google Cloud has no such
+        service that answers without an account.
         """
-        rows = project_files.catalog(root)
-        items: list[Mapping[str, Any]] = []
-        for question in azure_prices.questions(region, currency):
-            progress.step(f"asking {azure_prices.URL}")
-            items += pages(question)
-        found = azure_prices.components(items, rows)
+        if provider not in SERVICES:
+            known = units.listed(list(SERVICES))
+            raise UsageError(f"no public price service of {provider!r} is known; known: {known}")
+        (service, ask), rows = SERVICES[provider], project_files.catalog(root)
+        region = region or service.REGION
+        progress.step(f"asking {service.SOURCE}")
+        found = ask(region, currency, rows)
         if not found:
             raise UnavailableError(
                 f"the price service knows no disk of {region} in {currency}",
-                advice="name the region as Azure does, such as eastus or westeurope",
+                advice=f"name the region as {provider} does, such as {service.REGION}",
             )
         today = datetime.fromtimestamp(SystemClock().now(), UTC).date().isoformat()
-        text = price_lists.format_list(found, currency, region, today, azure_prices.SOURCE)
-        target = file or root / project_files.PRICES / f"azure-{region}-{currency}.yaml"
+        text = price_lists.format_list(found, currency, region, today, service.SOURCE)
+        target = file or root / project_files.PRICES / f"{provider}-{region}-{currency}.yaml"
         price_lists.with_prices(rows, {str(target): text})
         target.parent.mkdir(parents=True, exist_ok=True)
         store.write_text(target, text)
@@ -61,6 +70,23 @@ def prices_app(root: Path, out: Console, progress: ConsoleProgress) -> Any:
         out.print(f"{len(found)} prices of {region} in {currency}: {target}", highlight=False)
 
     return app
+
+
+def _azure(region: str, currency: str, rows: Catalog) -> Components:
+    questions = azure_prices.questions(region, currency)
+    return azure_prices.components([item for one in questions for item in pages(one)], rows)
+
+
+def _aws(region: str, currency: str, rows: Catalog) -> Components:
+    try:
+        lines = http_client.public_lines(f"{aws_prices.URL}/{region}/index.csv")
+        return aws_prices.components(lines, currency, rows)
+    except (OSError, ValueError) as error:
+        raise _unanswered("AWS", error) from error
+
+
+# Provider → its reader, with the region of the shipped prices, and what asks its public service.
+SERVICES = {"azure": (azure_prices, _azure), "aws": (aws_prices, _aws)}
 
 
 def pages(question: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
@@ -74,7 +100,11 @@ def pages(question: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
             answer = http_client.get_public_json(answer["NextPageLink"])
         raise OSError(f"more than {MAX_PAGES} pages")
     except (OSError, KeyError, TypeError) as error:
-        raise UnavailableError(
-            f"Azure's price service did not answer as expected: {error}",
-            advice="try again; or give `price` in the profile, or a file with --prices",
-        ) from error
+        raise _unanswered("Azure", error) from error
+
+
+def _unanswered(provider: str, error: Exception) -> UnavailableError:
+    return UnavailableError(
+        f"{provider}'s price service did not answer as expected: {error}",
+        advice="try again; or give `price` in the profile, or a file with --prices",
+    )

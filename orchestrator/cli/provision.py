@@ -30,9 +30,9 @@ def provide(
     provide_base(platform, cache, shell, progress)
     for name in own_images.OURS:
         tag = own_images.tag(root, name)
-        if not platform.image_present(tag):
+        if not platform.images.present(tag):
             progress.step(f"building the image {tag}", 40)
-            platform.build(str(own_images.folder(root, name)), tag, lambda _line: None)
+            platform.images.build(str(own_images.folder(root, name)), tag, lambda _line: None)
             progress.note(f"built {tag}")
     return platform
 
@@ -46,11 +46,11 @@ def bring_images(
         tag = own_images.tag(root, name)
         if prefix := registry.prefix():
             progress.step(f"pushing {tag} to {prefix}", 20)
-            engine.push(tag, prefix)
-        if not platform.image_present(tag):
+            engine.images.push(tag, prefix)
+        if not platform.images.present(tag):
             raise UnavailableError(
                 f"the image {tag} is not on all machines of {platform.name}",
-                advice=platform.ways_to_get(tag),
+                advice=platform.images.ways_to_get(tag),
             )
 
 
@@ -101,10 +101,10 @@ def _start_engine(clock: Clock, shell: Shell, progress: Progress) -> None:
 
 def provide_base(platform: DockerPlatform, cache: Path, shell: Shell, progress: Progress) -> None:
     """Provides the base image: present, pulled, or made from Debian's own packages."""
-    if platform.image_present(own_images.BASE):
+    if platform.images.present(own_images.BASE):
         return
     progress.step(f"pulling {own_images.BASE}", 20)
-    if platform.pull(own_images.BASE):
+    if platform.images.pull(own_images.BASE):
         return
     progress.note(f"{own_images.BASE} cannot be pulled: making it from Debian's packages")
     if shutil.which("mmdebstrap") is None:
@@ -121,7 +121,7 @@ def provide_base(platform: DockerPlatform, cache: Path, shell: Shell, progress: 
             advice=f"bring it with `docker load`, tagged {own_images.BASE}",
             evidence=done.err[-2000:],
         )
-    platform.import_image(str(tarball), own_images.BASE_REPOSITORY, own_images.BASE_TAG)
+    platform.images.import_image(str(tarball), own_images.BASE_REPOSITORY, own_images.BASE_TAG)
     tarball.unlink()
 
 

@@ -38,7 +38,7 @@ def command(
             Path | None,
             Option(help="A campaign with its tiers and workloads, to be shown beside it."),
         ] = None,
-        as_json: Annotated[bool, Option("--json", help="As of `analyze`.")] = False,
+        as_json: Annotated[bool, Option("--json", help="Print verdict.json, no tables.")] = False,
     ) -> None:
         """Makes a campaign of a study's published tables, to be judged by this program's rules."""
         if beside and as_json:

@@ -10,10 +10,8 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from orchestrator import tier_catalog, units
-from orchestrator.cli import campaign, tier_listing
+from orchestrator import units
 from orchestrator.errors import UsageError
-from orchestrator.planning import project_files
 from orchestrator.powers import Progress
 
 TextArgument = Annotated[str, typer.Argument(help="Words that must stand in the name or title.")]
@@ -53,6 +51,10 @@ def tiers_app(
         machines: MachinesOption = False,
     ) -> None:
         """Lists the catalog: disk tiers with their limits, or virtual machines with theirs."""
+        from orchestrator import tier_catalog
+        from orchestrator.cli import tier_listing
+        from orchestrator.planning import project_files
+
         rows = project_files.catalog(root)
         if machines and (min_throughput, max_latency, burst) != (None, None, None):
             raise UsageError("--min-throughput, --max-latency and --burst choose disks, not --vms")
@@ -67,6 +69,8 @@ def tiers_app(
     @app.command(name="set")
     def change(run: RunArgument, limits: LimitsArgument, results: ResultsOption = None) -> None:
         """Changes limits of the emulated disks of the run that is going on, and records it."""
+        from orchestrator.cli import campaign
+
         changes, folder = limits_in(limits), results or default_results
         enforced = campaign.set_limits(run, changes, root, cache, folder, progress)
         for name, value in changes.items():

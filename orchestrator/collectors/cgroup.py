@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 
 from orchestrator.collectors.common import local
+from orchestrator.kernel import containers
 from orchestrator.model import Node, Sample
 from orchestrator.powers import Machine
 
@@ -31,7 +32,7 @@ def _folders(machine: Machine, node: Node) -> dict[str, str]:
         unified = bool(machine.read(f"{_MOUNTS}/cgroup.controllers"))
     return {
         controller: "/".join(part for part in (_MOUNTS, controller, group) if part)
-        for controller, group in local.groups(machine, node).items()
+        for controller, group in containers.groups(machine, node).items()
         if controller or unified
     }
 

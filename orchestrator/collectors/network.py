@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from orchestrator.collectors.common import local
+from orchestrator.kernel import containers
 from orchestrator.model import Node, Sample
 from orchestrator.powers import Machine
 
@@ -21,8 +22,8 @@ class NetworkCollector:
 
 
 def _readings(machine: Machine, node: Node) -> Iterable[local.Reading]:
-    local.groups(machine, node)  # OSError if the process is not the container's
-    process = local.process_of(machine, node)
+    containers.groups(machine, node)  # OSError if the process is not the container's
+    process = containers.process_of(machine, node)
     lines = machine.read(f"/proc/{process}/net/dev").splitlines()[2:]
     interfaces = (line.partition(":") for line in lines)
     fields = [row.split() for name, _, row in interfaces if name.strip() != "lo"]

@@ -2,8 +2,9 @@
 
 For nodes of an existing cluster, whose /proc cannot be read from here. Metrics have the names that
 the local collectors use, so that no reader needs to know the difference. The whole machine counts
-as the node. `sources` of a node: "node-exporter" is the base URL, "disk-device" the device (as in
-/proc/diskstats) that holds its data, "node-exporter-pressure" the URL again if it counts pressure.
+as the node. `sources` of a node: "node-exporter" is the base URL, "disk-device" the devices (as in
+/proc/diskstats, with spaces between) that hold its data, of which the sum is taken,
+"node-exporter-pressure" the URL again if it counts pressure.
 Names: https://github.com/prometheus/node_exporter (cpu, diskstats, meminfo, netdev, pressure).
 """
 
@@ -56,7 +57,9 @@ class NodeExporterCollector:
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
         exporters = [
             pages.Page(
-                node.name, _url(node), partial(readings, device=node.sources.get(DISK_DEVICE, ""))
+                node.name,
+                _url(node),
+                partial(readings, devices=_devices(node), wal_device=node.wal_device),
             )
             for node in nodes
             if NODE_EXPORTER in node.sources
@@ -64,18 +67,24 @@ class NodeExporterCollector:
         return pages.samples(exporters, now_s, self._get)
 
 
+def _devices(node: Node) -> list[str]:
+    return node.sources.get(DISK_DEVICE, "").split()
+
+
 def _url(node: Node) -> str:
     return node.sources[NODE_EXPORTER] + (_PRESSURE_PATH if PRESSURE in node.sources else _PATH)
 
 
-def readings(body: str, device: str) -> Iterator[local.Reading]:
-    """Metric, unit, value. ValueError if the text is not in Prometheus' format, KeyError if it has
-    no such device (an empty `device` leaves the disk out)."""
+def readings(
+    body: str, devices: Sequence[str], wal_device: str | None = None
+) -> Iterator[local.Reading]:
+    """Metric, unit, value. ValueError if the text is not in Prometheus' format, KeyError if it does
+    not have one of the devices (none leave the disk out)."""
     cpu: dict[str, float] = {}
     network: dict[str, float] = {}
     memory: dict[str, float] = {}
     pressure: dict[str, float] = {}
-    disk: list[local.Reading] = []
+    disk: dict[str, list[local.Reading]] = {device: [] for device in (*devices, wal_device or "")}
     for family in text_string_to_metric_families(body):
         for sample in family.samples:
             name, labels = sample.name, sample.labels
@@ -83,20 +92,23 @@ def readings(body: str, device: str) -> Iterator[local.Reading]:
                 kind = "steal" if labels["mode"] == "steal" else "busy"
                 if kind == "steal" or labels["mode"] not in _NOT_BUSY:
                     cpu[kind] = cpu.get(kind, 0.0) + sample.value
-            elif name in _DISK and labels.get("device") == device:
-                disk.append((*_DISK[name], sample.value))
+            elif name in _DISK and labels.get("device") in disk:
+                disk[labels["device"]].append((*_DISK[name], sample.value))
             elif name in _NETWORK and labels.get("device") != "lo":
                 network[_NETWORK[name]] = network.get(_NETWORK[name], 0.0) + sample.value
             elif name in _PRESSURE:
                 pressure[_PRESSURE[name]] = sample.value
             elif name.startswith("node_memory_"):
                 memory[name.removeprefix("node_memory_").removesuffix("_bytes")] = sample.value
-    if device and not disk:
-        raise KeyError(f"node_exporter knows no device {device!r}")
+    for device, own in disk.items():
+        if device and not own:
+            raise KeyError(f"node_exporter knows no device {device!r}")
     if "busy" in cpu:
         yield "cpu_seconds_total", "s", cpu["busy"]
         yield "cpu_steal_seconds_total", "s", cpu.get("steal", 0.0)
-    yield from disk
+    yield from _together([disk[device] for device in devices])
+    for name, unit, value in disk[wal_device or ""]:
+        yield f"wal_{name}", unit, value
     for name, value in network.items():
         yield name, "bytes", value
     for name, value in pressure.items():
@@ -105,3 +117,11 @@ def readings(body: str, device: str) -> Iterator[local.Reading]:
         yield "memory_used_bytes", "bytes", memory["MemTotal"] - memory["MemAvailable"]
     if "Cached" in memory:
         yield "memory_cache_bytes", "bytes", memory["Cached"]
+
+
+def _together(disks: Sequence[Sequence[local.Reading]]) -> Iterator[local.Reading]:
+    """The sum of a node's disks, and of the time in which one was busy the mean."""
+    for each in zip(*disks, strict=True):
+        name, unit, _ = each[0]
+        total = sum(value for _, _, value in each)
+        yield name, unit, total / len(each) if name == "disk_busy_seconds_total" else total

@@ -14,9 +14,9 @@ from functools import partial
 
 from orchestrator.collectors.common import local
 from orchestrator.collectors.common.pages import Get, Page, samples
-from orchestrator.databases.common.yugabyte import counters, pages
 from orchestrator.model import Node, Sample, sources
 from orchestrator.system import http_client
+from orchestrator.yugabyte import counters, pages
 
 EVERY_S = 5.0
 _YSQL_PATH = "/metrics?reset_histograms=false"

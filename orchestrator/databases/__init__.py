@@ -10,9 +10,9 @@ from orchestrator.databases.postgresql.adapter import PostgreSQL
 from orchestrator.databases.yugabytedb.adapter import YugabyteDB
 from orchestrator.errors import UsageError
 from orchestrator.model import Note
-from orchestrator.parts import Database
+from orchestrator.parts import AUTO, Database
 
-AUTO, PREFERRED, FALLBACK = "auto", "yugabytedb", "postgresql"
+PREFERRED, FALLBACK = "yugabytedb", "postgresql"
 NONE, DRY = "none", "dry"
 _UNPROVEN = (
     "the database is PostgreSQL: DB=auto takes YugabyteDB only where its first-run checklist has "

@@ -6,18 +6,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from orchestrator.facts import DatabaseFacts
+from orchestrator.keys.schema import DRY
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
-from orchestrator.planning.rehearsal import NAME, WARNING
+from orchestrator.planning.rehearsal import WARNING
 from orchestrator.powers import Network, World
 
 
 class DryDatabase:
     """Its nodes name the made-up disks as their `sources`."""
 
-    name: str = NAME
+    name: str = DRY
 
     def image(self, spec: ClusterSpec, world: World) -> str:
-        return NAME
+        return DRY
 
     def restores(self, spec: ClusterSpec) -> bool:
         return True
@@ -35,12 +36,12 @@ class DryDatabase:
                 "database",
                 cpus=spec.size.cpus,
                 memory_bytes=spec.size.memory_bytes,
-                sources={NAME: volume.name},
+                sources={DRY: volume.name},
             )
             for number, volume in enumerate(volumes, start=1)
         )
-        endpoint = Endpoint("nowhere", 5432, 5432, NAME, "", NAME)
-        yield Cluster(NAME, "", nodes, (endpoint,), network.name)
+        endpoint = Endpoint("nowhere", 5432, 5432, DRY, "", DRY)
+        yield Cluster(DRY, "", nodes, (endpoint,), network.name)
 
     def settle(self, cluster: Cluster, world: World) -> None:
         """Nothing to wait for."""

@@ -15,7 +15,7 @@ from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Volume
 from orchestrator.platforms import own_images
 from orchestrator.powers import Network, World
-from orchestrator.tiers.common import disk_server
+from orchestrator.tiers.common.emulated import disk_server
 
 
 class NoDatabase:

@@ -4,10 +4,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from orchestrator.errors import UsageError
+from orchestrator.errors import Mistake, UsageError
+from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators import fio
 from orchestrator.load_generators.benchbase import config
 from orchestrator.load_generators.benchbase.adapter import BenchBase
+from orchestrator.load_generators.common.sysbench_console import SET_FOR_ALL
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.load_generators.fio import Fio
 from orchestrator.load_generators.sysbench import run_options
@@ -77,4 +79,7 @@ def bind(workload: Workload, generator: str | None) -> Workload:
         workload = _BINDERS[generator](workload)
     if workload.generator in _CHECKS:
         _CHECKS[workload.generator](workload)
+    if "seed" in workload.options:
+        what = f"{SET_FOR_ALL['rand_seed']}, for all workloads alike"
+        raise_all([Mistake(f"workloads/{workload.name}.yaml: options.seed", what)])
     return workload

@@ -13,6 +13,7 @@ import pandas as pd
 
 from orchestrator.analysis.figures import transactions
 from orchestrator.facts import GeneratorFacts
+from orchestrator.keys.schema import DRY
 from orchestrator.model import (
     CLIENT,
     TLS_IF_OFFERED,
@@ -24,7 +25,7 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.parts import Result
-from orchestrator.planning.rehearsal import NAME, WARNING, Model
+from orchestrator.planning.rehearsal import WARNING, Model
 from orchestrator.powers import World
 
 _FILE = "made-up.csv"
@@ -37,10 +38,10 @@ _BETWEEN_RUNS = 0.01  # standard deviation of the mean latency between runs
 class DryGenerator:
     """Waits on the rehearsal's clock only and leaves one file of made-up transactions."""
 
-    name: str = NAME
+    name: str = DRY
 
     def loader_version(self, workload: Workload, world: World) -> str:
-        return NAME
+        return DRY
 
     def scripts(self, workload: Workload, world: World) -> str:
         return ""

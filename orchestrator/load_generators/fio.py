@@ -22,6 +22,7 @@ from typing import Any
 
 from orchestrator.errors import LoadError, Mistake, UsageError
 from orchestrator.facts import GeneratorFacts
+from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.metrics import measured
 from orchestrator.model import (
     CLIENT,
@@ -37,9 +38,8 @@ from orchestrator.model import (
 from orchestrator.parts import Result
 from orchestrator.planning import disk_matrix
 from orchestrator.planning.disk_matrix import MatrixCell
-from orchestrator.planning.strict_yaml import raise_all
 from orchestrator.platforms import own_images
-from orchestrator.powers import World
+from orchestrator.powers import Container, World
 from orchestrator.units import format_bytes
 
 # What its workloads take; threads are those of each point.
@@ -88,12 +88,12 @@ class Fio:
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         """Writes the file in full: an extent never written is read without touching the disk."""
         size = disk_matrix.file_bytes(workload)
-        container = _container(cluster)
+        container = _container(cluster, world)
         argv = ("fio", "/fio/prepare.fio")
         env = {"DIR": "/tier", "SIZE": str(size)}
-        done = world.platform.exec(container, argv, env=env, timeout_s=_LOAD_TIMEOUT_S)
+        done = container.exec(argv, env=env, timeout_s=_LOAD_TIMEOUT_S)
         stat = ("stat", "--format=%s", "/tier/tierbench.fio")
-        status = world.platform.exec(container, stat, timeout_s=30)
+        status = container.exec(stat, timeout_s=30)
         if done.exit_code != 0 or status.out.strip() != str(size):
             raise LoadError(
                 f"fio did not lay out its file of {format_bytes(size)}",
@@ -114,7 +114,7 @@ class Fio:
         for number, point in enumerate(points, start=1):
             left_s = (len(points) - number + 1) * point_s
             world.progress.step(f"point {number} of {len(points)}: {point.name}", left_s)
-            content = _measure(workload, point, _container(cluster), folder, world)
+            content = _measure(workload, point, _container(cluster, world), folder)
             (folder / f"{point.name}.json").write_text(content)
         middle_s = start_s + workload.warmup_s
         return (
@@ -174,13 +174,11 @@ def _mistakes(workload: Workload, spec: ClusterSpec | None = None) -> Iterator[M
         )
 
 
-def _container(cluster: Cluster) -> str:
-    return cluster.nodes[0].container or ""
+def _container(cluster: Cluster, world: World) -> Container:
+    return world.platform.container(cluster.nodes[0].container or "")
 
 
-def _measure(
-    workload: Workload, point: MatrixCell, container: str, folder: Path, world: World
-) -> str:
+def _measure(workload: Workload, point: MatrixCell, container: Container, folder: Path) -> str:
     """Returns fio's JSON for one point. LoadError with fio's output if it fails."""
     argv = (
         "fio",
@@ -193,14 +191,14 @@ def _measure(
         settings = " ".join(f"{key}={shlex.quote(value)}" for key, value in env.items())
         commands.write(f"{settings} {shlex.join(argv)}\n")
     timeout_s = workload.warmup_s + workload.measure_s + _END_GRACE_S
-    done = world.platform.exec(container, argv, env=env, timeout_s=timeout_s, watch=(container,))
+    done = container.exec(argv, env=env, timeout_s=timeout_s, watch=(container,))
     if done.exit_code != 0:
         raise LoadError(
             f"fio ended with exit code {done.exit_code} at point {point.name}",
             advice="the output of the points before it is among the raw files of the run",
             evidence=done.tail(),
         )
-    return world.platform.exec(container, ("cat", _OUTPUT), timeout_s=30).out
+    return container.exec(("cat", _OUTPUT), timeout_s=30).out
 
 
 def _environment(workload: Workload, point: MatrixCell) -> dict[str, str]:

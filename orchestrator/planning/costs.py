@@ -18,6 +18,7 @@ from orchestrator.model import Note, Plan, Profile
 from orchestrator.planning import machines, node_disks
 from orchestrator.planning.plan import EXISTING
 from orchestrator.tier import Price
+from orchestrator.tier_catalog import prices
 
 MONTH_H = 730.0  # of which providers make a month: 8,760 / 12
 MAX_COST = "--max-cost"
@@ -25,7 +26,7 @@ _LIMIT = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]{3})")
 
 
 @dataclass(frozen=True)
-class Rented:
+class RentedItem:
     """So many equal things for so many hours. `price`: of one, a month; None: not known."""
 
     what: str
@@ -45,12 +46,12 @@ class Rented:
         return f"{self.count} × {self.what}"
 
 
-def rented(plan: Plan) -> tuple[Rented, ...]:
+def rented(plan: Plan) -> tuple[RentedItem, ...]:
     """The real disks of each profile, and machines that are named (`vm`) or priced: those of a
     cluster that others run are its own, all other tiers are measured in turn on the same ones."""
     real = [one for one in plan.tiers if is_rented(one)]
     hours = most_s(plan) / 3600
-    disks = [Rented(f"disk of {one.name}", _disks(one), hours, one.tier.price) for one in real]
+    disks = [RentedItem(f"disk of {one.name}", _disks(one), hours, one.tier.price) for one in real]
     return (*disks, *_machines(real, hours))
 
 
@@ -65,6 +66,12 @@ def is_rented(profile: Profile) -> bool:
     return tier.is_real and bool(tier.price or tier.catalog_type or tier.storage_class)
 
 
+def bought_disks(profile: Profile) -> int:
+    """Of the tier's price: one for each node, and those that nodes have for their WAL alone."""
+    wal = {(one.machine, one.wal) for one in profile.tier.disks.values() if one.wal}
+    return profile.cluster.nodes + len(wal)
+
+
 def _disks(profile: Profile) -> int:
     tier, nodes = profile.tier, profile.cluster.nodes
     if profile.cluster.database == EXISTING:
@@ -75,7 +82,7 @@ def _disks(profile: Profile) -> int:
     return nodes * (2 if keeps else 1)
 
 
-def _machines(profiles: Sequence[Profile], hours: float) -> Iterator[Rented]:
+def _machines(profiles: Sequence[Profile], hours: float) -> Iterator[RentedItem]:
     shared: dict[tuple[str, Price | None], int] = {}
     for profile in profiles:
         cluster = profile.cluster
@@ -83,17 +90,17 @@ def _machines(profiles: Sequence[Profile], hours: float) -> Iterator[Rented]:
             continue  # no machine is said to be rented
         what = cluster.vm or "machine"
         if cluster.database == EXISTING:
-            yield Rented(f"{what} of {profile.name}", cluster.nodes, hours, cluster.vm_price)
+            yield RentedItem(f"{what} of {profile.name}", cluster.nodes, hours, cluster.vm_price)
         else:
             key = what, cluster.vm_price
             apart = profile.tier.storage_class or machines.named(profile)
             most = cluster.nodes if apart else 1  # disks are mounted on one
             shared[key] = max(shared.get(key, 0), most)
     for (what, price), count in shared.items():
-        yield Rented(what, count, hours, price)
+        yield RentedItem(what, count, hours, price)
 
 
-def total(things: Sequence[Rented]) -> dict[str, float]:
+def total(things: Sequence[RentedItem]) -> dict[str, float]:
     """Currency → the sum of what is known."""
     sums: dict[str, float] = {}
     for one in things:
@@ -102,8 +109,45 @@ def total(things: Sequence[Rented]) -> dict[str, float]:
     return sums
 
 
+def compare_prices(profiles: Sequence[Profile]) -> tuple[bool, str, str]:
+    """Whether machines count, why costs cannot be compared, and why a comparison may be off; empty
+    texts where they can.
+
+    On machines of one kind these cost the same for every tier, so disks alone are compared. Where a
+    tier is on another machine, such as a larger one whose caps let it through, they count.
+    """
+    disks = {one.name: one.tier.price for one in profiles}
+    vms = {one.cluster.vm or "machines": one.cluster.vm_price for one in profiles}
+    unlike_vms = len({one.cluster.vm for one in profiles}) > 1
+    unpriced = units.listed([name for name, price in vms.items() if unlike_vms and price is None])
+    with_vms = unlike_vms and not unpriced
+    known = [price for price in (*disks.values(), *(vms.values() if with_vms else ())) if price]
+    currencies = list(dict.fromkeys(price.currency for price in known))
+    obstacle = f"prices are in {units.listed(currencies)}" if len(currencies) > 1 else ""
+    if unpriced:
+        obstacle = f"tiers are on unlike machines, and no price is known for {unpriced}"
+    if without := [name for name, price in disks.items() if price is None]:
+        obstacle = f"no price is known for {units.listed(without)}"
+    return with_vms, obstacle, "" if obstacle else prices.unlike(known)
+
+
 def notes(plan: Plan) -> tuple[Note, ...]:
-    """One note, unless nothing is rented."""
+    """What the campaign itself costs, and what prices do to its answer."""
+    return (*_of_prices(plan), *_of_campaign(plan))
+
+
+def _of_prices(plan: Plan) -> Iterator[Note]:
+    _, obstacle, doubt = compare_prices(plan.tiers)
+    said = f"{doubt}: they are compared, and the answer says so"
+    if obstacle:
+        said = f"a tier will be chosen by declared limits, not by price: {obstacle}"
+    decides = any(load.database is None for load in plan.workloads)  # not of a disk alone
+    if (obstacle or doubt) and decides and len(plan.tiers) > 1:
+        mend = "give `price` or `region` in the tier, or a list of one day (`tierbench prices "
+        yield Note("prices", f"{said}; {mend}update`, --prices)")
+
+
+def _of_campaign(plan: Plan) -> tuple[Note, ...]:
     things = rented(plan)
     if not things:
         return ()
@@ -118,7 +162,7 @@ def notes(plan: Plan) -> tuple[Note, ...]:
     return (Note("campaign cost", text),)
 
 
-def _sums(things: Sequence[Rented]) -> str:
+def _sums(things: Sequence[RentedItem]) -> str:
     return units.listed([f"{amount:,.2f} {name}" for name, amount in total(things).items()])
 
 

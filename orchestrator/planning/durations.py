@@ -49,7 +49,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Step:
+class TimedStep:
     """One part of a campaign: all that it takes, reckoned from `source`."""
 
     what: str
@@ -103,7 +103,7 @@ def timed(plan: Plan, found: Sequence[Load] | None = None, learnt: Learnt | None
 
 def steps(
     plan: Plan, found: Sequence[Load] | None = None, learnt: Learnt | None = None
-) -> tuple[Step, ...]:
+) -> tuple[TimedStep, ...]:
     """All that takes time, with what it is reckoned from."""
     found, learnt = loads(plan) if found is None else found, learnt or {}
     return (
@@ -147,7 +147,7 @@ def _cells(plan: Plan) -> Iterator[tuple[Profile, Workload, int, int]]:
                 yield as_used(profile, load), load, runs * stages, most
 
 
-def _of_runs(plan: Plan, learnt: Learnt) -> Iterator[Step]:
+def _of_runs(plan: Plan, learnt: Learnt) -> Iterator[TimedStep]:
     windows, around, caches, checks = Span(), Span(), Span(), Span()
     sources: list[str] = []
     for profile, load, least, most in _cells(plan):
@@ -159,10 +159,10 @@ def _of_runs(plan: Plan, learnt: Learnt) -> Iterator[Step]:
         if load.database is None:
             caches += _caches(profile, load).times(least, most)
             checks += _checking(profile, load).times(least, most)
-    yield Step("warm-up and measuring", windows, "the scale's times")
-    yield Step("starting and stopping", around, _all(sources))
-    yield Step("filling caches", caches, "memory and data over the tier's rate")
-    yield Step("checking the data", checks, "3 MB of payments a warehouse")
+    yield TimedStep("warm-up and measuring", windows, "the scale's times")
+    yield TimedStep("starting and stopping", around, _all(sources))
+    yield TimedStep("filling caches", caches, "memory and data over the disk's rate")
+    yield TimedStep("checking the data", checks, "3 MB of payments a warehouse")
 
 
 def _around(plan: Plan, profile: Profile, learnt: Learnt) -> Pace:
@@ -178,7 +178,10 @@ def _around(plan: Plan, profile: Profile, learnt: Learnt) -> Pace:
 
 
 def _rates(tier: Tier) -> tuple[float, float]:
-    """Of a tier's disk: bytes per second at the fastest and at the slowest."""
+    """Of a tier's disk while nothing is measured: bytes per second at the fastest and at the
+    slowest. An emulated one has no limits then."""
+    if tier.kind == "emulated":
+        return math.inf, _SLOW_DISK_BYTES_PER_S
     return tier.bytes_per_s or math.inf, tier.bytes_per_s or _SLOW_DISK_BYTES_PER_S
 
 
@@ -210,7 +213,7 @@ def _sizes(profile: Profile, load: Workload) -> tuple[float, float]:
     return own, own
 
 
-def _loading(plan: Plan, one: Load, learnt: Learnt) -> Step:
+def _loading(plan: Plan, one: Load, learnt: Learnt) -> TimedStep:
     load = plan.workload(one.workload)
     profile = as_used(plan.profile(one.profile), load)
     database = profile.cluster.database
@@ -227,7 +230,7 @@ def _loading(plan: Plan, one: Load, learnt: Learnt) -> Step:
         each = Span(max(each.least_s, written.least_s), max(each.most_s, written.most_s))
     each += _around(plan, profile, learnt).one if load.database is None else Span()
     what, source = f"loading {load.dataset.family}, {spoken(one)}", f"{loaded / 1e9:.3g} GB"
-    return Step(what, each.times(one.times, one.most_times), f"{source}, {pace.rate}")
+    return TimedStep(what, each.times(one.times, one.most_times), f"{source}, {pace.rate}")
 
 
 def restored_bytes(profile: Profile, load: Workload) -> float:
@@ -236,7 +239,7 @@ def restored_bytes(profile: Profile, load: Workload) -> float:
     return _sizes(profile, load)[1] * (1 if profile.tier.is_real else profile.cluster.nodes)
 
 
-def _restoring(plan: Plan, one: Load, learnt: Learnt) -> Step:
+def _restoring(plan: Plan, one: Load, learnt: Learnt) -> TimedStep:
     load = plan.workload(one.workload)
     profile = as_used(plan.profile(one.profile), load)
     default, copied = paces.RESTORING, restored_bytes(profile, load)
@@ -248,7 +251,7 @@ def _restoring(plan: Plan, one: Load, learnt: Learnt) -> Step:
     pace = paces.known(learnt, name, default, copied)
     what = f"restoring {load.dataset.family}, {one.restores} times at most"
     least_times = one.restores / most_repetitions(plan) if one.most_times <= one.times else 0
-    return Step(what, pace.one.times(copied * least_times, copied * one.restores), pace.rate)
+    return TimedStep(what, pace.one.times(copied * least_times, copied * one.restores), pace.rate)
 
 
 def gate_disks(tier: Tier) -> int:
@@ -256,7 +259,7 @@ def gate_disks(tier: Tier) -> int:
     return tier.storage_class.nodes if tier.storage_class else max(1, node_disks.count(tier))
 
 
-def _gates(plan: Plan, learnt: Learnt) -> Step:
+def _gates(plan: Plan, learnt: Learnt) -> TimedStep:
     """Of all tiers, disk after disk. Those of real disks are taken again, between runs if asked,
     and after the last run without draining; others may be kept from before."""
     least_runs = len(plan.runs) * (1 if plan.latency_at_pct is None else 2)
@@ -279,4 +282,4 @@ def _gates(plan: Plan, learnt: Learnt) -> Step:
         apart = plan.platform == "kubernetes" or machines.named(profile)
         disks = gate_disks(tier) if real or not apart else profile.cluster.nodes
         total += of_tier.times(disks if real else 0, disks)
-    return Step("truth gates", total, f"of each disk: {_all(sources)}")
+    return TimedStep("truth gates", total, f"of each disk: {_all(sources)}")

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orchestrator.planning import addresses
-from orchestrator.planning.node_disks import NUMBER
+from orchestrator.keys import addresses
+from orchestrator.keys.real_disks import NUMBER
 
 CLUSTER = "azure-d8s-v5"
 _HEAD = """\

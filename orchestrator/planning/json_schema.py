@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from orchestrator.planning.schema import (
+from orchestrator.keys.schema import (
     ClusterYaml,
     Mechanism,
     NamedTierYaml,

@@ -15,8 +15,8 @@ from typing import Literal, get_args
 
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import LoadPoint
+from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.model import Workload
-from orchestrator.planning.strict_yaml import raise_all
 from orchestrator.units import counted, format_number
 
 LATENCY_AT, SWEEP = "--latency-at", "--sweep"

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from orchestrator.errors import Mistake, UsageError
+from orchestrator.keys.schema import NamedTierYaml
+from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.model import Placing, Profile
-from orchestrator.planning.schema import NamedTierYaml
-from orchestrator.planning.strict_yaml import raise_all
 from orchestrator.tier import DiskKind
 
 _KINDS: tuple[DiskKind, ...] = ("emulated", "mounted", "none")

@@ -7,8 +7,10 @@ from typing import Any
 
 from orchestrator.errors import UsageError
 from orchestrator.model import Note, Profile, Workload
-from orchestrator.planning import costs, node_disks, plan
+from orchestrator.planning import costs, node_disks, plan, windows
 from orchestrator.units import counted, listed
+
+MANY_WINDOWS = "many windows"  # `windows` given as `many`, which has rules of its own
 
 
 def of_tiers(profiles: Sequence[Profile]) -> Iterator[Note]:
@@ -78,8 +80,9 @@ def of_options(
     workloads: Sequence[Workload] = (),
     unpriced: Sequence[Profile] = (),
 ) -> Iterator[Note]:
-    """Each option `given`, by its field's name, that has no effect on some of these. UsageError
-    where it has none at all, and whoever gave it would take the figures for others than they are.
+    """Each option `given`, by its field's name (or MANY_WINDOWS), that has no effect on some of
+    these. UsageError where it has none at all, and whoever gave it would take the figures for
+    others than they are.
     `unpriced`: the profiles without the list of `--prices`."""
     own = {one.name: one.tier.price for one in unpriced}
     same = "the list has no other price of its disk"
@@ -89,6 +92,7 @@ def of_options(
         ("nodes", "--nodes", workloads, _alone, False),
         ("clients", "--clients", workloads, _alone, False),
         ("windows", "--windows", workloads, _writes_nothing, False),
+        (MANY_WINDOWS, "--windows many", workloads, _window_stays, False),
         ("gate_every", "--gate-every", profiles, _not_checked, True),
         ("drain", "--drain", profiles, _not_drained, True),
         ("price_list", "--prices", profiles, lambda p: same * (p.tier.price == own[p.name]), False),
@@ -112,6 +116,10 @@ def _alone(load: Workload) -> str:
 
 def _writes_nothing(load: Workload) -> str:
     return _alone(load) or ("" if load.writes else "it writes nothing")
+
+
+def _window_stays(load: Workload) -> str:
+    return _alone(load) or windows.stays(load)
 
 
 def _of_others(profile: Profile) -> str:

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.errors import Mistake, UsageError
+from orchestrator.keys.schema import ScaleYaml
+from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused
 from orchestrator.model import Note, Workload
-from orchestrator.planning.schema import ScaleYaml
-from orchestrator.planning.strict_yaml import collecting, parse, raise_all, refused
 
 GROUPS = ("dataset", "options")
 OF_SCALE = tuple(name for name in ScaleYaml.model_fields if name not in GROUPS)

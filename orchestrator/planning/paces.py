@@ -51,7 +51,7 @@ def _loaded(fastest: float, slowest: float, source: str) -> Pace:
     return Pace(Span(1 / fastest, 1 / slowest), f"default, {source}")
 
 
-# Loading 4 warehouses took 3.8 s alone on a machine with two cores (docs/METHOD.md), 31 s
+# Loading 4 warehouses took 3.8 s alone on a machine with two cores (docs/WORKLOADS.md), 31 s
 # and more when eight programs shared it. YugabyteDB's documentation: 1,000 warehouses in 3.5 h on
 # three c5d.4xlarge.
 LOADING = {

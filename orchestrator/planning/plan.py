@@ -2,7 +2,7 @@
 
 Order: repetition by repetition, so that an interrupted campaign has whole rounds; within a round
 the tiers of one workload follow each other in an order that is balanced over the rounds
-(`orders.py`), so that neither their places nor a slow drift of the machine favour one.
+(`balanced_orders`), so that neither their places nor a slow drift of the machine favour one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from statistics import median
 from orchestrator.errors import UsageError
 from orchestrator.model import Note, Plan, Profile, Run, Workload
 from orchestrator.planning import disk_matrix, machines, node_disks
-from orchestrator.planning.orders import balanced_orders
 from orchestrator.units import counted
 
 EXISTING = "existing"  # the database of a cluster that others run
@@ -96,6 +95,7 @@ def make_plan(
     aa: bool = False,
     looks: Mapping[int, float] | None = None,
     platform: str = "",
+    p99_margin_pct: float = 20.0,
 ) -> Plan:
     """The baseline is the first profile unless named. UsageError for an unknown one.
 
@@ -124,6 +124,7 @@ def make_plan(
         baseline=baseline or names[0],
         repetitions=repetitions,
         margin_pct=margin_pct,
+        p99_margin_pct=p99_margin_pct,
         profiles=tuple(profiles),
         workloads=tuple(workloads),
         runs=runs,
@@ -250,3 +251,27 @@ class TimeLeft:
 
     def took(self, workload: Workload, seconds: float) -> None:
         self._seen_s.append(max(0.0, seconds - _window_s(workload)))
+
+
+# ------------------------------------------------------------------ orders
+
+
+def balanced_orders(names: Sequence[str], rounds: int) -> list[list[str]]:
+    """The order of each round. The first run of a round may meet another machine than those behind
+    it: caches, clock speed, what the round before left. So rounds go through a Williams design:
+    each tier stands at each place, and follows each other tier, equally often (E. J. Williams,
+    Aust. J. Sci. Res. A 2, 149-168, 1949); each order is turned round in the next round, so that a
+    steady drift favours none after every two. All is balanced after as many rounds as there are
+    names, or twice as many for an odd number; before that no name is first more than once more than
+    another."""
+    count = len(names)
+    if not count:
+        return [[] for _ in range(rounds)]
+    # 0, 1, −1, 2, −2, …: neighbours differ by each amount once.
+    steps = [(place + 1) // 2 * (1 if place % 2 else -1) for place in range(count)]
+    shifts = range(count) if count % 2 else range(count // 2)  # even: turned, they are the others
+    orders: list[list[str]] = []
+    for shift in shifts:
+        order = [names[(shift + step) % count] for step in steps]
+        orders += [order, order[::-1]]
+    return [orders[number % len(orders)] for number in range(rounds)]

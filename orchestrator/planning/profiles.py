@@ -12,24 +12,12 @@ from typing import Any
 
 from orchestrator import tier_catalog, units
 from orchestrator.errors import Mistake
+from orchestrator.keys import tier_keys
+from orchestrator.keys.schema import KINDS, ClusterYaml, NamedTierYaml, ProfileYaml, WorkloadYaml
+from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused, unknown, validate
 from orchestrator.model import Dataset, Profile, Workload
-from orchestrator.planning import machines, node_disks, overrides, recorded_disk, slo, tier_keys
+from orchestrator.planning import machines, node_disks, overrides, recorded_disk, slo
 from orchestrator.planning.overrides import Known, Override, nothing_known
-from orchestrator.planning.schema import (
-    KINDS,
-    ClusterYaml,
-    NamedTierYaml,
-    ProfileYaml,
-    WorkloadYaml,
-)
-from orchestrator.planning.strict_yaml import (
-    collecting,
-    parse,
-    raise_all,
-    refused,
-    unknown,
-    validate,
-)
 from orchestrator.tier import DiskKind, Tier
 
 NO_CATALOG = tier_catalog.Catalog({}, {})
@@ -198,11 +186,16 @@ def _claimed(tier: Tier, cluster: ClusterYaml, scale: str) -> Tier:
 
 
 def _on_vm(chosen: tier_catalog.Chosen, vm: str | None, catalog: tier_catalog.Catalog) -> Tier:
-    """Returns the tier as a node gets it: one disk on the cluster's VM size, if one is named."""
+    """Returns the tier as a node gets it: its data disk on the cluster's VM size, if one is named.
+    A disk of the tier for the WAL has its part in what the VM lets through."""
     if vm is None:
         return chosen.tier
-    on_vm = tier_catalog.effective(chosen, 1, catalog.vm(vm), vm)
-    return tier_catalog.bound(chosen.tier, on_vm)
+    size = catalog.vm(vm)
+    tier = tier_catalog.bound(chosen.tier, tier_catalog.effective(chosen, 1, size, vm))
+    if not any(disks.wal for disks in chosen.tier.disks.values()):
+        return tier
+    both = tier_catalog.effective(chosen, 2, size, vm)
+    return replace(tier, vm_caps=tuple(both.warnings()))
 
 
 def _scaled(tier: Tier, where: str) -> Tier:

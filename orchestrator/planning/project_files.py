@@ -12,11 +12,12 @@ from typing import Any
 
 from orchestrator import tier_catalog
 from orchestrator.errors import Mistake, UsageError
+from orchestrator.keys import strict_yaml
+from orchestrator.keys.schema import KINDS
+from orchestrator.keys.strict_yaml import collecting, raise_all, refused
 from orchestrator.model import Profile, Workload
-from orchestrator.planning import overrides, strict_yaml
+from orchestrator.planning import overrides
 from orchestrator.planning import profiles as parse
-from orchestrator.planning.schema import KINDS
-from orchestrator.planning.strict_yaml import collecting, raise_all, refused
 from orchestrator.tier import DiskKind, Tier
 
 PRICES = "profiles/prices"  # lists that `tierbench prices update` wrote

@@ -17,6 +17,16 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from orchestrator import units
 from orchestrator.errors import Mistake
 from orchestrator.facts import DoubtKind
+from orchestrator.keys.schema import (
+    BytesPerS,
+    ClusterYaml,
+    Parameter,
+    Positive,
+    PriceYaml,
+    Seconds,
+    Text,
+)
+from orchestrator.keys.strict_yaml import parse, raise_all, unknown, validate
 from orchestrator.metrics import measured
 from orchestrator.model import (
     Dataset,
@@ -29,16 +39,6 @@ from orchestrator.model import (
     Run,
     Workload,
 )
-from orchestrator.planning.schema import (
-    BytesPerS,
-    ClusterYaml,
-    Parameter,
-    Positive,
-    PriceYaml,
-    Seconds,
-    Text,
-)
-from orchestrator.planning.strict_yaml import parse, raise_all, unknown, validate
 from orchestrator.tier import Price, Tier
 
 SCALE = "study"
@@ -77,11 +77,11 @@ Rate = Annotated[float, Field(gt=0, lt=units.MOST)]
 Duration = Annotated[Seconds, Field(gt=0)]
 
 
-class _Strict(BaseModel):
+class _StudyPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class FiguresYaml(_Strict):
+class FiguresYaml(_StudyPart):
     """One cell of the tables; what was not published is left out."""
 
     throughput: Rate | None = None
@@ -97,7 +97,7 @@ class FiguresYaml(_Strict):
     bandwidth: BytesPerS | None = None
 
 
-class StudyTierYaml(_Strict):
+class StudyTierYaml(_StudyPart):
     title: str
     iops: Positive | None = None
     throughput: BytesPerS | None = None
@@ -105,7 +105,7 @@ class StudyTierYaml(_Strict):
     notes: str = ""
 
 
-class StudyWorkloadYaml(_Strict):
+class StudyWorkloadYaml(_StudyPart):
     title: str
     generator: str
     dataset: str
@@ -119,7 +119,7 @@ class StudyWorkloadYaml(_Strict):
     results: Mapping[str, FiguresYaml | None]
 
 
-class StudyDoubtYaml(_Strict):
+class StudyDoubtYaml(_StudyPart):
     """Something in the tables that speaks against a figure and that no rule of ours sees."""
 
     kind: DoubtKind
@@ -129,7 +129,7 @@ class StudyDoubtYaml(_Strict):
     advice: str
 
 
-class StudyYaml(_Strict):
+class StudyYaml(_StudyPart):
     title: str
     question: str
     source: str
@@ -235,6 +235,7 @@ def _plan(study: StudyYaml, name: str) -> Plan:
         baseline=study.baseline,
         repetitions=1,
         margin_pct=MARGIN_PCT,
+        p99_margin_pct=MARGIN_PCT,
         profiles=tuple(_profile(study, tier) for tier in study.tiers),
         workloads=tuple(_loaded(name, one) for name, one in study.workloads.items()),
         runs=tuple(Run(n, tier, load, 1) for n, (load, tier) in enumerate(cells, start=1)),

@@ -15,8 +15,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from orchestrator import units
 from orchestrator.errors import Mistake
+from orchestrator.keys.strict_yaml import refused, validate
 from orchestrator.planning import latency_quantiles
-from orchestrator.planning.strict_yaml import refused, validate
 from orchestrator.tier import Burst, LatencyModel, Quantiles, SlowEpochs, Tier
 
 _ALIKE = 0.05  # rates of one cap differ by less
@@ -43,11 +43,11 @@ def _table(value: object) -> Quantiles:
 Table = Annotated[Quantiles, BeforeValidator(_table)]
 
 
-class _Strict(BaseModel):
+class _RecordPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class RecordedLimits(_Strict):
+class RecordedLimits(_RecordPart):
     """What each kind of load reached alone: 4 KiB random, 256 KiB sequential."""
 
     iops_read: Rate
@@ -57,25 +57,25 @@ class RecordedLimits(_Strict):
     bytes_per_s_write: Rate
 
 
-class RecordedEpochs(_Strict):
+class RecordedEpochs(_RecordPart):
     factor: Annotated[float, Field(gt=1, le=1000)]
     slow_dwell_s: Annotated[float, Field(ge=0.01, le=86_400)]
     good_dwell_s: Annotated[float, Field(ge=0.01, le=86_400)]
 
 
-class RecordedLatency(_Strict):
+class RecordedLatency(_RecordPart):
     read_quantiles_s: Table
     write_quantiles_s: Table
     slow_epochs: RecordedEpochs | None = None
 
 
-class RecordedBurst(_Strict):
+class RecordedBurst(_RecordPart):
     iops: Rate
     base_iops: Rate
     duration_s: Annotated[float, Field(gt=0)]
 
 
-class RecordedDisk(_Strict):
+class RecordedDisk(_RecordPart):
     """`measured` and `device` are only kept and shown: how and when, and what the disk is."""
 
     schema_version: Literal[1]

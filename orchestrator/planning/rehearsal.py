@@ -1,6 +1,6 @@
 """Rehearsals: campaigns whose parts do nothing, so that flow, report and page are seen in seconds.
 
-Nothing is measured. `rehearsed` puts the do-nothing member of each family (all are called NAME)
+Nothing is measured. `rehearsed` puts the do-nothing member of each family (all are called DRY)
 into a plan; their figures come from `Model`, and every plan and record with one of them is marked.
 """
 
@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final
 
 from orchestrator.errors import UsageError
+from orchestrator.keys.schema import DRY
 from orchestrator.model import Node, Note, Plan, Profile, Workload
 from orchestrator.tier import Tier
 
-NAME: Final = "dry"
 WARNING = (
     "dry run: nothing was measured; every figure is made up by a model, and none says anything "
     "about a disk, a database or a load"
@@ -35,19 +34,19 @@ def rehearsed(plan: Plan) -> Plan:
     profiles = tuple(
         replace(
             one,
-            tier=replace(one.tier, enforcement=NAME, like=None),
-            cluster=replace(one.cluster, database=NAME, version=None, settings={}, clients=1),
+            tier=replace(one.tier, enforcement=DRY, like=None),
+            cluster=replace(one.cluster, database=DRY, version=None, settings={}, clients=1),
         )
         for one in plan.profiles
     )
-    workloads = tuple(replace(one, generator=NAME) for one in plan.workloads)
+    workloads = tuple(replace(one, generator=DRY) for one in plan.workloads)
     notes = (note for note in plan.notes if note.kind != "campaign cost")  # nothing is rented
     return replace(plan, profiles=profiles, workloads=workloads, notes=(NOTE, *notes))
 
 
 def is_rehearsed(profile: Profile, workload: Workload) -> bool:
     """Whether any part of such a run did nothing."""
-    return NAME in (profile.tier.kind, profile.cluster.database, workload.generator)
+    return DRY in (profile.tier.kind, profile.cluster.database, workload.generator)
 
 
 @dataclass(frozen=True)
@@ -83,8 +82,8 @@ class Model:
 def models(nodes: tuple[Node, ...]) -> Iterator[tuple[Node, Model]]:
     """Nodes with a made-up disk, which the do-nothing database notes among their sources."""
     for node in nodes:
-        if NAME in node.sources:
-            yield node, Model.read(node.sources[NAME])
+        if DRY in node.sources:
+            yield node, Model.read(node.sources[DRY])
 
 
 def wave(time_s: float) -> float:

@@ -13,9 +13,9 @@ from dataclasses import replace
 from functools import partial
 
 from orchestrator.errors import Mistake
+from orchestrator.keys.strict_yaml import refused
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective, Workload
-from orchestrator.planning.strict_yaml import refused
 from orchestrator.units import listed, parse_seconds
 
 TYPES = ("new_order", "payment", "order_status", "delivery", "stock_level")

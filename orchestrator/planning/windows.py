@@ -1,20 +1,27 @@
-"""Windows that hold whole checkpoint intervals of the database (`--windows checkpoints`). Pure.
+"""Windows of other lengths than the scale says (`--windows`). Pure.
 
-A database that writes back at intervals does so outside of a shorter window, or in a part of it
-that chance decides. The first interval after a run's begin has nothing to write back, so it belongs
-to the warm-up; then the window holds the work of whole intervals, wherever it begins.
+`checkpoints`: whole checkpoint intervals. A database that writes back at intervals does so outside
+of a shorter window, or in a part of it that chance decides. The first interval after a run's begin
+has nothing to write back, so it belongs to the warm-up; then the window holds the work of whole
+intervals, wherever it begins.
+
+`many`: more and shorter windows in the same time. What differs from run to run is then averaged
+over more runs, so more is decided (docs/ERROR-RATES.md); not where a window must hold checkpoints.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator.model import Note, Workload
-from orchestrator.units import format_seconds, listed
+from orchestrator.units import counted, format_seconds, listed
 
 INTERVALS = 2  # at least
+LEAST_S = 30.0  # of one of many windows: below, caches and background writes do not show
+_PER_WARM_UP, _PART = 2, 4  # it is no shorter than twice its warm-up, nor than a quarter
+_AROUND_S = 10.0  # starting and stopping, which each run takes besides
 
 
 def of_whole_intervals(
@@ -35,6 +42,48 @@ def of_whole_intervals(
         f"window of {listed(longer)}"
     )
     return fitted, (Note("longer windows", text),)
+
+
+def many(
+    workloads: Sequence[Workload], repetitions: int
+) -> tuple[tuple[Workload, ...], Mapping[str, int], tuple[Note, ...]]:
+    """Workloads that only read, with shorter windows, and in how many repetitions each (by name)
+    takes as long as in `repetitions` of the scale's; the others as they are (`stays` says why); and
+    what must be said about the shorter ones."""
+    shorter = tuple(_shorter(one) for one in workloads)
+    wanted = {
+        one.name: math.floor(repetitions * _run_s(before) / _run_s(one))
+        for one, before in zip(shorter, workloads, strict=True)
+        if one != before
+    }
+    notes = tuple(
+        Note("many windows", f"{counted(wanted[one.name], 'window')} of "
+             f"{format_seconds(one.measure_s)} for each tier of {one.name}, in the same time")
+        for one in shorter
+        if one.name in wanted
+    )  # fmt: skip
+    return shorter, wanted, notes
+
+
+def stays(load: Workload) -> str:
+    """Why the window of a workload on a database cannot be shorter; or an empty text."""
+    if load.writes:
+        return "a window must hold checkpoints"
+    if load.warmup_most_s is not None:
+        return "how long its warm-up takes is not known beforehand"
+    return "" if _window_s(load) < load.measure_s else "its window is as short as may be"
+
+
+def _shorter(load: Workload) -> Workload:
+    return load if load.database or stays(load) else replace(load, measure_s=_window_s(load))
+
+
+def _window_s(load: Workload) -> float:
+    return max(LEAST_S, _PER_WARM_UP * load.warmup_s, load.measure_s / _PART)
+
+
+def _run_s(load: Workload) -> float:
+    return _AROUND_S + load.warmup_s + load.measure_s
 
 
 def _fitted(workload: Workload, interval_s: float) -> Workload:

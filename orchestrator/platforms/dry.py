@@ -10,6 +10,16 @@ from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Machine, Network
 
 
+class DryContainer:
+    """What is asked of a container that was never started."""
+
+    def find_image(self) -> str:
+        return ""
+
+    def logs(self, tail: int | None = None) -> str:
+        return ""
+
+
 class DryPlatform:
     """The part of a platform that is needed if no container is started."""
 
@@ -28,11 +38,8 @@ class DryPlatform:
         names = tuple(f"node-{number}.example" for number in range(1, nodes + 1))
         yield Network(name, tuple(addresses) or names)
 
-    def image_of(self, container: str) -> str:
-        return ""
-
-    def logs(self, container: str, tail: int | None = None) -> str:
-        return ""
+    def container(self, name: str) -> DryContainer:
+        return DryContainer()
 
     def answers(self) -> bool:
         return True

@@ -38,7 +38,7 @@ def tag(root: Path, name: str) -> str:
 def need(root: Path, name: str, platform: Platform) -> str:
     """Returns the tag of an image of ours. UnavailableError if it has not been built."""
     image = tag(root, name)
-    if not platform.image_present(image):
+    if not platform.images.present(image):
         raise UnavailableError(
             f"the image {image} is not here", advice="run `make setup`: it builds our images"
         )

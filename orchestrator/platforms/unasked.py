@@ -18,6 +18,26 @@ class NotAsked(TierbenchError):
     """What could only be found out by starting or asking something."""
 
 
+class _Unanswered:
+    """Whatever is asked of it, and of its parts."""
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        raise NotAsked("what only a container that is started can tell")
+
+    def __getattr__(self, _part: str) -> _Unanswered:
+        return self
+
+
+class _AllImages:
+    """Every image is here."""
+
+    def present(self, tag: str) -> bool:
+        return True
+
+    def id(self, tag: str) -> str:
+        return tag
+
+
 class UnaskedPlatform:
     name: str = "unasked"
     campaign: str = ""
@@ -31,14 +51,9 @@ class UnaskedPlatform:
     def folder(self, cache: Path) -> Path:
         return cache
 
-    def image_present(self, tag: str) -> bool:
-        return True
-
-    def image_id(self, tag: str) -> str | None:
-        return tag
+    @property
+    def images(self) -> _AllImages:
+        return _AllImages()
 
     def __getattr__(self, power: str) -> Any:
-        def refuse(*_: object, **__: object) -> NoReturn:
-            raise NotAsked("what only a container that is started can tell")
-
-        return refuse
+        return _Unanswered()

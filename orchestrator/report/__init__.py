@@ -15,7 +15,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from orchestrator.analysis.campaigns.campaign_list import Entry
-from orchestrator.analysis.campaigns.over_time import Comparison
+from orchestrator.analysis.campaigns.over_time import CampaignComparison
 from orchestrator.analysis.campaigns.trend import Trend
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
@@ -104,12 +104,12 @@ def campaign_list(entries: Sequence[Entry]) -> RenderableType:
     return terminal.table(stored_campaigns.campaign_list(entries))
 
 
-def comparison_table(made: Comparison) -> RenderableType:
+def comparison_table(made: CampaignComparison) -> RenderableType:
     """One stored campaign against another, for a terminal."""
     return terminal.table(stored_campaigns.comparison(made))
 
 
-def comparison_markdown(made: Comparison) -> str:
+def comparison_markdown(made: CampaignComparison) -> str:
     """The same as Markdown."""
     from orchestrator.report.rendering import markdown
 

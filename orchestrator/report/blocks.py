@@ -16,6 +16,7 @@ from orchestrator.units import shortened
 StatusWord = Literal[
     "conclusive",
     "enough; cheaper not excluded",
+    "enough; price open",
     "partly conclusive",
     "not conclusive",
     "nothing to compare",

@@ -146,7 +146,7 @@ class ReportIndex:
     # -------------------------------------------------------------- runs
 
     @cached_property
-    def _of_cell(self) -> Mapping[tuple[str, str], results.Cell]:
+    def _of_cell(self) -> Mapping[tuple[str, str], results.CellRuns]:
         return {(c.profile.name, c.workload.name): c for c in results.cells(self.campaign)}
 
     def planned(self, profile: str, workload: str) -> tuple[Run, ...]:

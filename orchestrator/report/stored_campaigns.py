@@ -6,7 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from orchestrator import units
 from orchestrator.analysis.campaigns.campaign_list import Entry
-from orchestrator.analysis.campaigns.over_time import Comparison, ProfileDelta
+from orchestrator.analysis.campaigns.over_time import (
+    FEWEST_HISTORY,
+    CampaignComparison,
+    ProfileDelta,
+)
 from orchestrator.analysis.campaigns.trend import Level, Point, Trend
 from orchestrator.analysis.statistics import change_points
 from orchestrator.metrics import METRICS
@@ -44,7 +48,7 @@ def _listed(entry: Entry) -> Iterator[tuple[Cell, ...]]:
 # ------------------------------------------------------------------ one against another
 
 
-def comparison(made: Comparison) -> Table:
+def comparison(made: CampaignComparison) -> Table:
     columns = (*texts("Metric"), *numbers("Runs", "Change"), *texts("Verdict"))
     rows: list[tuple[Cell, ...]] = []
     for title in dict.fromkeys(_title(one) for one in made.deltas):
@@ -64,15 +68,15 @@ def _changed(one: ProfileDelta) -> tuple[Cell, ...]:
         Cell(f"{METRICS[delta.metric].title}{whose}"),
         Cell(f"{delta.n_baseline} → {delta.n_contender}"),
         Cell(units.format_change(delta.change_pct), detail=wording.interval(delta)),
-        Cell("", word=delta.verdict),
+        Cell("changed since", missing=True) if one.changed_since else Cell("", word=delta.verdict),
     )
 
 
-def _remarks(made: Comparison) -> Iterator[str]:
-    margin = units.format_quantity(made.margin_pct, "%")
+def _remarks(made: CampaignComparison) -> Iterator[str]:
+    margins = wording.margins(made.margin_pct, made.p99_margin_pct)
     yield (
-        f"Changes from {made.before} to {made.after}, with their 95 % interval; one that lies "
-        f"within ±{margin} counts as the same."
+        f"Changes from {made.before} to {made.after}, with their 95 % interval{_days(made)}; those "
+        f"whose 90 % interval lies within {margins} count as the same."
     )
     titles = set(map(_title, made.deltas))
     open_ = [one for one in made.deltas if one.delta.verdict == "inconclusive"]
@@ -85,6 +89,15 @@ def _remarks(made: Comparison) -> Iterator[str]:
             yield f"Only in {folder}: {', '.join(only)}."
     for doubt in made.doubts:
         yield f"Doubt: {doubt}."
+
+
+def _days(made: CampaignComparison) -> str:
+    """What the intervals allow for."""
+    counts = sorted({one.history for one in made.deltas if one.history >= FEWEST_HISTORY})
+    if not counts:
+        return " between runs of each side alone"
+    other = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
+    return f", which allows for what differs between {other} other campaigns"
 
 
 # ------------------------------------------------------------------ a trend

@@ -11,6 +11,7 @@ from orchestrator import units
 from orchestrator.analysis.conclusions import CellSummary, Decision, Delta
 from orchestrator.tier import Price
 
+FRONT = {True: "on the front", False: "another beats it", None: "the front: open"}
 _AFTER_NUMBER = {"1/s": "/s", "1/min": " NOPM"}
 
 
@@ -44,6 +45,12 @@ def interval(delta: Delta) -> str:
         return ""
     low = units.format_change(delta.ci_low_pct).removesuffix(" %")
     return f"{low} to {units.format_change(delta.ci_high_pct)}"
+
+
+def margins(margin_pct: float, p99_margin_pct: float) -> str:
+    """`±5 % (p99: ±20 %)`."""
+    usual, tail = (units.format_quantity(one, "%") for one in (margin_pct, p99_margin_pct))
+    return f"±{usual}" if usual == tail else f"±{usual} (p99: ±{tail})"
 
 
 def confidence(levels_pct: Iterable[float]) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from orchestrator.model import Doubt, Node, Outcome, Phase, PhaseName, Plan, Profile, Run, Workload
 from orchestrator.parts import Database, LoadGenerator, Parts, Result
@@ -17,8 +17,6 @@ from orchestrator.run.gates import Gates
 from orchestrator.run.telemetry import Readings
 from orchestrator.system import store
 from orchestrator.tier import Gate
-
-T = TypeVar("T")
 
 
 @dataclass
@@ -81,18 +79,24 @@ class RunContext:
     def generator(self) -> LoadGenerator:
         return self.parts.load_generators[self.workload.generator]
 
-    @contextmanager
-    def phase(self, name: PhaseName) -> Iterator[None]:
-        """Notes when the block began and ended; steps of one name in a row are one phase."""
-        start_s = self.world.clock.now()
-        try:
-            yield
-        finally:
-            phases, end_s = self.draft.phases, self.world.clock.now()
-            if phases and phases[-1].name == name:
-                phases[-1] = replace(phases[-1], end_s=end_s)
-            else:
-                phases.append(Phase(name, start_s, end_s))
+    def begin_phase(self, name: PhaseName) -> None:
+        """The phase `name` begins now, and the one before ends; one that goes on stays one."""
+        now_s = self.world.clock.now()
+        self.extend_phase(now_s)
+        if not self.draft.phases or self.draft.phases[-1].name != name:
+            self.draft.phases.append(Phase(name, now_s, now_s))
+
+    def extend_phase(self, end_s: float) -> None:
+        """The newest phase lasted until `end_s` at least."""
+        if phases := self.draft.phases:
+            phases[-1] = replace(phases[-1], end_s=end_s)
+
+    def windows(self, warmup: Phase, measure: Phase) -> None:
+        """Puts what the load generator says of its two phases in the place of the "warm-up" that
+        began when it was started; since they ended the run has been in the phase "check"."""
+        self.draft.phases.pop()
+        self.extend_phase(warmup.start_s)
+        self.draft.phases += [warmup, measure, Phase("check", measure.end_s, measure.end_s)]
 
     @contextmanager
     def spending(self, what: str) -> Iterator[None]:
@@ -101,11 +105,3 @@ class RunContext:
         yield
         spent, took_s = self.draft.spent, self.world.clock.monotonic() - started_s
         spent[what] = spent.get(what, 0.0) + took_s
-
-    @contextmanager
-    def preparing(self, bracket: AbstractContextManager[T], what: str = "") -> Iterator[T]:
-        """Enters `bracket`; the time that takes is part of the phase "prepare", spent on `what`."""
-        with ExitStack() as up:
-            with self.phase("prepare"), self.spending(what) if what else nullcontext():
-                entered = up.enter_context(bracket)
-            yield entered

@@ -10,7 +10,7 @@ from typing import Any
 from orchestrator.analysis import results
 from orchestrator.analysis.telemetry import burst_credit
 from orchestrator.analysis.telemetry.burst_credit import Buckets, Seen
-from orchestrator.collectors import disk
+from orchestrator.kernel import diskstats
 from orchestrator.model import Node, Sample
 from orchestrator.powers import World
 from orchestrator.tier import Gate, Tier
@@ -21,7 +21,7 @@ COUNTERS = (*_IOS, *_BYTES)
 
 
 @dataclass
-class _Disk:
+class _DiskCredit:
     buckets: Buckets
     seen: Seen | None = None  # since when the buckets are as they are
 
@@ -33,7 +33,7 @@ class BurstCredit:
         self._world = world
         self._counters: dict[tuple[str, ...], Seen] = {}  # by machine, device, at the last gate
         self._gates: dict[str, Gate] = {}  # of each tier, the last
-        self._disks: dict[tuple[str, ...], _Disk] = {}  # by tier, machine, device
+        self._disks: dict[tuple[str, ...], _DiskCredit] = {}  # by tier, machine, device
 
     def checked(self, tier: Tier, gate: Gate) -> None:
         """A gate was taken just now."""
@@ -44,12 +44,12 @@ class BurstCredit:
             with suppress(OSError):
                 machine.refresh()
                 now_s = self._world.clock.now()
-                for name, row in disk.by_device(machine).items():
+                for name, row in diskstats.by_device(machine).items():
                     self._counters[machine.name, name] = _seen(now_s, row)
         for key, state in self._disks.items():
             if key[0] == tier.name:
                 buckets = burst_credit.by_gate(state.buckets, gate, key[1], key[-1])
-                self._disks[key] = _Disk(buckets, self._counters.get(key[1:]))
+                self._disks[key] = _DiskCredit(buckets, self._counters.get(key[1:]))
 
     def of_run(
         self, tier: Tier, nodes: Sequence[Node], samples: Iterable[Sample], start_s: float
@@ -63,24 +63,24 @@ class BurstCredit:
         for place, on_it in results.by_disk(nodes).items():
             state = self._disks.get((tier.name, *place)) or self._at_gate(tier, place)
             if tier.kind == "storage-class":  # another volume for each run, and for the gate
-                state = _Disk(burst_credit.unknown(tier))
+                state = _DiskCredit(burst_credit.unknown(tier))
             at_start = state.buckets
             for now in series.get(on_it[0].name, ()):
                 buckets = state.buckets
                 if state.seen is not None:
                     buckets = burst_credit.since(buckets, state.seen, now)
-                state = _Disk(buckets, now)
+                state = _DiskCredit(buckets, now)
                 if now.time_s <= start_s:
                     at_start = buckets
             self._disks[tier.name, *place] = state
             found |= {node.name: burst_credit.recorded(at_start) for node in on_it}
         return found
 
-    def _at_gate(self, tier: Tier, place: tuple[str, ...]) -> _Disk:
+    def _at_gate(self, tier: Tier, place: tuple[str, ...]) -> _DiskCredit:
         buckets: Buckets = burst_credit.unknown(tier)
         if gate := self._gates.get(tier.name):
             buckets = burst_credit.by_gate(buckets, gate, place[0], place[-1])
-        return _Disk(buckets, self._counters.get(place))
+        return _DiskCredit(buckets, self._counters.get(place))
 
 
 def _series(samples: Iterable[Sample]) -> dict[str, list[Seen]]:

@@ -23,11 +23,12 @@ from orchestrator.model import ClusterSpec, NodeSize, Profile, Workload
 from orchestrator.parts import Parts, Rented, Restorable
 from orchestrator.planning import durations, paces
 from orchestrator.platforms.common import marked
-from orchestrator.platforms.common.promising import Promises
+from orchestrator.platforms.common.machines import Promises
 from orchestrator.powers import World
 from orchestrator.run import observed
 from orchestrator.system import store
-from orchestrator.tiers.common import disk_files, removal, restoring
+from orchestrator.tiers.common.emulated import disk_files
+from orchestrator.tiers.common.real import removal, restoring
 
 _DATASET, _LOADING, _PLACES = "dataset.json", "loading.json", "places.json"
 _LOADING_MEMORY_BYTES = 3 * 2**30
@@ -285,11 +286,11 @@ def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:
     return replace(spec, node=node, port=None)
 
 
-def forget(world: World, only_list: bool = False) -> Iterator[removal.Found]:
+def forget(world: World, only_list: bool = False) -> Iterator[removal.MarkedFolder]:
     """Removes all kept data sets and what a killed run left of its disks, as far as they carry our
     mark, or only lists them. What fails is said, and the rest goes on; then RunError."""
     failed: list[str] = []
-    steps: tuple[Callable[[], Iterable[removal.Found]], ...] = (
+    steps: tuple[Callable[[], Iterable[removal.MarkedFolder]], ...] = (
         lambda: restoring.forget(_places(world), world, only_list),
         lambda: disk_files.forget(world, only_list),
         lambda: removal.here(_folders(world.cache), world, only_list),

@@ -18,16 +18,16 @@ A run that fails, whatever the error, is recorded as failed (`recording`) and th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import NodeError, RunError
+from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.load_generators.common import several
 from orchestrator.model import Cluster, Doubt, Node, Plan
-from orchestrator.parts import Disks, Parts, Shared
+from orchestrator.parts import Disks, LiftsLimits, Parts, Shared
 from orchestrator.planning import disk_matrix, durations, paces
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import World
@@ -129,21 +129,26 @@ def carry_out(here: RunContext) -> None:
         _clients(here, cluster) as clients,
         _sampled(here, disks, cluster, clients),
     ):
-        if not is_loaded:
-            _load(here, cluster, clients[0])
-        _warm(here, cluster)
-        _measure(here, disks, cluster, clients)
-        recording.done(here)
+        try:
+            if not is_loaded:
+                _load(here, cluster, clients[0])
+            _warm(here, cluster)
+            _measure(here, disks, cluster, clients)
+            recording.done(here)
+        finally:
+            here.begin_phase("teardown")
 
 
 def _data_set(here: RunContext) -> Sequence[Path] | None:
     """Snapshots of the loaded data set; None if the run must load by itself."""
-    with here.phase("load"), here.spending("data set"):
+    here.begin_phase("load")
+    with here.spending("data set"):
         return datasets.ensure(here.profile, here.workload, here.plan.seed, here.parts, here.world)
 
 
 def _require_honest_disks(here: RunContext) -> None:
-    with here.phase("prepare"), here.spending(paces.GATES):
+    here.begin_phase("prepare")
+    with here.spending(paces.GATES):
         here.draft.gate = here.gates.of(here.profile.tier)
         require_passed(here.draft.gate)
 
@@ -158,7 +163,9 @@ def _started(
     with ExitStack() as up:
 
         def start(copies: Sequence[Path] | None) -> tuple[Disks, Cluster, bool]:
-            disks = up.enter_context(_disks(here, copies))
+            with here.spending(paces.RESTORE) if copies else nullcontext():
+                disks = up.enter_context(_disks(here, copies))
+            _lift_limits(here, disks)
             return disks, up.enter_context(_cluster(here, disks, copies)), copies is not None
 
         try:
@@ -183,15 +190,36 @@ def _disks(here: RunContext, snapshots: Sequence[Path] | None) -> AbstractContex
     here.world.progress.step(f"attaching {tier.title}")
     sizes = [spec.node.disk_bytes] * spec.nodes if spec.node else []  # others' are not attached
     mechanism = here.parts.tiers[tier.enforcement]
-    attached = mechanism.attached(tier, sizes, snapshots, here.world)
-    return here.preparing(attached, paces.RESTORE if snapshots else "")
+    return mechanism.attached(tier, sizes, snapshots, here.world)
+
+
+def _lift_limits(here: RunContext, disks: Disks) -> None:
+    """For what is not measured, loads of the run included: those of a data set have none either."""
+    mechanism = here.parts.tiers[here.profile.tier.enforcement]
+    if isinstance(mechanism, LiftsLimits):
+        with suppress(TierbenchError):  # a disk that keeps its limits only takes longer
+            mechanism.lift(here.profile.tier, disks, here.world)
+
+
+@contextmanager
+def _limits_in_force(here: RunContext, disks: Disks) -> Iterator[None]:
+    """The limits are as the tier declares them, read back at both ends of the block, and lifted
+    when it has ended well. What a person changed meanwhile is a doubt of its own."""
+    tier, world = here.profile.tier, here.world
+    mechanism = here.parts.tiers[tier.enforcement]
+    if isinstance(mechanism, LiftsLimits):
+        mechanism.enforce(tier, disks, world)
+    yield
+    if isinstance(mechanism, LiftsLimits) and not store.limit_changes(here.folder):
+        mechanism.require_enforced(tier, disks, world)
+    _lift_limits(here, disks)
 
 
 @contextmanager
 def _cluster(here: RunContext, disks: Disks, snapshots: Sequence[Path] | None) -> Iterator[Cluster]:
     spec, world = here.profile.cluster, here.world
     own = datasets.addresses_of(snapshots, world)
-    with here.preparing(world.platform.network(world.scope, spec.nodes, own)) as network:
+    with world.platform.network(world.scope, spec.nodes, own) as network:
         if own and own != network.addresses:
             world.progress.warn(
                 f"the data set's own addresses {', '.join(own)} are taken; "
@@ -201,14 +229,13 @@ def _cluster(here: RunContext, disks: Disks, snapshots: Sequence[Path] | None) -
         declared = here.profile.tier.bytes_per_s
         volumes = [replace(volume, bytes_per_s=declared) for volume in disks.volumes]
         starting = here.database.running(spec, volumes, network, world)
-        with here.preparing(starting) as cluster, recording.logs_kept(cluster, here):
+        with starting as cluster, recording.logs_kept(cluster, here):
             yield cluster
 
 
 def _clients(here: RunContext, cluster: Cluster) -> AbstractContextManager[tuple[Node, ...]]:
     count, world = here.profile.cluster.clients, here.world
-    bracket = several.running(here.generator, count, cluster.network, here.raw, world, cluster.tls)
-    return here.preparing(bracket)
+    return several.running(here.generator, count, cluster.network, here.raw, world, cluster.tls)
 
 
 @contextmanager
@@ -224,18 +251,19 @@ def _sampled(
 
 
 def _load(here: RunContext, cluster: Cluster, client: Node) -> None:
-    with here.phase("load"), here.spending(paces.load_of(here.workload)):
+    here.begin_phase("load")
+    with here.spending(paces.load_of(here.workload)):
         here.world.progress.step(f"loading {here.workload.dataset.family}")
         here.generator.load(here.workload, cluster, client, here.world)
         here.database.settle(cluster, here.world)
 
 
 def _warm(here: RunContext, cluster: Cluster) -> None:
-    with here.phase("prepare"):
-        here.world.progress.step("warming the cache")
-        with here.spending("warm"):
-            here.database.warm(cluster, here.world)
-        here.database.begin_measuring(cluster, here.world)
+    here.begin_phase("prepare")
+    here.world.progress.step("warming the cache")
+    with here.spending("warm"):
+        here.database.warm(cluster, here.world)
+    here.database.begin_measuring(cluster, here.world)
 
 
 def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]) -> None:
@@ -246,22 +274,26 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
         "database_before": here.database.facts(cluster, world).recorded(),
         "identity": identity.of_run(here).recorded(),
     }
-    world.progress.step("warm-up, then measuring", workload.warmup_s + workload.measure_s)
-    watch = ClockWatch(world.clock)
+    watch, tier = ClockWatch(world.clock), here.profile.tier
     # The points of a disk matrix are one window, whose end is known when it has come.
     window_s = workload.measure_s if disk_matrix.stretches(workload.options) == 1 else None
-    tier = here.profile.tier
-    with window.watched(tier, disks.volumes, window_s, world) as (telling, served):
-        warmup, measure = several.run(here.generator, workload, cluster, clients, here.raw, telling)
-    draft.doubts += watch.doubts(here.run)
-    draft.phases += [warmup, measure]
-    draft.facts |= {
-        "disks": served,
-        **_credit(here, measure.start_s),
-        "database": here.database.facts(cluster, world).recorded(),
-    }
+    with _limits_in_force(here, disks):
+        here.begin_phase("warm-up")
+        world.progress.step("warm-up, then measuring", workload.warmup_s + workload.measure_s)
+        with window.watched(tier, disks.volumes, window_s, world) as (telling, served):
+            warmup, measure = several.run(
+                here.generator, workload, cluster, clients, here.raw, telling
+            )
+        draft.doubts += watch.doubts(here.run)
+        here.windows(warmup, measure)
+        draft.facts |= {
+            "disks": served,
+            **_credit(here, measure.start_s),
+            "database": here.database.facts(cluster, world).recorded(),
+        }
     with here.spending("check"):
         draft.facts["checked"] = dict(here.generator.verify(workload, cluster, world))
+    here.begin_phase("read")
     draft.result = several.read(
         here.generator, workload, clients, here.raw, measure.start_s, measure.end_s
     )

@@ -14,7 +14,7 @@ from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.model import Plan, Profile, Workload
 from orchestrator.parts import Parts
 from orchestrator.planning import durations
-from orchestrator.planning.costs import Rented, rented
+from orchestrator.planning.costs import RentedItem, bought_disks, rented
 from orchestrator.platforms.unasked import NotAsked
 from orchestrator.powers import World
 from orchestrator.run import checks, datasets, observed, space
@@ -22,7 +22,7 @@ from orchestrator.tier import Price
 
 
 @dataclass(frozen=True)
-class Cell:
+class CellTime:
     """One workload on each tier: `run_s` for the windows of one run, `total_s` for all of them."""
 
     workload: str
@@ -50,13 +50,13 @@ class Forecast:
     planned runs are made, with the seconds of its windows. `passed`: the checks that found nothing;
     `problems`: what the others found; `unchecked`: what they could not, and why."""
 
-    cells: tuple[Cell, ...]
-    steps: tuple[durations.Step, ...]
+    cells: tuple[CellTime, ...]
+    steps: tuple[durations.TimedStep, ...]
     later: tuple[tuple[str, float], ...]
     loads: tuple[durations.Load, ...]
     needs: tuple[space.Need, ...]
     costs: tuple[Cost, ...]
-    rented: tuple[Rented, ...]
+    rented: tuple[RentedItem, ...]
     passed: tuple[str, ...]
     problems: tuple[TierbenchError, ...]
     unchecked: tuple[str, ...]
@@ -66,7 +66,7 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
     """`world` has a platform that is not asked (`platforms.unasked`)."""
     of_each = [sum(run.workload == load.name for run in plan.runs) for load in plan.workloads]
     cells = [
-        Cell(load.name, durations.run_s(load), runs)
+        CellTime(load.name, durations.run_s(load), runs)
         for load, runs in zip(plan.workloads, of_each, strict=True)
     ]
     found = loads(plan, parts, world)
@@ -95,7 +95,7 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
     )
 
 
-def _later(plan: Plan, cells: Sequence[Cell]) -> Iterator[tuple[str, float]]:
+def _later(plan: Plan, cells: Sequence[CellTime]) -> Iterator[tuple[str, float]]:
     """What `run.schedule` may add to the plan."""
     runs = sum(cell.runs for cell in cells)
     if plan.latency_at_pct is not None:
@@ -137,6 +137,6 @@ def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[space.Need]:
 
 def _costs(plan: Plan) -> Iterator[Cost]:
     for profile in plan.profiles:
-        price, disks = profile.tier.price, profile.cluster.nodes
+        price, disks = profile.tier.price, bought_disks(profile)
         monthly = round(price.monthly * disks, 2) if price else None
         yield Cost(profile.name, disks, monthly, price)

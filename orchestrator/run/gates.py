@@ -30,7 +30,8 @@ from orchestrator.run.machine_gates import GatePlace
 from orchestrator.run.schedule import Schedule
 from orchestrator.system import store
 from orchestrator.tier import Gate, Tier
-from orchestrator.tiers.common import host_load, removal
+from orchestrator.tiers.common.emulated import host_load
+from orchestrator.tiers.common.real import removal
 from orchestrator.units import format_quantity, format_seconds
 
 MAX_AGE_S = 7 * 86_400.0

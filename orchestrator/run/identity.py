@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from orchestrator.collectors.common import local
 from orchestrator.errors import TierbenchError
 from orchestrator.facts import IdentityFacts
+from orchestrator.kernel import containers, mounts
 from orchestrator.model import Node
 from orchestrator.platforms.common.machines import ToldOf
 from orchestrator.powers import Platform, World
 from orchestrator.run.context import RunContext
-from orchestrator.tiers.common import mounts
 
 _DIGITS = 12  # of an image's id, as engines show it
 
@@ -49,7 +49,7 @@ def _images(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
         if node.container is None:
             continue
         with contextlib.suppress(TierbenchError):
-            if image := platform.image_of(node.container):
+            if image := platform.container(node.container).find_image():
                 short = image.removeprefix("sha256:")[:_DIGITS]
                 found.setdefault(node.role, set()).add(short)
     return {role: ", ".join(sorted(images)) for role, images in found.items()}
@@ -62,7 +62,7 @@ def _file_systems(nodes: Sequence[Node], world: World) -> Iterator[tuple[str, st
             continue
         with contextlib.suppress(OSError, ValueError):
             machine = local.on(world.platform)(node)
-            table = machine.read(f"/proc/{local.process_of(machine, node)}/mountinfo")
+            table = machine.read(f"/proc/{containers.process_of(machine, node)}/mountinfo")
             for mount in mounts.parsed(table):
                 if mounts.device_name(mount, machine) == node.device:
                     yield node.name, f"{mount.kind} {mount.options}"

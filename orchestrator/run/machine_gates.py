@@ -9,7 +9,7 @@ from typing import Any
 from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import Machine, World
 from orchestrator.tier import Gate, GateCheck
-from orchestrator.tiers.common import disk_files, host_load
+from orchestrator.tiers.common.emulated import disk_files, host_load
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def identity(place: GatePlace, world: World) -> Any:
     kind = (facts.kernel, facts.cpus, facts.cpu_model)
     if is_here(world):
         return kind
-    return (world.platform.engine_id(), place.machine.name, *kind)
+    return (world.platform.facts().get("ID"), place.machine.name, *kind)
 
 
 def together(gates: Sequence[tuple[GatePlace, Gate]]) -> Gate:

@@ -41,6 +41,9 @@ def recorded(here: RunContext) -> Iterator[None]:
                 _doubt_teardown(here, error)
             else:
                 _fail(here, error)
+    else:
+        with _writing(here):
+            store.save_record(here.folder, _record(here))  # now with its last phase
 
 
 def done(here: RunContext) -> None:
@@ -56,7 +59,7 @@ def logs_kept(cluster: Cluster, here: RunContext) -> Iterator[None]:
 
     def keep(node: Node) -> None:
         with contextlib.suppress(TierbenchError):
-            log = here.world.platform.logs(node.container or node.name)
+            log = here.world.platform.container(node.container or node.name).logs()
             (here.raw / f"{node.name}.log").write_text(log)
 
     try:
@@ -112,13 +115,15 @@ def _writing(here: RunContext) -> Iterator[None]:
 
 def _save(here: RunContext) -> None:
     result, readings = here.draft.result, here.draft.readings
-    samples = readings.tables(here.draft.phases) if readings is not None else None
+    record = _record(here)
+    samples = readings.tables(record.phases) if readings is not None else None
     intervals, latencies = (result.intervals, result.latencies) if result else (None, None)
-    store.save_run(here.folder, _record(here), intervals, latencies, samples)
+    store.save_run(here.folder, record, intervals, latencies, samples)
 
 
 def _record(here: RunContext) -> Record:
     draft, result = here.draft, here.draft.result
+    here.extend_phase(here.world.clock.now())
     facts = dict(draft.facts or {})
     if changes := store.limit_changes(here.folder):
         facts["limit_changes"] = changes

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError
 from orchestrator.model import Doubt, Run
-from orchestrator.platforms.common.claims import Claims
+from orchestrator.platforms.common.claims import RentsVolumes
 from orchestrator.powers import Clock, World
 from orchestrator.run.schedule import Schedule
 from orchestrator.system.clock import wait_until
@@ -92,9 +91,12 @@ class Setbacks:
                 f"`tierbench analyze {self._folder}`",
             )
         try:
-            platform: Any = world.platform
-            rents = isinstance(platform, Claims)
-            for line in platform.sweep_between_runs() if rents else platform.sweep():
+            platform = world.platform
+            if isinstance(platform, RentsVolumes):
+                removed = platform.sweep_between_runs()
+            else:
+                removed = platform.sweep()
+            for line in removed:
                 world.progress.note(f"removed a leftover: {line}")
             self._left = None
         except RunError as error:

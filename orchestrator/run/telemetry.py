@@ -155,7 +155,7 @@ def _placed(node: Node, platform: Platform) -> Node:
     """A machine that cannot be told is "": telemetry is then missing, and no other's is taken."""
     if node.container is not None:
         with suppress(TierbenchError, OSError):
-            return replace(node, machine=platform.machine_of(node.container).name)
+            return replace(node, machine=platform.container(node.container).find_machine().name)
     return node
 
 

@@ -19,7 +19,7 @@ from orchestrator.model import Volume
 from orchestrator.powers import World
 from orchestrator.system import at_once
 from orchestrator.tier import Tier
-from orchestrator.tiers.common import disk_server, host_load
+from orchestrator.tiers.common.emulated import disk_server, host_load
 
 _CREDITS = ("iops_credit", "bytes_credit")
 _WAKE_S = 0.05  # how late the program may be when a run ends before its time
@@ -38,9 +38,9 @@ def watched(
     its window begins, the counters are of the whole block.
     """
     served: dict[str, dict[str, Any]] = {}
-    disks = [_Disk(volume, world) for volume in volumes if volume.server is not None]
+    disks = [_EmulatedDisk(volume, world) for volume in volumes if volume.server is not None]
     watch = _Watch(disks, _credit_pct(tier), measure_s, world)
-    at_once.each(_Disk.begin, disks)
+    at_once.each(_EmulatedDisk.begin, disks)
     try:
         yield replace(world, window_begins=watch.begins), served
     finally:
@@ -63,7 +63,7 @@ class _Moment:
 
 
 @dataclass
-class _Disk:
+class _EmulatedDisk:
     volume: Volume
     world: World
     first: _Moment | None = None
@@ -126,7 +126,7 @@ class _Watch:
 
     def __init__(
         self,
-        disks: Sequence[_Disk],
+        disks: Sequence[_EmulatedDisk],
         credit_pct: float | None,
         measure_s: float | None,
         world: World,
@@ -149,15 +149,15 @@ class _Watch:
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=60)
-        at_once.each(_Disk.end, [disk for disk in self._disks if disk.last is None])
+        at_once.each(_EmulatedDisk.end, [disk for disk in self._disks if disk.last is None])
 
     def _follow(self, time_s: float) -> None:
         if self._wait_until(time_s):
             at_once.each(self._filled, self._disks)
         if self._measure_s is not None and self._wait_until(time_s + self._measure_s):
-            at_once.each(_Disk.end, self._disks)
+            at_once.each(_EmulatedDisk.end, self._disks)
 
-    def _filled(self, disk: _Disk) -> None:
+    def _filled(self, disk: _EmulatedDisk) -> None:
         if self._credit_pct is not None:
             disk.fill(self._credit_pct)
         disk.begin()

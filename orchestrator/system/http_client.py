@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import base64
 import http.client
+import io
 import json
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from orchestrator.system.redaction import hidden
@@ -47,17 +49,32 @@ def get(
     The user and password of `http://user:password@host` are sent (RFC 7617, Basic), and are in no
     message.
     """
+    with _blamed(url), opener.open(_request(url, headers or {}, method), timeout=timeout_s) as page:
+        body: bytes = page.read()
+    return body.decode(errors="replace")
+
+
+def public_lines(url: str) -> Iterator[str]:
+    """The lines of a large file of a public service, as they come. OSError as of `get`, and if it
+    ends early."""
+    with _blamed(url), _public.open(_request(url, {}, "GET"), timeout=PUBLIC_TIMEOUT_S) as file:
+        yield from io.TextIOWrapper(file, encoding="utf-8", newline="")
+        if file.length:
+            raise OSError(f"it ended {file.length:,} bytes early")
+
+
+@contextmanager
+def _blamed(url: str) -> Iterator[None]:
+    """Every failure as an OSError that names the page."""
     shown = hidden(url)
     try:
-        with opener.open(_request(url, headers or {}, method), timeout=timeout_s) as answer:
-            body: bytes = answer.read()
+        yield
     except (http.client.HTTPException, ValueError) as error:
         raise OSError(f"{shown}: {type(error).__name__}: {hidden(str(error))}") from error
     except OSError as error:
         if isinstance(error, urllib.error.HTTPError):
             error.close()  # its connection is still open, to read the page that explains
         raise OSError(f"{shown}: {hidden(str(error))}") from error
-    return body.decode(errors="replace")
 
 
 def _request(url: str, headers: Mapping[str, str], method: str) -> urllib.request.Request:

@@ -6,23 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import TierbenchError
-from orchestrator.platforms import own_images
 from orchestrator.powers import Shell
 
-# What figures come from; profiles and workloads of the campaign are in its plan.
-_CODE = ("orchestrator", own_images.FOLDER, "workloads")
 _DEADLINE_S = 20.0
 _READ_ONLY = {"GIT_OPTIONAL_LOCKS": "0"}  # else `status` may rewrite the index
 
 
-def of(root: Path, shell: Shell) -> dict[str, Any]:
-    """`revision`, and `revision_changed`: whether files of the code differ from it. Empty if `root`
-    is no checkout of its own, or git is not there to say."""
+def of(root: Path, code: tuple[str, ...], shell: Shell) -> dict[str, Any]:
+    """`revision`, and `revision_changed`: whether files in the folders `code` differ from it. Empty
+    if `root` is no checkout of its own, or git is not there to say."""
     try:
         top, revision = _git(["rev-parse", "--show-toplevel", "HEAD"], root, shell).splitlines()
         if Path(top).resolve() != root.resolve():
             return {}
-        changed = _git(["status", "--porcelain", "--", *_CODE], root, shell)
+        changed = _git(["status", "--porcelain", "--", *code], root, shell)
     except (TierbenchError, ValueError):
         return {}
     return {"revision": revision, "revision_changed": bool(changed.strip())}

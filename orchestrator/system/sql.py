@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import psycopg
 from psycopg.rows import dict_row
@@ -69,6 +69,15 @@ class Session(Protocol):
         """Runs `COPY … FROM STDIN` with `text`. RunError with the server's message."""
 
 
+@runtime_checkable
+class Identified(Protocol):
+    """A session whose server gave it the number of a process, by which a statement is cancelled."""
+
+    def given_process_id(self) -> int: ...
+
+    def rows(self, sql: str) -> list[Row]: ...
+
+
 Connect = Callable[[Address, float], AbstractContextManager[Session]]
 
 
@@ -82,6 +91,9 @@ class _Psycopg:
         with _in_our_words(self._address), _given_up(self._connection, self._timeout_s):
             cursor = self._connection.execute(sql.encode())
             return cursor.fetchall() if cursor.description else []
+
+    def given_process_id(self) -> int:
+        return self._connection.info.backend_pid
 
     def copy(self, sql: str, text: str) -> None:
         with (

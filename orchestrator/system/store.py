@@ -29,7 +29,7 @@ from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.metrics import INTERVAL_COLUMNS
 from orchestrator.model import Note, Plan, Record, Run
 from orchestrator.planning.published_study import Study
-from orchestrator.system import parquet, version_1
+from orchestrator.system import parquet
 from orchestrator.system.clock import stamp
 from orchestrator.system.redaction import hidden_in
 from orchestrator.tier import Gate
@@ -203,7 +203,7 @@ def save_gates(campaign: Path, gates: Sequence[Gate]) -> None:
 def _gates(campaign: Path) -> tuple[Gate, ...]:
     """None of older campaigns, and of those that ended before their first."""
     file = campaign / _GATES
-    return _read(file, _Gates, dict).gates if file.is_file() else ()
+    return _read(file, _Gates).gates if file.is_file() else ()
 
 
 def save_verdict(campaign: Path, verdict: Verdict) -> None:
@@ -213,7 +213,7 @@ def save_verdict(campaign: Path, verdict: Verdict) -> None:
 def decisions(campaign: Path) -> tuple[Decision, ...]:
     """Those of verdict.json as it stands; none if the campaign was not judged yet."""
     file = campaign / "verdict.json"
-    return _read(file, _Judged, dict).decisions if file.is_file() else ()
+    return _read(file, _Judged).decisions if file.is_file() else ()
 
 
 def load(campaign: Path, tables: bool = True) -> Results:
@@ -226,7 +226,7 @@ def load(campaign: Path, tables: bool = True) -> Results:
             f"{campaign} is not a results folder: it has no plan.json",
             advice="name a folder under results/, or results/latest",
         )
-    plan = _read(campaign / "plan.json", Plan, version_1.plan)
+    plan = _read(campaign / "plan.json", Plan)
     cut: list[str] = []  # what is passed over, and why
     unknown: dict[str, Any] = {}
     fingerprint = _whole(partial(_fingerprint, campaign / "fingerprint.json"), unknown, cut)
@@ -234,7 +234,7 @@ def load(campaign: Path, tables: bool = True) -> Results:
     gates = _whole(partial(_gates, campaign), none, cut)
     runs = []
     for file in sorted((campaign / "runs").glob("*/record.json")):
-        if record := _whole(partial(_read, file, Record, version_1.record), None, cut):
+        if record := _whole(partial(_read, file, Record), None, cut):
             runs.append(_run_data(record, file.parent, tables, cut))
     notes = [Note("other", text.replace(f"{campaign}/", "")) for text in cut]
     plan = replace(plan, notes=(*plan.notes, *(one for one in notes if one not in plan.notes)))
@@ -295,15 +295,13 @@ def _intervals(file: Path) -> pd.DataFrame:
         raise _other_form(file, f"({type(error).__name__}: {error})") from error
 
 
-def _read(
-    file: Path, noun: type[_Noun], upgrade: Callable[[dict[str, Any]], dict[str, Any]]
-) -> _Noun:
-    """UsageError for a file of a newer version; an older one is converted."""
+def _read(file: Path, noun: type[_Noun]) -> _Noun:
+    """UsageError for a file of another version."""
     try:
         form: TypeAdapter[_Noun] = _form(cast(Hashable, noun))
         content = json.loads(file.read_bytes())
         _require_known(file, content.get("schema_version", 1), _KNOWN[noun])
-        return form.validate_python(upgrade(content))
+        return form.validate_python(content)
     except ValidationError as error:
         first = error.errors()[0]
         why = f"({error.error_count()} mistakes): {first['loc']}: {first['msg']}"
@@ -313,10 +311,12 @@ def _read(
 
 
 def _require_known(file: Path, version: object, known: int) -> None:
-    if isinstance(version, int) and version > known:
+    if isinstance(version, int) and version != known:
+        newer = "a newer version wrote it: read it with that one, or a newer one still"
+        older = "an older version wrote it, and nothing converts it: measure again"
         raise UsageError(
-            f"{file} has schema_version {version}; this version of tierbench reads up to {known}",
-            advice="a newer version wrote it: read it with that one, or a newer one still",
+            f"{file} has schema_version {version}; this version of tierbench reads {known}",
+            advice=newer if version > known else older,
         )
 
 

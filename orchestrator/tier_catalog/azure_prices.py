@@ -13,6 +13,7 @@ from typing import Any
 from orchestrator.tier_catalog.reading import Catalog, provider_of
 
 URL = "https://prices.azure.com/api/retail/prices"
+REGION = "eastus"
 SOURCE = f"Azure Retail Prices API ({URL})"
 HOURS_PER_MONTH = 730
 _OF_SIZES = {

@@ -15,9 +15,9 @@ from pydantic import BeforeValidator, Field
 
 from orchestrator import units
 from orchestrator.errors import Mistake
-from orchestrator.planning import tier_keys
-from orchestrator.planning.node_disks import RealDiskYaml
-from orchestrator.planning.schema import (
+from orchestrator.keys import tier_keys
+from orchestrator.keys.real_disks import RealDiskYaml
+from orchestrator.keys.schema import (
     EMULATED,
     KINDS,
     ClassName,
@@ -26,8 +26,8 @@ from orchestrator.planning.schema import (
     PercentText,
     PriceYaml,
 )
-from orchestrator.planning.strict_yaml import raise_all, refused, validate
-from orchestrator.tier import Burst, DiskKind, Price, StorageClass, Tier
+from orchestrator.keys.strict_yaml import raise_all, refused, validate
+from orchestrator.tier import Burst, ClassWanted, DiskKind, Price, Tier
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog import prices, rules, storage_classes
 from orchestrator.tier_catalog.limits import BurstLimits, Limits
@@ -239,12 +239,12 @@ def _chosen(
 
 def _storage_class(
     asked: Reference, full: str, kind: DiskType, name: str, size_bytes: int | None, limits: Limits
-) -> StorageClass | None:
+) -> ClassWanted | None:
     """The class of the tier's volumes: the one that it names, or one made from the row."""
     if asked.enforcement.kind != "storage-class":
         return None
     if asked.storage_class:
-        return StorageClass(asked.storage_class, size_bytes=size_bytes)
+        return ClassWanted(asked.storage_class, size_bytes=size_bytes)
     return storage_classes.of(
         name,
         full,
@@ -308,10 +308,7 @@ def _price(
     if asked.performance_plus:
         return None, "No price: that of performance plus is not in the catalog."
     rows = _price_rows(kind, size)
-    row: PriceRow | None = prices.pick(rows, asked.region)
-    if row is None and rows and not asked.region:
-        regions = ", ".join(dict.fromkeys(row.region for row in rows))
-        return None, f"No price without a `region`: there are prices of {regions}."
+    row = prices.pick(rows, asked.region)
     if row is None:
         of = f" for {asked.region}" if asked.region else ""
         return None, f"No price{of} in the catalog."

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from orchestrator import units
 from orchestrator.errors import Mistake
-from orchestrator.planning.strict_yaml import refused
+from orchestrator.keys.strict_yaml import refused
 from orchestrator.tier import Burst, Tier
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog.choosing import Chosen

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from orchestrator.errors import Mistake
-from orchestrator.planning.strict_yaml import collecting, parse, raise_all, validate
+from orchestrator.keys.strict_yaml import collecting, parse, raise_all, validate
 from orchestrator.tier_catalog.reading import Catalog, provider_of
 from orchestrator.tier_catalog.rows import DiskType, PriceRow, Row, Source, Text
 

@@ -52,20 +52,9 @@ def conflicts(
 
 
 def pick(rows: Sequence[PriceRow], region: str | None) -> PriceRow | None:
-    """Picks the price of the region. Without one: that of the only region (and currency) that the
-    rows are of, or None, because a choice among regions would be a guess."""
-    fitting = [row for row in rows if region in (None, row.region)]
-    lists = {(row.region, row.currency) for row in fitting}
-    return fitting[0] if len(lists) == 1 else None
-
-
-def incomparable(stated: Sequence[Price | None]) -> str:
-    """Explains why prices cannot be compared; an empty text if they can."""
-    known = [price for price in stated if price is not None]
-    if len(known) < len(stated):
-        return "Prices are missing"
-    currencies = dict.fromkeys(price.currency for price in known)
-    return f"Prices are in {' and '.join(currencies)}" if len(currencies) > 1 else ""
+    """Picks the price of the region; without one the first, which is of the provider's region that
+    the catalog takes for all its rows."""
+    return next((row for row in rows if region in (None, row.region)), None)
 
 
 def unlike(stated: Sequence[Price]) -> str:

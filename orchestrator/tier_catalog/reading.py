@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.planning.strict_yaml import parse, refused, validate
+from orchestrator.keys.strict_yaml import parse, refused, validate
 from orchestrator.tier_catalog.rows import CatalogFile, DiskType, SizeRow, Source, VmSize
 
 _UNREADABLE = Source(text="?", as_of="?")

@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from orchestrator import units
-from orchestrator.planning.written import AsBytes, AsBytesPerS, AsSeconds, AsText
+from orchestrator.keys.written import AsBytes, AsBytesPerS, AsSeconds, AsText
 
 GIB = 2**30
 TIB = 2**40

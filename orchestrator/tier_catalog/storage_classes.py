@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.planning.strict_yaml import written
-from orchestrator.tier import StorageClass
+from orchestrator.keys.strict_yaml import written
+from orchestrator.tier import ClassWanted
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog.limits import Limits
 from orchestrator.tier_catalog.reading import provider_of
@@ -68,7 +68,7 @@ def of(
     *,
     on_demand_burst: bool = False,
     performance_plus: bool = False,
-) -> StorageClass:
+) -> ClassWanted:
     """The class `name` of the catalog's type `full`. ValueError if no driver makes such disks.
 
     `size_bytes`, the size that is bought, is what a claim must ask for: providers bill whole GiB,
@@ -85,7 +85,7 @@ def of(
         **({"enablePerformancePlus": "true"} if performance_plus else {}),
         driver.file_system: FILE_SYSTEM,
     }
-    return StorageClass(object_name(name), driver.name, parameters, whole_gib_bytes(size_bytes))
+    return ClassWanted(object_name(name), driver.name, parameters, whole_gib_bytes(size_bytes))
 
 
 def _provisioned(driver: Driver, kind: DiskType, limits: Limits) -> Iterator[tuple[str, str]]:
@@ -112,7 +112,7 @@ def whole_gib_bytes(size_bytes: int) -> int:
     return limits_of.whole_gib(size_bytes) * GIB
 
 
-def content(made: StorageClass) -> dict[str, Any]:
+def content(made: ClassWanted) -> dict[str, Any]:
     """The class as Kubernetes takes it."""
     return {
         "apiVersion": "storage.k8s.io/v1",
@@ -127,6 +127,6 @@ def content(made: StorageClass) -> dict[str, Any]:
     }
 
 
-def manifest(made: StorageClass) -> str:
+def manifest(made: ClassWanted) -> str:
     """The class as a file for `kubectl apply -f`."""
     return written(content(made))

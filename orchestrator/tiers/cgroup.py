@@ -16,25 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError, UsageError
+from orchestrator.kernel import block_devices, mounts
+from orchestrator.keys.tier_keys import as_held
 from orchestrator.model import DeviceCap, Volume
 from orchestrator.parts import Disks
-from orchestrator.planning.tier_keys import as_held
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import of_nodes
 from orchestrator.powers import Machine, World
 from orchestrator.tier import DiskKind, Gate, Tier
-from orchestrator.tiers.common import (
-    block_devices,
-    disk_files,
-    disk_gates,
-    disk_server,
-    mounts,
-    real_disk,
-    restoring,
-    snapshots,
-    truth_gate,
-    where,
-)
+from orchestrator.tiers.common.emulated import disk_files, disk_server
+from orchestrator.tiers.common.gate import truth_gate
+from orchestrator.tiers.common.real import disk_gates, real_disk, restoring, snapshots, where
 
 _LOSETUP_S = 10.0
 _GROUPS = "/sys/fs/cgroup"
@@ -218,19 +210,15 @@ def _require_alike(tier: Tier, world: World) -> None:
 
 def _bypass_cache(volume: Volume, world: World) -> None:
     """Direct I/O from the loop device to its file: the host's page cache is not the disk."""
-    container = (volume.server.container if volume.server else None) or ""
-    switched = world.platform.exec(
-        container, ("losetup", "--direct-io=on", volume.device), timeout_s=_LOSETUP_S
-    )
+    server = world.platform.container((volume.server.container if volume.server else None) or "")
+    switched = server.exec(("losetup", "--direct-io=on", volume.device), timeout_s=_LOSETUP_S)
     state = f"/sys/block/{Path(volume.device).name}/loop/dio"
-    machine = world.platform.machine_of(container)
+    machine = server.find_machine()
     if switched.exit_code != 0 or (machine.exists(state) and machine.read(state).strip() != "1"):
         raise RunError(
             f"{volume.device} does not bypass the host's page cache: {switched.err.strip()}",
             advice="put the cache (TIERBENCH_CACHE) on a file system with direct I/O",
         )
-    switched = world.platform.exec(
-        container, ("device", "through", volume.device), timeout_s=_LOSETUP_S
-    )
+    switched = server.exec(("device", "through", volume.device), timeout_s=_LOSETUP_S)
     if switched.exit_code != 0:
         raise RunError(f"flushes of {volume.device} would count as writes: {switched.err.strip()}")

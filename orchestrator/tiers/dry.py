@@ -6,19 +6,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from orchestrator.keys.schema import DRY
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
-from orchestrator.planning.rehearsal import NAME, WARNING, Model
+from orchestrator.planning.rehearsal import WARNING, Model
 from orchestrator.powers import World
 from orchestrator.tier import DiskKind, Gate, Tier
-from orchestrator.tiers.common import disk_files
+from orchestrator.tiers.common.emulated import disk_files
 
 
 class DryTier:
     """Volumes that are only names: each name describes its made-up disk."""
 
-    name: str = NAME
-    kind: DiskKind = NAME
+    name: str = DRY
+    kind: DiskKind = DRY
 
     def check(self, tier: Tier, world: World) -> None:
         """Nothing can be missing."""

@@ -15,29 +15,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import GateError, TierbenchError, UsageError
+from orchestrator.errors import TierbenchError, UsageError
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.planning import latency_quantiles
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import of_nodes
 from orchestrator.powers import World
+from orchestrator.system import at_once
 from orchestrator.tier import DiskKind, Gate, Tier
-from orchestrator.tiers.common import disk_files, disk_server, truth_gate
+from orchestrator.tiers.common.emulated import disk_files, disk_server
+from orchestrator.tiers.common.gate import truth_gate
 
 _MICRO = 1e6
 # Limits that can be changed while the device runs, by the server's own names (docs/TIERS.md).
-CHANGEABLE = (
-    "iops",
-    "bytes_per_s",
-    "iops_burst",
-    "iops_burst_length",
-    "bytes_burst",
-    "bytes_burst_length",
-    "burst_start",
-    "read_latency_us",
-    "write_latency_us",
-)
+_BASES, _PEAKS = ("iops", "bytes_per_s"), ("iops_burst", "bytes_burst")
+_LATENCIES, _CREDIT = ("read_latency_us", "write_latency_us"), "burst_start"
+CHANGEABLE = (*_BASES, *_LATENCIES, *_PEAKS, *(f"{one}_length" for one in _PEAKS), _CREDIT)
 Keep = Callable[[str, str, Mapping[str, float]], None]  # container, what was done, limits
 
 
@@ -86,6 +80,19 @@ class EmulatedTier:
         ) as disks:
             yield replace(disks, facts={**disks.facts, **_latency_facts(tier, world)})
 
+    def lift(self, tier: Tier, disks: Disks, world: World) -> None:
+        _set(disks, dict.fromkeys(_liftable(tier), 0), world)
+
+    def enforce(self, tier: Tier, disks: Disks, world: World) -> None:
+        limits = {name.replace("-", "_"): value for name, value in limits_of(tier).items()}
+        credit = {name: limits[name] for name in limits if name == _CREDIT}
+        _set(disks, {name: limits.get(name, 0) for name in _liftable(tier)} | credit, world)
+        self.require_enforced(tier, disks, world)
+
+    def require_enforced(self, tier: Tier, disks: Disks, world: World) -> None:
+        for server, running in _enforced(_servers(disks), world):
+            disk_server.read_back(server, limits_of(tier), running)
+
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         return self.gate_on("node-1", tier, world, thorough)
 
@@ -98,6 +105,30 @@ class EmulatedTier:
         with disk_server.devices("serve", file, limits, world, latency=model) as disks:
             disks = replace(disks, facts={**disks.facts, **_latency_facts(tier, world)})
             return truth_gate.take(tier, disks, world, thorough=thorough)
+
+
+def _liftable(tier: Tier) -> tuple[str, ...]:
+    """All but a latency that is drawn, which cannot be changed on a running disk."""
+    return (*_BASES, *_PEAKS, *(() if tier.latency_model else _LATENCIES))
+
+
+def _servers(disks: Disks) -> list[str]:
+    return [one.server.container for one in disks.volumes if one.server and one.server.container]
+
+
+def _set(disks: Disks, limits: disk_server.Limits, world: World) -> None:
+    question = ("set", *(f"{name}={disk_server.plain(value)}" for name, value in limits.items()))
+    at_once.each(lambda server: disk_server.ask(server, question, world), _servers(disks))
+
+
+def _enforced(servers: Sequence[str], world: World) -> list[tuple[str, dict[str, Any]]]:
+    return at_once.each(lambda name: (name, disk_server.ask(name, ("limits",), world)), servers)
+
+
+def any_lifted(containers: Sequence[str], world: World) -> bool:
+    """Whether one of these running devices enforces no limit that lifting would set to none."""
+    names = (*_BASES, *_LATENCIES)
+    return any(not any(map(limits.get, names)) for _, limits in _enforced(containers, world))
 
 
 def _latency_facts(tier: Tier, world: World) -> dict[str, Any]:
@@ -169,7 +200,7 @@ def change_all(
     was not made, of what is in force again ("refused", "undone"). Raises as `change` does.
     """
     _check_changes(limits)
-    running = [(name, disk_server.ask(name, ("limits",), world)) for name in containers]
+    running = _enforced(containers, world)
     enforced: Mapping[str, float] = {}
     changed: list[tuple[str, dict[str, float]]] = []
     for container, before in running:
@@ -207,11 +238,8 @@ def change(container: str, limits: Mapping[str, float], world: World) -> Mapping
     disk_server.ask(container, ("set", *settings), world)
     running = disk_server.ask(container, ("limits",), world)
     # How full the bucket was set is a moment, not a limit that is kept.
-    kept = {name: value for name, value in limits.items() if name != "burst_start"}
-    disk_server.read_back(kept, running)
-    for name in kept:
-        if name not in running:
-            raise GateError(f"the disk {container} does not say what {name} is now")
+    kept = {name: value for name, value in limits.items() if name != _CREDIT}
+    disk_server.read_back(container, kept, running)
     return {name: float(value) for name, value in running.items()}
 
 

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from orchestrator.kernel import mounts
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.planning.node_disks import node_names
@@ -19,19 +21,10 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import World
 from orchestrator.tier import DiskKind, Gate, Tier
-from orchestrator.tiers.common import (
-    cloud_metadata,
-    disk_gates,
-    drain,
-    host_cache,
-    mounts,
-    real_disk,
-    restoring,
-    truth_gate,
-    where,
-)
-from orchestrator.tiers.common import snapshots as kept_copies
-from orchestrator.tiers.common.disk_gates import QUICK_GATE_BYTES
+from orchestrator.tiers.common.gate import drain, expected, fio_jobs, truth_gate
+from orchestrator.tiers.common.real import cloud_metadata, disk_gates, real_disk, restoring, where
+from orchestrator.tiers.common.real import snapshots as kept_copies
+from orchestrator.tiers.common.real.disk_gates import QUICK_GATE_BYTES
 
 
 class MountedTier:
@@ -92,7 +85,7 @@ class MountedTier:
             cloud = cloud_metadata.together(answers).recorded()
             yield Disks(disks.volumes, {**disks.facts, "cloud": cloud})
 
-    def _answer(self, tier: Tier, share: where.Share) -> cloud_metadata.Answer:
+    def _answer(self, tier: Tier, share: where.MachineShare) -> cloud_metadata.MetadataAnswer:
         machine = share.world.machine
         found = real_disk.found(tier, share.nodes, lambda _: 0, machine)
         return cloud_metadata.about(tier, found, machine, self._asking(share.world))
@@ -110,7 +103,33 @@ class MountedTier:
         def take(judged: Tier, _disk: mounts.RealDisk, disks: Disks, there: World) -> Gate:
             gate = truth_gate.take(judged, disks, there, thorough=thorough, drained=drained)
             (volume,) = disks.volumes
-            cache = host_cache.seen(judged, volume, there) if thorough else host_cache.NOT_TRIED
+            cache = host_cache(judged, volume, there) if thorough else _CACHE_NOT_TRIED
             return replace(gate, device={**gate.device, **cache})
 
         return disk_gates.take_each(tier, world, thorough, take)
+
+
+# ------------------------------------------------------------------ host cache
+
+
+_CACHE_NOT_TRIED: Mapping[str, Any] = {"host_cache": "not tried"}
+_BLOCK_BYTES = 262_144
+_REGION = "256m"
+
+
+def host_cache(tier: Tier, volume: Volume, world: World) -> Mapping[str, Any]:
+    """Whether reads come from a cache in front of the disk, such as a cloud host's: a guest does
+    not see one, and direct I/O does not pass it by, but a region that was just read comes from it
+    faster than the disk's own cap allows. Returns the fact `host_cache`: "shows", "does not show",
+    or "not tried" without a declared cap; with the rates of both passes. GateError if fio cannot
+    run."""
+    cap = expected.cap_per_s(expected.at_peak(tier) or tier, _BLOCK_BYTES)
+    if cap is None:
+        return _CACHE_NOT_TRIED
+    world.progress.step(f"truth gate of {tier.name}: the same region read twice")
+    with fio_jobs.fio_on(volume, world) as fio:
+        passes = fio.run("reread", {"SIZE": _REGION})
+    first, second = (fio_jobs.bytes_per_s(one) for one in passes)
+    most = cap * _BLOCK_BYTES * (1 + truth_gate.RATE_TOLERANCE_PCT / 100)
+    word = "shows" if second > most else "does not show"
+    return {"host_cache": word, "reread_bytes_per_s": [round(first), round(second)]}

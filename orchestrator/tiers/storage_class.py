@@ -19,13 +19,19 @@ from orchestrator.errors import GateError, UnavailableError, UsageError
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.claims import Claims, RentedVolume, Source
-from orchestrator.platforms.common.claims import StorageClass as Found
+from orchestrator.platforms.common.claims import (
+    Claims,
+    RentedVolume,
+    RentsVolumes,
+    StorageClass,
+    VolumeSource,
+)
 from orchestrator.powers import World
 from orchestrator.system import at_once
-from orchestrator.tier import DiskKind, Gate, StorageClass, Tier
+from orchestrator.tier import ClassWanted, DiskKind, Gate, Tier
 from orchestrator.tier_catalog import storage_classes
-from orchestrator.tiers.common import disk_files, disk_server, truth_gate
+from orchestrator.tiers.common.emulated import disk_files, disk_server
+from orchestrator.tiers.common.gate import truth_gate
 from orchestrator.units import format_bytes, listed
 
 _RENT_S = 600.0  # a cloud makes and attaches a disk within minutes
@@ -80,8 +86,8 @@ class StorageClassTier:
 
     def still_there(self, snapshots: Sequence[Path], world: World) -> bool:
         """See `Rented`: a claim or snapshot may have been removed by others."""
-        platform = cast(Claims, world.platform)
-        return all(at_once.each(lambda note: platform.holds(_source(note)), snapshots))
+        claims = cast(RentsVolumes, world.platform).claims
+        return all(at_once.each(lambda note: claims.holds(_source(note)), snapshots))
 
     @contextmanager
     def loading(
@@ -160,13 +166,14 @@ class StorageClassTier:
 
 
 def _claims(tier: Tier, world: World) -> Claims:
-    """The platform, if it rents volumes. UnavailableError if it does not."""
-    if not hasattr(world.platform, "storage_classes"):
+    """By which the platform rents volumes. UnavailableError if it rents none."""
+    claims: Claims | None = getattr(world.platform, "claims", None)
+    if claims is None:
         raise UnavailableError(
             f"{tier.name}: volumes of a StorageClass are to be had on Kubernetes only",
             advice="say PLATFORM=kubernetes, or use `enforcement: emulated`",
         )
-    return cast(Claims, world.platform)
+    return claims
 
 
 def _retained(tier: Tier, what: str, policy: str) -> UnavailableError:
@@ -178,7 +185,7 @@ def _retained(tier: Tier, what: str, policy: str) -> UnavailableError:
     )
 
 
-def _wanted(tier: Tier) -> StorageClass:
+def _wanted(tier: Tier) -> ClassWanted:
     if tier.storage_class is None:
         raise UsageError(
             f"{tier.name}: `enforcement: storage-class` needs a `storage_class`",
@@ -192,7 +199,7 @@ def _size(tier: Tier) -> int:
 
 
 @contextmanager
-def _class(tier: Tier, world: World) -> Iterator[Found]:
+def _class(tier: Tier, world: World) -> Iterator[StorageClass]:
     """The class that the tier names, or one that is made for the block: classes are of the whole
     cluster, so its name has that of the campaign."""
     platform, wanted = _claims(tier, world), _wanted(tier)
@@ -212,10 +219,10 @@ def _volume(claim: str, number: int, restored: bool, kept: bool) -> Volume:
     return Volume(claim, "", restored=restored, kept=kept, placement=f"node-{number}")
 
 
-def _source(note: Path) -> Source:
+def _source(note: Path) -> VolumeSource:
     """What holds the data of one node."""
     kind, name = note.read_text().split()
-    return Source("claim" if kind == "claim" else "snapshot", name)
+    return VolumeSource("claim" if kind == "claim" else "snapshot", name)
 
 
 def _next_name(note: Path, number: int) -> str:
@@ -227,7 +234,7 @@ def _next_name(note: Path, number: int) -> str:
 # ------------------------------------------------------------------ what was given
 
 
-def _given(tier: Tier, volume: Volume, found: Found, world: World) -> RentedVolume:
+def _given(tier: Tier, volume: Volume, found: StorageClass, world: World) -> RentedVolume:
     """What a claim was given. A class that waits gives a volume when a container uses it, on the
     machine where that runs. GateError if it is less, or another, than was asked for.
 
@@ -236,11 +243,11 @@ def _given(tier: Tier, volume: Volume, found: Found, world: World) -> RentedVolu
     platform = _claims(tier, world)
     if found.waits or volume.restored:
         spec = disk_server.fio_container(f"{volume.name}-first", "client", volume, world)
-        with world.platform.running(spec):
+        with world.platform.running(spec) as container:
             given = platform.rented(volume.name, _RENT_S)
             if volume.restored:
                 world.progress.step(f"reading the copy {volume.name} once")
-                world.platform.exec(spec.name, _READ_ALL, timeout_s=_COPY_S)
+                container.exec(_READ_ALL, timeout_s=_COPY_S)
     else:
         given = platform.rented(volume.name, _RENT_S)
     if wrong := listed(list(_wrong(tier, found, given))):
@@ -252,7 +259,7 @@ def _given(tier: Tier, volume: Volume, found: Found, world: World) -> RentedVolu
     return given
 
 
-def _wrong(tier: Tier, found: Found, given: RentedVolume) -> Iterator[str]:
+def _wrong(tier: Tier, found: StorageClass, given: RentedVolume) -> Iterator[str]:
     asked = storage_classes.whole_gib_bytes(_size(tier))
     size = format_bytes(given.size_bytes)
     if given.size_bytes < asked:
@@ -266,7 +273,7 @@ def _wrong(tier: Tier, found: Found, given: RentedVolume) -> Iterator[str]:
         yield f"{given.driver} made it, not {found.provisioner}"
 
 
-def _differences(node: str, found: Found, given: RentedVolume) -> Iterator[str]:
+def _differences(node: str, found: StorageClass, given: RentedVolume) -> Iterator[str]:
     """Parameters of the class that the driver noted otherwise; names are alike in any case."""
     noted = {name.lower(): value for name, value in given.attributes.items()}
     for name, asked in found.parameters.items():
@@ -275,7 +282,7 @@ def _differences(node: str, found: Found, given: RentedVolume) -> Iterator[str]:
             yield f"{node}: the driver notes {name} {value} for its volume, the class has {asked}"
 
 
-def _mechanism(found: Found) -> dict[str, Any]:
+def _mechanism(found: StorageClass) -> dict[str, Any]:
     return {
         "mechanism": "volumes of a StorageClass",
         "storage_class": found.name,
@@ -298,7 +305,7 @@ def _about(node: str, given: RentedVolume) -> dict[str, Any]:
     }
 
 
-def _facts(tier: Tier, found: Found, given: Mapping[str, RentedVolume]) -> dict[str, Any]:
+def _facts(tier: Tier, found: StorageClass, given: Mapping[str, RentedVolume]) -> dict[str, Any]:
     differences = [text for node, one in given.items() for text in _differences(node, found, one)]
     return {
         **_mechanism(found),

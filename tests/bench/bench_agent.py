@@ -1,4 +1,4 @@
-"""What the agent that reads a machine costs it: `make bench-agent`.
+"""What the agent that reads a machine costs it: `make bench NAME=agent`.
 
     python -m tests.bench.bench_agent [--seconds 30]
 
@@ -59,7 +59,9 @@ class Bench:
                 spec = agent.container(f"{self.world.scope}-agent", self.image)
                 with self.world.platform.running(spec) as started:
                     talks.append(started)
-                    with self.world.platform.conversation(started.name, agent.COMMAND) as talk:
+                    with self.world.platform.container(started.name).conversation(
+                        agent.COMMAND
+                    ) as talk:
                         yield talk
 
             machine = AgentMachine("far", converse, self.world.clock)

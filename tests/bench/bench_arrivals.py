@@ -1,4 +1,4 @@
-"""Latency in an open loop beside that of one queue for all connections: `make bench-arrivals`.
+"""Latency in an open loop beside that of one queue for all connections: `make bench NAME=arrivals`.
 
 Goal: what is measured at a rate is what a pool of connections would show. Method: a PostgreSQL on
 this machine's own disk whose answers take an exponential time (`pg_sleep`), eight connections, at

@@ -1,6 +1,6 @@
 """What it costs to read what BenchBase leaves of many transactions: its table is read whole.
 
-    make bench-benchbase [TRANSACTIONS=10000000]
+    make bench NAME=benchbase [ARGS="--transactions 10000000"]
 
 Method: another process writes raw.csv of 64 terminals, one transaction after the other, with types
 and latencies drawn from a captured execution (tests/fixtures/benchbase), and one rollback in a

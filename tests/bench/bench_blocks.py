@@ -1,6 +1,6 @@
 """What comparing within repetitions costs and gains: simulated campaigns, seeded.
 
-    make bench-blocks [REPEATS=4000]
+    make bench NAME=blocks [ARGS="--repeats 4000"]
 
 Goal: the figures of docs/METHOD.md, made again anywhere. Method: three tiers and three workloads in
 the order in which they are planned; values of one workload with normal noise of their logarithms,

@@ -1,6 +1,6 @@
 """How much load one core of a client machine can make: transactions/s per core, by workload.
 
-    make bench-client [REPEATS=3]
+    make bench NAME=client [ARGS="--repeats 3"]
 
 Goal: how many clients a campaign needs (docs/SCALE.md). Method: PostgreSQL without a tier, data
 that its memory holds; of each workload one fresh server, loaded once, then windows of two kinds in
@@ -9,8 +9,8 @@ is what one core could make if it did nothing else. Client and server share this
 rate itself is not the client's limit, and CPU time hardly depends on what else runs. Held: the
 client may use a fifth of a core, so that it is the limit; its rate times five checks the first.
 A held window counts only if the client used what it may: else something else was the limit.
-BenchBase takes part where it is installed (docs/METHOD.md); its Java machine starts in each window,
-and is not held. Its CPU time has that start in it.
+BenchBase takes part where it is installed (docs/WORKLOADS.md); its Java machine starts in each
+window, and is not held. Its CPU time has that start in it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from rich.table import Table
 
 from orchestrator.cli import outside
 from orchestrator.cli.console import ConsoleProgress
-from orchestrator.collectors.common import local
 from orchestrator.databases.postgresql.adapter import PostgreSQL
 from orchestrator.errors import UnavailableError
+from orchestrator.kernel import containers
 from orchestrator.load_generators import load_generators
 from orchestrator.model import Cluster, Node, Workload
 from orchestrator.parts import LoadGenerator
@@ -133,7 +133,7 @@ def window(
 @contextmanager
 def holding(client: Node) -> Iterator[None]:
     """Limits what the container may use, in its control group (version 1 or 2)."""
-    groups = local.groups(LocalMachine(), client)
+    groups = containers.groups(LocalMachine(), client)
     if "cpu" in groups:
         file = Path(f"/sys/fs/cgroup/cpu/{groups['cpu']}/cpu.cfs_quota_us")
         held, free = f"{HELD_CORES * PERIOD_US:.0f}", "-1"

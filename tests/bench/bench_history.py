@@ -1,12 +1,13 @@
 """How often a trend and a comparison of two campaigns see changes, false and true: seeded.
 
-    make bench-history [REPEATS=400]
+    make bench NAME=history [ARGS="--repeats 400"]
 
 Goal: the figures of docs/METHOD.md, made again anywhere. Method: series of campaign means drawn
 around a level that stays (any change point is false) or that shifts before the last campaigns; two
-campaigns whose repetitions are drawn around levels that differ by the spread between days. Exit 1
-if more than 5 % of series without any change get one, by more than chance makes likely; campaigns
-that depend on each other, and days that differ, are shown and not judged.
+campaigns, and those before them, whose repetitions are drawn around levels that differ by the
+spread between days. Exit 1 if more than 5 % of series without any change get one, or more than 5 %
+of pairs of equal campaigns are called different, by more than chance makes likely; campaigns that
+depend on each other, and days that do not spread normally, are shown and not judged.
 """
 
 from __future__ import annotations
@@ -20,11 +21,16 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator.analysis.campaigns import trend
+from orchestrator.analysis import comparisons
+from orchestrator.analysis.campaigns import over_time, trend
+from orchestrator.analysis.comparisons import Pair
 from orchestrator.analysis.statistics import change_points, unpaired
+from orchestrator.metrics import METRICS
 
 LENGTHS = (8, 12, 20, 40)
 NOISE = 0.02  # of campaign means, of their logarithms
+SPREADS = (0.0, 0.01, 0.02, 0.05)  # between days
+FIGURES = 6
 MARGIN_PCT, MOST_FALSE_PCT = 5.0, 5.0
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -44,6 +50,15 @@ STEADY: Mapping[str, Draw] = {
         random.normal(size=n) - 5 * (random.random(n) < 0.1)
     ),
     "in whole steps": lambda random, n: np.round(random.normal(size=n)),
+}
+DAYS: Mapping[str, Draw] = {  # deviation 1
+    "normal": STEADY["normal"],
+    "heavy tails": lambda random, n: random.standard_t(3, size=n) / math.sqrt(3),
+    "three in ten of another level": lambda random, n: (
+        ((random.random(n) < 0.3) - 0.3) / math.sqrt(0.21)
+    ),
+    "one in ten an outlier of 5": STEADY["one in ten an outlier of 5"],
+    "dependent": _dependent,
 }
 
 
@@ -94,16 +109,38 @@ def open_pct(shift: float, before: int, trials: int, seed: int = 1) -> float:
     return 100 * seen / trials
 
 
-def differ_pct(n: int, noise: float, between_days: float, trials: int, seed: int = 1) -> float:
-    """Percent of pairs of campaigns of equal truth that are called better or worse: the interval
-    excludes no change and does not lie within the margin of 5 %."""
+def differ_pct(
+    n: int,
+    between_days: float,
+    history: int,
+    trials: int,
+    days: str = "normal",
+    change: float = 0.0,
+    seed: int = 1,
+) -> float:
+    """Percent of pairs of campaigns of which anything is called better or worse: of `FIGURES`
+    figures that share the level of their day, with 1 % noise of each run, and the spread between
+    days learnt from so many campaigns before. `change`: the true one of all figures."""
     random, wrong = np.random.default_rng(seed), 0
     for _ in range(trials):
-        days = random.normal(0.0, between_days, 2)
-        one, two = (np.exp(day + random.normal(0.0, noise, n)).tolist() for day in days)
-        low, high = unpaired.ratio(one, two).interval_pct or (0.0, 0.0)
-        wrong += (low > 0 or high < 0) and not (low >= -MARGIN_PCT and high <= MARGIN_PCT)
+        levels = between_days * DAYS[days](random, history + 2)
+        levels[-1] += math.log1p(change)
+        noise = random.normal(0.0, 0.01, (FIGURES, history + 2, n))
+        pairs = [_pair(np.exp(levels[:, None] + of_figure)) for of_figure in noise]
+        made = comparisons.deltas("before", pairs, MARGIN_PCT, MARGIN_PCT)
+        wrong += any(delta.verdict in ("better", "worse") for delta in made)
     return 100 * wrong / trials
+
+
+def _pair(values: np.ndarray) -> Pair:
+    """The last two campaigns; those before are their history, if there is any."""
+    *history, before, after = (tuple(one.tolist()) for one in values)
+    if history:
+        ratio = unpaired.ratio_across_days(before, after, history)
+    else:
+        ratio = unpaired.ratio(before, after)
+    metric = METRICS["throughput_per_s"]
+    return Pair("after", "w", metric, "all", before, after, ratio, "", in_blocks=False)
 
 
 def main() -> int:
@@ -134,17 +171,46 @@ def main() -> int:
         first = f"{before} before, 1 after: open (without a shift {row[0]:.1f})"
         table.add_row(first, *(f"{share:.0f}" for share in row[1:]))
     out.print(table)
-    spreads = (0.0, 0.005, 0.01, 0.02)
-    title = "% of equal campaigns called better or worse, 1 % noise; spread of days:"
-    table = Table(title, *(f"{100 * spread:g} %" for spread in spreads), box=None)
-    for n in (2, 3, 5):
-        row = [differ_pct(n, 0.01, spread, 20 * trials) for spread in spreads]
-        table.add_row(f"n = {n}", *(f"{share:.1f}" for share in row))
-    out.print(table)
+    worst_pair = _show_pairs(out, 2 * trials)
     error = 2 * math.sqrt(MOST_FALSE_PCT * (100 - MOST_FALSE_PCT) / trials)
     chance = f"a share of 5 % may seem {MOST_FALSE_PCT + error:.1f} % by chance"
     out.print(f"false changes at most: {worst:.1f} %; {chance}")
-    return int(worst > MOST_FALSE_PCT + error)
+    failed = worst > MOST_FALSE_PCT + error
+    error = 3 * math.sqrt(MOST_FALSE_PCT * (100 - MOST_FALSE_PCT) / (2 * trials))
+    chance = f"of so many shares of 5 % one may seem {MOST_FALSE_PCT + error:.1f} % by chance"
+    out.print(f"equal campaigns called different, normal days: {worst_pair:.1f} %; {chance}")
+    return int(failed or worst_pair > MOST_FALSE_PCT + error)
+
+
+def _show_pairs(out: Console, trials: int) -> float:
+    """Prints how often pairs of campaigns are called different; the highest share that is false,
+    of days that spread normally."""
+    worst = 0.0
+    title = f"% of equal pairs called different in any of {FIGURES} figures; spread of days:"
+    table = Table(title, *(f"{100 * spread:g} %" for spread in SPREADS), box=None)
+    for n in (3, 5):
+        row = [differ_pct(n, spread, 0, trials) for spread in SPREADS]
+        first = f"n = {n}, by Welch's interval alone (no word rests on it)"
+        table.add_row(first, *(f"{share:.1f}" for share in row))
+    for history in (over_time.FEWEST_HISTORY, 8, 20):
+        for n in (3, 5):
+            row = [differ_pct(n, spread, history, trials) for spread in SPREADS]
+            worst = max(worst, *row)
+            first = f"n = {n}, {history} campaigns of history"
+            table.add_row(first, *(f"{share:.1f}" for share in row))
+    for days in list(DAYS)[1:]:
+        row = [differ_pct(3, spread, 8, trials, days) for spread in SPREADS]
+        table.add_row(f"n = 3, 8 campaigns, days: {days}", *(f"{share:.1f}" for share in row))
+    out.print(table)
+    changes = (-0.05, -0.1, -0.2, -0.3)
+    table = Table("% of falls seen, n = 3", *(f"{100 * c:g} %" for c in changes), box=None)
+    for spread in (0.01, 0.02, 0.05):
+        for history in (over_time.FEWEST_HISTORY, 8, 20):
+            row = [differ_pct(3, spread, history, trials // 2, change=change) for change in changes]
+            first = f"days spread by {100 * spread:g} %, {history} campaigns"
+            table.add_row(first, *(f"{share:.0f}" for share in row))
+    out.print(table)
+    return worst
 
 
 if __name__ == "__main__":

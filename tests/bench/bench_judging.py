@@ -1,6 +1,6 @@
 """What it costs to judge a campaign on a hundred nodes and to write its report.
 
-    make bench-judging [NODES=100 HOURS=1 REPEATS=2]
+    make bench NAME=judging [ARGS="--nodes 100 --hours 1 --repeats 2"]
 
 Goal: time, CPU and memory of `tierbench report` where telemetry is most of what a campaign left.
 Method: another process writes a results folder of two tiers and `insert`, each run with the samples

@@ -1,6 +1,6 @@
 """How often a tier is called overloaded, and a load wrongly proven to meet an SLO: simulated.
 
-    make bench-loads [REPEATS=40]
+    make bench NAME=loads [ARGS="--repeats 40"]
 
 Goal: the figures of docs/METHOD.md, made again anywhere. Method: seeded. Overload: Poisson arrivals
 at one server with exponential service times, first come first served; windows and warm-up of the

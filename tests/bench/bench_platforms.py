@@ -1,4 +1,4 @@
-"""What a platform costs: the same runs on Docker and on Kubernetes here, `make bench-platforms`.
+"""What a platform costs: the same runs on Docker and on Kubernetes here.
 
     python -m tests.bench.bench_platforms --rounds 3 [--workload point-select] [--profile ultra]
 

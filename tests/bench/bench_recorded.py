@@ -31,7 +31,9 @@ from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Mount, World
 from orchestrator.tier import LatencyModel, SlowEpochs, Tier
-from orchestrator.tiers.common import disk_server, fio_jobs, host_load, recording
+from orchestrator.tiers.common.emulated import disk_server, host_load
+from orchestrator.tiers.common.gate import fio_jobs
+from orchestrator.tiers.common.real import recording
 from orchestrator.tiers.emulated import EmulatedTier
 from tests import ROOT
 
@@ -64,7 +66,7 @@ class Ratio:
 
 def record_rented(seconds: float, world: World) -> recorded_disk.RecordedDisk:
     """The disk with a tail, kept mounted by a container and recorded like a real one."""
-    effort = recording.Effort(FILE_BYTES, rate_s=3.0, latency_s=seconds)
+    effort = recording.RecordingEffort(FILE_BYTES, rate_s=3.0, latency_s=seconds)
     with EmulatedTier().attached(RENTED, [DISK_BYTES], None, world) as disks:
         (volume,) = disks.volumes
         keeper = ContainerSpec(

@@ -1,6 +1,6 @@
 """What a run on a hundred nodes with fifty clients costs this program, on a simulated platform.
 
-    make bench-scale [NODES=100 CLIENTS=50 TRANSACTIONS=100000000 HOURS=0.2]
+    make bench NAME=scale [ARGS="--nodes 100 --clients 50 --transactions 100000000 --hours 0.2"]
 
 Goal: wall time, CPU and memory of the orchestrator at a size that nobody has at hand, stage by
 stage, so that what limits it is seen. Method: `run/experiment.execute` carries out one run of the
@@ -48,7 +48,7 @@ from orchestrator.load_generators.sysbench.records import RECORD
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Sample, Volume, Workload
 from orchestrator.parts import Disks, Parts, Share
 from orchestrator.planning.plan import make_plan
-from orchestrator.powers import Completed, Container, ContainerSpec, World
+from orchestrator.powers import Completed, ContainerSpec, World
 from orchestrator.run import experiment
 from orchestrator.system import store
 from orchestrator.system.clock import SystemClock
@@ -56,7 +56,7 @@ from orchestrator.tier import Tier
 from orchestrator.tiers.dry import DryTier
 from tests import TESTS
 from tests.bench.stages import Stages
-from tests.fakes import FakePlatform, QuietProgress
+from tests.fakes import FakeContainer, FakeImages, FakePlatform, QuietProgress
 from tests.plans import a_profile, a_workload
 
 # Medians of 8 containers (48 calls of exec and state, 24 of logs) on a Docker engine 29 of a
@@ -129,22 +129,25 @@ def make_records(out: Path, asked: argparse.Namespace) -> None:
 # ------------------------------------------------------------------ the simulated outside
 
 
+class EveryImage(FakeImages):
+    def present(self, tag: str) -> bool:
+        return True
+
+
 class SimulatedPlatform(FakePlatform):
     """Answers as late as an engine does, and counts its calls."""
 
     def __init__(self) -> None:
         super().__init__(answer=lambda *_: "")
+        self.images = EveryImage((), (), self.asked)
         self.calls = dict.fromkeys(LATENCY_S, 0)
 
     def _takes(self, call: str) -> None:
         self.calls[call] += 1
         time.sleep(LATENCY_S[call])
 
-    def image_present(self, tag: str) -> bool:
-        return True
-
     @contextmanager
-    def running(self, spec: ContainerSpec) -> Iterator[Container]:
+    def running(self, spec: ContainerSpec) -> Iterator[FakeContainer]:
         self._takes("start")
         with super().running(spec) as container:
             yield replace(container, process_id=None)

@@ -1,6 +1,6 @@
 """Our pair of sysbench workloads beside stock sysbench with equal work, on one PostgreSQL server.
 
-    make bench-sysbench [REPEATS=5]
+    make bench NAME=sysbench [ARGS="--repeats 5"]
 
 Goal: that figures of `point-select` and `insert` may be held against stock sysbench's. Method: one
 server on this machine's own disk (no tier), one data set, loaded once; the two programs of a pair

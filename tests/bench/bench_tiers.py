@@ -1,8 +1,8 @@
 """How true the emulated disks are: measured / declared, by fio, on this machine now.
 
-    make bench-tiers [REPEATS=10] [ROWS=6]
+    make bench NAME=tiers [ARGS="--repeats 10 --rows 6"]
 
-Goal: the figures of docs/TIERS.md, made again anywhere. Method: one emulated disk, its limits
+Goal: the figures of docs/DISKS.md, made again anywhere. Method: one emulated disk, its limits
 changed live; every figure in rounds, so that each repeat of a row lies minutes from the next and
 all rows see the same machine. Host CPU stands beside each figure: above 90 % the machine is
 measured and not the disk. Default: about 13 minutes. Exit 1 where a median misses its target.
@@ -33,7 +33,8 @@ from orchestrator.powers import World
 from orchestrator.tier import Tier
 from orchestrator.tier_catalog import choose
 from orchestrator.tiers import emulated
-from orchestrator.tiers.common import disk_server, expected, fio_jobs, host_load, truth_gate
+from orchestrator.tiers.common.emulated import disk_server, host_load
+from orchestrator.tiers.common.gate import expected, fio_jobs, truth_gate
 from tests import ROOT
 
 LATENCIES_S = (0.0003, 0.0005, 0.001, 0.002, 0.005, 0.010)
@@ -81,7 +82,7 @@ class Bench:
 
     world: World
     disk: str
-    fio: fio_jobs.Fio
+    fio: fio_jobs.FioContainer
 
     def limits(self, **wanted: float) -> None:
         emulated.change(self.disk, {**NO_LIMITS, **wanted}, self.world)
@@ -217,7 +218,7 @@ def timeline(disk: Bench, seconds: float) -> list[tuple[float, float]]:
         f"for i in {{1..{round(seconds / 0.04)}}}; do device stats; sleep 0.04; done",
     )
     load.start()
-    done = disk.world.platform.exec(disk.disk, argv, timeout_s=60)
+    done = disk.world.platform.container(disk.disk).exec(argv, timeout_s=60)
     load.join()
     read = [json.loads(line) for line in done.out.splitlines()]
     return [(one["time_s"], one["read"]["ops"]) for one in read]

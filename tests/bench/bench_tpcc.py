@@ -1,6 +1,6 @@
 """The TPC-C-derived load generators side by side: load, client CPU per transaction, NOPM.
 
-    make bench-tpcc [REPEATS=3]
+    make bench NAME=tpcc [ARGS="--repeats 3"]
     python -m tests.bench.bench_tpcc --recording [--repeats 12]
 
 Goal: what the built-in workload costs beside its peers, on one PostgreSQL of this machine now.

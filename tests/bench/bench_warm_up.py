@@ -1,4 +1,4 @@
-"""How well `--warmup steady` finds the end of a warm-up, by simulation: `make bench-warm-up`.
+"""How well `--warmup steady` finds the end of a warm-up, by simulation: `make bench NAME=warm_up`.
 
 Throughput rises from a half to its final value, and is within 2.5 % of it after the time given;
 seconds have noise, alone or tied to the seconds before. Seeded.

@@ -127,14 +127,14 @@ def test_it_ends_with_its_conversation_and_is_started_anew_when_killed(
     far: AgentMachine, engine: DockerPlatform
 ) -> None:
     assert far.exists("/proc/stat")
-    assert engine.state(NAME) == "running"
-    engine.exec(NAME, ("sh", "-c", "kill -9 $(pidof -x agent)"), timeout_s=10)
+    assert engine.container(NAME).state() == "running"
+    engine.container(NAME).exec(("sh", "-c", "kill -9 $(pidof -x agent)"), timeout_s=10)
     with pytest.raises(OSError, match="does not answer"):
         far.refresh()
     time.sleep(agent.SILENCE_S)
-    assert far.exists("/proc/stat") and engine.state(NAME) == "running"
+    assert far.exists("/proc/stat") and engine.container(NAME).state() == "running"
     far.close()
-    assert engine.state(NAME) == "gone"
+    assert engine.container(NAME).state() == "gone"
     assert [left for left in leftovers() if NAME in left] == []
 
 

@@ -19,7 +19,7 @@ from orchestrator.powers import World
 from orchestrator.run import window
 from orchestrator.system import store
 from orchestrator.tier import Burst, Gate, GateCheck, Tier
-from orchestrator.tiers.common import fio_jobs
+from orchestrator.tiers.common.gate import fio_jobs
 from orchestrator.tiers.emulated import EmulatedTier
 from tests.integration.conftest import HERE, measured, tierbench
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 
 from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.collectors.network import NetworkCollector
-from orchestrator.errors import NodeError, RunError, UnavailableError
+from orchestrator.errors import UnavailableError
 from orchestrator.model import Node
 from orchestrator.parts import Collector
 from orchestrator.platforms.docker.engine import DockerPlatform
@@ -36,59 +35,10 @@ SLEEPER = ContainerSpec(
 )
 
 
-def test_output_comes_line_by_line_and_both_streams_are_kept(world: World) -> None:
-    lines: list[str] = []
-    with world.platform.running(SLEEPER) as container:
-        done = world.platform.exec(
-            container.name,
-            ("sh", "-c", "echo one; echo two; echo bad >&2; exit 3"),
-            timeout_s=20,
-            on_line=lines.append,
-        )
-    assert (done.exit_code, lines, done.err) == (3, ["one", "two"], "bad\n")
-
-
 def test_a_container_names_the_image_that_it_was_made_from(world: World) -> None:
     with world.platform.running(SLEEPER) as container:
-        assert world.platform.image_of(container.name) == world.platform.image_id(BASE)
-    assert world.platform.image_of(SLEEPER.name) == ""
-
-
-def test_a_command_that_does_not_end_is_an_error(world: World) -> None:
-    with (
-        world.platform.running(SLEEPER) as container,
-        pytest.raises(RunError, match="did not end within 1 s"),
-    ):
-        world.platform.exec(container.name, ("sleep", "30"), timeout_s=1)
-
-
-def test_a_container_that_does_not_end_is_no_dead_engine(world: World) -> None:
-    """docker-py reports both in the same way."""
-    with pytest.raises(RunError, match="did not end within 2 s"):
-        world.platform.once(SLEEPER, timeout_s=2)
-    assert world.platform.state(SLEEPER.name) == "gone"
-
-
-def test_a_watched_container_that_dies_is_named(world: World) -> None:
-    with world.platform.running(SLEEPER) as container:
-        other = replace(SLEEPER, name="tierbench-other")
-        with world.platform.running(other) as watched:
-            kill = ["docker", "kill", watched.name]
-            threading.Timer(1.0, lambda: subprocess.run(kill, capture_output=True)).start()
-            with pytest.raises(NodeError, match="tierbench-other died"):
-                world.platform.exec(
-                    container.name, ("sleep", "30"), timeout_s=25, watch=[watched.name]
-                )
-
-
-def test_a_container_that_stopped_is_an_error_of_the_run(world: World) -> None:
-    spec = replace(SLEEPER, command=("sh", "-c", "echo broken; exit 5"))
-    with pytest.raises(NodeError) as raised, world.platform.running(spec):
-        world.clock.sleep(1)
-        assert world.platform.state(spec.name) == "exited (exit 5)"
-        assert world.platform.logs(spec.name) == "broken\n"
-        world.platform.exec(spec.name, ("true",), timeout_s=5)
-    assert raised.value.exit_code == 2
+        assert container.find_image() == world.platform.images.id(BASE)
+    assert world.platform.container(SLEEPER.name).find_image() == ""
 
 
 def test_an_unknown_image_is_unavailable(world: World) -> None:
@@ -140,7 +90,7 @@ def test_a_campaign_of_another_program_is_guarded(tmp_path: Path) -> None:
             assert "another campaign is running on this Docker engine" in text
             assert f"process {os.getpid()}" in " ".join(text.split())
         DockerPlatform(SystemClock()).sweep()
-        assert other.state(theirs.name) == "running"
+        assert other.container(theirs.name).state() == "running"
     volumes = ["docker", "volume", "ls", "-q", "--filter", "name=tierbench-campaign"]
     assert subprocess.run(volumes, capture_output=True, text=True, check=True).stdout == ""
 
@@ -152,16 +102,16 @@ def test_sweep_removes_everything_of_ours(world: World) -> None:
     container.__enter__()
     removed = world.platform.sweep()
     assert {"container tierbench-test", "network tierbench-left"} <= set(removed)
-    assert world.platform.state("tierbench-test") == "gone"
+    assert world.platform.container("tierbench-test").state() == "gone"
 
 
 def test_an_image_and_an_engine_say_who_they_are(engine: DockerPlatform) -> None:
     """What a passed first-run checklist is kept under: the same each time, on this engine only."""
-    identity = engine.image_id(BASE)
+    identity = engine.images.id(BASE)
     assert identity is not None and identity.startswith("sha256:")
-    assert engine.image_id(BASE) == identity
-    assert engine.image_id("tierbench/no-such-image:1") is None
-    assert engine.engine_id() == engine.engine_id() is not None
+    assert engine.images.id(BASE) == identity
+    assert engine.images.id("tierbench/no-such-image:1") is None
+    assert engine.facts()["ID"] == engine.facts()["ID"] is not None
 
 
 def test_counters_are_read_of_the_very_container_and_of_no_other_process(world: World) -> None:

@@ -15,7 +15,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.powers import World
 from orchestrator.system import store
-from orchestrator.tiers.common import node_places, restoring, snapshots
+from orchestrator.tiers.common.real import node_places, restoring, snapshots
 from tests.file_systems import file_system
 from tests.integration.conftest import HERE, measured, tierbench
 

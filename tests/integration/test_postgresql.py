@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
 
 def log(cluster: Cluster, number: int, world: World) -> str:
-    return world.platform.logs(cluster.nodes[number - 1].container or "")
+    return world.platform.container(cluster.nodes[number - 1].container or "").logs()
 
 
 @pytest.mark.parametrize("copies", [1, 3])
@@ -89,7 +89,7 @@ def test_passwords_are_of_one_start_and_stand_in_no_command_line_or_log(world: W
                 lines = ("sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
                 for number, node in enumerate(cluster.nodes, start=1):
                     name = node.container or ""
-                    done = world.platform.exec(name, lines, timeout_s=10)
+                    done = world.platform.container(name).exec(lines, timeout_s=10)
                     said = done.out + log(cluster, number, world)
                     assert "postgres -D" in said
                     assert not [one for one in (*secrets, "password=") if one in done.out]
@@ -113,9 +113,9 @@ def commit_waits(cluster: Cluster, world: World) -> bool:
 
 def test_a_commit_waits_for_a_majority_of_the_copies(world: World) -> None:
     with plain_volumes(3, world) as volumes, running(volumes, world) as cluster:
-        world.platform.stop(cluster.nodes[1].container or "", 10)
+        world.platform.container(cluster.nodes[1].container or "").stop(10)
         assert not commit_waits(cluster, world)
-        world.platform.stop(cluster.nodes[2].container or "", 10)
+        world.platform.container(cluster.nodes[2].container or "").stop(10)
         assert commit_waits(cluster, world)
         with pytest.raises(NodeError, match=f"{NETWORK}-node-2 .*exited"):
             DATABASE.settle(cluster, world)
@@ -128,7 +128,7 @@ def test_a_killed_process_ends_its_node_which_is_named_with_its_last_words(world
             row = victim.execute("SELECT pg_backend_pid()").fetchone()
             assert row is not None
             kill = ("kill", "-KILL", str(row[0]))
-            world.platform.exec(f"{NETWORK}-node-1", kill, timeout_s=5)
+            world.platform.container(f"{NETWORK}-node-1").exec(kill, timeout_s=5)
             world.clock.sleep(1)
             DATABASE.facts(cluster, world)
     assert f"{NETWORK}-node-1 is exited" in caught.value.what
@@ -148,14 +148,14 @@ def test_the_page_cache_counts_against_the_memory_of_a_node(world: World) -> Non
         assert (facts["durable"], facts["durability"]["fsync"]) == (False, "off")
         DATABASE.warm(cluster, world)
         assert 64 * MIB < cached_bytes(world) <= 128 * MIB
-        assert world.platform.state(f"{NETWORK}-node-1") == "running"
+        assert world.platform.container(f"{NETWORK}-node-1").state() == "running"
 
 
 def cached_bytes(world: World) -> int:
     """Page cache (shared memory included) that the kernel counts for node 1, cgroup v1 or v2."""
     for file, key in (("memory/memory.stat", "total_cache"), ("memory.stat", "file")):
         command = ("cat", f"/sys/fs/cgroup/{file}")
-        shown = world.platform.exec(f"{NETWORK}-node-1", command, timeout_s=5)
+        shown = world.platform.container(f"{NETWORK}-node-1").exec(command, timeout_s=5)
         if shown.exit_code == 0:
             pairs = (line.split() for line in shown.out.splitlines())
             return next(int(value) for name, value in pairs if name == key)

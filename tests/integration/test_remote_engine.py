@@ -23,6 +23,7 @@ from orchestrator.powers import ContainerSpec, Mount
 from orchestrator.system import store
 from orchestrator.system.clock import SystemClock
 from tests import ROOT
+from tests.contract import Containers
 from tests.fakes import fake_world
 from tests.integration import servers
 from tests.integration.conftest import tierbench
@@ -96,19 +97,22 @@ def test_files_are_carried_both_ways_and_ports_are_at_the_engine(
     )
     with platform.running(idle(*carried)) as container:
         assert container.host == remote.address and container.ports[80] > 0
-        said = platform.exec(
-            container.name, ("cat", "/out/settings", "/tls/own/root.crt"), timeout_s=20
-        )
+        said = container.exec(("cat", "/out/settings", "/tls/own/root.crt"), timeout_s=20)
         assert (said.out, said.exit_code) == ("firstauthority", 0)
         (out / "settings").write_text("second")
         script = "cat /out/settings; echo rows > /out/raw; rm /out/settings; echo done >&2; exit 3"
-        said = platform.exec(container.name, ("sh", "-c", script), timeout_s=20)
+        said = container.exec(("sh", "-c", script), timeout_s=20)
         assert (said.out, said.err, said.exit_code) == ("second", "done\n", 3)
         assert (out / "raw").read_text() == "rows\n" and not (out / "settings").exists()
-        with platform.conversation(container.name, ("cat",)) as talk:
-            for line in ("one", "two"):
-                talk.send(line)
-                assert talk.receive(5.0) == line
+
+
+class TestRemoteEngine(Containers):
+    # Files come back by commands, and in what has ended none can be run.
+    test_files_of_a_container_that_has_ended_are_here = None  # type: ignore[assignment]
+
+    @pytest.fixture
+    def sleeper(self) -> ContainerSpec:
+        return replace(idle(), entrypoint=("sh",), command=("-c", "sleep 1000"))
 
 
 def test_a_container_without_a_file_system_to_write_to_gets_its_files(
@@ -156,7 +160,7 @@ def test_a_file_is_put_into_a_client_while_a_command_runs_in_it(
             carried.append([file.name for file in out.iterdir()])
 
         argv = ("sh", "-c", script)
-        done = platform.exec(container.name, argv, timeout_s=20, on_line=told)
+        done = container.exec(argv, timeout_s=20, on_line=told)
     assert done.exit_code == 0 and carried == [[]]
     assert (out / "ends").read_text() == "1700000000.5\n" and (out / "rows").is_file()
 

@@ -149,7 +149,7 @@ def test_each_transaction_of_the_tpcc_derived_mix_is_counted_once(
 
 def test_a_client_that_dies_ends_the_run_and_the_other_clients(two: Bench) -> None:
     def die(_: float) -> None:
-        two.world.platform.stop(two.clients[1].container or "", 1.0)
+        two.world.platform.container(two.clients[1].container or "").stop(1.0)
 
     world = replace(two.world, window_begins=die)
     long = replace(INSERT, measure_s=120.0)
@@ -157,5 +157,7 @@ def test_a_client_that_dies_ends_the_run_and_the_other_clients(two: Bench) -> No
     with pytest.raises(LoadError, match=r"^client-2: sysbench ended with exit code"):
         several.run(GENERATOR, long, two.cluster, two.clients, two.out, world)
     assert world.clock.monotonic() - began_s < long.measure_s
-    states = [two.world.platform.state(client.container or "") for client in two.clients]
+    states = [
+        two.world.platform.container(client.container or "").state() for client in two.clients
+    ]
     assert all(state != "running" for state in states)

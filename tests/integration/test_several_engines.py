@@ -115,10 +115,10 @@ def test_a_container_runs_on_the_machine_of_its_placement(
     monkeypatch.setattr(own_images, "OURS", ("disk",))  # bringing the others takes a minute
     platform = platforms()["docker"](SystemClock(), placing)
     with (
-        platform.alone(),
+        platform.guard.held(),
         platform.network("tierbench-cluster", 3) as network,
         platform.running(idle("two", "node-2", network.name)) as second,
-        platform.running(idle("three", "node-3", network.name)),
+        platform.running(idle("three", "node-3", network.name)) as third,
         platform.running(idle("client", "client-1", network.name)) as client,
     ):
         assert network.addresses == tuple(one.address for one in machines.engines)
@@ -129,18 +129,18 @@ def test_a_container_runs_on_the_machine_of_its_placement(
             True,
         ]
         assert [one.name for one in platform.machines()][:3] == ["vm1", "vm2", "vm3"]
-        assert platform.machine_of("tierbench-two").name == "vm2"
-        assert platform.machine_of("tierbench-two").read("/proc/uptime")
-        assert platform.exec(client.name, ("hostname",), timeout_s=20).exit_code == 0
+        assert platform.container("tierbench-two").find_machine().name == "vm2"
+        assert platform.container("tierbench-two").find_machine().read("/proc/uptime")
+        assert platform.container(client.name).exec(("hostname",), timeout_s=20).exit_code == 0
         machines.engines[2].docker("kill", "tierbench-three")
         with pytest.raises(NodeError, match="tierbench-three died"):
-            platform.exec(client.name, ("sleep", "30"), timeout_s=60, watch=("tierbench-three",))
-        assert "tierbench-two" in platform.running_as("client")
+            platform.container(client.name).exec(("sleep", "30"), timeout_s=60, watch=[third])
+        assert "tierbench-two" in [one.name for one in platform.find_containers("client")]
     first, second_campaign = (DockerMachines(SystemClock(), placing) for _ in range(2))
     with (
-        first.alone(),
+        first.guard.held(),
         pytest.raises(UnavailableError, match="vm1: another campaign"),
-        second_campaign.alone(),
+        second_campaign.guard.held(),
     ):
         pass
     platform.sweep()
@@ -149,18 +149,18 @@ def test_a_container_runs_on_the_machine_of_its_placement(
 
 def test_commands_are_carried_by_ssh_and_talked_with(placing: Placing) -> None:
     platform = DockerPlatform(SystemClock(), placing.machines[0])
-    if not platform.image_present(own_images.tag(ROOT, "disk")):
-        platform.take_from(DockerPlatform(SystemClock()), own_images.tag(ROOT, "disk"))
+    if not platform.images.present(own_images.tag(ROOT, "disk")):
+        platform.images.take_from(
+            DockerPlatform(SystemClock()).images, own_images.tag(ROOT, "disk")
+        )
     with platform.running(idle("ssh", "")) as container:
         script = "echo one; sleep 0.2; echo two; echo three >&2; exit 3"
         lines: list[str] = []
-        said = platform.exec(
-            container.name, ("sh", "-c", script), timeout_s=20, on_line=lines.append
-        )
+        said = container.exec(("sh", "-c", script), timeout_s=20, on_line=lines.append)
         assert (lines, said.err, said.exit_code) == (["one", "two"], "three\n", 3)
-        many = platform.exec(container.name, ("seq", "200000"), timeout_s=60)
+        many = container.exec(("seq", "200000"), timeout_s=60)
         assert many.out.split()[-1] == "200000"
-        with platform.conversation(container.name, ("cat",)) as talk:
+        with container.conversation(("cat",)) as talk:
             for line in ("one", "two"):
                 talk.send(line)
                 assert talk.receive(5.0) == line

@@ -14,7 +14,8 @@ import pytest
 from orchestrator.cli import main
 from orchestrator.model import Volume
 from orchestrator.powers import World
-from orchestrator.tiers.common import fio_jobs, standing, truth_gate
+from orchestrator.tiers.common.emulated import standing
+from orchestrator.tiers.common.gate import fio_jobs, truth_gate
 from tests.integration.conftest import measured
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
@@ -65,7 +66,7 @@ def test_any_program_gets_a_disk_of_a_tier(
     assert disk(*up) == 64, "it is up already"
     capsys.readouterr()
     world.platform.sweep()
-    world.platform.stop(f"tierbench-standing-{NAME}", 0)  # as a killed engine leaves it
+    world.platform.container(f"tierbench-standing-{NAME}").stop(0)  # as a killed engine leaves it
     assert disk("list") == 0
     assert "not running" in capsys.readouterr().out
     assert disk(*up) == 0, "it comes up again, with its data"

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -107,18 +108,26 @@ def test_keys_follow_the_seed_and_the_distribution_that_was_asked_for(
         assert row[0] == row[1] > 0  # every statement was a transaction of its own
 
 
+def left_by_threads(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(file.read_text()) for file in out.glob("errors-*.json")]
+
+
 def test_connections_share_one_queue_of_what_is_due(world: World, tmp_path: Path) -> None:
     """At 70 % of capacity; with a queue for each connection it was two to three times as long. How
-    near it is, `make bench-arrivals` prints: this machine may be late."""
+    near it is, `make bench NAME=arrivals` prints: this machine may be late."""
     with bench(open_loop.READS, world, tmp_path) as made:
         open_loop.slow_down(made.cluster)
         made.run(open_loop.at(0.7, 10.0))
-        table = pd.concat(Records.of_folder(tmp_path))
+        table, threads = pd.concat(Records.of_folder(tmp_path)), left_by_threads(tmp_path)
+        made.run(open_loop.at(2.0, 2.0))
+        behind, waited_s = left_by_threads(tmp_path), Records.of_folder(tmp_path).unstarted_s
     assert len(table) > 0.5 * 0.7 * open_loop.CAPACITY_PER_S * 10.0
     found, expected = open_loop.measured(table), open_loop.of_one_queue(table)
     assert 0.98 < found.average_s / expected.average_s < 1.4
-    threads = [json.loads(file.read_text()) for file in tmp_path.glob("errors-*.json")]
     assert sum(one["unstarted"] for one in threads) < 0.1 * len(table)
+    (waits_s,) = waited_s.values()  # of what came in twice as fast as it was served
+    assert len(waits_s) == sum(one["unstarted"] for one in behind) > 100
+    assert 0 <= waits_s.min() < waits_s.max() < 2.5
 
 
 def test_arrivals_follow_the_seed_whichever_thread_takes_them(world: World, tmp_path: Path) -> None:
@@ -157,7 +166,7 @@ def test_every_known_option_is_one_of_the_script_and_the_script_has_no_other(
     """Held against what sysbench itself says that the script understands."""
     with world.platform.network(NETWORK, 1), GENERATOR.client(NETWORK, tmp_path, world) as client:
         ask = ["sysbench", f"/workloads/{script}", "--verbosity=0", "help"]
-        said = world.platform.exec(client.container or "", ask, timeout_s=20).out
+        said = world.platform.container(client.container or "").exec(ask, timeout_s=20).out
     own = {line.split("[")[0].split("=")[0].strip() for line in said.splitlines() if " --" in line}
     own = {name.removeprefix("--") for name in own} - set(run_options.SET_HERE)
     of_sysbench = {sysbench_console.PREPARED, *sysbench_console.RANDOM}

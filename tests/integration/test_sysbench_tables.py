@@ -82,7 +82,7 @@ def test_the_layout_is_said_where_the_database_shards(world: World, tmp_path: Pa
     with world.platform.network(NETWORK, 1), Sysbench().client(NETWORK, tmp_path, world) as client:
         for case, ends in expected.items():
             argv = ("luajit", "-e", SCRIPT % case)
-            done = world.platform.exec(str(client.container), argv, timeout_s=20)
+            done = world.platform.container(str(client.container)).exec(argv, timeout_s=20)
             assert done.exit_code == 0, done.err
             lines = done.out.splitlines()
             assert [line.endswith(end) for line, end in zip(lines, ends, strict=True)] == [True] * 3
@@ -94,7 +94,7 @@ def test_counts_in_slices_are_exact_and_one_statement_has_the_last_word(
 ) -> None:
     with world.platform.network(NETWORK, 1), Sysbench().client(NETWORK, tmp_path, world) as client:
         argv = ("luajit", "-e", SLICES)
-        done = world.platform.exec(str(client.container), argv, timeout_s=20)
+        done = world.platform.container(str(client.container)).exec(argv, timeout_s=20)
     assert done.exit_code == 0, done.err
     stock = "yb_hash_code(s_w_id, s_i_id)"
     said = [json.loads(line)["message"] for line in done.out.splitlines() if line[0] == "{"]
@@ -116,7 +116,9 @@ def test_counts_in_slices_are_exact_and_one_statement_has_the_last_word(
 def test_rows_of_a_part_are_found_by_their_key(world: World, tmp_path: Path) -> None:
     """Before a part is loaded again: a range of hashed ids would read the whole table."""
     with world.platform.network(NETWORK, 1), Sysbench().client(NETWORK, tmp_path, world) as client:
-        done = world.platform.exec(str(client.container), ("luajit", "-e", IDS), timeout_s=20)
+        done = world.platform.container(str(client.container)).exec(
+            ("luajit", "-e", IDS), timeout_s=20
+        )
     assert done.exit_code == 0, done.err
     assert done.out.splitlines() == [
         *("id BETWEEN 2999 AND 5001",) * 2,
@@ -144,7 +146,7 @@ def test_a_warehouse_is_found_by_its_keys_and_not_by_reading_tables(
     """Only history has no key: nothing else finds its rows. The layout is that of yugabyte/tpcc."""
     with world.platform.network(NETWORK, 1), Sysbench().client(NETWORK, tmp_path, world) as client:
         argv = ("luajit", "-e", TPCC % "yugabytedb")
-        done = world.platform.exec(str(client.container), argv, timeout_s=20)
+        done = world.platform.container(str(client.container)).exec(argv, timeout_s=20)
     assert done.exit_code == 0, done.err
     districts = "d_id IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)"
     assert done.out.splitlines() == [

@@ -30,14 +30,9 @@ from orchestrator.system import store
 from orchestrator.tier import Burst, Gate, GateCheck, LatencyModel, Tier
 from orchestrator.tiers import emulated
 from orchestrator.tiers.cgroup import CgroupTier
-from orchestrator.tiers.common import (
-    disk_server,
-    fio_jobs,
-    host_load,
-    node_places,
-    recording,
-    truth_gate,
-)
+from orchestrator.tiers.common.emulated import disk_server, host_load
+from orchestrator.tiers.common.gate import fio_jobs, truth_gate
+from orchestrator.tiers.common.real import node_places, recording
 from orchestrator.tiers.emulated import EmulatedTier
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
@@ -58,7 +53,7 @@ def of(taken: Gate, start: str) -> GateCheck:
     return found
 
 
-def read_iops(fio: fio_jobs.Fio) -> float:
+def read_iops(fio: fio_jobs.FioContainer) -> float:
     (job,) = fio.run("depth", {**JOB, **CELL})
     return fio_jobs.bytes_per_s(job) / truth_gate.IOPS_BLOCK_BYTES
 
@@ -88,6 +83,38 @@ def test_limits_change_on_a_running_device(world: World) -> None:
         assert disk_server.ask(name, ("limits",), world)["iops_burst"] == 0
 
 
+@measured
+def test_limits_are_lifted_and_in_force_again_with_their_credit(world: World) -> None:
+    bursting = replace(SMALL, burst=Burst(1600, None, 4.0, 50.0))
+    mechanism = EmulatedTier()
+    with mechanism.attached(bursting, [SIZE], None, world) as disks:
+        (volume,) = disks.volumes
+        assert volume.server is not None and volume.server.container
+        name = volume.server.container
+        with fio_jobs.fio_on(volume, world) as fio:
+            fio.run("prepare", JOB)
+            mechanism.lift(bursting, disks, world)
+            assert emulated.any_lifted([name], world)
+            assert read_iops(fio) > 3200
+            mechanism.enforce(SMALL, disks, world)
+            assert read_iops(fio) == pytest.approx(800, rel=0.03)
+        mechanism.lift(bursting, disks, world)
+        mechanism.enforce(bursting, disks, world)
+        assert 0.5 <= disk_server.ask(name, ("stats",), world)["iops_credit"] < 0.8
+        emulated.change(name, {"iops": 900, "iops_burst": 1600}, world)
+        with pytest.raises(GateError, match="enforces iops=900, expected 800"):
+            mechanism.require_enforced(bursting, disks, world)
+
+
+def test_limits_of_a_disk_that_draws_latencies_are_lifted(world: World) -> None:
+    mechanism = EmulatedTier()
+    with mechanism.attached(TAILED, [SIZE], None, world) as disks:
+        mechanism.lift(TAILED, disks, world)
+        with pytest.raises(GateError, match="enforces iops=0"):
+            mechanism.require_enforced(TAILED, disks, world)
+        mechanism.enforce(TAILED, disks, world)
+
+
 def test_a_drained_disk_whose_burst_is_taken_away_goes_on(world: World) -> None:
     """Credit that was spent is no debt: the next request would wait until it is earned again."""
     burst = Burst(3500, None, 10.0, 100.0)  # 27,000 I/Os: 34 s of the base rate
@@ -106,7 +133,7 @@ def test_a_drained_disk_whose_burst_is_taken_away_goes_on(world: World) -> None:
 def answers(volume: Volume, container: str, world: World) -> bool:
     """Whether single reads of the device end at once, and not after seconds."""
     argv = ("dd", f"if={volume.device}", "of=/dev/null", "iflag=direct", "bs=4096", "count=3")
-    return world.platform.exec(container, argv, timeout_s=5).exit_code == 0
+    return world.platform.container(container).exec(argv, timeout_s=5).exit_code == 0
 
 
 def test_a_device_that_a_killed_disk_left_is_detached_by_the_next(world: World) -> None:
@@ -144,7 +171,7 @@ def test_the_kernel_counts_what_the_disk_was_asked(world: World) -> None:
     with device(tier, world) as volume, fio_jobs.fio_on(volume, world) as fio:
         for load in (SYNCING, LARGE):
             before = host_load.read(volume, world)
-            done = world.platform.exec(fio.container, load, timeout_s=60)
+            done = fio.container.exec(load, timeout_s=60)
             after = host_load.read(volume, world)
             assert done.exit_code == 0, done
             served_ios = after.disk["write"]["ops"] - before.disk["write"]["ops"]
@@ -175,9 +202,9 @@ def test_the_overhead_in_a_window_is_between_what_kernel_and_server_saw(world: W
     """With one request at a time nothing queues, so fio sees what the kernel sees."""
     tier = replace(SMALL, iops=None, bytes_per_s=None, read_latency_s=5e-4, write_latency_s=5e-4)
     with device(tier, world) as volume, fio_jobs.fio_on(volume, world) as fio:
-        assert world.platform.exec(fio.container, FILLING, timeout_s=60).exit_code == 0
+        assert fio.container.exec(FILLING, timeout_s=60).exit_code == 0
         before = host_load.read(volume, world)
-        done = world.platform.exec(fio.container, ONE_AT_A_TIME, timeout_s=60)
+        done = fio.container.exec(ONE_AT_A_TIME, timeout_s=60)
         found = host_load.overheads(before, host_load.read(volume, world))
         (job,) = json.loads(done.out)["jobs"]
         assert 0 < found["queue_depth"] < 1.1
@@ -280,14 +307,13 @@ def test_limits_that_the_kernel_does_not_hold_are_refused(world: World) -> None:
         (volume,) = disks.volumes
         (held,) = volume.caps
         assert replace(held, device=cap.device) == cap
-        image = world.platform
         with fio_jobs.fio_on(volume, world) as fio:
-            pid = _process(fio.container)
-            devices.read_back(volume.caps, pid, fio.container, world.machine)
+            pid = _process(fio.container.name)
+            devices.read_back(volume.caps, pid, fio.container.name, world.machine)
             more = replace(held, read_iops=600)
             with pytest.raises(GateError, match=r"limits read_iops of .* to 500, expected 600"):
-                devices.read_back([more], pid, fio.container, world.machine)
-        assert image.state("tierbench-gate") == "gone"
+                devices.read_back([more], pid, fio.container.name, world.machine)
+        assert fio.container.state() == "gone"
 
 
 def _process(container: str) -> int:
@@ -359,7 +385,7 @@ ALONE = {"SIZE": "32m", "RAMP": "200ms", "RUNTIME": "9s", "PAUSE_US": "0"}
 @measured
 def test_a_recorded_disk_is_rehearsed(world: World) -> None:
     """Stands for a rented disk: one with a tail is recorded, and played from the file alone."""
-    effort = recording.Effort(32 * 2**20, rate_s=0.8, latency_s=9.0)
+    effort = recording.RecordingEffort(32 * 2**20, rate_s=0.8, latency_s=9.0)
     with mounted_disk(world, TAILED) as place:
         found = recording.record(place, effort, world)
         assert list(place.iterdir()) == []
@@ -396,7 +422,7 @@ def test_a_real_disk_that_vanishes_is_said_to_have(world: World) -> None:
             pytest.raises(RunError, match=r"vanished from .* in mid-run"),
             MountedTier().attached(tier, [2**20], None, world),
         ):
-            world.platform.stop("tierbench-keeper", 1)
+            world.platform.container("tierbench-keeper").stop(1)
             raise RunError("the database died")
 
 

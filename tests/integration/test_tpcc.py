@@ -189,7 +189,7 @@ class Bench:
         text = f"{PRELUDE}local ADDRESS = {{{address}}}\n{program}"
         (self.out / "program.lua").write_text(text)
         run = ["luajit", "/out/program.lua"]
-        done = self.world.platform.exec(self.client.container or "", run, timeout_s=60)
+        done = self.world.platform.container(self.client.container or "").exec(run, timeout_s=60)
         assert done.exit_code == 0, done.err
         printed: dict[str, Any] = json.loads(done.out)
         return printed

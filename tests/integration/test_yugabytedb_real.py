@@ -14,12 +14,12 @@ import pytest
 from testcontainers.core.container import DockerContainer
 from testcontainers.core.wait_strategies import LogMessageWaitStrategy
 
-from orchestrator.databases.common.yugabyte import counters, pages, versions
 from orchestrator.databases.yugabytedb import checklist, flags, image, settings
 from orchestrator.model import ClusterSpec
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import World
 from orchestrator.system import http_client
+from orchestrator.yugabyte import counters, pages, versions
 from tests.integration.servers import LABELS
 
 pytestmark = pytest.mark.docker

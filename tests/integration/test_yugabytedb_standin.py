@@ -19,7 +19,6 @@ import pytest
 
 from orchestrator import facts as counted
 from orchestrator.collectors.yugabytedb import YugabyteDBCollector
-from orchestrator.databases.common.yugabyte import counters, lsm
 from orchestrator.databases.existing.adapter import ExistingCluster
 from orchestrator.databases.yugabytedb import checklist, checks, flags, readiness
 from orchestrator.databases.yugabytedb.adapter import YugabyteDB
@@ -45,6 +44,7 @@ from orchestrator.system import sql
 from orchestrator.system.store import load
 from orchestrator.tier import Tier
 from orchestrator.tiers.unlimited import UnlimitedTier
+from orchestrator.yugabyte import counters, lsm
 from tests import ROOT
 from tests.fakes import QuietProgress
 from tests.integration import servers
@@ -319,7 +319,7 @@ def test_another_release_than_asked_is_refused(image: str, world: World) -> None
 def test_a_killed_node_is_named(image: str, world: World) -> None:
     database = YugabyteDB()
     with up(spec(image), world, database=database) as cluster:
-        world.platform.stop(cluster.nodes[1].container or "", 0)
+        world.platform.container(cluster.nodes[1].container or "").stop(0)
         with pytest.raises(NodeError, match=f"{NETWORK}-node-2 is exited"):
             database.begin_measuring(cluster, world)
         with pytest.raises(NodeError, match=f"{NETWORK}-node-2 is exited"):

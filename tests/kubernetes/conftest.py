@@ -10,12 +10,13 @@ from rich.console import Console
 from orchestrator.cli import provision
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.platforms import own_images
+from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.system.clock import SystemClock
 from orchestrator.system.shell import SystemShell
 from tests import CACHE
 from tests.cluster import leftovers
 from tests.cluster.cluster import Cluster, up
-from tests.kubernetes.objects import Space
+from tests.kubernetes.objects import Space, ours
 
 NODES = 3
 
@@ -27,6 +28,17 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     yield started
     started.down()
     assert leftovers.found() == []
+
+
+@pytest.fixture(scope="module")
+def campaign(cluster: Cluster) -> Iterator[KubernetesPlatform]:
+    """Alone on the cluster, in one namespace for all tests: each takes seconds to go."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("KUBECONFIG", str(cluster.kubeconfig))
+        connected = KubernetesPlatform(SystemClock())
+        with connected.guard.held():
+            yield connected
+        assert ours(connected._api) == []
 
 
 @pytest.fixture(scope="session")

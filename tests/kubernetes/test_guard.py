@@ -36,7 +36,7 @@ def connected(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kub
 @pytest.fixture
 def platform(connected: KubernetesPlatform) -> Iterator[KubernetesPlatform]:
     """Alone on the cluster; nothing of its campaign stays."""
-    with connected.alone():
+    with connected.guard.held():
         yield connected
     assert ours(connected._api) == []
 
@@ -70,7 +70,7 @@ def test_no_right_to_make_namespaces(
     (tmp_path / "config").write_text(yaml.safe_dump(config))
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
     reading = KubernetesPlatform(SystemClock())
-    with pytest.raises(UnavailableError, match="may not make one") as caught, reading.alone():
+    with pytest.raises(UnavailableError, match="may not make one") as caught, reading.guard.held():
         pass
     assert "docs/KUBERNETES.md" in caught.value.advice
 
@@ -85,16 +85,16 @@ def test_a_second_campaign_is_refused(
     platform: KubernetesPlatform, connected: KubernetesPlatform
 ) -> None:
     second = KubernetesPlatform(SystemClock())
-    assert second.other_campaign() == platform.campaign
-    assert platform.other_campaign() is None
+    assert second.guard.other() == platform.campaign
+    assert platform.guard.other() is None
     with (
         pytest.raises(UnavailableError, match="another campaign is running") as caught,
-        second.alone(),
+        second.guard.held(),
     ):
         pass
     assert str(os.getpid()) in caught.value.what
     assert second.sweep() == (), "nothing of a live campaign is touched"
-    assert platform._api.found(f"/api/v1/namespaces/{platform._namespace}") is not None
+    assert platform._api.found(f"/api/v1/namespaces/{platform.space.namespace}") is not None
 
 
 _ORCHESTRATOR = """
@@ -106,9 +106,9 @@ platform = KubernetesPlatform(SystemClock())
 manifest = {"metadata": {"name": "tierbench-left"}, "provisioner": "disk.test"}
 spec = ContainerSpec("left", sys.argv[1], ("infinity",), "client", entrypoint=("sleep",))
 with (
-    platform.alone(),
+    platform.guard.held(),
     platform.volume("disk", "/dev/loop-that-is-not", "xfs", "node-1"),
-    platform.storage_class(manifest),
+    platform.claims.storage_class(manifest),
     platform.running(spec),
 ):
     print("up", flush=True)

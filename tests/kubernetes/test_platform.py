@@ -12,6 +12,7 @@ import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from hashlib import md5
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import kubernetes
 import pytest
 
 from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
-from orchestrator.platforms.common.claims import Source
+from orchestrator.platforms.common.claims import VolumeSource
 from orchestrator.platforms.kubernetes import images
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec, Mount
@@ -27,7 +28,6 @@ from orchestrator.system import at_once
 from orchestrator.system.clock import SystemClock, wait_until
 from tests.cluster import provisioner
 from tests.cluster.cluster import Cluster
-from tests.kubernetes.objects import ours
 
 pytestmark = pytest.mark.kubernetes
 
@@ -35,21 +35,10 @@ TWENTY_MB = 20_000_000
 FAST = {"metadata": {"name": "tierbench-fast"}, "provisioner": "disk.test"}
 
 
-@pytest.fixture(scope="module")
-def campaign(cluster: Cluster) -> Iterator[KubernetesPlatform]:
-    """Alone on the cluster, in one namespace for all tests: each takes seconds to go."""
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("KUBECONFIG", str(cluster.kubeconfig))
-        connected = KubernetesPlatform(SystemClock())
-        with connected.alone():
-            yield connected
-        assert ours(connected._api) == []
-
-
 @pytest.fixture
 def platform(campaign: KubernetesPlatform) -> Iterator[KubernetesPlatform]:
     """A test leaves nothing."""
-    campaign._machine_names.clear()
+    campaign.placement.machine_names.clear()
     yield campaign
     assert campaign.sweep() == ()
 
@@ -67,31 +56,25 @@ def sleeper(name: str, image: str, **more: Any) -> ContainerSpec:
 # ------------------------------------------------------------------ containers and commands
 
 
-def test_a_container_runs_to_its_end(platform: KubernetesPlatform, debian: str) -> None:
-    spec = sleeper("Once_A", debian, command=("-c", "echo to out; echo to err >&2; exit 3"))
-    done = platform.once(spec, timeout_s=60)
-    assert done.exit_code == 3
-    assert set(done.out.splitlines()) == {"to out", "to err"}
-    assert platform.state("Once_A") == "gone"
-    with pytest.raises(RunError, match="did not end within 2 s"):
-        platform.once(sleeper("endless", debian), timeout_s=2)
-
-
 def test_commands(platform: KubernetesPlatform, debian: str) -> None:
     with platform.running(sleeper("runs", debian)) as container:
-        assert platform.running_as("client") == ("runs",)
-        assert container.id and platform.image_of("runs")
+        assert [one.name for one in platform.find_containers("client")] == ["runs"]
+        assert container.id and platform.container("runs").find_image()
         script = "echo $SECRET; echo error >&2; exit 7"
         secret = "a b ' \" $x \\ é"
-        done = platform.exec("runs", ("sh", "-c", script), timeout_s=20, env={"SECRET": secret})
+        done = platform.container("runs").exec(
+            ("sh", "-c", script), timeout_s=20, env={"SECRET": secret}
+        )
         assert (done.exit_code, done.out, done.err) == (7, f"{secret}\n", "error\n")
         lines: list[str] = []
         script = "for i in 1 2 3; do echo $i; sleep 0.2; done"
-        platform.exec("runs", ("sh", "-c", script), timeout_s=20, on_line=lines.append)
+        platform.container("runs").exec(("sh", "-c", script), timeout_s=20, on_line=lines.append)
         assert lines == ["1", "2", "3"]
-        large = platform.exec("runs", ("head", "-c", str(TWENTY_MB), "/dev/zero"), timeout_s=300)
+        large = platform.container("runs").exec(
+            ("head", "-c", str(TWENTY_MB), "/dev/zero"), timeout_s=300
+        )
         assert len(large.out) == TWENTY_MB
-        assert platform.exec("runs", ("no-such-command",), timeout_s=20).exit_code == 127
+        assert platform.container("runs").exec(("no-such-command",), timeout_s=20).exit_code == 127
 
 
 def test_a_command_past_its_time_is_ended_in_the_container(
@@ -99,81 +82,22 @@ def test_a_command_past_its_time_is_ended_in_the_container(
 ) -> None:
     with platform.running(sleeper("runs", debian)):
         with pytest.raises(RunError, match="did not end within 1 s"):
-            platform.exec("runs", ("sleep", "777"), timeout_s=1)
+            platform.container("runs").exec(("sleep", "777"), timeout_s=1)
         script = "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"
-        assert "sleep 777" not in platform.exec("runs", ("sh", "-c", script), timeout_s=20).out
+        assert (
+            "sleep 777"
+            not in platform.container("runs").exec(("sh", "-c", script), timeout_s=20).out
+        )
 
 
-def test_a_command_is_talked_with(platform: KubernetesPlatform, debian: str) -> None:
-    script = "while read -r line; do echo got $line; done"
-    with platform.running(sleeper("runs", debian)):
-        with platform.conversation("runs", ("sh", "-c", script)) as talk:
-            talk.send("one")
-            assert talk.receive(10) == "got one"
-            talk.send("two")
-            assert talk.receive(10) == "got two"
-            with pytest.raises(RunError, match="no answer"):
-                talk.receive(0.5)
-        with platform.conversation("runs", ("true",)) as talk, pytest.raises(RunError):
-            talk.receive(10)
-
-
-def test_files_are_carried_both_ways(
+def test_large_files_come_back_whole(
     platform: KubernetesPlatform, debian: str, tmp_path: Path
 ) -> None:
-    given, out, single = tmp_path / "given", tmp_path / "out", tmp_path / "root.crt"
-    given.mkdir()
-    out.mkdir()
-    (given / "workload.lua").write_text("first")
-    single.write_text("certificate")
-    mounts = (
-        Mount(str(given), "/given", read_only=True),
-        Mount(str(out), "/out"),
-        Mount(str(single), "/tls/root.crt", read_only=True),
-    )
-    with platform.running(sleeper("carries", debian, mounts=mounts)):
-        show = ("cat", "/given/workload.lua", "/tls/root.crt")
-        assert platform.exec("carries", show, timeout_s=20).out == "firstcertificate"
-        (given / "workload.lua").write_text("second")
-        assert platform.exec("carries", show, timeout_s=20).out == "secondcertificate"
-        script = (
-            f"mkdir /out/raw; head -c {TWENTY_MB} /dev/urandom > /out/raw/big; md5sum /out/raw/big"
-        )
-        done = platform.exec("carries", ("sh", "-c", script), timeout_s=60)
-        there = done.out.split()[0]
-        here = subprocess.run(
-            ["md5sum", out / "raw" / "big"], capture_output=True, text=True, check=True
-        )
-        assert here.stdout.split()[0] == there
-    spec = sleeper("ends", debian, mounts=mounts, command=("-c", "echo end > /out/end; exit 1"))
-    assert platform.once(spec, timeout_s=60).exit_code == 1
-    assert (out / "end").read_text() == "end\n", "also of a container that has ended"
-
-
-def test_a_stopped_container_keeps_its_log_and_a_killed_one_is_seen(
-    platform: KubernetesPlatform, debian: str, core: Any
-) -> None:
-    polite = "trap 'echo stopped politely; exit 0' TERM; echo up; while :; do sleep 0.1; done"
-    with platform.running(sleeper("polite", debian, command=("-c", polite))):
-        platform.stop("polite", 60)
-        assert platform.state("polite") == "exited (exit 0)"
-        assert platform.logs("polite") == "up\nstopped politely\n"
-        assert platform.logs("polite", tail=1) == "stopped politely\n"
-    deaf = "trap '' TERM; while :; do sleep 0.1; done"
-    with platform.running(sleeper("deaf", debian, command=("-c", deaf))):
-        platform.stop("deaf", 1)
-        assert platform.state("deaf") == "exited (exit 137)"
-    with platform.running(sleeper("killed", debian)), platform.running(sleeper("client", debian)):
-        killing = threading.Timer(
-            2.0,
-            core.delete_namespaced_pod,
-            ("killed", platform._namespace),
-            {"grace_period_seconds": 0},
-        )
-        killing.start()
-        with pytest.raises(NodeError, match="killed died"):
-            platform.exec("client", ("sleep", "30"), timeout_s=60, watch=("killed",))
-        killing.join()
+    mounts = (Mount(str(tmp_path), "/out"),)
+    with platform.running(sleeper("carries", debian, mounts=mounts)) as container:
+        script = f"head -c {TWENTY_MB} /dev/urandom > /out/big; md5sum /out/big"
+        there = container.exec(("sh", "-c", script), timeout_s=60).out.split()[0]
+        assert md5((tmp_path / "big").read_bytes()).hexdigest() == there
 
 
 def test_pods_that_ask_for_all_that_is_free_find_a_machine(
@@ -201,13 +125,15 @@ def test_a_lost_machine_is_seen_as_soon_as_the_cluster_knows(
             platform.running(sleeper("watched", debian, placement="node-1")),
             platform.running(sleeper("client", debian, placement="client-1")),
         ):
-            machine = platform.machine_of("watched").name
+            machine = platform.container("watched").find_machine().name
             (node,) = [one for one in cluster.nodes if one.name == machine]
             losing = threading.Timer(2.0, cluster.kill, (node,))
             losing.start()
             argv = ("sleep", "300")
             with pytest.raises(NodeError, match=r"lost \(its machine .* is not ready since 20"):
-                platform.exec("client", argv, timeout_s=300, watch=("watched",))
+                platform.container("client").exec(
+                    argv, timeout_s=300, watch=(platform.container("watched"),)
+                )
             losing.join()
             killed.append(node)
             return clock.monotonic()
@@ -234,9 +160,11 @@ def test_out_of_memory(platform: KubernetesPlatform, debian: str) -> None:
     )
     with platform.running(spec):
         assert wait_until(
-            lambda: platform.state("eats") != "running", deadline_s=60, clock=SystemClock()
+            lambda: platform.container("eats").state() != "running",
+            deadline_s=60,
+            clock=SystemClock(),
         )
-        assert platform.state("eats") == "exited (exit 137, out of memory)"
+        assert platform.container("eats").state() == "exited (exit 137, out of memory)"
 
 
 # ------------------------------------------------------------------ machines, network, volumes
@@ -262,12 +190,14 @@ def test_nodes_have_names_and_machines_of_their_own(
         platform.running(sleeper("client", debian, network="cluster", placement="client-1")),
     ):
         assert network.addresses == ("node-1.nodes", "node-2.nodes")
-        machines = {name: platform.machine_of(name).name for name in ("node-1", "node-2")}
+        machines = {
+            name: platform.container(name).find_machine().name for name in ("node-1", "node-2")
+        }
         assert len(set(machines.values())) == 2
-        assert platform.machine_of("node-3").name == machines["node-1"]
-        assert platform.machine_of("client").name not in machines.values()
+        assert platform.container("node-3").find_machine().name == machines["node-1"]
+        assert platform.container("client").find_machine().name not in machines.values()
         for name in ("node-1", "node-2", "client"):
-            done = platform.exec(name, ("getent", "hosts", "node-2.nodes"), timeout_s=20)
+            done = platform.container(name).exec(("getent", "hosts", "node-2.nodes"), timeout_s=20)
             assert done.exit_code == 0
     assert len(platform.machines()) == 3
 
@@ -277,7 +207,7 @@ def test_nodes_that_start_at_once_have_machines_of_their_own_while_there_are_som
 ) -> None:
     four = [sleeper(f"node-{n}", debian, placement=f"node-{n}") for n in range(1, 5)]
     with at_once.entered([platform.running(one) for one in four]):
-        machines = [platform.machine_of(one.name).name for one in four]
+        machines = [platform.container(one.name).find_machine().name for one in four]
     assert sorted(Counter(machines).values()) == [1, 1, 2]
 
 
@@ -295,7 +225,7 @@ def test_a_volume_of_a_device_is_mounted_and_removed(
             spec = sleeper("uses", debian, mounts=mounts, placement="node-1")
             for script in ("echo kept > /data/file", "cat /data/file; grep ' /data ' /proc/mounts"):
                 with platform.running(spec):
-                    out = platform.exec("uses", ("sh", "-c", script), timeout_s=20).out
+                    out = platform.container("uses").exec(("sh", "-c", script), timeout_s=20).out
             assert out.startswith("kept\n") and "nouuid" in out and "noatime" in out
             assert len(core.list_persistent_volume(label_selector="tierbench=1").items) == 1
         assert core.list_persistent_volume(label_selector="tierbench=1").items == []
@@ -316,16 +246,18 @@ def test_claims_of_a_class_and_copies_of_them(
     def with_claim(name: str, script: str) -> str:
         spec = sleeper("uses", debian, mounts=(Mount(name, "/data"),), placement="node-1")
         with platform.running(spec):
-            return platform.exec("uses", ("sh", "-c", script), timeout_s=20).out
+            return platform.container("uses").exec(("sh", "-c", script), timeout_s=20).out
 
-    with platform.storage_class(manifest) as made:
+    with platform.claims.storage_class(manifest) as made:
         assert made.waits and made.provisioner == "disk.test"
-        assert made.name in [one.name for one in platform.storage_classes()]
-        with platform.claim("first", made.name, size) as claim:
+        assert made.name in [one.name for one in platform.claims.storage_classes()]
+        with platform.claims.claim("first", made.name, size) as claim:
             assert with_claim(claim, "echo loaded > /data/file; sync") == ""
-            rented = platform.rented(claim, timeout_s=30)
+            rented = platform.claims.rented(claim, timeout_s=30)
             assert (rented.size_bytes, rented.driver) == (size, "disk.test")
-            with platform.claim("copy", made.name, size, Source("claim", claim)) as copy:
+            with platform.claims.claim(
+                "copy", made.name, size, VolumeSource("claim", claim)
+            ) as copy:
                 assert with_claim(copy, "cat /data/file") == "loaded\n"
         assert core.list_persistent_volume().items == []
 
@@ -340,11 +272,11 @@ def test_snapshots(platform: KubernetesPlatform, debian: str, cluster: Cluster) 
     }
     group = ("snapshot.storage.k8s.io", "v1", "volumesnapshotclasses")
     custom = kubernetes.client.CustomObjectsApi(cluster.api)
-    with platform.storage_class(FAST) as made:
-        assert platform.snapshot_class(made.provisioner) is None
+    with platform.claims.storage_class(FAST) as made:
+        assert platform.claims.snapshot_class(made.provisioner) is None
         custom.create_cluster_custom_object(*group, snapshot_class)
         try:
-            assert platform.snapshot_class(made.provisioner) is not None
+            assert platform.claims.snapshot_class(made.provisioner) is not None
         finally:
             custom.delete_cluster_custom_object(*group, "test-snapshots")
 
@@ -356,29 +288,29 @@ def test_an_image_that_cannot_be_pulled(
     platform: KubernetesPlatform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(images, "_TOLD_S", 2.0)
-    assert not platform.image_present("no.such/image:1")
+    assert not platform.images.present("no.such/image:1")
     with pytest.raises(UnavailableError, match="cannot be pulled") as caught:
         platform.once(ContainerSpec("missing", "no.such/image:1", (), "client"), 60)
     assert "TIERBENCH_REGISTRY" in caught.value.advice
-    assert platform.state("missing") == "gone"
+    assert platform.container("missing").state() == "gone"
 
 
 def test_more_than_any_machine_has(
     platform: KubernetesPlatform, debian: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(platform, "start_s", 3)
+    monkeypatch.setattr(platform.pods, "start_s", 3)
     with pytest.raises(UnavailableError, match="Insufficient cpu"):
         platform.once(sleeper("large", debian, cpus=1000), 60)
 
 
 def test_a_quota_that_is_exceeded(platform: KubernetesPlatform, debian: str, core: Any) -> None:
     quota = {"metadata": {"name": "small"}, "spec": {"hard": {"requests.cpu": "1"}}}
-    core.create_namespaced_resource_quota(platform._namespace, quota)
+    core.create_namespaced_resource_quota(platform.space.namespace, quota)
     try:
         with pytest.raises(UnavailableError, match="quota of the namespace is exceeded"):
             platform.once(sleeper("large", debian, cpus=1.5), 60)
     finally:
-        core.delete_namespaced_resource_quota("small", platform._namespace)
+        core.delete_namespaced_resource_quota("small", platform.space.namespace)
 
 
 def test_a_class_that_is_missing_and_one_that_never_gives_a_volume(
@@ -386,14 +318,17 @@ def test_a_class_that_is_missing_and_one_that_never_gives_a_volume(
 ) -> None:
     with (
         pytest.raises(UnavailableError, match="no storage class premium"),
-        platform.claim("never", "premium", 2**30),
+        platform.claims.claim("never", "premium", 2**30),
     ):
         pass
-    monkeypatch.setattr(platform, "start_s", 4)
+    monkeypatch.setattr(platform.pods, "start_s", 4)
     nobody = {"metadata": {"name": "tierbench-nobody"}, "provisioner": "nobody.test"}
-    with platform.storage_class(nobody) as made, platform.claim("never", made.name, 2**30) as claim:
+    with (
+        platform.claims.storage_class(nobody) as made,
+        platform.claims.claim("never", made.name, 2**30) as claim,
+    ):
         with pytest.raises(RunError, match="no volume within 2 s"):
-            platform.rented(claim, timeout_s=2)
+            platform.claims.rented(claim, timeout_s=2)
         with pytest.raises(TierbenchError, match="unbound immediate PersistentVolumeClaims"):
             platform.once(sleeper("waits", debian, mounts=(Mount(claim, "/data"),)), 60)
 
@@ -401,7 +336,7 @@ def test_a_class_that_is_missing_and_one_that_never_gives_a_volume(
 def test_an_interrupted_run_leaves_nothing_in_the_namespace(
     platform: KubernetesPlatform, debian: str
 ) -> None:
-    platform._started(sleeper("left", debian, environment={"PGPASSWORD": "x"}))
+    platform.pods.start(sleeper("left", debian, environment={"PGPASSWORD": "x"}))
     assert platform.sweep() == ("container left", "secret left")
     assert platform.sweep() == ()
 

@@ -21,8 +21,8 @@ from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import World
 from orchestrator.system.clock import SystemClock, wait_until
-from orchestrator.tier import Snapshots, StorageClass, Tier
-from orchestrator.tiers.common import disk_server
+from orchestrator.tier import ClassWanted, Snapshots, Tier
+from orchestrator.tiers.common.emulated import disk_server
 from orchestrator.tiers.storage_class import StorageClassTier
 from tests import ROOT
 from tests.cluster import provisioner
@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.kubernetes, pytest.mark.docker]
 NODES, SIZE = 3, 2 * 2**30
 SNAPSHOT_CLASSES = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses"
 XFS = {"csi.storage.k8s.io/fstype": "xfs"}
-WANTED = StorageClass("fast", provisioner.NAME, XFS, SIZE, NODES)
+WANTED = ClassWanted("fast", provisioner.NAME, XFS, SIZE, NODES)
 TIER = Tier("fast", "Fast volumes", "storage-class", None, None, storage_class=WANTED)
 COPIES = replace(TIER, snapshots=Snapshots("copy"))
 MECHANISM = StorageClassTier()
@@ -44,8 +44,8 @@ MECHANISM = StorageClassTier()
 def fio(cluster: Cluster, debian: str) -> str:
     """Our image with fio, on every node."""
     tag, engine = own_images.tag(ROOT, "disk"), DockerPlatform(SystemClock())
-    if not engine.image_present(tag):
-        engine.build(str(own_images.folder(ROOT, "disk")), tag, lambda _line: None)
+    if not engine.images.present(tag):
+        engine.images.build(str(own_images.folder(ROOT, "disk")), tag, lambda _line: None)
     cluster.load(tag)
     return tag
 
@@ -59,9 +59,9 @@ def campaign(cluster: Cluster, fio: str) -> Iterator[KubernetesPlatform]:
         # Machines report their images only now and then.
         clock = SystemClock()
         assert wait_until(
-            lambda: platform.image_present(fio), deadline_s=60, clock=clock, every_s=1
+            lambda: platform.images.present(fio), deadline_s=60, clock=clock, every_s=1
         )
-        with platform.alone():
+        with platform.guard.held():
             yield platform
 
 
@@ -73,7 +73,7 @@ def world(campaign: KubernetesPlatform, tmp_path: Path) -> Iterator[World]:
     yield replace(made, root=ROOT, scope="tierbench-1")
     platform.sweep()
     left = [one["metadata"]["name"] for one in platform._api.listed("/api/v1/persistentvolumes")]
-    assert not left and not platform.storage_classes()
+    assert not left and not platform.claims.storage_classes()
 
 
 @pytest.fixture
@@ -84,14 +84,14 @@ def snapshots(world: World) -> Iterator[None]:
     content = {**kind, "metadata": {"name": "fast"}, "deletionPolicy": "Delete"}
     platform._api.make(SNAPSHOT_CLASSES, {**content, "driver": provisioner.NAME})
     yield
-    platform._remove_object("snapshot class", f"{SNAPSHOT_CLASSES}/fast", "fast")
+    platform.space.remove("snapshot class", f"{SNAPSHOT_CLASSES}/fast", "fast")
 
 
 def shell(volume: Volume, script: str, world: World) -> str:
     """What a script prints that has the volume at /tier."""
     spec = disk_server.fio_container(f"{volume.name}-user", "client", volume, world)
     with world.platform.running(spec):
-        done = world.platform.exec(spec.name, ("sh", "-c", script), timeout_s=60)
+        done = world.platform.container(spec.name).exec(("sh", "-c", script), timeout_s=60)
     assert done.exit_code == 0, done.err
     return done.out.strip()
 
@@ -131,4 +131,4 @@ def test_the_gate_measures_a_volume_on_each_machine(world: World) -> None:
 
 def test_a_class_that_is_not_there(world: World) -> None:
     with pytest.raises(UnavailableError, match="no StorageClass 'gold'"):
-        MECHANISM.check(replace(TIER, storage_class=StorageClass("gold")), world)
+        MECHANISM.check(replace(TIER, storage_class=ClassWanted("gold")), world)

@@ -23,8 +23,9 @@ from orchestrator.analysis.results import Results
 from orchestrator.cli.main import app
 from orchestrator.databases.existing.declaration import Existing
 from orchestrator.errors import UsageError
+from orchestrator.keys import schema
 from orchestrator.parts import Parts
-from orchestrator.planning import profiles, project_files, schema
+from orchestrator.planning import profiles, project_files
 from orchestrator.powers import World
 from orchestrator.run import experiment
 from orchestrator.system import store
@@ -124,17 +125,18 @@ def test_every_command_and_option_is_documented_and_no_other() -> None:
         row = next(row for key, row in rows.items() if re.sub(r" [\[A-Z].*", "", key) == name)
         common = "common ones" in row[2]
         own = {opt for each in command.params for opt in each.opts if opt.startswith("--")}
-        named = set(re.findall(r"--[a-z-]+", row[2]))
+        named = set(re.findall(r"--[a-z][a-z0-9-]*", row[2]))
         assert named <= own, f"{name} has no {named - own}"
         assert common or own <= named, f"{name}: {own - named} is not in its row"
         options |= own
-    assert options <= set(re.findall(r"--[a-z-]+", section))
-    assert set(re.findall(r"`(--[a-z-]+)`", section)) <= options
+    assert options <= set(re.findall(r"--[a-z][a-z0-9-]*", section))
+    assert set(re.findall(r"`(--[a-z][a-z0-9-]*)`", section)) <= options
 
 
 def test_every_variable_of_the_makefile_is_documented_and_no_other() -> None:
     makefile = (ROOT / "Makefile").read_text()
     settable = set(re.findall(r"^([A-Z_]+) *\?=", makefile, re.MULTILINE))
+    settable |= set(re.findall(r"\b([A-Z_]+)/[a-z-]+\b", makefile))
     settable |= set(re.findall(r"\$\(if \$\(([A-Z_]+)\)", makefile))
     settable |= set(re.findall(r'"\$\(([A-Z]+)\)"', makefile))
     settable |= set(re.findall(r"\$\(foreach \w+,\$\(([A-Z_]+)\)", makefile))
@@ -175,7 +177,7 @@ def test_every_key_of_a_catalog_reference_and_of_an_existing_cluster_is_document
 
 
 def test_every_word_of_a_result_is_documented() -> None:
-    text = " ".join(text_of("GLOSSARY.md", "METHOD.md", "RESULTS.md").split())
+    text = " ".join(text_of("GLOSSARY.md", "METHOD.md", "WORKLOADS.md", "RESULTS.md").split())
     words: set[str] = set()
     for literal in (  # closed sets, kept by the type checker
         DiskKind,

@@ -15,6 +15,7 @@ ffi.cdef[[
 typedef struct { int64_t lock[8]; uint64_t state; double next_us; } tb_arrivals;
 ]]
 
+local MOST_WAITS = 10000  -- of a thread: more are overload, whose latency is compared with nothing
 local ADDRESS, STRUCT = "TIERBENCH_ARRIVALS", "tb_arrivals"
 local arrivals = {}
 
@@ -51,16 +52,19 @@ function arrivals.schedule(rate_per_s)
 
    function schedule.done() held = nil end
 
-   -- Of those that are overdue when the run is over, each is counted by one thread only.
+   -- Of those that are overdue when the run is over, each is counted by one thread only; and for
+   -- how long the first of them have been.
    function schedule.overdue(now_us)
-      return shared.locked(pool.lock, function()
-         local n = held and held < now_us and 1 or 0
-         while pool.next_us < now_us do
-            move_on()
-            n = n + 1
-         end
-         return n
+      local n, waits_us = 0, {}
+      local function count(due_us)
+         n = n + 1
+         if n <= MOST_WAITS then waits_us[n] = math.floor(now_us - due_us + 0.5) end
+      end
+      shared.locked(pool.lock, function()
+         if held and held < now_us then count(held) end
+         while pool.next_us < now_us do count(move_on()) end
       end)
+      return n, waits_us
    end
 
    shared.locked(pool.lock, function()

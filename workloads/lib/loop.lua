@@ -227,7 +227,8 @@ local function closed(self)
 end
 
 -- schedule: due_us() is the instant of the next transaction; done(now_us) moves on;
--- overdue(now_us), asked last, counts what should have started by then and has not.
+-- overdue(now_us), asked last, counts what should have started by then and has not; and, at a rate,
+-- for how long. What these would have been is drawn, as it would have been.
 local function scheduled(self, schedule)
    local id, draw = self.thread_id, self.workload.draw
    while true do
@@ -240,7 +241,9 @@ local function scheduled(self, schedule)
       schedule.done(clock.now_us())
    end
    local ended_us = math.min(clock.now_us(), self.deadline_us or math.huge)
-   self.recorder.unstarted = schedule.overdue(ended_us)
+   local unstarted, waits_us = schedule.overdue(ended_us)
+   self.recorder.unstarted = unstarted
+   for _, wait_us in ipairs(waits_us or {}) do self.recorder:never_began(draw(), wait_us) end
 end
 
 -- workload: conn; batches: whether statements travel together; draw() -> kind, and draws the

@@ -17,9 +17,10 @@
 --   {"version":1,"record_bytes":24,"types":[…],"mode":{…}}
 -- <out>/errors-<thread>.json, at the end of the thread:
 --   {"thread":n,"retried":[{"type","sqlstate","count","message"}…],"failed":[the same…],
---    "unstarted":m,"begun_ms":t}   message: the first one seen; unstarted: open loop,
---    transactions whose scheduled time came within the run but which no thread got to start;
---    begun_ms: when the thread began (Unix)
+--    "unstarted":m,"unstarted_waits":{type:[…]},"begun_ms":t}   message: the first one seen;
+--    unstarted: open loop, transactions whose scheduled time came within the run but which no
+--    thread got to start; unstarted_waits: how long these had been due at its end, in microseconds,
+--    of the first 10,000 at a rate; begun_ms: when the thread began (Unix)
 -- Records are written when 64 KiB are full and at least once a second, so that a killed
 -- run keeps all but its last second. A last record may then be cut: a reader drops the
 -- bytes beyond a multiple of 24.
@@ -71,7 +72,8 @@ end
 -- on=false: only errors are recorded (to measure what recording costs).
 function recorder.open(out, thread, types, on)
    local self = setmetatable({out = out, thread = thread, types = types, on = on, n = 0,
-                              flushed_us = 0, errors = {retried = {}, failed = {}}, unstarted = 0},
+                              flushed_us = 0, errors = {retried = {}, failed = {}}, unstarted = 0,
+                              waits_us = {}},
                              Recorder)
    if on then
       local path = string.format("%s/latency-%d.bin", out, thread)
@@ -122,6 +124,13 @@ function Recorder:count_error(which, kind, failure)
    return tonumber(failure.sqlstate, 36) or 0
 end
 
+-- A transaction that was due for so long when the run ended.
+function Recorder:never_began(kind, wait_us)
+   local name = self.types[kind + 1]
+   self.waits_us[name] = self.waits_us[name] or {}
+   table.insert(self.waits_us[name], wait_us)
+end
+
 local function listed(entries)
    local list = {}
    for _, entry in pairs(entries) do list[#list + 1] = entry end
@@ -139,7 +148,7 @@ function Recorder:close()
    write_file(string.format("%s/errors-%d.json", self.out, self.thread),
               json{thread = self.thread, retried = listed(self.errors.retried),
                             failed = listed(self.errors.failed), unstarted = self.unstarted,
-                            begun_ms = self.begun_ms})
+                            unstarted_waits = self.waits_us, begun_ms = self.begun_ms})
 end
 
 return recorder

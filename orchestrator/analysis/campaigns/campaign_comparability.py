@@ -21,7 +21,6 @@ from orchestrator.units import format_bytes, listed
 _NOT_THE_DISK = frozenset(
     {"name", "title", "catalog_type", "snapshots", "price", "source", "as_of", "notes", "vm_caps"}
 )
-_MEMORY_TOLERANCE_PCT = 1.0  # a kernel keeps some for itself, and not always as much
 _HARDWARE = {"cpu_model": "CPU", "cpus": "cores", "kernel": "kernel"}
 
 
@@ -52,16 +51,24 @@ def _host(campaign: Results) -> Mapping[str, Any]:
 
 
 def _machines(before: Results, after: Results, across: bool) -> Iterator[str]:
-    one, two = _host(before), _host(after)
-    names = one.get("hostname"), two.get("hostname")
-    if all(names) and names[0] != names[1] and not across:
-        yield f"machine {names[0]} against {names[1]}"
-    for key, title in _HARDWARE.items():
-        if one.get(key) and two.get(key) and one[key] != two[key]:
-            yield f"{title} {one[key]} against {two[key]}"
-    sizes = one.get("memory_bytes") or 0, two.get("memory_bytes") or 0
-    if min(sizes) > 0 and max(sizes) > min(sizes) * (1 + _MEMORY_TOLERANCE_PCT / 100):
-        yield f"memory of the machine {' against '.join(format_bytes(size) for size in sizes)}"
+    """Of all machines, if both recorded the others than the first."""
+    others = [campaign.fingerprint.get("other_machines") for campaign in (before, after)]
+    rest = others if None not in others else [(), ()]
+    every = [(_host(one), *(of or ())) for one, of in zip((before, after), rest, strict=True)]
+    names = {} if across else {"hostname": "machine"}
+    for key, title in {**names, **_HARDWARE, "memory_bytes": "memory of the machine"}.items():
+        one, two = (sorted({machine.get(key) or 0 for machine in each}, key=str) for each in every)
+        if 0 in (*one, *two):
+            continue  # one of them does not say it
+        if key == "memory_bytes":
+            sizes = [(min(values), max(values)) for values in (one, two)]
+            unlike = comparability.unlike_memory(*sizes)
+            words = [listed(list(dict.fromkeys(map(format_bytes, each)))) for each in sizes]
+        else:
+            unlike = one != two
+            words = [listed([str(value) for value in values]) for values in (one, two)]
+        if unlike:
+            yield f"{title} {' against '.join(words)}"
 
 
 def _tiers(one: Tier, two: Tier) -> Iterator[str]:

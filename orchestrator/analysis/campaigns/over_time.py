@@ -2,42 +2,54 @@
 
 The rule is that of a campaign's own comparisons (docs/METHOD.md): four words, an interval, chance
 among all comparisons, and inconclusive where more than the time differs. But they were not measured
-in turns, so drift of the machine between them is in every change, and is stated.
+in turns, so what differs between days is in every change. How much that is, earlier campaigns say;
+without enough of them every comparison is inconclusive.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from orchestrator.analysis import comparisons, results
 from orchestrator.analysis.campaigns import campaign_comparability
 from orchestrator.analysis.comparisons import COMPARED, Pair
 from orchestrator.analysis.conclusions import Delta, VerdictWord
-from orchestrator.analysis.results import Key, Measured, Results
+from orchestrator.analysis.results import Key, Measured, Results, RunData
 from orchestrator.analysis.statistics import stats, unpaired
 from orchestrator.metrics import METRICS
 from orchestrator.units import format_seconds
 
+# Other campaigns from which the spread between days is learnt. Of three or four a rare kind of day
+# is too often absent (tests/bench/bench_history.py).
+FEWEST_HISTORY = 5
 _DAY_S = 86_400.0
 
 
 @dataclass(frozen=True)
 class ProfileDelta:
-    """A change of one profile × workload; `delta` has the campaigns as baseline and contender."""
+    """A change of one profile × workload; `delta` has the campaigns as baseline and contender.
+
+    `history`: how many other campaigns say what differs between days. `changed_since`: the runs
+    differ by more than chance, but too few campaigns say whether days differ as much; `delta` is
+    inconclusive then.
+    """
 
     profile: str
     delta: Delta
+    history: int
+    changed_since: bool = False
 
 
 @dataclass(frozen=True)
-class Comparison:
+class CampaignComparison:
     """Campaign `after` against `before`, by their folders' names. `only_before`, `only_after`:
     profile × workload that have finished runs in one of them alone. `doubts`: a sentence each."""
 
     before: str
     after: str
     margin_pct: float
+    p99_margin_pct: float
     deltas: tuple[ProfileDelta, ...]
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
@@ -48,26 +60,37 @@ class Comparison:
 
 
 def compare(
-    before: Results, after: Results, margin_pct: float | None = None, across_machines: bool = False
-) -> Comparison:
-    """Every profile × workload that both have finished runs of. `margin_pct`: that of `after`, if
-    not given; `across_machines`: see `campaign_comparability.obstacle`."""
+    before: Results,
+    after: Results,
+    margin_pct: float | None = None,
+    across_machines: bool = False,
+    p99_margin_pct: float | None = None,
+    history: Iterable[Results] = (),
+) -> CampaignComparison:
+    """Every profile × workload that both have finished runs of. Margins: those of `after`, if not
+    given; `across_machines`: see `campaign_comparability.obstacle`; `history`: other campaigns, of
+    which those count that began before the later of both and are comparable with it."""
     margin = after.plan.margin_pct if margin_pct is None else margin_pct
+    p99_margin = after.plan.p99_margin_pct if p99_margin_pct is None else p99_margin_pct
     titles = _measured(before), _measured(after)
+    others = tuple(history)
     pairs = [
-        (profile, pair)
+        (profile, count, pair)
         for profile, workload in titles[0]
         if (profile, workload) in titles[1]
-        for pair in _pairs(before, after, profile, workload, across_machines)
+        for count, pair in _pairs(before, after, profile, workload, across_machines, others)
     ]
-    deltas = comparisons.deltas(before.name, [pair for _, pair in pairs], margin)
-    return Comparison(
+    deltas: dict[int, Delta] = {}
+    for proven in (True, False):  # a family each: chances that prove nothing ease no others
+        family = [i for i, one in enumerate(pairs) if (one[1] >= FEWEST_HISTORY) == proven]
+        made = comparisons.deltas(before.name, [pairs[i][2] for i in family], margin, p99_margin)
+        deltas |= dict(zip(family, made, strict=True))
+    return CampaignComparison(
         before.name,
         after.name,
         margin,
-        tuple(
-            ProfileDelta(profile, delta) for (profile, _), delta in zip(pairs, deltas, strict=True)
-        ),
+        p99_margin,
+        tuple(_with_history(*pairs[i], deltas[i]) for i in range(len(pairs))),
         tuple(f"{p} × {w}" for p, w in titles[0] if (p, w) not in titles[1]),
         tuple(f"{p} × {w}" for p, w in titles[1] if (p, w) not in titles[0]),
         (*_apart(before, after), *campaign_comparability.remarks(before, after)),
@@ -91,29 +114,78 @@ def _apart(before: Results, after: Results) -> Iterator[str]:
         days = f"{apart_s / _DAY_S:.0f} days"
         far = f" ({days if apart_s >= 2 * _DAY_S else format_seconds(apart_s)} apart)"
     yield (
-        f"they were measured at different times{far} and not in turns: drift of the machine is in "
-        "every difference"
+        f"they were measured at different times{far} and not in turns: what differs between days "
+        "is in every difference"
     )
 
 
 def _pairs(
-    before: Results, after: Results, profile: str, workload: str, across: bool
-) -> Iterator[Pair]:
+    before: Results,
+    after: Results,
+    profile: str,
+    workload: str,
+    across: bool,
+    history: Sequence[Results],
+) -> Iterator[tuple[int, Pair]]:
+    """Each with the number of campaigns that say what differs between days."""
     runs = tuple(results.finished(campaign, profile, workload) for campaign in (before, after))
     obstacle = campaign_comparability.obstacle(before, after, (runs[0], runs[1]), across)
     left, right = ([results.sound(run.record.measurements) for run in side] for side in runs)
+    of_cell = history, before, after, profile, workload, across
+    past = [] if obstacle else list(_comparable(*of_cell))
     for key in COMPARED:
         one, two = _values(left, key), _values(right, key)
         if not comparisons.can_change(one, two):
             continue
         hindered = obstacle or comparisons.obstacle(one, two, len(left) + len(right))
+        days = [values for other in past if (values := results.whole(other, key))]
         try:
-            ratio = unpaired.ratio(one, two)
+            known = len(days) >= FEWEST_HISTORY
+            ratio = (
+                unpaired.ratio_across_days(one, two, days) if known else unpaired.ratio(one, two)
+            )
         except ValueError:  # a figure of zero
             ratio = stats.ratio_of_all(one, two)
         metric = METRICS[key[0]]
-        yield Pair(after.name, workload, metric, key[1], one, two, ratio, hindered, in_blocks=False)
+        yield (
+            len(days),
+            Pair(after.name, workload, metric, key[1], one, two, ratio, hindered, in_blocks=False),
+        )
+
+
+def _comparable(
+    history: Iterable[Results],
+    before: Results,
+    after: Results,
+    profile: str,
+    workload: str,
+    across: bool,
+) -> Iterator[tuple[RunData, ...]]:
+    """The finished runs of each other campaign that measured as `after` did, and began before the
+    later of both."""
+    ours = results.finished(after, profile, workload)
+    latest_s = max(results.began_s(one) or 0.0 for one in (before, after))
+    for one in history:
+        runs, began_s = results.finished(one, profile, workload), results.began_s(one)
+        if one.name in (before.name, after.name) or began_s is None or began_s >= latest_s:
+            continue
+        if runs and not campaign_comparability.obstacle(one, after, (runs, ours), across):
+            yield runs
 
 
 def _values(runs: Sequence[Measured], key: Key) -> tuple[float, ...]:
     return tuple(run[key].value for run in runs if key in run)
+
+
+def _with_history(profile: str, count: int, pair: Pair, delta: Delta) -> ProfileDelta:
+    """Without enough history no word is proven, because days may differ by more than runs do."""
+    if count >= FEWEST_HISTORY or pair.obstacle or delta.ci_low_pct is None:
+        return ProfileDelta(profile, delta, count)
+    reason = (
+        "how much days differ is not known: that takes at least "
+        f"{FEWEST_HISTORY} other comparable campaigns from before, and "
+        f"{f'only {count}' if count else 'none'} is stored"
+    )
+    changed = delta.verdict in ("better", "worse")
+    unproven = replace(delta, verdict="inconclusive", reason=reason)
+    return ProfileDelta(profile, unproven, count, changed)

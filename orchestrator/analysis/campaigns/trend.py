@@ -118,7 +118,8 @@ def trend(
         )
         for place, (one, summary) in enumerate(zip(kept, summaries, strict=True))
     )
-    margin = every[-1].plan.margin_pct
+    plan = every[-1].plan
+    margin = plan.margin_pct if METRICS[metric].percent is None else plan.p99_margin_pct
     levels = tuple(_levels(points, logs, borders, margin, METRICS[metric].direction))
     return Trend(
         profile,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective, Profile
-from orchestrator.planning import latency_quantiles
+from orchestrator.planning import costs, latency_quantiles
 from orchestrator.tier import Price
 
 
@@ -23,6 +23,10 @@ class Aspect:
     def is_latency(self) -> bool:
         return METRICS[self.metric].direction == "lower"
 
+    @property
+    def is_tail(self) -> bool:
+        return METRICS[self.metric].percent is not None
+
 
 THROUGHPUT = Aspect("throughput_per_s", "throughput")
 NOPM = Aspect("nopm", "throughput")
@@ -36,6 +40,20 @@ NEW_ORDER = (
 )
 
 
+def each_once(
+    throughput: Aspect, latencies: tuple[Aspect, ...], *, closed_loop: bool
+) -> tuple[Aspect, ...]:
+    """What tiers are compared in, each figure once.
+
+    In a closed loop without think time the average latency of all transactions is sessions ÷
+    throughput (Little's law), and throughput stands for both. In an open loop or with think time
+    they are two figures. So is the average of New-Order alone, which is one part of a session's
+    time, though the rate of New-Orders is a fixed share of all.
+    """
+    same = LATENCIES[0] if closed_loop else None
+    return throughput, *(aspect for aspect in latencies if aspect != same)
+
+
 def comparable(
     latencies: tuple[Aspect, ...], profiles: Iterable[Profile]
 ) -> tuple[tuple[Aspect, ...], tuple[str, ...]]:
@@ -44,7 +62,7 @@ def comparable(
     constant = tuple(one.name for one in profiles if latency_quantiles.is_constant(one.tier))
     if not constant:
         return latencies, ()
-    return tuple(one for one in latencies if METRICS[one.metric].percent is None), constant
+    return tuple(one for one in latencies if not one.is_tail), constant
 
 
 @dataclass(frozen=True)
@@ -73,12 +91,12 @@ class Candidate:
 
     @property
     def monthly_cost(self) -> float | None:
-        """Price of the cluster's disks, one on each node, and of its machines if they count."""
+        """Price of the cluster's disks, those for WAL too, and of its machines if they count."""
         vm = self.profile.cluster.vm_price if self.with_vms else None
         if self.price is None or (self.with_vms and vm is None):
             return None
-        of_node = self.price.monthly + (vm.monthly if vm else 0.0)
-        return round(of_node * self.profile.cluster.nodes, 2)
+        disks = self.price.monthly * costs.bought_disks(self.profile)
+        return round(disks + (vm.monthly * self.profile.cluster.nodes if vm else 0.0), 2)
 
     def by_repetition(self, aspect: Aspect) -> dict[int, float]:
         values = self.values[aspect]

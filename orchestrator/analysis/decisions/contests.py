@@ -10,7 +10,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
 
 from orchestrator.analysis.conclusions import Standing
 from orchestrator.analysis.decisions import reach
@@ -27,8 +26,8 @@ from orchestrator.analysis.statistics.stats import Ratio
 from orchestrator.analysis.telemetry.bottlenecks import NOT_THE_TIER
 from orchestrator.metrics import METRICS
 from orchestrator.model import Doubt, Objective, Profile
+from orchestrator.planning import costs
 from orchestrator.planning.slo import format_objective
-from orchestrator.tier_catalog import prices
 from orchestrator.units import format_change, format_quantity, listed
 
 ONE_SIDED = 1 - stats.CONFIDENCE  # of a claim alone
@@ -40,15 +39,15 @@ class Contest:
     """All candidates of a workload, from cheap to dear; `absent` tiers left no figures.
 
     Without a price for each in one list (`no_prices` says why) the order is by declared limits.
-    `aspects` are compared, `left_out` are not, as a run lacks them. `at_ceiling`: think time holds
-    the rate at its ceiling on every tier, so it is not compared. `overload`: tiers that are no
-    candidates, as they do not serve the rate asked for. `slo`: if any, it decides instead
-    of the margin. `chance`: the highest p-value that counts as a difference among all that the
-    campaign's decisions compare. `share`: of the usual levels, those of this look (`looks`).
-    `obstacle`: why nothing may be compared at all. `doubts`: of the runs of each tier, and "" → of
-    the campaign. `scale`: of the workload, where it is less than the published study's.
-    `constant_latency`: tiers whose disks have no tail, so that p99 is no criterion.
-    `unlike_prices`: why prices that are compared may not be.
+    `aspects` are compared, `left_out` are not, as a run lacks them. `p99_margin_pct`: None if it is
+    that of the others. `at_ceiling`: think time holds the rate at its ceiling on every tier, so it
+    is not compared. `overload`: tiers that are no candidates, as they do not serve the rate asked
+    for. `slo`: if any, it decides instead of the margin. `share`: of the usual levels, those of
+    this look (`looks`). `obstacle`: why nothing may be compared at all. `doubts`: of the runs of
+    each tier, and "" → of the campaign. `scale`: of the workload, where it is less than the
+    published study's. `constant_latency`: tiers whose disks have no tail, so that p99 is no
+    criterion. `unlike_prices`: why prices that are compared may not be. `window_s`: of its runs, 0
+    if unlike.
     """
 
     workload: str
@@ -60,7 +59,6 @@ class Contest:
     left_out: tuple[Aspect, ...] = ()
     at_ceiling: bool = False
     slo: tuple[Objective, ...] = ()
-    chance: float = ONE_SIDED
     share: float = 1.0
     obstacle: str = ""
     overload: Overload = NO_RATE
@@ -68,6 +66,13 @@ class Contest:
     scale: str = ""
     constant_latency: tuple[str, ...] = ()
     unlike_prices: str = ""
+    window_s: float = 0.0
+    p99_margin_pct: float | None = None
+
+    def margin_of(self, aspect: Aspect) -> float:
+        """In %: how much worse a tier may be in it and still be enough."""
+        own = self.p99_margin_pct if aspect.is_tail else None
+        return self.margin_pct if own is None else own
 
     def flattered(self, tier: Candidate) -> Doubt | None:
         """The doubt for which nothing is concluded in this tier's favour."""
@@ -108,15 +113,20 @@ class Contest:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One tier against another in one aspect. `p_value`: of being worse by more than the margin, to
-    be held against the usual levels (`looks.at_look`)."""
+    """One tier against another in one aspect. `p_value`: of being worse by more than the margin;
+    `p_within`: of not being so; to be held against the usual levels (`looks.at_look`)."""
 
     one: Candidate
     other: Candidate
     aspect: Aspect
     ratio: Ratio
     p_value: float
-    outside: bool
+    p_within: float
+
+    @property
+    def outside(self) -> bool:
+        """Whether the whole interval lies beyond the margin."""
+        return self.p_within <= ONE_SIDED
 
     def __str__(self) -> str:
         pair = f"{self.one.name} against {self.other.name}, {self.aspect.title}"
@@ -169,26 +179,6 @@ class Proof:
     failing: Mapping[str, Promise]
 
 
-def _priced(candidates: Sequence[Candidate]) -> tuple[list[Candidate], str, str]:
-    """The candidates with what counts as their cost, why costs cannot be compared, and why such a
-    comparison may be off.
-
-    On machines of one kind these cost the same for every tier, so disks alone are compared. Where a
-    tier is measured on another machine, such as a larger one whose caps let it through, they count.
-    """
-    clusters = [candidate.profile.cluster for candidate in candidates]
-    count = len({cluster.vm for cluster in clusters}) > 1
-    of_disks = [candidate.price for candidate in candidates]
-    stated = [*of_disks, *(cluster.vm_price for cluster in clusters if count)]
-    without = ", ".join(sorted({str(one.vm) for one in clusters if count and not one.vm_price}))
-    why_not = prices.incomparable(of_disks) or prices.incomparable(stated)
-    if without and all(of_disks):
-        why_not = f"Tiers are on unlike machines, and prices of {without} are missing"
-    counted = [replace(one, with_vms=count and not without) for one in candidates]
-    known = [price for price in stated if price is not None]
-    return counted, why_not, "" if why_not else prices.unlike(known)
-
-
 def make_contest(
     workload: str,
     candidates: Sequence[Candidate],
@@ -198,7 +188,9 @@ def make_contest(
 ) -> Contest:
     """Candidates in the order in which one would prefer them; `tiers`: all that were planned. Of
     equal cost the one that declares more comes first, else the one that declares less."""
-    candidates, no_prices, unlike_prices = _priced(candidates)
+    profiles = [candidate.profile for candidate in candidates]
+    with_vms, no_prices, unlike_prices = costs.compare_prices(profiles)
+    candidates = [replace(one, with_vms=with_vms) for one in candidates]
     by_limits = sorted(candidates, key=lambda candidate: _limits(candidate.profile))
     most_first = by_limits[::-1]
     by_cost = sorted(most_first, key=lambda candidate: candidate.monthly_cost or 0.0)
@@ -222,19 +214,6 @@ def _limits(profile: Profile) -> tuple[float, float, float]:
     return tier.iops or math.inf, tier.bytes_per_s or math.inf, -(tier.read_latency_s or 0.0)
 
 
-def chances(contest: Contest) -> list[float]:
-    """p-values of all that a workload's decision compares."""
-    if contest.obstacle:
-        return []
-    ratios = (
-        _ratio(one, other, aspect, contest)
-        for one, other in combinations(contest.candidates, 2)
-        for aspect in contest.aspects
-    )
-    p_values = [ratio.p_value for ratio in ratios if ratio.p_value is not None]
-    return looks.at_look(p_values, contest.share)
-
-
 def in_common(one: Candidate, other: Candidate, aspect: Aspect) -> tuple[list[float], list[float]]:
     """The values of both in the repetitions that both finished."""
     ours, theirs = one.by_repetition(aspect), other.by_repetition(aspect)
@@ -255,26 +234,33 @@ def _ratio(one: Candidate, other: Candidate, aspect: Aspect, contest: Contest) -
 
 def _proof(contest: Contest) -> Proof:
     """A tier is enough if each of its comparisons, or each objective of an SLO, is proven: so the
-    worst p-value is that of the claim. Tiers proven to be outside make none."""
+    worst p-value is that of the claim. A tier that misses an objective makes none, nor one with a
+    comparison outside the margin; by chance that leaves out 5 % of those at the margin, so the
+    claims of the others have 95 % of the level (discarding, Zhao, Small and Su 2019)."""
     tiers = contest.candidates
     compared = {tier.name: _comparisons(tier, contest) for tier in tiers}
-    promised = {tier.name: _promises(tier, contest) for tier in tiers}
+    promised = {
+        tier.name: tuple(_promise(tier, one, contest) for one in contest.slo) for tier in tiers
+    }
     failing = {tier.name: _promise(tier, FAILED, contest) for tier in tiers}
     missed = {name for name, kept in promised.items() if any(one.missed for one in kept)}
     missed |= {name for name, one in failing.items() if one.missed}
     held_back = {tier.name for tier in tiers if tier.limit in NOT_THE_TIER}
     outside = missed - held_back  # of the disk nothing is proven there
+    silent, alpha = set(outside), ONE_SIDED
     if contest.slo:
         claims = {name: max(one.p_value for one in kept) for name, kept in promised.items()}
     else:
-        outside |= {name for name, made in compared.items() if any(one.outside for one in made)}
+        outside |= {name for name, made in compared.items() if _worse(made, contest)}
+        silent |= {name for name, made in compared.items() if any(one.outside for one in made)}
+        alpha *= 1 - ONE_SIDED
         alone = 0.0 if contest.overload.always else 1.0  # the others do not serve the rate
         claims = {
             name: max((one.p_value for one in made), default=alone)
             for name, made in compared.items()
         }
     claims |= {tier.name: 1.0 for tier in tiers if contest.barred(tier)}
-    level = stats.level_of_claims([p for name, p in claims.items() if name not in outside])
+    level = stats.level_of_claims([p for name, p in claims.items() if name not in silent], alpha)
     standings: dict[str, Standing] = {
         name: "not enough" if name in outside else "enough" if p <= level else "open"
         for name, p in claims.items()
@@ -291,26 +277,28 @@ def _comparisons(candidate: Candidate, contest: Contest) -> tuple[Comparison, ..
     )
 
 
+def _worse(made: Sequence[Comparison], contest: Contest) -> bool:
+    """Whether a tier with these comparisons is proven to be worse than another by more than the
+    margin in any of them. Of k tiers at most k²/4 pairs can be exactly at the margin at once, and
+    every tier stands in k − 1: the larger number is what chance may choose among."""
+    count = len(contest.candidates)
+    pairs = max(count - 1, count**2 // 4)
+    p_values = [one.p_within for one in made]
+    return stats.any_of(p_values, pairs * len(contest.aspects)) <= ONE_SIDED
+
+
 def _compared(one: Candidate, other: Candidate, aspect: Aspect, contest: Contest) -> Comparison:
-    """Outside the margin only if the interval is, and chance among many comparisons does not make
-    one such likely; not beside a tier that looks better than it is, nor if this machine held it
-    back, which is not the disk's doing."""
+    """Never outside the margin beside a tier that looks better than it is, nor if this machine held
+    it back, which is not the disk's doing."""
     ratio = _ratio(one, other, aspect, contest)
     if ratio.p_value is None:
-        return Comparison(one, other, aspect, ratio, 1.0, False)
-    ours, theirs = in_common(one, other, aspect)
+        return Comparison(one, other, aspect, ratio, 1.0, 1.0)
     sign = 1 if aspect.is_latency else -1
-    p = stats.chance_beyond(theirs, ours, 1 + sign * contest.margin_pct / 100)
+    p = ratio.chance_beyond(1 + sign * contest.margin_of(aspect) / 100)
     worse = p if aspect.is_latency else 1 - p
-    enough, apart, unlike = looks.at_look((worse, 1 - worse, ratio.p_value), contest.share)
-    likely = contest.chance * (1 + 1e-9)  # the same p, maybe summed anew
+    enough, within = looks.at_look((worse, 1 - worse), contest.share)
     fair = contest.flattered(other) is None and one.limit not in NOT_THE_TIER
-    outside = fair and apart <= ONE_SIDED and unlike <= likely
-    return Comparison(one, other, aspect, ratio, enough, outside)
-
-
-def _promises(candidate: Candidate, contest: Contest) -> tuple[Promise, ...]:
-    return tuple(_promise(candidate, objective, contest) for objective in contest.slo)
+    return Comparison(one, other, aspect, ratio, enough, within if fair else 1.0)
 
 
 def _promise(candidate: Candidate, objective: Objective, contest: Contest) -> Promise:
@@ -337,11 +325,9 @@ def _tested(
         found = stats.summarise(values, confidence)
         low = None if found.ci_low is None else max(0.0, found.ci_low)
         return found.mean, low, found.ci_high, stats.chance_of_share_above(values, objective.limit)
-    mean = math.exp(sum(math.log(value) for value in values) / len(values))
-    interval = stats.bounds(values, confidence)
-    if interval is None:
-        return mean, None, None, None
-    return mean, *interval, stats.chance_above(values, objective.limit)
+    mean = stats.geometric_mean(values, confidence)
+    p = None if mean.error is None else mean.chance_beyond(objective.limit)
+    return mean.ratio, mean.low, mean.high, p
 
 
 def others(candidate: Candidate, contest: Contest) -> list[Candidate]:

@@ -1,8 +1,8 @@
 """Which tier to buy for each workload: the cheapest that is proven to be enough. Pure.
 
-Enough is what is proven to be within the margin of the best in throughput and in average and p99
-latency; or, where the workload has an SLO, what is proven to meet it. What is open is never enough:
-then `tier` is None, or a dearer tier that is proven, and the reason says what is open.
+Enough is what is proven to be within the margin of the best in throughput and latency; or, where
+the workload has an SLO, what is proven to meet it. What is open is never enough: then `tier` is
+None, or a dearer tier that is proven, and the reason says what is open.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from orchestrator.analysis.decisions.candidates import (
     THROUGHPUT,
     Candidate,
     comparable,
+    each_once,
 )
-from orchestrator.analysis.decisions.contests import SHOWN, Contest, chances, make_contest
+from orchestrator.analysis.decisions.contests import SHOWN, Contest, make_contest
 from orchestrator.analysis.loads import load_sweeps, overload
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.statistics import looks, stats
+from orchestrator.analysis.statistics import looks
 from orchestrator.analysis.telemetry import resources
 from orchestrator.analysis.telemetry.bottlenecks import CEILING_PCT, HARNESS_LIMITS, NOT_THE_TIER
-from orchestrator.model import Doubt, Objective, Workload
+from orchestrator.model import Doubt, Workload
 from orchestrator.planning import load_points, published_study
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import listed
@@ -45,12 +46,10 @@ def decisions(
     alone = [w for w in campaign.plan.workloads if load_points.of_sweep(w) is None]
     contests += [_of_workload(campaign, w, limit_of) for w in alone]
     contests = [_doubted(contest, campaign, doubts) for contest in contests]
-    # One family of comparisons, because they are read together.
-    chance = stats.highest_significant([p for contest in contests for p in chances(contest)])
     return tuple(
         sweep_slo.decide(loads, contest)
         if (loads := swept.get(contest.workload)) and loads.slo
-        else decide(replace(contest, chance=chance))
+        else decide(contest)
         for contest in contests
     )
 
@@ -61,7 +60,9 @@ def _doubted(contest: Contest, campaign: Results, doubts: Sequence[Doubt]) -> Co
     loads = [load for load in plan.workloads if load_points.subject(load) == contest.workload]
     scale = "" if plan.scale in published_study.FULL_SCALES else plan.scale
     found = reach.of_tiers(plan, doubts, [load.name for load in loads])
-    return replace(contest, doubts=found, scale=scale)
+    windows_s = {load.measure_s for load in loads}
+    window_s = windows_s.pop() if len(windows_s) == 1 else 0.0
+    return replace(contest, doubts=found, scale=scale, window_s=window_s)
 
 
 def _of_workload(
@@ -77,14 +78,16 @@ def _of_workload(
     held_back = {name for name, cause in causes.items() if cause in NOT_THE_TIER}
     load = overload.of_workload(runs).without_proof_of(held_back)
     compared, constant = comparable(latencies, profiles)
-    aspects = compared if at_ceiling or load.asked else (throughput, *compared)
+    closed_loop = not any(resources.paced(run.record) for run in every)
+    both = each_once(throughput, compared, closed_loop=closed_loop)
+    aspects = compared if at_ceiling or load.asked else both
     candidates = []
     for profile in (one for one in profiles if one.name not in load.tiers):
         own = runs[profile.name]
         wanted = {aspect: (aspect.metric, aspect.scope) for aspect in (throughput, *latencies)}
         values = {aspect: v for aspect, key in wanted.items() if (v := results.whole(own, key))}
-        promised = (*workload.slo, FAILED)
-        measured = {one: v for one in promised if (v := results.whole(own, _key(one)))}
+        clauses = (*workload.slo, FAILED)
+        measured = {one: v for one in clauses if (v := results.promised(own, one))}
         if throughput in values:
             numbers = tuple(run.record.run.repetition for run in own)
             candidates.append(Candidate(profile, values, causes[profile.name], measured, numbers))
@@ -93,15 +96,12 @@ def _of_workload(
         make_contest(workload.name, candidates, tiers, campaign.plan.margin_pct, aspects),
         at_ceiling=at_ceiling,
         constant_latency=constant,
+        p99_margin_pct=campaign.plan.p99_margin_pct,
         overload=load,
         slo=workload.slo,
         share=looks.share(campaign.plan, workload.name),
         obstacle=comparability.obstacle(every),
     )
-
-
-def _key(objective: Objective) -> tuple[str, str]:
-    return objective.metric, objective.scope
 
 
 def _at_ceiling(run: RunData) -> bool:
@@ -119,6 +119,7 @@ def decide(contest: Contest) -> Decision:
         made,
         is_open=is_open(contest),
         confidence_pct=round(100 * looks.confidence(SHOWN, contest.share), 4),
+        basis=offers.basis(contest) if made.offers else "",
     )
 
 
@@ -129,10 +130,12 @@ def _made(contest: Contest) -> Decision:
     for tier in contest.candidates:
         by_standing.setdefault(_standing(tier, contest), []).append(tier)
     if enough := by_standing.get("enough"):
-        return _decided(enough[0], contest)
+        return _decided(reasons.preferred(enough, contest), contest)
     open_ = by_standing.get("open")
     reason = reasons.why_open(open_[0], contest) if open_ else reasons.none_enough(contest)
-    return replace(_undecided(contest, reason), offers=offers.offers(contest))
+    made = offers.offers(contest)
+    margins = offers.least_margins(made)
+    return replace(_undecided(contest, f"{reason}. {margins}" if margins else reason), offers=made)
 
 
 def is_open(contest: Contest) -> bool:
@@ -191,13 +194,16 @@ def _undecided(contest: Contest, reason: str) -> Decision:
 
 
 def _decided(tier: Candidate, contest: Contest) -> Decision:
-    remarks = "".join(f". {remark}" for remark in reasons.remarks(tier, contest))
+    made = offers.offers(contest)
+    cheaper = made[: contest.candidates.index(tier)]
+    said = (offers.least_margins(cheaper), *reasons.remarks(tier, contest))
+    remarks = "".join(f". {remark}" for remark in said if remark)
     criterion, why = reasons.why_slo(tier, contest) if contest.slo else reasons.why(tier, contest)
     open_ = reasons.cheaper_than(tier, reasons.passed_over(tier, contest, "open"), contest)
     cost, currency = None, None
     if tier.price:
         cost, currency = tier.monthly_cost, tier.price.currency
-    made = Decision(
+    named = Decision(
         contest.workload,
         tier.name,
         why + remarks,
@@ -205,10 +211,11 @@ def _decided(tier: Candidate, contest: Contest) -> Decision:
         currency,
         criterion=criterion,
         slo=tuple(format_objective(one) for one in contest.slo),
-        offers=offers.offers(contest),
+        offers=made,
         dearer=offers.step(tier, +1, contest),
         cheaper=offers.step(tier, -1, contest),
         with_vms=tier.with_vms,
+        without_prices=reasons.without_prices(tier, contest),
         cheaper_open=(*(one.name for one in open_), *contest.absent),
     )
-    return replace(made, request=offers.request(tier, made, contest))
+    return replace(named, request=offers.request(tier, named, contest))

@@ -25,6 +25,7 @@ _LIMIT: tuple[DoubtKind, ...] = (
     *("burst credit unknown", "shared disk", "host slower than the tier"),
     *("short window", "few checkpoints", "data fits in the cache"),
     *("host saturated", "machine shared", "leaders moved", "whole tables read"),
+    *("not compared", "connection pooler", "disks not counted"),
 )
 # These stand with the figures: they widen intervals, exclude a run, or tell of its measurement.
 _NONE: tuple[DoubtKind, ...] = (

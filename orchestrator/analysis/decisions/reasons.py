@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from orchestrator.analysis.decisions import offers
-from orchestrator.analysis.decisions.candidates import Aspect, Candidate
+from orchestrator.analysis.decisions.candidates import Candidate
 from orchestrator.analysis.decisions.contests import (
     SHOWN,
     Comparison,
@@ -17,16 +17,49 @@ from orchestrator.analysis.decisions.contests import (
 )
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.bottlenecks import HARNESS_LIMITS
+from orchestrator.metrics import METRICS
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import counted, format_quantity, listed
 
 SERVED = "served rate"  # the criterion, where a tier is overloaded
+_LEAST = ("declares the lowest limits of them", "of those with a price costs least")
 _NOT_THE_DISK = frozenset({"cpu_bound", "load_bound"})
 
 
-def _which(contest: Contest) -> str:
+def preferred(enough: Sequence[Candidate], contest: Contest) -> Candidate:
+    """The first; where declared limits order the tiers, the cheapest of those whose prices can be
+    held against its own."""
+    alike = [one for one in enough if contest.no_prices and _same_list(one, enough[0])]
+    return min(alike, key=lambda one: one.monthly_cost or 0.0, default=enough[0])
+
+
+def _same_list(one: Candidate, other: Candidate) -> bool:
+    """Whether both have prices of one currency, and machines of one kind."""
+    if one.price is None or other.price is None:
+        return False
+    same_vm = one.profile.cluster.vm == other.profile.cluster.vm
+    return same_vm and one.price.currency == other.price.currency
+
+
+def _by_price(tier: Candidate, contest: Contest) -> bool:
+    """Whether a known price, and not declared limits, puts it before another."""
+    before = contest.candidates[: contest.candidates.index(tier)]
+    return any(preferred((one, tier), contest) is tier for one in before)
+
+
+def which(tier: Candidate, contest: Contest) -> str:
     """What the tier named is: the cheapest, or the least, where prices are not known."""
-    return "cheapest tier" if not contest.no_prices else "tier with the lowest declared limits"
+    if not contest.no_prices:
+        return "cheapest tier"
+    return (
+        f"tier with the lowest {'known price' if _by_price(tier, contest) else 'declared limits'}"
+    )
+
+
+def without_prices(tier: Candidate, contest: Contest) -> str:
+    """How it was chosen where not all prices could be compared, and why; else empty."""
+    by = "the prices that are known" if _by_price(tier, contest) else "declared limits"
+    return f"chosen by {by}: {contest.no_prices}" if contest.no_prices else ""
 
 
 def passed_over(tier: Candidate, contest: Contest, standing: str) -> list[Candidate]:
@@ -46,6 +79,10 @@ def _also_enough(tier: Candidate, contest: Contest) -> list[Candidate]:
     return [c for c in others(tier, contest) if contest.proof.standings[c.name] == "enough"]
 
 
+def _are(tiers: Sequence[Candidate]) -> str:
+    return f"{'are' if len(tiers) > 1 else 'is'} {listed([one.name for one in tiers])}"
+
+
 def _as_long_as(tier: Candidate, contest: Contest) -> str:
     """How far prices may be off before another tier would be named."""
     enough = _also_enough(tier, contest)
@@ -61,15 +98,14 @@ def why(tier: Candidate, contest: Contest) -> tuple[str, str]:
     losers = passed_over(tier, contest, "not enough")
     proofs = [_proof(loser, tier, contest) for loser in losers]
     worse = "; ".join(map(_told, losers, proofs))
-    best = _best(contest, contest.aspects)
-    text = f"{tier.name} is the {_which(contest)} proven {best}"
+    best = offers.best(contest, contest.aspects)
+    text = f"{tier.name} is the {which(tier, contest)} proven {best}"
     alike = _also_enough(tier, contest)
-    equal = [c.name for c in alike if not contest.no_prices and c.monthly_cost == tier.monthly_cost]
+    equal = [c for c in alike if not contest.no_prices and c.monthly_cost == tier.monthly_cost]
     if equal:
-        text = f"{tier.name} is proven {best}, as is {listed(equal)} at the same price"
+        text = f"{tier.name} is proven {best}, as {_are(equal)} at the same price"
     elif contest.no_prices and not passed_over(tier, contest, "open"):
-        names = listed([one.name for one in alike])
-        lowest = f", as is {names}, and declares the lowest limits of them" if alike else ""
+        lowest = f", as {_are(alike)}, and {_LEAST[_by_price(tier, contest)]}" if alike else ""
         text = f"{tier.name} is {best}{lowest}"
     criterion = _criterion(proofs[-1]) if proofs else ""
     if contest.overload.always and not proofs:
@@ -84,14 +120,9 @@ def why_slo(tier: Candidate, contest: Contest) -> tuple[str, str]:
     missed = [(loser, _missed(loser, contest)) for loser in losers]
     worse = "; ".join(f"{loser.name} misses {promise}" for loser, promise in missed)
     kept = listed([str(promise) for promise in contest.proof.promises[tier.name]])
-    text = f"{tier.name} is the {_which(contest)} proven to meet {kept}"
+    text = f"{tier.name} is the {which(tier, contest)} proven to meet {kept}"
     criterion = _criterion(missed[-1][1]) if missed else ""
     return criterion, f"{text}; {worse}" if worse else text
-
-
-def _best(contest: Contest, aspects: Sequence[Aspect]) -> str:
-    margin = format_quantity(contest.margin_pct, "%")
-    return f"within {margin} of the best {listed([aspect.title for aspect in aspects])}"
 
 
 def _proof(loser: Candidate, winner: Candidate | None, contest: Contest) -> Comparison | Promise:
@@ -129,6 +160,7 @@ def remarks(tier: Candidate, contest: Contest) -> list[str]:
         if of:
             names = listed([other.name for other in open_ if other.name in of])
             remarks.append(f"Whether {names}, {order}, is enough is open")
+    remarks += _of_windows(tier, contest)
     if contest.slo and not tier.profile.tier.is_as_bought:
         remarks.append(offers.NOT_ITS_DISK)
     if contest.at_ceiling and not contest.slo:
@@ -142,8 +174,8 @@ def remarks(tier: Candidate, contest: Contest) -> list[str]:
         remarks.append(
             f"With {tier.name} this machine was the limit: on a larger one dearer tiers may do more"
         )
-    if contest.no_prices:
-        remarks.append(f"{contest.no_prices}, so this is by performance alone")
+    if made := without_prices(tier, contest):
+        remarks.append(f"C{made[1:]}")
     if contest.unlike_prices:
         remarks.append(f"{contest.unlike_prices}{_as_long_as(tier, contest)}")
     if contest.left_out and not contest.slo:
@@ -159,9 +191,27 @@ def remarks(tier: Candidate, contest: Contest) -> list[str]:
     return remarks
 
 
+def _of_windows(tier: Candidate, contest: Contest) -> list[str]:
+    """What is proven of the percentiles of an SLO: those of the mean, or of single windows too."""
+    confidence = looks.confidence(stats.CONFIDENCE, contest.share)
+    said = []
+    for objective in contest.slo:
+        if METRICS[objective.metric].percent is None:
+            continue
+        values = (tier.measured or {}).get(objective, ())
+        kept = stats.share_below(values, objective.limit, confidence) >= 0.9
+        windows = "whether single windows keep it is not proven"
+        if kept:
+            level = format_quantity(100 * confidence, "%")
+            windows = f"9 of 10 single windows keep it or more, with {level} confidence"
+        said.append(f"Of {format_objective(objective)} it is the mean that is below; {windows}")
+    return said
+
+
 def _no_disk_remark(contest: Contest) -> list[str]:
     """If CPU or think time was the limit on every tier: as much as the comparisons allow."""
-    every = [one for made in contest.proof.comparisons.values() for one in made]
+    refused = [n for n, standing in contest.proof.standings.items() if standing == "not enough"]
+    every = [one for name in refused for one in contest.proof.comparisons[name]]
     worse = [comparison.aspect for comparison in every if comparison.outside]
     if not all(aspect.is_latency for aspect in worse):
         return []
@@ -185,17 +235,19 @@ def why_open(tier: Candidate, contest: Contest) -> str:
     worst = max((one for one in unsure if one.aspect is unproven[0]), key=lambda one: one.p_value)
     if proven:
         titles = listed([aspect.title for aspect in unproven])
-        text = f"{tier.name} is {_best(contest, proven)}; whether also of the best {titles}"
+        text = f"{tier.name} is {offers.best(contest, proven)}; whether also of the best {titles}"
     else:
-        text = f"whether {tier.name} is {_best(contest, unproven)}"
-    return f"{text} is not proven: {worst}; {_more(worst, contest)}"
+        text = f"whether {tier.name} is {offers.best(contest, unproven)}"
+    likely = ", as one of its comparisons may be by chance" if worst.outside else ""
+    return f"{text} is not proven: {worst}{likely}; {_more(worst, contest)}"
 
 
 def _more(unsure: Comparison, contest: Contest) -> str:
     """About how many repetitions would prove it or the contrary, at the noise seen so far."""
     ours, theirs = in_common(unsure.one, unsure.other, unsure.aspect)
     sign = 1 if unsure.aspect.is_latency else -1
-    room = abs(math.log(unsure.ratio.ratio) - math.log(1 + sign * contest.margin_pct / 100))
+    bound = 1 + sign * contest.margin_of(unsure.aspect) / 100
+    room = abs(math.log(unsure.ratio.ratio / bound))
     confidence = looks.confidence(SHOWN, contest.share)
     wanted = stats.repetitions_to_reach(theirs, ours, room, confidence)
     if wanted is None:
@@ -223,5 +275,6 @@ def none_enough(contest: Contest) -> str:
         return f"no tier meets the SLO: {'; '.join(missed)}"
     proofs = "; ".join(_told(one, _proof(one, None, contest)) for one in contest.candidates)
     failing = any(one.missed for one in contest.proof.failing.values())
-    why = "" if failing else f" {_best(contest, contest.aspects)}, each being worse than another"
+    best = offers.best(contest, contest.aspects)
+    why = "" if failing else f" {best}, each being worse than another"
     return f"no tier is{why or ' enough'}: {proofs}"

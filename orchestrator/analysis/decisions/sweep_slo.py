@@ -8,11 +8,12 @@ the load, and is told load by load.
 from __future__ import annotations
 
 from orchestrator.analysis.conclusions import Decision
-from orchestrator.analysis.decisions import offers, reach
+from orchestrator.analysis.decisions import offers, reach, reasons
 from orchestrator.analysis.decisions.candidates import Candidate
 from orchestrator.analysis.decisions.contests import Contest
 from orchestrator.analysis.loads import load_sweeps
 from orchestrator.analysis.loads.load_sweeps import Loads
+from orchestrator.metrics import METRICS
 from orchestrator.planning.load_points import load_in_words
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import listed
@@ -34,12 +35,16 @@ def decide(loads: Loads, contest: Contest) -> Decision:
     )
     if not enough:
         return Decision(loads.name, None, f"{_none(loads, contest)}{how_far}", None, None, slo=slo)
-    tier = enough[0]
+    tier = reasons.preferred(enough, contest)
     priced = tier.price is not None and not contest.no_prices
     remark = "" if tier.profile.tier.is_as_bought else f". {offers.NOT_ITS_DISK}"
+    if any(METRICS[one.metric].percent for one in loads.slo):
+        remark += (
+            ". Percentiles are means of windows; whether single windows keep them is not proven"
+        )
     if contest.limited_by:
         remark += f". What limits this answer: {', '.join(contest.limited_by)}"
-    which = "tier with the lowest declared limits" if contest.no_prices else "cheapest tier"
+    which = reasons.which(tier, contest)
     return Decision(
         loads.name,
         tier.name,
@@ -49,6 +54,7 @@ def decide(loads: Loads, contest: Contest) -> Decision:
         criterion="capacity at the SLO",
         slo=slo,
         with_vms=tier.with_vms,
+        without_prices=reasons.without_prices(tier, contest),
     )
 
 

@@ -186,6 +186,17 @@ def _unlike_runs(campaign: Results) -> Iterator[Doubt]:
             )
 
 
+def _not_compared(campaign: Results) -> Iterator[Doubt]:
+    records = [run.record for run in campaign.runs if run.record.outcome == "done"]
+    if unknown := comparability.not_known(records):
+        yield Doubt(
+            "not compared",
+            "clusters that others run may differ in more than their disks, because not all of them "
+            f"told it: {'; '.join(unknown)}",
+            "declare the same `node_exporters`, `masters` and `tservers` for each of them",
+        )
+
+
 CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
     _rehearsed,
     _published,
@@ -196,5 +207,6 @@ CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
     _old_price,
     _said_beforehand,
     _unlike_runs,
+    _not_compared,
     *gate_checks.GATE_CHECKS,
 )

@@ -3,17 +3,19 @@ emulated disks that disagree with the run, nodes on one disk. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts.validity import Reasons, named
 from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry.counters import WAL_WRITTEN_BYTES, WRITTEN_BYTES
 from orchestrator.analysis.telemetry.disk_demand import BASE_TOLERANCE
 from orchestrator.analysis.telemetry.overheads import overheads
 from orchestrator.facts import DoubtKind, GateWord, group
+from orchestrator.model import DISK_DEVICE
 from orchestrator.tier import GateCheck
-from orchestrator.units import format_change, format_number, listed
+from orchestrator.units import format_bytes, format_change, format_number, listed
 
 APART_PCT = 2.0
 OVER_PCT = 5.0  # of requests; a gate, of seconds, allows more
@@ -22,6 +24,11 @@ LATE_S = 150e-6
 # allows the latency. Each sum of the kernel is in ms, so a mean needs some requests.
 OVERHEAD_PCT = 15.0
 OVERHEAD_IOS = 1_000
+# Each byte of a log is written, a durable one's before its commit is answered, others' when the
+# kernel writes them back. Load may differ between warm-up and window.
+LOG_OVER_WRITTEN = 2.0
+WRITTEN_BACK_S = 60.0
+LEAST_LOG_BYTES = 16 * 2**20
 
 
 def _out_of_reach(run: RunData) -> Reasons:
@@ -136,12 +143,12 @@ def _shared(run: RunData) -> Reasons:
 def _wal_uses(run: RunData) -> Mapping[tuple[str, str], list[str]]:
     """Disks that hold WAL (machine, device), with all that is on them."""
     nodes = [node for node in run.record.nodes if node.role == "database"]
-    wal = {(node.machine, node.wal_device) for node in nodes if node.wal_device}
+    wal = {(results.place(node), node.wal_device) for node in nodes if node.wal_device}
     uses: dict[tuple[str, str], list[str]] = {disk: [] for disk in sorted(wal)}
     for node in nodes:
         for device, text in ((node.device, "data"), (node.wal_device, "WAL")):
-            if device and (node.machine, device) in uses:
-                uses[node.machine, device].append(f"{node.name}'s {text}")
+            if device and (results.place(node), device) in uses:
+                uses[results.place(node), device].append(f"{node.name}'s {text}")
     return uses
 
 
@@ -170,6 +177,39 @@ def _cloud(run: RunData) -> Reasons:
                 f"a machine of the nodes is a {here}, and the profile says {meant}",
                 "correct `vm` in the profile, or take the machine that is meant: its caps bind too",
             )
+
+
+def _not_counted(run: RunData) -> Reasons:
+    said = group(run.record.facts, "database", "disks_not_counted")
+    for text in (*(f"{node}: {what}" for node, what in said.items()), *_log_elsewhere(run)):
+        yield (
+            f"{text}: figures of the disks are not all that the database asked of them",
+            "name the device of the data in `existing.devices`, and let node_exporter see the "
+            "mounts of all directories",
+        )
+
+
+def _log_elsewhere(run: RunData) -> Iterator[str]:
+    """A log that grows faster than the disks that count are written: no directory says so, because
+    `pg_wal` may be a link, and a path another one outside of a container."""
+    facts, record = results.database(run.record), run.record
+    begin, measure, growth = record.phase("warm-up"), record.phase("measure"), run.growth
+    nodes = [node for node in record.nodes if DISK_DEVICE in node.sources]
+    if facts.more.get("flavour") == "postgresql":
+        nodes = nodes[:1]  # the log that is read is its
+    log_bytes = facts.counter("wal_bytes")
+    if not (nodes and begin and measure and growth and log_bytes):
+        return
+    if not facts.durable and measure.duration_s < WRITTEN_BACK_S:
+        return
+    grown = [growth.per_s(n.name, m) for n in nodes for m in (WRITTEN_BYTES, WAL_WRITTEN_BYTES)]
+    rate, written = log_bytes / (measure.end_s - begin.start_s), sum(filter(None, grown))
+    if any(grown) and log_bytes > LEAST_LOG_BYTES and rate > LOG_OVER_WRITTEN * written:
+        names = listed([node.name for node in nodes])
+        yield (
+            f"{names}: the database's log grew by {format_bytes(rate)}/s, and "
+            f"{format_bytes(written)}/s were written to the disks that count"
+        )
 
 
 def _shared_blocks(run: RunData) -> Reasons:
@@ -222,4 +262,5 @@ DISK_CHECKS: dict[DoubtKind, Callable[[RunData], Reasons]] = {
     "shared blocks": _shared_blocks,
     "disk not quiet": _not_quiet,
     "copied volume": _copied_volume,
+    "disks not counted": _not_counted,
 }

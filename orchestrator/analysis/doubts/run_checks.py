@@ -277,6 +277,17 @@ def _whole_tables(run: RunData, _: Values) -> Reasons:
         )
 
 
+def _pooler(run: RunData, _: Values) -> Reasons:
+    if evidence := results.database(run.record).pooler:
+        yield (
+            f"a connection pooler answers for the database: {evidence}. Latency has the wait for a "
+            "free server session in it, fewer sessions than the load has threads may be open, and "
+            "settings of a session may not hold",
+            "name the database's own hosts and ports in `existing.hosts`, unless the pooler is "
+            "what you want to measure too",
+        )
+
+
 RUN_CHECKS: dict[DoubtKind, Callable[[RunData, Values], Reasons]] = {
     "no truth gate": _no_gate,
     "old truth gate": _old_gate,
@@ -303,4 +314,5 @@ RUN_CHECKS: dict[DoubtKind, Callable[[RunData, Values], Reasons]] = {
     "facts not read": _not_read,
     "leaders moved": _leaders_moved,
     "whole tables read": _whole_tables,
+    "connection pooler": _pooler,
 }

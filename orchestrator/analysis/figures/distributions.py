@@ -13,7 +13,7 @@ import numpy as np
 
 from orchestrator.analysis.figures import transactions
 from orchestrator.analysis.figures.counted import Counted, together
-from orchestrator.analysis.results import RunData, measured_window
+from orchestrator.analysis.results import RunData, measured_window, value_of
 from orchestrator.analysis.statistics.stats import MIN_BEYOND
 
 MAX_POINTS = 300
@@ -45,12 +45,14 @@ def of_runs(runs: Iterable[RunData], scopes: Iterable[str]) -> dict[str, Distrib
     pieces: dict[str, list[Counted]] = {scope: [] for scope in scopes}
     for run in runs:
         window, pooled = measured_window(run.record), run.record.workload.thinks
+        at_a_rate = value_of(run.record, "offered_per_s") is not None
         if window is None:
             continue
         of_run = {scope: Counted() for scope in pieces}
         for table in run.transactions():
             for scope, counted in of_run.items():
-                counted.add(transactions.ranked_latencies(table, *window, scope, pooled))
+                ranked = transactions.ranked_latencies(table, *window, scope, pooled, at_a_rate)
+                counted.add(ranked)
         for scope, counted in of_run.items():
             if counted.total:
                 pieces[scope].append(counted)

@@ -11,6 +11,11 @@ A transaction belongs to the window in which it *ended*. Throughput and latency 
 committed or was rolled back on purpose; failed ones are counted apart and never as throughput.
 New-Orders (NOPM) are counted from commits alone.
 
+`at_a_rate`: work comes at a pace of its own (open loop). Then latency is that of what was due in
+the window, whenever it ended: otherwise a stall at its end would be in no figure. What never began
+ranks as long as it had been due; where as many have not begun as lie above a percentile, it is not
+known and left out.
+
 Percentiles of all TPC-C-derived types together leave Delivery out: it is the 4 % whose transactions
 do tenfold work, so the p99 of all would be little but Delivery's upper quartile. In the
 specification it is answered before it is done.
@@ -24,7 +29,7 @@ free one: it is a measurement of its own, and latency is without it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -55,21 +60,38 @@ class _Scope:
     counts: dict[int, int] = field(default_factory=lambda: dict.fromkeys((0, 1, 2), 0))
     retries: int = 0
     latency_s: Counted = field(default_factory=Counted)
+    unstarted: int = 0
 
-    def add(self, part: pd.DataFrame) -> None:
+    def count(self, part: pd.DataFrame) -> None:
         outcome = part["outcome"].to_numpy()
         for word in self.counts:
             self.counts[word] += int((outcome == word).sum())
         self.retries += int(part["retries"].sum())
-        self.latency_s.add(part["latency_s"].to_numpy()[outcome != FAILED])
+
+    def time(self, part: pd.DataFrame) -> None:
+        self.latency_s.add(part["latency_s"].to_numpy()[part["outcome"].to_numpy() != FAILED])
+
+    @property
+    def served(self) -> int:
+        return self.counts[COMMITTED] + self.counts[ROLLED_BACK]
+
+    @staticmethod
+    def together(several: Collection[_Scope]) -> _Scope:
+        counts = {word: sum(scope.counts[word] for scope in several) for word in _Scope().counts}
+        retries = sum(scope.retries for scope in several)
+        unstarted = sum(scope.unstarted for scope in several)
+        return _Scope(counts, retries, together(scope.latency_s for scope in several), unstarted)
 
 
 class Window:
     """The figures of the transactions that ended in [start_s, end_s), whose tables come in any
-    order."""
+    order; `at_a_rate` latency of those that were due in it."""
 
-    def __init__(self, start_s: float, end_s: float, pooled: bool = False) -> None:
+    def __init__(
+        self, start_s: float, end_s: float, pooled: bool = False, at_a_rate: bool = False
+    ) -> None:
         self._start_s, self._end_s, self._pooled = start_s, end_s, pooled
+        self._at_a_rate = at_a_rate
         self._types: dict[str, _Scope] = {}
         self._waits_s = Counted()
 
@@ -78,9 +100,19 @@ class Window:
         if self._pooled:
             self._waits_s.add(inside["queue_s"].to_numpy())
             inside = inside.assign(latency_s=inside["latency_s"] - inside["queue_s"])
+        timed = due(table, self._start_s, self._end_s) if self._at_a_rate else inside
         for name in inside["type"].cat.categories:
             scope = self._types.setdefault(name, _Scope())
-            scope.add(inside[inside["type"] == name])
+            scope.count(inside[inside["type"] == name])
+            scope.time(timed[timed["type"] == name])
+
+    def add_unstarted(self, waits_s: Mapping[str, np.ndarray]) -> None:
+        """Type → how long those had been due, when the load ended, that never began."""
+        for name, waited_s in waits_s.items():
+            scope = self._types.setdefault(name, _Scope())
+            in_window = waited_s[waited_s <= self._end_s - self._start_s]
+            scope.unstarted += len(in_window)
+            scope.latency_s.add(in_window)
 
     def measurements(self, statements: int | None) -> tuple[Measurement, ...]:
         """For all types together and, if several, for each."""
@@ -91,38 +123,36 @@ class Window:
             figures.append(measured("statement_latency_avg_s", average_s / statements))
         if len(every) > 1:
             for name, scope in every.items():
-                figures.extend(self._of_scope(scope, scope.latency_s, name))
+                figures.extend(self._of_scope(scope, scope, name))
         if NEW_ORDER in every:
             orders = every[NEW_ORDER].counts[COMMITTED]
             figures.append(measured("nopm", orders / (self._end_s - self._start_s) * 60))
         return (*figures, *self._of_waits())
 
     def _of_all(self) -> Iterator[Measurement]:
-        scopes = self._types.values()
-        counts = {word: sum(scope.counts[word] for scope in scopes) for word in _Scope().counts}
-        retries = sum(scope.retries for scope in scopes)
-        latency_s = together(scope.latency_s for scope in scopes)
-        ranked = [scope.latency_s for name, scope in self._types.items() if self._ranks(name)]
-        yield from self._of_scope(_Scope(counts, retries, latency_s), together(ranked), "all")
+        ranked = [scope for name, scope in self._types.items() if self._ranks(name)]
+        every = _Scope.together(list(self._types.values()))
+        yield from self._of_scope(every, _Scope.together(ranked), "all")
 
     def _ranks(self, name: str) -> bool:
         """Whether the percentiles of all types together are of this one too."""
         return name != DELIVERY or NEW_ORDER not in self._types
 
-    def _of_scope(self, scope: _Scope, ranked: Counted, name: str) -> Iterator[Measurement]:
-        served = scope.latency_s.total
-        yield measured("transactions", served, name)
-        yield measured("throughput_per_s", served / (self._end_s - self._start_s), name)
+    def _of_scope(self, scope: _Scope, ranked: _Scope, name: str) -> Iterator[Measurement]:
+        yield measured("transactions", scope.served, name)
+        yield measured("throughput_per_s", scope.served / (self._end_s - self._start_s), name)
         yield measured("rollbacks", scope.counts[ROLLED_BACK], name)
         yield measured("failures", scope.counts[FAILED], name)
         yield measured("retries", scope.retries, name)
-        if not served:
+        if not scope.latency_s.total:
             return
         yield measured("latency_avg_s", scope.latency_s.mean, name)
         yield measured("latency_max_s", scope.latency_s.most, name)
+        count = ranked.latency_s.total
         for metric, percent in PERCENTILES.items():
-            if ranked.total >= stats.percentile_min_count(percent):
-                yield measured(metric, ranked.percentile(percent), name)
+            known = count >= stats.percentile_min_count(percent)
+            if known and stats.rank(count, percent) <= count - ranked.unstarted:
+                yield measured(metric, ranked.latency_s.percentile(percent), name)
 
     def _of_waits(self) -> Iterator[Measurement]:
         """How long terminals waited for a connection, transactions of all types together."""
@@ -138,11 +168,22 @@ def ended(table: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:
     return table[(ended_s >= start_s) & (ended_s < end_s)]
 
 
+def due(table: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:
+    """The transactions that were due in [start_s, end_s), whenever they ended."""
+    return table[(table["start_s"] >= start_s) & (table["start_s"] < end_s)]
+
+
 def ranked_latencies(
-    table: pd.DataFrame, start_s: float, end_s: float, scope: str = "all", pooled: bool = False
+    table: pd.DataFrame,
+    start_s: float,
+    end_s: float,
+    scope: str = "all",
+    pooled: bool = False,
+    at_a_rate: bool = False,
 ) -> np.ndarray:
-    """The latencies, in s, that the percentiles of a scope are computed from; in no order."""
-    inside = ended(table, start_s, end_s)
+    """The latencies, in s, that the percentiles of a scope are computed from, without those that
+    never began; in no order."""
+    inside = (due if at_a_rate else ended)(table, start_s, end_s)
     served = inside[inside["outcome"] != FAILED]
     kept = _in_percentiles(served["type"]) if scope == "all" else served["type"] == scope
     rows = served[kept]

@@ -178,7 +178,7 @@ def promises(
 def _measured(
     runs: Sequence[RunData], objectives: Sequence[Objective]
 ) -> dict[Objective, tuple[float, ...]]:
-    found = {one: results.whole(runs, (one.metric, one.scope)) for one in objectives}
+    found = {one: results.promised(runs, one) for one in objectives}
     return {one: values for one, values in found.items() if values}
 
 
@@ -214,7 +214,10 @@ def contest(loads: Loads, limit_of: Mapping[tuple[str, str], str]) -> Contest:
     aspects = (throughput, *latencies)
     made = contests.make_contest(loads.name, candidates, names, campaign.plan.margin_pct, aspects)
     obstacle = next(filter(None, map(comparability.obstacle, every)), "")
-    return replace(made, obstacle=obstacle, constant_latency=constant)
+    p99_margin_pct = campaign.plan.p99_margin_pct
+    return replace(
+        made, obstacle=obstacle, constant_latency=constant, p99_margin_pct=p99_margin_pct
+    )
 
 
 def _aspects(loads: Loads, counted: bool) -> tuple[Aspect, tuple[Aspect, ...]]:

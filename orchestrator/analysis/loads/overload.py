@@ -176,7 +176,7 @@ def of_workload(runs: Mapping[str, Sequence[RunData]]) -> Overload:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LatencyOutcome:
     """A comparison of latencies that overload decides, or prevents. `sides`: the tiers that do not
     serve the rate in every run."""
 
@@ -187,19 +187,19 @@ class Outcome:
 
 def between(
     baseline: str, left: Sequence[RunData], contender: str, right: Sequence[RunData]
-) -> Outcome | None:
+) -> LatencyOutcome | None:
     """None where both serve what they were asked for, or nobody asked."""
     found = of_workload({baseline: left, contender: right})
     if not found.tiers:
         return None
     if found.unproven or len(found.always) > 1:
         reason = f"{_words(baseline, left)}; {_words(contender, right)}: latencies cannot be told"
-        return Outcome("inconclusive", f"{reason} apart", found.tiers)
+        return LatencyOutcome("inconclusive", f"{reason} apart", found.tiers)
     word: Literal["better", "worse"] = "better" if baseline in found.always else "worse"
     sides = (_words(baseline, left), _words(contender, right))
     overloaded_side, other = sides if word == "better" else sides[::-1]
     reason = f"{overloaded_side}, so its latency depends on how long was measured; {other}"
-    return Outcome(word, reason, found.tiers)
+    return LatencyOutcome(word, reason, found.tiers)
 
 
 def _words(tier: str, runs: Sequence[RunData]) -> str:

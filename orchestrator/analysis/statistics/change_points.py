@@ -6,7 +6,7 @@ Analysis of Multivariate Data", as R's `ecp` carries it out and as Daly et al. (
 performance tests: bisection at the largest energy distance, tested by permutation, until the first
 split that chance explains. Hunter (Fleming et al. 2023) tests by Student's t instead, because it
 has long series and wants no random draw; a series of campaigns is short, the draw is seeded, and
-permutation assumes no distribution. Error rates: docs/METHOD.md, `make bench-history`.
+permutation assumes no distribution. Error rates: docs/ERROR-RATES.md, `make bench NAME=history`.
 """
 
 from __future__ import annotations

@@ -85,12 +85,15 @@ def percentile_min_count(percent: float) -> int:
 
 @dataclass(frozen=True)
 class Ratio:
-    """Contender over baseline, of geometric means. Without an interval `p_value` is None too."""
+    """Contender over baseline, of geometric means. `error`: the standard error of its logarithm,
+    with so many degrees of `freedom`. Without an interval `p_value` and `error` are None too."""
 
     ratio: float
     low: float | None
     high: float | None
     p_value: float | None
+    error: float | None = None
+    freedom: float = 1.0
 
     @property
     def change_pct(self) -> float:
@@ -101,6 +104,19 @@ class Ratio:
         if self.low is None or self.high is None:
             return None
         return (self.low - 1) * 100, (self.high - 1) * 100
+
+    def at(self, confidence: float) -> Ratio:
+        """The same with the interval of another confidence."""
+        if self.error is None:
+            return self
+        return ratio_by_t(math.log(self.ratio), self.error, self.freedom, confidence)
+
+    def chance_beyond(self, bound: float) -> float:
+        """One-sided p-value of the hypothesis that it is `bound` or more; 1 minus it is that of
+        `bound` or less; 1 without an interval."""
+        if self.error is None:
+            return 1.0
+        return float(special.stdtr(self.freedom, math.log(self.ratio / bound) / self.error))
 
 
 def ratio_of_means(
@@ -127,23 +143,14 @@ def ratio_by_t(change: float, error: float, freedom: float, confidence: float) -
     """With its interval by Student's t. `change`: of logarithms; `error`: its standard error."""
     half = t_quantile(0.5 + confidence / 2, freedom) * error
     p_value = 2 * float(special.stdtr(freedom, -abs(change) / error))
-    return Ratio(math.exp(change), math.exp(change - half), _exp(change + half), p_value)
+    ends = math.exp(change - half), _exp(change + half)
+    return Ratio(math.exp(change), *ends, p_value, error, freedom)
 
 
 def ratio_of_all(baseline: Sequence[float], contender: Sequence[float]) -> Ratio:
     """The ratio of contender to baseline, of the means of all values, without an interval: for
     values that stand in no blocks, or of which one is zero. ValueError as `summarise`."""
     return Ratio(summarise(contender).mean / summarise(baseline).mean, None, None, None)
-
-
-def chance_beyond(baseline: Sequence[float], contender: Sequence[float], bound: float) -> float:
-    """One-sided p-value of the hypothesis that contender ÷ baseline is `bound` or more.
-
-    1 minus it is that of `bound` or less. The test of `ratio_of_means`, so it needs two blocks.
-    """
-    changes = _changes(baseline, contender)
-    error = _spread_of_changes(changes) / math.sqrt(changes.size)
-    return float(special.stdtr(changes.size - 1, (float(changes.mean()) - math.log(bound)) / error))
 
 
 def _changes(baseline: Sequence[float], contender: Sequence[float]) -> np.ndarray:
@@ -167,15 +174,23 @@ def _spread_of_changes(changes: np.ndarray) -> float:
     return max(float(changes.std(ddof=1)), math.sqrt(2) * NOISE_FLOOR)
 
 
-def chance_above(values: Sequence[float], limit: float) -> float:
-    """One-sided p-value of the hypothesis that the geometric mean is `limit` or more.
-
-    1 minus it is that of `limit` or less. Student's test on logarithms; needs two values above
-    zero.
-    """
-    logs = np.log(np.asarray(values))
+def geometric_mean(values: Sequence[float], confidence: float = CONFIDENCE) -> Ratio:
+    """As a ratio to 1, by Student's test on logarithms; no interval below two values."""
+    logs = logs_for_ratio(values)
+    if logs.size < 2:
+        return Ratio(float(values[0]), None, None, None)
     error = spread_of_logs(logs) / math.sqrt(logs.size)
-    return float(special.stdtr(logs.size - 1, (float(logs.mean()) - math.log(limit)) / error))
+    return ratio_by_t(float(logs.mean()), error, logs.size - 1, confidence)
+
+
+def share_below(values: Sequence[float], limit: float, confidence: float = CONFIDENCE) -> float:
+    """The share of single values that is proven to lie below `limit`, by the one-sided tolerance
+    bound of normal logarithms (Hahn and Meeker 1991); 0 below two values, all above zero."""
+    if len(values) < 2:
+        return 0.0
+    logs, root = np.log(np.asarray(values)), math.sqrt(len(values))
+    room = root * (math.log(limit) - float(logs.mean())) / spread_of_logs(logs)
+    return float(special.ndtr(special.nctdtrinc(logs.size - 1, confidence, room) / root))
 
 
 def chance_of_share_above(values: Sequence[float], limit: float) -> float | None:
@@ -187,20 +202,6 @@ def chance_of_share_above(values: Sequence[float], limit: float) -> float | None
     data = np.asarray(values, dtype=float)
     error = max(float(data.std(ddof=1)), NOISE_FLOOR * limit) / math.sqrt(data.size)
     return float(special.stdtr(data.size - 1, (float(data.mean()) - limit) / error))
-
-
-def bounds(values: Sequence[float], confidence: float) -> tuple[float, float] | None:
-    """The interval of the geometric mean that `chance_above` tests with; None below two values."""
-    if len(values) < 2:
-        return None
-    logs = np.log(np.asarray(values))
-    half = (
-        t_quantile(0.5 + confidence / 2, logs.size - 1)
-        * spread_of_logs(logs)
-        / math.sqrt(logs.size)
-    )
-    mean = float(logs.mean())
-    return math.exp(mean - half), _exp(mean + half)
 
 
 def spread_of_logs(logs: np.ndarray) -> float:
@@ -234,19 +235,21 @@ def adjust_for_many(p_values: Sequence[float]) -> tuple[float, ...]:
     return tuple(adjusted.tolist())
 
 
-def highest_significant(p_values: Sequence[float]) -> float:
-    """The highest p-value of a family that is significant, adjusted as above; 0 if none is."""
-    pairs = zip(p_values, adjust_for_many(p_values), strict=True)
-    return max((p for p, adjusted in pairs if adjusted <= 1 - CONFIDENCE), default=0.0)
+def any_of(p_values: Sequence[float], family: int) -> float:
+    """The p-value of the hypothesis that all of theirs hold, after Simes (1986): the least of
+    p × family ÷ place, in rising order. `family`: how many there might be; 1 without any."""
+    ranked = enumerate(sorted(p_values), start=1)
+    return min((p * family / place for place, p in ranked), default=1.0)
 
 
-def level_of_claims(p_values: Sequence[float]) -> float:
+def level_of_claims(p_values: Sequence[float], alpha: float = 1 - CONFIDENCE) -> float:
     """The level at which claims of one family hold, by Hochberg's step-up procedure (1988).
 
-    Those with p at most this are made. That any of them is false has a chance of at most 5 %. With
-    m claims: 5 % if all reach it, else 5 % ÷ 2 for the m − 1 best if these reach that, and so on.
+    Those with p at most this are made. That any of them is false has a chance of at most `alpha`.
+    With m claims: alpha if all reach it, else alpha ÷ 2 for the m − 1 best if these reach that, and
+    so on.
     """
-    alpha, count = 1 - CONFIDENCE, len(p_values)
+    count = len(p_values)
     if not count:
         return alpha
     falling = sorted(p_values, reverse=True)

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.statistics.stats import CONFIDENCE, Ratio
@@ -28,6 +31,31 @@ def ratio(before: Sequence[float], after: Sequence[float], confidence: float = C
     errors = [stats.spread_of_logs(side) / math.sqrt(side.size) for side in (left, right)]
     freedom = _freedom(errors, [left.size, right.size])
     return stats.ratio_by_t(change, math.hypot(*errors), freedom, confidence)
+
+
+def ratio_across_days(
+    before: Sequence[float],
+    after: Sequence[float],
+    history: Sequence[Sequence[float]],
+    confidence: float = CONFIDENCE,
+) -> Ratio:
+    """As `ratio`, with an interval that also holds what differs between campaigns of equal truth.
+
+    `history`: the values of other campaigns, at least two. Their means spread as those of both
+    sides do, so the difference of two such means has Student's prediction interval with k - 1
+    degrees of freedom (Hahn and Meeker 1991). As many values of each are used as the smaller side
+    has, for the mean of more is steadier. Of that interval and Welch's the wider holds.
+    ValueError as `ratio`.
+    """
+    alone = ratio(before, after, confidence)
+    if alone.low is None:
+        return alone
+    count = min(len(before), len(after))
+    means = np.asarray([stats.logs_for_ratio(values[:count]).mean() for values in history])
+    error = math.sqrt(2) * stats.spread_of_logs(means)
+    days = stats.ratio_by_t(math.log(alone.ratio), error, means.size - 1, confidence)
+    wider = min(alone, days, key=lambda one: one.low or 0.0)
+    return replace(wider, p_value=max(alone.p_value or 0.0, days.p_value or 0.0))
 
 
 def _freedom(errors: Sequence[float], counts: Sequence[int]) -> float:

@@ -298,6 +298,18 @@ def _latency_bound(values: Values, node: str) -> str:
     )
 
 
+def _wal_disk_bound(values: Values, node: str) -> str:
+    syncing = values.get("wal_disk_syncing_pct", 0.0)  # there only if commits wait for it
+    if syncing < WAITING_PCT or nearest_cap(values) >= NEAR_CAP_PCT:
+        return ""
+    if values.get("cpu_pct", 100.0) >= CPU_FREE_PCT:
+        return ""
+    return (
+        f"A log sync was under way on the WAL's own disk of {node} {syncing:.0f} % of the time, "
+        f"and commits wait for it{cap_text(values)}. A faster disk for the WAL would help."
+    )
+
+
 def _waiting_pct(values: Values) -> float | None:
     """Share of its time that a session waits for the disk, by the database's count: in reads, and
     of the rest while a log sync is under way. None if it counts neither."""
@@ -329,5 +341,6 @@ _OUTSIDE_RULES: Rules = {
 _INSIDE_RULES: Rules = {
     "cpu_bound": _cpu_bound,
     "latency_bound": _latency_bound,
+    "wal_disk_bound": _wal_disk_bound,
     "memory_bound": _memory_bound,
 }

@@ -14,7 +14,7 @@ import pandas as pd
 
 from orchestrator.analysis.telemetry import counters
 from orchestrator.facts import group
-from orchestrator.model import Node, Record
+from orchestrator.model import DISK_DEVICE, Node, Record
 from orchestrator.tier import Tier
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -53,7 +53,7 @@ class Demand:
 
 
 @dataclass(frozen=True)
-class Credit:
+class CreditReading:
     """What the server of an emulated disk said of its burst credit at one moment, in % of a full
     bucket; None without that burst."""
 
@@ -62,16 +62,16 @@ class Credit:
     bytes_pct: float | None
 
 
-def served_credit(record: Record, node: str, side: Literal["begin", "end"]) -> Credit | None:
+def served_credit(record: Record, node: str, side: Literal["begin", "end"]) -> CreditReading | None:
     """At the begin or the end of the window, if the server was read then."""
     at = group(record.facts, "disks", f"disk-{node}", side)
     if not at:
         return None
-    return Credit(at["time_s"], at.get("iops_credit_pct"), at.get("bytes_credit_pct"))
+    return CreditReading(at["time_s"], at.get("iops_credit_pct"), at.get("bytes_credit_pct"))
 
 
 def demand(
-    tier: Tier, samples: pd.DataFrame, node: str, begin: Credit | None = None
+    tier: Tier, samples: pd.DataFrame, node: str, begin: CreditReading | None = None
 ) -> Demand | None:
     """The node's disk second by second; None if it was not sampled. `begin`: the credit at one
     moment; from there on it is followed anew."""
@@ -152,6 +152,8 @@ def against_caps(
 ) -> Iterator[tuple[str, float]]:
     """Values that compare a node's disk with its tier, by their names in `resources.VALUES`."""
     tier = record.profile.tier
+    if len(node.sources.get(DISK_DEVICE, "").split()) > 1:
+        return  # the sum of several disks, and each has the tier's limits to itself
     begin, end = (served_credit(record, node.name, side) for side in ("begin", "end"))
     disk_demand = demand(tier, samples, node.name, begin)
     if disk_demand is None:

@@ -1,7 +1,7 @@
 """What loop device and FUSE cost in the window of a run, beside what the disk takes off. Pure.
 
 The overhead of an emulated disk is measured when its device starts, without load, and taken off its
-latency (docs/TIERS.md). In the window it is the mean time of requests as the kernel saw them, less
+latency (docs/DISKS.md). In the window it is the mean time of requests as the kernel saw them, less
 the mean that the disk's server needed for them.
 """
 

@@ -1,7 +1,7 @@
 """What YugabyteDB's servers did with their log and data files over a window, from samples. Pure.
 
 Other databases' servers are not sampled, so they have none of these figures. Counters as
-`databases/common/yugabyte/counters.py` writes them: sums over a node's tablets.
+`yugabyte/counters.py` writes them: sums over a node's tablets.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """I/O of the disks that hold only WAL, over a window. Pure.
 
 They stand beside the figures of the data disks and are in none of their sums: the tier's limits are
-those of the data disks, and so is what a bottleneck is attributed to.
+those of the data disks. What the log's disk limits is seen from its syncs (`wal_disk_bound`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from orchestrator.analysis import results
 from orchestrator.analysis.telemetry import counters
 from orchestrator.analysis.telemetry.counters import Growth
 from orchestrator.metrics import measured
@@ -31,11 +32,11 @@ def telemetry(nodes: Sequence[Node], growth: Growth) -> Iterator[Measurement]:
     for name, values in grown.items():
         for metric, value in _figures(values).items():
             yield measured(metric, value, name)
-    data = {(node.machine, node.device) for node in nodes if node.role == "database"}
+    data = {(results.place(node), node.device) for node in nodes if node.role == "database"}
     once: dict[tuple[str, str], Mapping[str, float]] = {}
     for node in nodes:
         if node.name in grown and node.wal_device:
-            disk = (node.machine, node.wal_device)
+            disk = (results.place(node), node.wal_device)
             if disk not in data:
                 once.setdefault(disk, grown[node.name])
     if not once or not all(grown.values()):

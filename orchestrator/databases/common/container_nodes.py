@@ -87,7 +87,9 @@ def _device(plan: ContainerSpec, volume: Volume, world: World) -> str | None:
     targets = [mount.target for mount in plan.mounts if mount.source == volume.name]
     with suppress(TierbenchError):
         argv = ("cat", "/proc/self/mountinfo")
-        for line in world.platform.exec(plan.name, argv, timeout_s=_LOOK_S).out.splitlines():
+        for line in (
+            world.platform.container(plan.name).exec(argv, timeout_s=_LOOK_S).out.splitlines()
+        ):
             place, _, behind = line.partition(" - ")  # … mount point … - type, source, options
             if place.split()[4:5] == targets and (source := behind.split()[1:2]):
                 name = source[0].removeprefix("/dev/")
@@ -97,12 +99,16 @@ def _device(plan: ContainerSpec, volume: Volume, world: World) -> str | None:
 
 def last_lines(name: str, world: World) -> str:
     """The last lines of a container's log, under its name."""
-    return f"{name}:\n{world.platform.logs(name, tail=20)}"
+    return f"{name}:\n{world.platform.container(name).logs(tail=20)}"
 
 
 def raise_if_dead(names: Sequence[str], world: World, log: Log = last_lines) -> None:
     """NodeError, with its last lines, for the first container that no longer runs."""
-    for name, state in zip(names, at_once.each(world.platform.state, names), strict=True):
+
+    def state_of(name: str) -> str:
+        return world.platform.container(name).state()
+
+    for name, state in zip(names, at_once.each(state_of, names), strict=True):
         if state != "running":
             why = "its last log lines say why; out of memory means: give nodes more of it"
             if "137" in state:
@@ -158,8 +164,9 @@ def run(
     node: Node, argv: Sequence[str], timeout_s: float, world: World, watched: Sequence[Node]
 ) -> Completed:
     """Runs a command in a node. RunError if it fails, NodeError if a node of `watched` dies."""
-    containers = [container_name(each) for each in watched]
-    done = world.platform.exec(container_name(node), argv, timeout_s=timeout_s, watch=containers)
+    container = world.platform.container
+    watch = [container(container_name(each)) for each in watched]
+    done = container(container_name(node)).exec(argv, timeout_s=timeout_s, watch=watch)
     if done.exit_code != 0:
         command = " ".join(word for word in argv if not word.startswith("-"))
         raise RunError(

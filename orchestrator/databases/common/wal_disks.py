@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.errors import NodeError
+from orchestrator.kernel import mounts
 from orchestrator.model import Node
 from orchestrator.powers import World
-from orchestrator.tiers.common import mounts
 
 _READ_S = 20.0
 
@@ -23,7 +23,7 @@ def devices(nodes: Sequence[Node], directory: str, world: World) -> dict[str, st
         real = container_nodes.run(node, ("readlink", "-f", directory), _READ_S, world, (node,))
         listed = container_nodes.run(node, ("cat", "/proc/self/mountinfo"), _READ_S, world, (node,))
         mount = mounts.deepest(real.out.strip(), mounts.parsed(listed.out))
-        machine = world.platform.machine_of(container_nodes.container_name(node))
+        machine = world.platform.container(container_nodes.container_name(node)).find_machine()
         device = mount and mounts.device_name(mount, machine)
         if device != node.wal_device:
             raise NodeError(

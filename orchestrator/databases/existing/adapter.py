@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from orchestrator.databases.common.yugabyte import cache, lsm, versions
-from orchestrator.databases.existing import declaration, own_commands, probe
+from orchestrator.databases.existing import declaration, own_commands, poolers, probe
+from orchestrator.databases.existing import postgresql_queries as postgresql
 from orchestrator.databases.existing.declaration import Existing
 from orchestrator.databases.existing.lease import Lease
 from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, Terminal
@@ -25,6 +25,7 @@ from orchestrator.platforms.common.machines import is_here, on
 from orchestrator.powers import HOST_NETWORK, ContainerSpec, Network, World
 from orchestrator.system import host, sql
 from orchestrator.system.sql import Connect
+from orchestrator.yugabyte import cache, lsm, versions
 
 _NO_TLS = "server does not support SSL"  # libpq's words
 _ADVICE_TLS = (
@@ -53,6 +54,7 @@ class _Used:
     own: OwnDatabase
     version_asked: str | None
     begun: lsm.ByNode
+    counted: postgresql.Counters = field(default_factory=dict)
     keep: Path | None = None
     restored_s: float | None = None
 
@@ -100,9 +102,10 @@ class ExistingCluster:
             return probe.look(declared, self._connect)
         except (RunError, OSError) as error:
             reason = error.what if isinstance(error, RunError) else str(error)
+            advice = _ADVICE_TLS if _NO_TLS in reason else _ADVICE
             raise UnavailableError(
                 f"the existing cluster does not answer: {reason}",
-                advice=_ADVICE_TLS if _NO_TLS in reason else _ADVICE,
+                advice=poolers.ADVICE if poolers.REFUSED in reason else advice,
             ) from error
 
     def reserved(self, spec: ClusterSpec, world: World) -> AbstractContextManager[None]:
@@ -179,16 +182,19 @@ class ExistingCluster:
         idle = probe.nodes_without_leaders(handle.declared)
         if idle:
             world.progress.warn(f"{', '.join(idle)} lead no tablet: the other nodes take all load")
-        handle.begun = lsm.read(cluster.nodes)
+        handle.begun, handle.counted = lsm.read(cluster.nodes), _counters(handle)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """RunError if the cluster no longer answers, or another campaign is on it by now."""
         handle: _Used = cluster.handle
         Lease(handle.declared, self._connect, world).require()
         try:
-            with handle.own.session(60.0) as session:
-                facts = probe.facts(handle.declared, handle.observed, cluster.nodes, session)
-            since = lsm.since(handle.begun, lsm.read(cluster.nodes))
+            facts = probe.facts(handle.declared, handle.observed, cluster.nodes, self._connect)
+            since = (
+                postgresql.since(handle.counted, _counters(handle))
+                if handle.observed.flavour == declaration.POSTGRESQL
+                else lsm.since(handle.begun, lsm.read(cluster.nodes))
+            )
         except (OSError, KeyError, ValueError) as error:
             raise RunError(
                 f"the existing cluster could not be read: {error}",
@@ -230,6 +236,14 @@ def _not_from_client(declared: Existing, world: World) -> Iterator[Mistake]:
                 f"none{', '.join(failures[:1])}: write `hosts: {host.name()}:{server.port}`, or "
                 "another name or address of the server that is the same from both",
             )
+
+
+def _counters(handle: _Used) -> postgresql.Counters:
+    """Those of a PostgreSQL; of YugabyteDB they are read from its pages."""
+    if handle.observed.flavour != declaration.POSTGRESQL:
+        return {}
+    with handle.own.session(60.0) as session:
+        return postgresql.counters(session, handle.observed.number)
 
 
 def _vacuum(handle: _Used) -> None:

@@ -14,9 +14,9 @@ from typing import Any, cast, get_args
 
 from orchestrator.databases.existing import password_files
 from orchestrator.errors import Mistake, UnavailableError
+from orchestrator.keys.addresses import NOWHERE, Hosts, Server
+from orchestrator.keys.addresses import read as read_hosts
 from orchestrator.model import Endpoint, Tls, TlsMode
-from orchestrator.planning.addresses import NOWHERE, Hosts, Server
-from orchestrator.planning.addresses import read as read_hosts
 from orchestrator.system import sql
 from orchestrator.system.redaction import hidden
 from orchestrator.system.sql import Address

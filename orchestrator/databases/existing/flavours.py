@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from orchestrator.databases.common.yugabyte import versions
 from orchestrator.databases.existing.declaration import POSTGRESQL, YUGABYTEDB
 from orchestrator.system.sql import Session
+from orchestrator.yugabyte import versions
 
 _POSTGRESQL = re.compile(r"PostgreSQL \d")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.databases.existing.declaration import Existing
-from orchestrator.planning.addresses import Hosts, Server
+from orchestrator.keys.addresses import Hosts, Server
 from orchestrator.system import host, store
 
 _FOLDER = "existing"

@@ -4,44 +4,45 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from orchestrator.databases.common.yugabyte import pages, queries, release, server_facts, versions
-from orchestrator.databases.existing import flavours, machines
-from orchestrator.databases.existing.declaration import (
-    POSTGRESQL,
-    YUGABYTEDB,
-    Existing,
-    address,
-    device,
-)
+from orchestrator.databases.existing import disks, flavours, machines, poolers, postgresql_queries
+from orchestrator.databases.existing.declaration import POSTGRESQL, YUGABYTEDB, Existing, address
+from orchestrator.databases.existing.disks import HostDisks, Places
+from orchestrator.databases.existing.postgresql_queries import TIMED
 from orchestrator.errors import Mistake
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, ClusterSpec, Node, sources
-from orchestrator.system import http_client, sql
+from orchestrator.system import http_client
 from orchestrator.system.sql import Connect
+from orchestrator.yugabyte import pages, queries, release, server_facts, versions
 
 _POSTGRESQL_VERSION = re.compile(r"PostgreSQL (\d+(?:\.\d+)*)")
 # The settings of PostgreSQL that decide what survives a power cut.
-_DURABILITY = ("fsync", "full_page_writes", "synchronous_commit", "synchronous_standby_names")
+_DURABLE = """SELECT name, setting FROM pg_settings WHERE name IN
+('fsync', 'full_page_writes', 'synchronous_commit', 'synchronous_standby_names')"""
+_SIZES = """SELECT pg_database_size(current_database()) AS bytes,
+                   pg_size_bytes(current_setting('shared_buffers')) AS buffers"""
 
 
 @dataclass(frozen=True)
-class Machine:
+class SeenMachine:
     """One host by its node_exporter; None: unknown, because none is declared. `pressure`: whether
     it counts the time for which tasks waited."""
 
     cpus: float | None = None
-    device: str | None = None
     memory_bytes: int | None = None
     pressure: bool = False
+    disks: HostDisks = field(default_factory=HostDisks)
 
 
 @dataclass(frozen=True)
 class Observation:
     """What the servers say of their cluster. None: no server that knows it is declared. `other`: a
-    database that is not measured; `flavour` is empty if it is not known what answers."""
+    database that is not measured; `flavour` is empty if it is not known what answers; `pooler`:
+    how one shows itself; `waits_counted`: whether it counts the time that sessions wait for disks.
+    """
 
     flavour: str
     version: str  # with its build, if a server's page has it
@@ -50,8 +51,10 @@ class Observation:
     nodes: int | None
     copies: int | None
     health: pages.Health | None
-    machines: tuple[Machine, ...]
+    machines: tuple[SeenMachine, ...]
     other: flavours.Other | None = None
+    pooler: str | None = None
+    waits_counted: bool = True
 
     @property
     def drops_by_force(self) -> bool:
@@ -60,49 +63,72 @@ class Observation:
         return self.flavour == POSTGRESQL and major.isdigit() and int(major) >= 13
 
 
+@dataclass(frozen=True)
+class _Answers:
+    """What one host says through SQL. `nodes`: how many a YugabyteDB knows."""
+
+    banner: str
+    other: flavours.Other | None
+    pooler: str | None
+    nodes: int | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    places: Places = field(default_factory=Places)
+
+
 def look(declared: Existing, connect: Connect) -> Observation:
     """RunError or OSError if a declared address does not answer."""
-    banners = []
-    nodes: int | None = None
-    other: flavours.Other | None = None
-    for server in declared.servers:
-        with connect(address(declared, server, declared.maintenance_database), 30.0) as session:
-            banners.append(queries.banner(session))
-            other = other or flavours.other(banners[-1], session)
-            if versions.banner_number(banners[-1]) is not None:
-                nodes = len(queries.servers(session))
+    hosts = [_ask(declared, number, connect) for number in range(len(declared.servers))]
+    banners = tuple(host.banner for host in hosts)
     parts = versions.banner_number(banners[0])
     match = _POSTGRESQL_VERSION.search(banners[0])
     number = versions.dotted(parts) if parts else match[1] if match else banners[0]
     flavour = flavours.banner_of(banners[0]) or declared.flavour or ""
+    other = next((host.other for host in hosts if host.other), None)
     if other or not flavour:  # no page of it is known
-        return Observation(flavour, number, number, tuple(banners), None, None, None, (), other)
+        return Observation(flavour, number, number, banners, None, None, None, (), other)
     masters = declared.masters
+    counted = [host.settings.get(name) == "on" for host in hosts for name in TIMED]
+    pooler = next((host.pooler for host in hosts if host.pooler), None)
     return Observation(
         flavour=flavour,
         version=release.read(banners[0], declared.tservers) if parts else number,
         number=number,
-        banners=tuple(banners),
-        nodes=nodes,
+        banners=banners,
+        nodes=next((host.nodes for host in hosts if host.nodes), None),
         copies=pages.replication_factor(masters) if masters else None,
         health=pages.health(masters) if masters else None,
-        machines=tuple(_machine(declared, number) for number in range(len(declared.servers))),
+        machines=tuple(_machine(declared, k, host.places) for k, host in enumerate(hosts)),
+        pooler=pooler,
+        waits_counted=bool(parts) or all(counted),
     )
 
 
-def _machine(declared: Existing, number: int) -> Machine:
+def _ask(declared: Existing, number: int, connect: Connect) -> _Answers:
+    at = address(declared, declared.servers[number], declared.maintenance_database)
+    with connect(at, 30.0) as session:
+        banner = queries.banner(session)
+        answers = _Answers(banner, flavours.other(banner, session), poolers.between(session))
+        if answers.other:
+            return answers
+        if versions.banner_number(banner) is not None:
+            nodes, where = len(queries.servers(session)), disks.places(declared, number, None)
+            return replace(answers, nodes=nodes, places=where)
+        if flavours.banner_of(banner) != POSTGRESQL:
+            return answers
+        settings = postgresql_queries.settings(session)
+        return replace(answers, settings=settings, places=disks.places(declared, number, session))
+
+
+def _machine(declared: Existing, number: int, where: Places) -> SeenMachine:
     if not declared.node_exporters:
-        return Machine()
+        return SeenMachine()
     url = declared.node_exporters[number]
     body = http_client.get(f"{url}/metrics?collect[]=cpu&collect[]=meminfo")
     cpus, memory_bytes = machines.processors(body), machines.memory_bytes(body)
-    disk, path = device(declared, number), declared.data_path
-    if not path and declared.tservers:
-        path = pages.flags(declared.tservers[number]).get("fs_data_dirs", "").split(",")[0]
-    if disk is None and path:
-        body = http_client.get(f"{url}/metrics?collect[]=filesystem")
-        disk = machines.device_of(body, path)
-    return Machine(float(cpus), disk, memory_bytes, _counts_pressure(url))
+    if where.data or where.wal:
+        body = http_client.get(f"{url}/metrics?collect[]=filesystem&collect[]=diskstats")
+    own = disks.of_host(declared, number, where, body)
+    return SeenMachine(float(cpus), memory_bytes, _counts_pressure(url), own)
 
 
 def _counts_pressure(url: str) -> bool:
@@ -159,8 +185,22 @@ def notes(spec: ClusterSpec, declared: Existing, observed: Observation) -> Itera
         yield f"`tls: {declared.tls}`: nobody checks that it is the declared cluster which answers"
     if not declared.node_exporters:
         yield "CPU and disk of the nodes are not seen: declare `existing.node_exporters`"
-    elif any(machine.device is None for machine in observed.machines):
-        yield "the disks of the nodes are not seen: declare `existing.devices`"
+    elif not all(machine.disks.data for machine in observed.machines):
+        yield (
+            "the disks of the nodes are not seen: declare `existing.devices`, or let "
+            f"{declared.user} see `data_directory` (GRANT pg_read_all_settings)"
+            if observed.flavour == POSTGRESQL
+            else "the disks of the nodes are not seen: declare `existing.devices`"
+        )
+    if any(machine.disks.on_root for machine in observed.machines):
+        yield (
+            "the servers' directories are taken to be on the machines' root disks: if the servers "
+            "run in containers, declare `existing.devices`"
+        )
+    if not observed.waits_counted:
+        yield f"how long sessions wait for the disk is not seen: {' and '.join(TIMED)} are off"
+    if observed.pooler:
+        yield f"a connection pooler answers for the database: {observed.pooler}"
 
 
 def nodes_without_leaders(declared: Existing) -> tuple[str, ...]:
@@ -184,12 +224,13 @@ def nodes(declared: Existing, observed: Observation) -> tuple[Node, ...]:
             cpus=machine.cpus,
             memory_bytes=machine.memory_bytes,
             sources=dict(_sources(declared, number, machine)),
+            wal_device=machine.disks.wal,
         )
         for number, machine in enumerate(observed.machines)
     )
 
 
-def _sources(declared: Existing, number: int, machine: Machine) -> Iterator[tuple[str, str]]:
+def _sources(declared: Existing, number: int, machine: SeenMachine) -> Iterator[tuple[str, str]]:
     for name, urls in (
         (pages.TSERVER, declared.tservers),
         (pages.YSQL, declared.ysql),
@@ -199,34 +240,50 @@ def _sources(declared: Existing, number: int, machine: Machine) -> Iterator[tupl
             yield name, urls[number]
     if number < len(declared.masters):  # there may be fewer masters than hosts
         yield pages.MASTER, declared.masters[number]
-    if machine.device:
-        yield DISK_DEVICE, machine.device
+    if machine.disks.data:
+        yield DISK_DEVICE, " ".join(machine.disks.data)
     if machine.pressure:
         yield PRESSURE, declared.node_exporters[number]
 
 
 def facts(
-    declared: Existing, observed: Observation, watched: Sequence[Node], session: sql.Session
+    declared: Existing, observed: Observation, watched: Sequence[Node], connect: Connect
 ) -> DatabaseFacts:
     """RunError or OSError if a server does not answer."""
+    lost = {
+        node.name: machine.disks.not_counted
+        for node, machine in zip(watched, observed.machines, strict=True)
+        if machine.disks.not_counted
+    }
     more: dict[str, Any] = {
         "existing": True,
         "hosts": list(map(str, declared.servers)),
         "banner": observed.banners[0],
         "flavour": observed.flavour,
         "tls": declared.tls,
+        **({"disks_not_counted": lost} if lost else {}),
     }
-    stand_in = server_facts.STAND_IN in observed.banners[0] or None
-    known = DatabaseFacts(version=observed.version, stand_in=stand_in)
+    known = DatabaseFacts(
+        version=observed.version,
+        stand_in=server_facts.STAND_IN in observed.banners[0] or None,
+        cache_bytes=min((node.memory_bytes for node in watched if node.memory_bytes), default=None),
+        pooler=observed.pooler,
+    )
     if observed.flavour == POSTGRESQL:
-        return replace(_postgresql(known, session), more=more)
-    servers = {name: pages.flags(url) for name, url in sources(watched, pages.TSERVER).items()}
-    known = replace(known, execution=server_facts.execution(session, servers))
-    if servers:
-        durability = server_facts.picked(servers, server_facts.DURABILITY)
-        durable = server_facts.durable(servers)
+        return replace(_postgresql(declared, known, connect), more=more)
+    flags = _flags(sources(watched, pages.TSERVER))
+    masters = _flags({str(number): url for number, url in enumerate(declared.masters)})
+    settings = server_facts.settings("tserver", flags) | server_facts.settings("master", masters)
+    with connect(address(declared, declared.servers[0], declared.database), 60.0) as session:
+        execution = server_facts.execution(session, flags)
+    known = replace(known, execution=execution, settings=settings or None)
+    if flags:
+        durability = server_facts.picked(flags, server_facts.DURABILITY)
+        durable = server_facts.durable(flags)
         known = replace(known, durability=durability, durable=durable)
-        more["flags"] = server_facts.picked(servers, server_facts.EXPLANATORY)
+        if any(each.get(poolers.FLAG) == "true" for each in flags.values()):
+            known = replace(known, pooler=f"its tablet servers run with `{poolers.FLAG}`")
+        more["flags"] = server_facts.picked(flags, server_facts.EXPLANATORY)
     if declared.masters:
         placement = server_facts.placement(watched)
         known = replace(known, data_bytes=placement.pop("data_bytes"))
@@ -234,13 +291,29 @@ def facts(
     return replace(known, more=more)
 
 
-def _postgresql(known: DatabaseFacts, session: sql.Session) -> DatabaseFacts:
-    rows = session.rows(f"SELECT name, setting FROM pg_settings WHERE name IN {_DURABILITY}")
+def _flags(urls: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    return {name: pages.flags(url) for name, url in urls.items()}
+
+
+def _postgresql(declared: Existing, known: DatabaseFacts, connect: Connect) -> DatabaseFacts:
+    settings: dict[str, dict[str, str]] = {}
+    for server in reversed(declared.servers):  # the first last: the rest is of it
+        with connect(address(declared, server, declared.database), 60.0) as session:
+            settings[str(server)] = postgresql_queries.settings(session)
+            rows = session.rows(_DURABLE)
+            size = session.rows(_SIZES)[0]
     durability: Mapping[str, str] = {str(row["name"]): str(row["setting"]) for row in rows}
-    size = session.rows("SELECT pg_database_size(current_database()) AS bytes")[0]["bytes"]
     durable = (
         durability.get("fsync") == "on"
         and durability.get("full_page_writes") == "on"
         and durability.get("synchronous_commit") in ("on", "remote_apply", "remote_write")
     )
-    return replace(known, durability=durability, durable=durable, data_bytes=int(size))
+    return replace(
+        known,
+        durability=durability,
+        durable=durable,
+        settings=server_facts.picked(settings, sorted(set().union(*settings.values()))),
+        data_bytes=int(size["bytes"]),
+        # Beside its own cache the page cache has the rest of the machine's memory, if that is seen.
+        cache_bytes=known.cache_bytes or int(size["buffers"]),
+    )

@@ -159,7 +159,7 @@ class PostgreSQL:
         image = own_images.tag(world.root, "postgres")
         with self._session(cluster, world) as session:
             facts = queries.facts(session, cluster.nodes[0].memory_bytes, image)
-        log = world.platform.logs(cluster.nodes[0].container or "")
+        log = world.platform.container(cluster.nodes[0].container or "").logs()
         facts = replace(facts, checkpoints_s=checkpoints.completed_s(log))
         on_disks = wal_disks.devices(cluster.nodes, nodes.PG_WAL, world)
         return replace(facts, more={**facts.more, "wal_devices": on_disks}) if on_disks else facts

@@ -66,8 +66,9 @@ def set_passwords(primary: str, password: str, standby_password: str, world: Wor
     """Sets the passwords of client and standbys once the primary can. NodeError if it dies."""
     env = {"BENCH_PASSWORD": password, "STANDBY_PASSWORD": standby_password}
     try:
-        done = world.platform.exec(
-            primary, ("node", "passwords"), timeout_s=START_DEADLINE_S, env=env, watch=(primary,)
+        first = world.platform.container(primary)
+        done = first.exec(
+            ("node", "passwords"), timeout_s=START_DEADLINE_S, env=env, watch=(first,)
         )
     except RunError:
         container_nodes.raise_if_dead((primary,), world)
@@ -79,7 +80,7 @@ def set_passwords(primary: str, password: str, standby_password: str, world: Wor
 def kill(names: Sequence[str], world: World) -> None:
     def kill_node(name: str) -> None:
         with suppress(TierbenchError):  # the removal of the container reports it
-            world.platform.stop(name, 0)
+            world.platform.container(name).stop(0)
 
     at_once.each(kill_node, names)
 
@@ -88,11 +89,11 @@ def stop_cleanly(names: Sequence[str], world: World) -> None:
     """Stops the primary first: it ends only when its standbys have received its last checkpoint."""
 
     def stop(name: str) -> None:
-        world.platform.stop(name, STOP_DEADLINE_S)
+        world.platform.container(name).stop(STOP_DEADLINE_S)
         log = container_nodes.last_lines(name, world)
         if _SHUT_DOWN not in log:
             raise NodeError(
-                f"{name} did not stop cleanly ({world.platform.state(name)})",
+                f"{name} did not stop cleanly ({world.platform.container(name).state()})",
                 advice=f"its disk cannot be kept; it had {STOP_DEADLINE_S:g} s to write it",
                 evidence=log,
             )
@@ -116,17 +117,16 @@ def run(cluster: Cluster, node: Node, argv: Sequence[str], timeout_s: float, wor
 
 def read(node: Node, extents: Sequence[Extent], world: World) -> bool:
     """Reads extents into the caches of a node. False if the time was too short for all of them."""
-    container = container_nodes.container_name(node)
+    container = world.platform.container(container_nodes.container_name(node))
     statements = "; ".join(extent.sql() for extent in extents)
-    done = world.platform.exec(
-        container,
+    done = container.exec(
         (*PSQL, "--command", statements),
         timeout_s=WARM_S + 30,
         env={"PGOPTIONS": f"-c transaction_timeout={WARM_S:g}s"},
         watch=(container,),
     )
     if done.exit_code != 0 and "transaction timeout" not in done.err:
-        raise RunError(f"filling the cache of {container} failed", evidence=done.err[-2000:])
+        raise RunError(f"filling the cache of {container.name} failed", evidence=done.err[-2000:])
     return done.exit_code == 0
 
 
@@ -142,7 +142,7 @@ def verified(image: str, own: Mapping[str, str], world: World) -> str:
     )
     pairs = [f"{name}={value}" for name, value in own.items()]
     with world.platform.running(plan) as idle:
-        done = world.platform.exec(idle.name, ("node", "verify", *pairs), timeout_s=60)
+        done = idle.exec(("node", "verify", *pairs), timeout_s=60)
     if done.exit_code != 0:
         raise RunError(f"{image} could not verify settings", evidence=done.err[-2000:])
     return done.out

@@ -19,15 +19,6 @@ from functools import partial
 from typing import Any
 
 from orchestrator.databases.common import container_nodes, wal_disks
-from orchestrator.databases.common.yugabyte import (
-    cache,
-    lsm,
-    pages,
-    queries,
-    release,
-    server_facts,
-    versions,
-)
 from orchestrator.databases.yugabytedb import flags, image, nodes, settings, tls
 from orchestrator.databases.yugabytedb.inferred import Unread
 from orchestrator.databases.yugabytedb.readiness import (
@@ -51,6 +42,7 @@ from orchestrator.model import (
 from orchestrator.powers import Container, ContainerSpec, Network, World
 from orchestrator.system import at_once, sql
 from orchestrator.system.sql import Connect
+from orchestrator.yugabyte import cache, lsm, pages, queries, release, server_facts, versions
 
 _FLUSH_S = 600.0
 _Started = list[tuple[Node, Endpoint]]

@@ -17,7 +17,7 @@ from orchestrator.databases.yugabytedb.adapter import YugabyteDB
 from orchestrator.databases.yugabytedb.checks import COPIED, FACTS, ROWS, Fact, Probe
 from orchestrator.errors import TierbenchError, UnavailableError
 from orchestrator.model import ClusterSpec, NodeSize, Volume
-from orchestrator.platforms.common.claims import Claims
+from orchestrator.platforms.common.claims import RentsVolumes
 from orchestrator.powers import Platform, World
 from orchestrator.system import sql
 from orchestrator.system.sql import Connect
@@ -28,7 +28,7 @@ _GIB = 2**30
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckedFact:
     """One line, looked at. `inferred`: no real cluster was ever seen to say it before."""
 
     name: str
@@ -103,7 +103,7 @@ def spec(version: str | None = None, own: Mapping[str, str] | None = None) -> Cl
 
 def first_run(
     cluster_spec: ClusterSpec, world: World, connect: Connect = sql.session
-) -> Iterator[Finding]:
+) -> Iterator[CheckedFact]:
     """Yields each finding as it is made. UnavailableError if the image is not here, or if a node's
     disk would not outlast the node.
 
@@ -123,7 +123,7 @@ def first_run(
 
         def looked_at(
             asked: ClusterSpec, disks: Sequence[str], restored: bool, *facts: Fact
-        ) -> Iterator[Finding]:
+        ) -> Iterator[CheckedFact]:
             volumes = [Volume(name, "", restored=restored) for name in disks]
             with ExitStack() as cluster_up:
                 running = database.running(asked, volumes, network, world)
@@ -146,7 +146,7 @@ def first_run(
 
 def _need_lasting_disks(platform: Platform) -> None:
     """Nodes start again from their disks: where volumes are rented, those of the default class."""
-    classes = platform.storage_classes() if isinstance(platform, Claims) else None
+    classes = platform.claims.storage_classes() if isinstance(platform, RentsVolumes) else None
     if classes is not None and not any(one.is_default for one in classes):
         raise UnavailableError(
             f"{platform.name} has no default storage class: a node's disk would end with the node, "
@@ -158,7 +158,7 @@ def _need_lasting_disks(platform: Platform) -> None:
 
 def _looked_at(
     facts: tuple[Fact, ...], start: Callable[[], Probe], world: World
-) -> Iterator[Finding]:
+) -> Iterator[CheckedFact]:
     """The findings on the cluster that `start` starts; without it, the first is not confirmed."""
     try:
         probe = start()
@@ -173,12 +173,12 @@ def _looked_at(
         yield finding(fact, probe)
 
 
-def finding(fact: Fact, probe: Probe) -> Finding:
+def finding(fact: Fact, probe: Probe) -> CheckedFact:
     """What is seen of one line, without passwords. Any error is one of this line alone."""
     try:
         confirmed, seen = fact.look(probe)
         state: State = "confirmed" if confirmed else "not confirmed"
-        made = Finding(fact.name, fact.claim, state, seen, fact.inferred)
+        made = CheckedFact(fact.name, fact.claim, state, seen, fact.inferred)
     except Exception as error:
         made = _of_error(fact, error, "could not be looked at")
     seen = made.seen
@@ -187,9 +187,9 @@ def finding(fact: Fact, probe: Probe) -> Finding:
     return replace(made, seen=seen)
 
 
-def _of_error(fact: Fact, error: Exception, state: State) -> Finding:
+def _of_error(fact: Fact, error: Exception, state: State) -> CheckedFact:
     seen = f"{type(error).__name__}: {error}"
     if isinstance(error, TierbenchError):
         seen = "\n".join(text for text in (error.what, error.evidence) if text)
     advice = _ADVICE.get(fact.name, "")
-    return Finding(fact.name, fact.claim, state, f"{seen}\n{advice}".strip(), fact.inferred)
+    return CheckedFact(fact.name, fact.claim, state, f"{seen}\n{advice}".strip(), fact.inferred)

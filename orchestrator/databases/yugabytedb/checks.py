@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.databases.common.yugabyte import counters, pages, queries, versions
 from orchestrator.databases.yugabytedb import flags, nodes
 from orchestrator.errors import RunError
 from orchestrator.model import Cluster, Node, sources
@@ -20,6 +19,7 @@ from orchestrator.powers import UNLIMITED, World
 from orchestrator.system import http_client, sql
 from orchestrator.system.clock import wait_until
 from orchestrator.system.sql import Connect
+from orchestrator.yugabyte import counters, pages, queries, versions
 
 ROWS = 1000
 COPIED = "SELECT count(*) AS rows FROM first_copy"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from orchestrator import __version__
 from orchestrator.databases.yugabytedb import checklist, image, settings
-from orchestrator.databases.yugabytedb.checklist import Finding
+from orchestrator.databases.yugabytedb.checklist import CheckedFact
 from orchestrator.errors import TierbenchError
 from orchestrator.model import ClusterSpec
 from orchestrator.platforms.common.machines import told
@@ -37,18 +37,18 @@ def passed(spec: ClusterSpec, platform: Platform, cache: Path) -> str:
 
 
 def kept(
-    findings: Iterable[Finding],
+    findings: Iterable[CheckedFact],
     spec: ClusterSpec,
     platform: Platform,
     world: World,
     results: Path | None = None,
-) -> Iterator[Finding]:
+) -> Iterator[CheckedFact]:
     """Yields the findings as they are made, then keeps whether all that is needed was confirmed,
     and writes all of them to a file in `results`."""
     tag, file = _file(spec, platform, world.cache)
     if file is not None:
         file.unlink(missing_ok=True)
-    made: list[Finding] = []
+    made: list[CheckedFact] = []
     for finding in findings:
         made.append(finding)
         yield finding
@@ -72,7 +72,7 @@ def kept(
     )
 
 
-def summary(findings: Sequence[Finding]) -> str:
+def summary(findings: Sequence[CheckedFact]) -> str:
     """`17 of 19 confirmed, these differ: memory, leaders`."""
     differing = [finding.name for finding in findings if finding.state != "confirmed"]
     text = f"{len(findings) - len(differing)} of {len(findings)} confirmed"
@@ -82,12 +82,12 @@ def summary(findings: Sequence[Finding]) -> str:
 _SECRET = re.compile(r"(password['\"]?\s*[=:]\s*)\S+", re.IGNORECASE)
 
 
-def _text(findings: Sequence[Finding], tag: str, platform: Platform, world: World) -> str:
+def _text(findings: Sequence[CheckedFact], tag: str, platform: Platform, world: World) -> str:
     """All lines with what was seen, and on what they were seen."""
     machine = told(platform.machines()[0])
     day = datetime.datetime.fromtimestamp(world.clock.now(), datetime.UTC).date()
     lines = [
-        f"First run of {tag} ({platform.image_id(tag)}) with tierbench {__version__}, {day}",
+        f"First run of {tag} ({platform.images.id(tag)}) with tierbench {__version__}, {day}",
         f"Machine: {machine.system}, kernel {machine.kernel}, {machine.cpus} CPUs, "
         f"{machine.memory_bytes} bytes",
         f"Engine: {dict(platform.facts())}",
@@ -109,7 +109,7 @@ def _file(spec: ClusterSpec, platform: Platform, cache: Path) -> tuple[str, Path
     """The image's tag, and the file for this image on this machine; None if the image is not here
     or the engine has no identity."""
     tag = image.chosen(settings.read(spec)[0], platform)
-    identity, machine = platform.image_id(tag), platform.engine_id()
+    identity, machine = platform.images.id(tag), platform.facts().get("ID")
     if not identity or not machine:
         return tag, None
     key = hashlib.sha256(f"{machine}\n{identity}".encode()).hexdigest()[:16]

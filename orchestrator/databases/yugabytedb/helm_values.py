@@ -15,9 +15,9 @@ from orchestrator.databases.yugabytedb import flags
 from orchestrator.databases.yugabytedb.image import tags
 from orchestrator.databases.yugabytedb.settings import Settings, read
 from orchestrator.errors import UsageError
+from orchestrator.keys.strict_yaml import refused
 from orchestrator.model import ClusterSpec, Placing
-from orchestrator.planning.strict_yaml import refused
-from orchestrator.tier import StorageClass
+from orchestrator.tier import ClassWanted
 
 _GIB = 2**30
 # Of a pod's memory: what the chart gives a server as its limit unless a flag says otherwise.
@@ -27,7 +27,7 @@ _MASTER_DISK = "10Gi"  # the chart's own: masters hold the catalog, not the data
 
 
 def values(
-    spec: ClusterSpec, wanted: StorageClass, placing: Placing | None = None
+    spec: ClusterSpec, wanted: ClassWanted, placing: Placing | None = None
 ) -> dict[str, Any]:
     """The values, by the chart's names. UsageError for settings that the chart cannot take."""
     settings, mistakes = read(spec)
@@ -106,7 +106,7 @@ def memory(spec: ClusterSpec) -> dict[str, int]:
     return {"master": master, "tserver": max(node_bytes // _GIB - master, least)}
 
 
-def remarks(spec: ClusterSpec, wanted: StorageClass) -> Iterator[str]:
+def remarks(spec: ClusterSpec, wanted: ClassWanted) -> Iterator[str]:
     """What a reader of the values must know, a line each."""
     settings, _ = read(spec)
     if wanted.provisioner:

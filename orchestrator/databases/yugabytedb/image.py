@@ -12,12 +12,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from orchestrator.databases.common.yugabyte.versions import Version, dotted, parse
 from orchestrator.databases.yugabytedb.settings import Settings, read
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import ClusterSpec
 from orchestrator.platforms import own_images
 from orchestrator.powers import Platform
+from orchestrator.yugabyte.versions import Version, dotted, parse
 
 OFFICIAL, PACKED = "yugabytedb/yugabyte", "tierbench/yugabytedb"
 _TARBALL = re.compile(r"yugabyte-(\d+(?:\.\d+)+-b\d+)-(?:linux|el8|centos)-(x86_64|aarch64)\.tar")
@@ -33,21 +33,21 @@ def tags(settings: Settings) -> tuple[str, ...]:
 
 def chosen(settings: Settings, platform: Platform) -> str:
     """The first tag whose image is here; the preferred one if there is none."""
-    here = (tag for tag in tags(settings) if platform.image_present(tag))
+    here = (tag for tag in tags(settings) if platform.images.present(tag))
     return next(here, tags(settings)[0])
 
 
 def need(settings: Settings, platform: Platform) -> str:
     """The tag to run. UnavailableError, with all ways to get the image, if it is not here."""
     tag = chosen(settings, platform)
-    if not platform.image_present(tag):
+    if not platform.images.present(tag):
         raise UnavailableError(f"the image {tag} is not here", advice=advice(settings, platform))
     return tag
 
 
 def advice(settings: Settings, platform: Platform) -> str:
     """All ways to get the image."""
-    ways = platform.ways_to_get(tags(settings)[0])
+    ways = platform.images.ways_to_get(tags(settings)[0])
     if settings.image:
         return f"{ways}, or take `image` out of the profile"
     number = dotted(settings.version.number)
@@ -64,7 +64,7 @@ def obtain(spec: ClusterSpec, platform: Platform) -> str | None:
     Ignores mistakes in the profile: a wrong version reads as the default one.
     """
     tag = chosen(read(spec)[0], platform)
-    return tag if platform.image_present(tag) or platform.pull(tag) else None
+    return tag if platform.images.present(tag) or platform.images.pull(tag) else None
 
 
 # ------------------------------------------------------------------ from a distribution
@@ -90,5 +90,5 @@ def pack(tarball: Path, root: Path, platform: Platform, on_line: Callable[[str],
             shutil.copy2(file, context)
         # The build names the file so; a link costs no second copy of a gigabyte.
         (Path(context) / "yugabyte.tar.gz").hardlink_to(tarball)
-        platform.build(context, tag, on_line)
+        platform.images.build(context, tag, on_line)
     return tag

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.databases.common import container_nodes
-from orchestrator.databases.common.yugabyte import pages
 from orchestrator.databases.yugabytedb import flags
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.errors import RunError, TierbenchError
@@ -25,6 +24,7 @@ from orchestrator.powers import (
     World,
 )
 from orchestrator.system import at_once
+from orchestrator.yugabyte import pages
 
 _HOME = "/home/yugabyte"
 # What YugabyteDB's documents ask of each node (deploy/manual-deployment/system-config). Processes
@@ -127,17 +127,17 @@ def log(name: str, world: World) -> str:
     """The container's last lines and, while it runs, those of the servers in it."""
     text = container_nodes.last_lines(name, world)
     with contextlib.suppress(TierbenchError):
-        if world.platform.state(name) == "running":
+        if world.platform.container(name).state() == "running":
             files = [f"{flags.BASE_DIR}/logs/{file}" for file in _LOGS]
             argv = ("tail", "-q", "-n", "12", *files)
-            text += world.platform.exec(name, argv, timeout_s=10).out
+            text += world.platform.container(name).exec(argv, timeout_s=10).out
     return text
 
 
 def explain(error: RunError, plans: Sequence[ContainerSpec], world: World) -> None:
     """Adds to a failure what the servers' own logs say, of the nodes that ended, or of all if none
     has; and in its advice what that means, if it is known."""
-    ended = [plan for plan in plans if world.platform.state(plan.name) != "running"]
+    ended = [plan for plan in plans if world.platform.container(plan.name).state() != "running"]
     said = "\n".join(at_once.each(lambda plan: _servers_logs(plan, world), ended or plans))
     error.evidence = f"{error.evidence}\n{said}".strip()
     for pattern, meaning in _MEANINGS:
@@ -149,9 +149,9 @@ def _servers_logs(plan: ContainerSpec, world: World) -> str:
     """The last lines of the servers' logs on a node's disk, without passwords: also of a node that
     has ended, in which nothing can be run any more."""
     try:
-        if world.platform.state(plan.name) == "running":
+        if world.platform.container(plan.name).state() == "running":
             argv = ("sh", "-c", _SERVERS_LOGS)
-            said = world.platform.exec(plan.name, argv, timeout_s=10).out
+            said = world.platform.container(plan.name).exec(argv, timeout_s=10).out
         else:
             said = _on_its_disk(plan, "logs", _SERVERS_LOGS, world).out
     except TierbenchError as error:
@@ -185,7 +185,7 @@ def stop(names: Sequence[str], timeout_s: float, world: World) -> None:
 
     def stop_node(name: str) -> None:
         with contextlib.suppress(TierbenchError):  # the removal of the container reports it
-            world.platform.stop(name, timeout_s)
+            world.platform.container(name).stop(timeout_s)
 
     at_once.each(stop_node, names)
 
@@ -227,7 +227,7 @@ def log_bytes(name: str, world: World) -> int:
               (flags.DATA_DIR, flags.WAL_DIR, flags.WAL_DISK_DIR)]  # fmt: skip
     script = f"du -skc {' '.join(places)} 2>/dev/null | tail -n 1"
     try:
-        done = world.platform.exec(name, ("sh", "-c", script), timeout_s=60)
+        done = world.platform.container(name).exec(("sh", "-c", script), timeout_s=60)
         return 1024 * int(done.out.split()[0])
     except (TierbenchError, ValueError, IndexError):
         return 0

@@ -10,7 +10,6 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 
 from orchestrator.databases.common import container_nodes
-from orchestrator.databases.common.yugabyte import pages, queries, server_facts
 from orchestrator.databases.yugabytedb import flags, nodes
 from orchestrator.databases.yugabytedb.inferred import Unread, raise_if_dead
 from orchestrator.databases.yugabytedb.settings import Settings
@@ -21,6 +20,7 @@ from orchestrator.system import at_once, sql
 from orchestrator.system.clock import wait_until
 from orchestrator.system.sql import Connect
 from orchestrator.units import format_bytes
+from orchestrator.yugabyte import pages, queries, server_facts
 
 NODE_DEADLINE_S = 300.0  # yugabyted's own waits are 180 s
 # A restored node reads its log again, flushed or not (tablet_bootstrap.cc): for the deadline, at

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from orchestrator.databases.common.container_nodes import MAX_NODES
-from orchestrator.databases.common.yugabyte.versions import DEFAULT, Version, parse
 from orchestrator.errors import Mistake
 from orchestrator.model import ClusterSpec, Volume
 from orchestrator.units import format_bytes
+from orchestrator.yugabyte.versions import DEFAULT, Version, parse
 
 MIN_MEMORY_BYTES = 3 * 2**29
 REPLICATION_FACTORS = (1, 3, 5)

@@ -2,7 +2,7 @@
 
 Creating, loading and executing are separate starts of BenchBase. Its configuration is rendered
 from the workload's YAML (config.py); its files are read into the table from which all figures
-come (results.py). Differences from the built-in workload: docs/METHOD.md.
+come (results.py). Differences from the built-in workload: docs/WORKLOADS.md.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ class BenchBase:
 
     def _rendered(
         self, workload: Workload, cluster: Cluster, world: World, part: int = 1, parts: int = 1
-    ) -> tuple[config.Settings, str]:
+    ) -> tuple[config.BenchBaseSettings, str]:
         settings = config.settings(workload, part, parts)
         template = (world.root / "workloads" / config.TEMPLATE).read_text()
         driver = find(self._home, cluster.database, world).driver

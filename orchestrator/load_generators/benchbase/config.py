@@ -13,10 +13,10 @@ from typing import Any
 import jinja2
 
 from orchestrator.errors import Mistake, UsageError
+from orchestrator.keys.addresses import Server
 from orchestrator.load_generators.common.client import jdbc_options
 from orchestrator.load_generators.common.option_values import misfit
 from orchestrator.model import TLS_IF_OFFERED, Cluster, Dataset, Workload
-from orchestrator.planning.addresses import Server
 
 NAME = "benchbase"
 TEMPLATE = "benchbase/tpcc.xml.jinja"
@@ -50,7 +50,7 @@ _WEIGHTS = (45, 43, 4, 4, 4)
 
 
 @dataclass(frozen=True)
-class Driver:
+class JdbcDriver:
     """A JDBC driver. `type` is BenchBase's name of the database; `spread` is the URL option that
     spreads connections over several nodes."""
 
@@ -60,12 +60,12 @@ class Driver:
     spread: str
 
 
-POSTGRESQL = Driver("POSTGRES", "org.postgresql.Driver", "postgresql", "loadBalanceHosts=true")
-YUGABYTEDB = Driver("YUGABYTE", "com.yugabyte.Driver", "yugabytedb", "load-balance=true")
+POSTGRESQL = JdbcDriver("POSTGRES", "org.postgresql.Driver", "postgresql", "loadBalanceHosts=true")
+YUGABYTEDB = JdbcDriver("YUGABYTE", "com.yugabyte.Driver", "yugabytedb", "load-balance=true")
 
 
 @dataclass(frozen=True)
-class Settings:
+class BenchBaseSettings:
     """The load in the XML. `arrival_rate`: transactions per second, 0 for a closed loop. `thinks`:
     with keying and think times, ten terminals per warehouse."""
 
@@ -121,7 +121,7 @@ def check(workload: Workload) -> None:
     settings(replace(workload, threads=1), parts=2**31)
 
 
-def settings(workload: Workload, part: int = 1, parts: int = 1) -> Settings:
+def settings(workload: Workload, part: int = 1, parts: int = 1) -> BenchBaseSettings:
     """Reads BenchBase's settings from `workload`. UsageError lists everything it cannot do.
 
     Of terminals that think, whose number the warehouses give, one of several clients gets its
@@ -152,7 +152,7 @@ def settings(workload: Workload, part: int = 1, parts: int = 1) -> Settings:
     read("think", options, "none", str)
     isolation = read("isolation", options, "read committed", str)
     weights = read("weights", options, ",".join(map(str, _WEIGHTS)), str)
-    result = Settings(
+    result = BenchBaseSettings(
         warehouses=warehouses,
         terminals=(TERMINALS_PER_WAREHOUSE * warehouses + parts - part) // parts
         if workload.thinks
@@ -176,7 +176,7 @@ def settings(workload: Workload, part: int = 1, parts: int = 1) -> Settings:
     return result
 
 
-def render(template: str, settings: Settings, cluster: Cluster, driver: Driver) -> str:
+def render(template: str, settings: BenchBaseSettings, cluster: Cluster, driver: JdbcDriver) -> str:
     """Returns the XML for `cluster`. BenchBase reads the password from PGPASSWORD."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
@@ -191,7 +191,7 @@ def render(template: str, settings: Settings, cluster: Cluster, driver: Driver) 
     )
 
 
-def _url(cluster: Cluster, driver: Driver) -> str:
+def _url(cluster: Cluster, driver: JdbcDriver) -> str:
     hosts = ",".join(str(Server(each.host, each.port)) for each in cluster.endpoints)
     options = ["ApplicationName=tierbench", "reWriteBatchedInserts=true"]
     if cluster.tls != TLS_IF_OFFERED:
@@ -204,7 +204,7 @@ def _url(cluster: Cluster, driver: Driver) -> str:
 # ------------------------------------------------------------------ single values
 
 
-def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
+def _contradictions(settings: BenchBaseSettings) -> Iterator[tuple[str, str]]:
     if settings.thinks and settings.arrival_rate:
         yield "options", "`think: spec` and `arrival_rate` exclude each other"
     if settings.terminals > MAX_TERMINALS:

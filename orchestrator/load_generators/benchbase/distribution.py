@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.errors import UnavailableError
-from orchestrator.load_generators.benchbase.config import POSTGRESQL, YUGABYTEDB, Driver
+from orchestrator.load_generators.benchbase.config import POSTGRESQL, YUGABYTEDB, JdbcDriver
 from orchestrator.platforms import own_images
 from orchestrator.powers import Mount, Platform, World
 
@@ -25,7 +25,7 @@ _PARTS = (_JAR, "lib", "config/plugin.xml")
 
 
 @dataclass(frozen=True)
-class Distribution:
+class BenchBaseBuild:
     """BenchBase is in `folder` of a container of `image` with `mounts`. `identity` changes with
     its content: the hash of its program, or the image's name and id."""
 
@@ -33,24 +33,24 @@ class Distribution:
     folder: str
     mounts: tuple[Mount, ...]
     identity: str
-    driver: Driver
+    driver: JdbcDriver
 
 
-def find(home: Path | None, database: str, world: World) -> Distribution:
+def find(home: Path | None, database: str, world: World) -> BenchBaseBuild:
     """Returns the distribution that is here. UnavailableError, with advice how to get one."""
     if home is None:
-        image_id = world.platform.image_id(OFFICIAL_IMAGE)
+        image_id = world.platform.images.id(OFFICIAL_IMAGE)
         if image_id is None:
             raise _unavailable(f"the image {OFFICIAL_IMAGE} is not here", world)
         # The image has PostgreSQL's driver only, which works with YugabyteDB as well. It is not
         # known to have a tag of a release, so its id says which one was used.
         identity = f"{OFFICIAL_IMAGE}@{image_id}"
-        return Distribution(
+        return BenchBaseBuild(
             OFFICIAL_IMAGE, "/benchbase/profiles/postgres", (), identity, POSTGRESQL
         )
     if missing := _missing(home):
         raise _unavailable(f"{HOME_VARIABLE}={home} does not hold {missing}", world)
-    return Distribution(
+    return BenchBaseBuild(
         image=own_images.tag(world.root, _RUNTIME),
         folder="/benchbase",
         mounts=(Mount(str(home.resolve()), "/benchbase", read_only=True),),
@@ -59,20 +59,21 @@ def find(home: Path | None, database: str, world: World) -> Distribution:
     )
 
 
-def provide(home: Path | None, database: str, world: World) -> Distribution:
+def provide(home: Path | None, database: str, world: World) -> BenchBaseBuild:
     """Pulls the official image or builds the Java runtime if missing; then does as `find`."""
     platform = world.platform
-    if home is None and not platform.image_present(OFFICIAL_IMAGE):
+    if home is None and not platform.images.present(OFFICIAL_IMAGE):
         world.progress.step(f"pulling {OFFICIAL_IMAGE}", 60)
-        if not platform.pull(OFFICIAL_IMAGE):
+        if not platform.images.pull(OFFICIAL_IMAGE):
             raise _unavailable(
                 f"the image {OFFICIAL_IMAGE} is not here and cannot be pulled", world
             )
     distribution = find(home, database, world)
     image = distribution.image
-    if not platform.image_present(image):
+    if not platform.images.present(image):
         world.progress.step(f"building the image {image}", 60)
-        platform.build(str(own_images.folder(world.root, _RUNTIME)), image, lambda _line: None)
+        folder = str(own_images.folder(world.root, _RUNTIME))
+        platform.images.build(folder, image, lambda _line: None)
         world.progress.note(f"built {image}")
     return distribution
 
@@ -82,7 +83,7 @@ def whereabouts(home: Path | None, platform: Platform) -> str:
     if home is not None:
         missing = _missing(home)
         return f"{HOME_VARIABLE}={home} does not hold {missing}" if missing else f"in {home}"
-    image_id = platform.image_id(OFFICIAL_IMAGE)
+    image_id = platform.images.id(OFFICIAL_IMAGE)
     if image_id is not None:
         return f"image {OFFICIAL_IMAGE}, {image_id}"
     return f"not here; only GENERATOR=benchbase needs it, which pulls {OFFICIAL_IMAGE}"
@@ -92,7 +93,7 @@ def _missing(home: Path) -> str:
     return ", ".join(part for part in _PARTS if not (home / part).exists())
 
 
-def _driver(home: Path, database: str) -> Driver:
+def _driver(home: Path, database: str) -> JdbcDriver:
     """YugabyteDB's own driver finds all nodes from one; used if the distribution has it."""
     has_own = database == "yugabytedb" and any((home / "lib").glob("jdbc-yugabytedb-*.jar"))
     return YUGABYTEDB if has_own else POSTGRESQL
@@ -101,7 +102,7 @@ def _driver(home: Path, database: str) -> Driver:
 def _unavailable(what: str, world: World) -> UnavailableError:
     return UnavailableError(
         f"BenchBase is not available: {what}",
-        advice=f"either {world.platform.ways_to_get(OFFICIAL_IMAGE)}, or set "
+        advice=f"either {world.platform.images.ways_to_get(OFFICIAL_IMAGE)}, or set "
         f"{HOME_VARIABLE} to the directory of an unpacked distribution (the one with {_JAR}); "
         "without BenchBase, leave out --generator (GENERATOR): the built-in workload needs nothing",
     )

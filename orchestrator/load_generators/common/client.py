@@ -102,7 +102,7 @@ def _beating(client: str, world: World, every_s: float = 1.0) -> Iterator[None]:
     def loop(numbers: Iterator[int]) -> None:
         """Until a number cannot be sent: an engine that is restarted cuts the connection."""
         try:
-            with world.platform.conversation(client, _HEAR) as heard:
+            with world.platform.container(client).conversation(_HEAR) as heard:
                 while not stop.is_set():
                     heard.send(str(next(numbers)))
                     trouble.clear()
@@ -158,7 +158,7 @@ def put(client: Node, file: str, line: str, world: World) -> None:
     elsewhere, and a file of this computer gets there only before the next command."""
     container = client.container or ""
     try:
-        with world.platform.conversation(container, (*_PUT, file)) as talk:
+        with world.platform.container(container).conversation((*_PUT, file)) as talk:
             talk.send(line)
             talk.receive(PUT_WITHIN_S)
     except RunError as error:
@@ -181,8 +181,8 @@ def run_in_client(
 
     It gets the database's password through the environment, so no file or command line holds it.
     """
-    return world.platform.exec(
-        client.container or "",
+    container = world.platform.container
+    return container(client.container or "").exec(
         argv,
         env={
             "PGPASSWORD": cluster.endpoints[0].password,
@@ -191,6 +191,6 @@ def run_in_client(
         },
         timeout_s=timeout_s,
         on_line=on_line,
-        watch=[node.container for node in cluster.nodes if node.container],
+        watch=[container(node.container) for node in cluster.nodes if node.container],
         user=user,
     )

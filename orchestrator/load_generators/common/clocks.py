@@ -39,7 +39,7 @@ def compare(client: Node, world: World) -> Offset | None:
     """None if the client does not say its time, or not to the millisecond."""
     with (
         suppress(TierbenchError),
-        world.platform.conversation(client.container or "", _ANSWER) as conversation,
+        world.platform.container(client.container or "").conversation(_ANSWER) as conversation,
     ):
         found = list(_asked(conversation, world.clock))
         return min(found, key=lambda one: one.uncertainty_s, default=None)

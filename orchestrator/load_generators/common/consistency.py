@@ -60,7 +60,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ConsistencyOutcome:
     """The checked conditions, and for how many of the `warehouses` they were."""
 
     conditions: tuple[Checked, ...]
@@ -135,7 +135,7 @@ def check(
     fresh: bool = False,
     seed: int = 1,
     connect: sql.Connect = sql.session,
-) -> Outcome:
+) -> ConsistencyOutcome:
     """Evaluates the conditions one by one; `fresh`: also those of a data set just loaded.
 
     RunError if the warehouses cannot be read.
@@ -160,19 +160,23 @@ def check(
         return Checked(condition.name, condition.holds, violations)
 
     wanted = _wanted(text, fresh)
-    return Outcome(tuple(map(evaluated, wanted)), len(chosen), len(present))
+    return ConsistencyOutcome(tuple(map(evaluated, wanted)), len(chosen), len(present))
 
 
 def _wanted(text: str, fresh: bool) -> list[Condition]:
     return [each for each in conditions(text) if fresh or each.when != LOADED]
 
 
-def _checked(text: str, cluster: Cluster, seed: int, fresh: bool, connect: sql.Connect) -> Outcome:
+def _checked(
+    text: str, cluster: Cluster, seed: int, fresh: bool, connect: sql.Connect
+) -> ConsistencyOutcome:
     try:
         return check(text, cluster.endpoints[0], fresh=fresh, seed=seed, connect=connect)
     except RunError as error:
         wanted = _wanted(text, fresh)
-        return Outcome(tuple(Checked(c.name, c.holds, None, error.what) for c in wanted), 0, 0)
+        return ConsistencyOutcome(
+            tuple(Checked(c.name, c.holds, None, error.what) for c in wanted), 0, 0
+        )
 
 
 def verify(

@@ -289,7 +289,7 @@ class _Together:
         self._ready.abort()
         for client in self._clients:
             with suppress(TierbenchError):
-                self._world.platform.stop(client.container or "", 1.0)
+                self._world.platform.container(client.container or "").stop(1.0)
 
     def _raise_failure(self) -> None:
         if self._failure is None:

@@ -2,11 +2,12 @@
 
 sysbench runs the threads; our Lua records every transaction (format: workloads/lib/recorder.lua).
 Figures come from those records; sysbench's own totals only cross-check them. Needs our image
-`client`. What recording costs the client: `make bench-tpcc`.
+`client`. What recording costs the client: `make bench NAME=tpcc`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shlex
@@ -27,7 +28,6 @@ from orchestrator.load_generators.common.client import (
     run_in_client,
 )
 from orchestrator.load_generators.common.sysbench_console import STOP_GRACE_S, version
-from orchestrator.load_generators.sysbench import lua_files
 from orchestrator.load_generators.sysbench.command_lines import (
     BEGINS_FILE,
     TOGETHER_S,
@@ -73,7 +73,7 @@ class Sysbench:
 
     def scripts(self, workload: Workload, world: World) -> str:
         """Returns a hash of the script, its loader, and what either of them requires."""
-        return lua_files.content_hash(world.root / "workloads", workload.script)
+        return content_hash(world.root / "workloads", workload.script)
 
     def client(
         self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
@@ -178,13 +178,15 @@ class Sysbench:
         statements, pooled = workload.statements_per_transaction, workload.thinks
         warmup_s = workload.warmup_s if facts.warmup_s is None else facts.warmup_s
         phases = {"warm-up": (start_s - warmup_s, start_s), "measure": (start_s, end_s)}
-        window = transactions.Window(start_s, end_s, pooled)
+        at_a_rate = bool(facts.arrival_rate_per_s) and not pooled
+        window = transactions.Window(start_s, end_s, pooled, at_a_rate)
         seconds = transactions.Seconds(phases, pooled)
         flow = overload.Flow(start_s, end_s)
         for table in records:
             window.add(table)
             seconds.add(table)
             flow.add(table)
+        window.add_unstarted(records.unstarted_s if at_a_rate else {})
         figures = window.measurements(statements)
         if facts.arrival_rate_per_s:
             figures += flow.measurements(facts.arrival_rate_per_s, facts.unstarted or 0.0)
@@ -259,3 +261,33 @@ def _load_progress(family: str, world: World) -> Callable[[str], None]:
 def _last_line(done: Completed) -> str:
     lines = [line for line in (done.err or done.out).splitlines() if line.strip()]
     return lines[-1] if lines else "no output"
+
+
+# ------------------------------------------------------------------ lua files
+
+
+_REQUIRE = re.compile(r"""require\s*\(?\s*["']([\w.]+)["']""")
+
+
+def content_hash(workloads: Path, script: str) -> str:
+    """Returns twelve hexadecimal digits over the script, the `load.lua` beside it, and all that
+    they require, from their folder or from `lib/`. Modules of LuaJIT itself are in the image."""
+    first = workloads / script
+    digest = hashlib.sha256()
+    for file in sorted(_required_files([first, first.with_name("load.lua")], workloads / "lib")):
+        digest.update(str(file.relative_to(workloads)).encode() + b"\0")
+        digest.update(file.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def _required_files(files: list[Path], lib: Path) -> set[Path]:
+    found: set[Path] = set()
+    folder, open_ends = files[0].parent, list(files)
+    while open_ends:
+        file = open_ends.pop()
+        if file in found or not file.is_file():
+            continue
+        found.add(file)
+        names = _REQUIRE.findall(file.read_text())
+        open_ends += [place / f"{name}.lua" for name in names for place in (folder, lib)]
+    return found

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from orchestrator.keys.addresses import Server
 from orchestrator.load_generators.common.sysbench_console import flags
 from orchestrator.load_generators.sysbench import run_options
 from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, longest_s
 from orchestrator.model import Cluster, Workload
 from orchestrator.parts import Share
-from orchestrator.planning.addresses import Server
 
 BEGINS_FILE = "/tmp/tierbench-begins"  # in the client
 TOGETHER_S = 120.0  # how long its threads wait for those of other clients at most

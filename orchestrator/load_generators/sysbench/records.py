@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,8 @@ class _File:
 
 class Records:
     """The tables of transactions.py of these files, in order of start; read anew at each iteration.
-    At least one, which may be empty. `count`, `failures`: of all records.
+    At least one, which may be empty. `count`, `failures`: of all records. `unstarted_s`: type → how
+    long each of those was due that never began.
 
     Bytes beyond the last whole record (of a killed client) are dropped.
     """
@@ -75,6 +76,7 @@ class Records:
     def __init__(self, files: Sequence[Path], types: Sequence[str]) -> None:
         self.count = self.failures = 0
         self.types = list(types)
+        self.unstarted_s: dict[str, np.ndarray] = {}
         self._seconds: Counter[int] = Counter()
         self._codes: set[int] = set()
         self._files = [self._known(file) for file in files]
@@ -90,6 +92,7 @@ class Records:
             whole.count += one.count
             whole.failures += one.failures
             whole._codes |= one._codes
+            whole._never_began(one.unstarted_s)
             shift_ns = round(shift_s * 1e9)
             whole._files += [replace(file, shift_ns=shift_ns) for file in one._files]
             for second, count in one._seconds.items():
@@ -106,7 +109,15 @@ class Records:
         files = sorted(out.glob("latency-*.bin"))
         if not description.is_file() or not files:
             raise LoadError(f"{out} holds no transaction records: the generator left none")
-        return Records(files, json.loads(description.read_text())["types"])
+        records = Records(files, json.loads(description.read_text())["types"])
+        for thread in _threads(out):
+            waits_us = thread.get("unstarted_waits") or {}
+            records._never_began({k: np.array(us) * 1e-6 for k, us in waits_us.items()})
+        return records
+
+    def _never_began(self, waits_s: Mapping[str, np.ndarray]) -> None:
+        for kind, waited_s in waits_s.items():
+            self.unstarted_s[kind] = np.append(self.unstarted_s.get(kind, []), waited_s)
 
     def _known(self, path: Path) -> _File:
         """Reads a file once, for what all parts need to know of it."""
@@ -160,11 +171,15 @@ class Records:
         )
 
 
+def _threads(out: Path) -> list[dict[str, Any]]:
+    """What each thread noted at its end."""
+    return [json.loads(file.read_text()) for file in sorted(out.glob("errors-*.json"))]
+
+
 def began_s(out: Path) -> float | None:
     """When the last thread of a run that is over began, by the client's clock in Unix seconds; None
     if none noted it."""
-    threads = [json.loads(file.read_text()) for file in out.glob("errors-*.json")]
-    begun_ms = [thread["begun_ms"] for thread in threads if "begun_ms" in thread]
+    begun_ms = [thread["begun_ms"] for thread in _threads(out) if "begun_ms" in thread]
     return max(begun_ms) / 1e3 if begun_ms else None
 
 

@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from orchestrator.errors import Mistake
+from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators.common.option_values import misfit
 from orchestrator.load_generators.common.sysbench_console import (
     PREPARED,
@@ -20,7 +21,6 @@ from orchestrator.load_generators.common.sysbench_console import (
     is_of_cluster,
 )
 from orchestrator.model import Workload
-from orchestrator.planning.strict_yaml import raise_all
 
 _LOOP = ("arrival_rate", "isolation", "max_attempts", PREPARED)
 _TABLES = (*_LOOP, *RANDOM, "skip_trx")

@@ -3,7 +3,7 @@
 `script` names a script of sysbench (`oltp_read_write`), or is the path of a .lua file: below
 workloads/, or anywhere on this machine. The warm-up is a process of its own, because 1.0.20 cannot
 leave it out of its histogram. 1.0.20's driver takes one host, so each node that takes SQL gets a
-process with its share of the threads. Differences from our own workloads: docs/METHOD.md.
+process with its share of the threads. Differences from our own workloads: docs/WORKLOADS.md.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class SysbenchStock:
     def loader_version(self, workload: Workload, world: World) -> str:
         """Returns the identity of sysbench, and of the user's script that makes the tables."""
         client = own_images.content_hash(own_images.folder(world.root, "client"))
-        image = world.platform.image_id(self._image) if self._image else None
+        image = world.platform.images.id(self._image) if self._image else None
         return f"{image or client}-{self.scripts(workload, world)}".rstrip("-")
 
     def scripts(self, workload: Workload, world: World) -> str:
@@ -92,7 +92,7 @@ class SysbenchStock:
     def _need(self, world: World) -> str:
         if self._image is None:
             return own_images.need(world.root, "client", world.platform)
-        if not world.platform.image_present(self._image):
+        if not world.platform.images.present(self._image):
             raise UnavailableError(
                 f"the image {self._image} of {IMAGE_VARIABLE} is not here",
                 advice=f"build or pull it, or leave {IMAGE_VARIABLE} out for sysbench 1.0.20",

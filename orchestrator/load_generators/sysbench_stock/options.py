@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from orchestrator.errors import Mistake
+from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators.common.option_values import misfit
 from orchestrator.load_generators.common.sysbench_console import (
     PREPARED,
@@ -17,7 +18,6 @@ from orchestrator.load_generators.common.sysbench_console import (
     is_of_cluster,
 )
 from orchestrator.model import Workload
-from orchestrator.planning.strict_yaml import raise_all
 
 BULK_INSERT = "bulk_insert"
 _PREPARED = (PREPARED, *RANDOM)

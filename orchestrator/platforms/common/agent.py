@@ -52,7 +52,7 @@ def container(name: str, image: str, placement: str = "") -> ContainerSpec:
 @contextmanager
 def conversation(platform: Platform, spec: ContainerSpec) -> Iterator[Conversation]:
     """Starts the agent's container and talks with the agent; it is gone when the block ends."""
-    with platform.running(spec) as started, platform.conversation(started.name, COMMAND) as talking:
+    with platform.running(spec) as container, container.conversation(COMMAND) as talking:
         yield talking
 
 

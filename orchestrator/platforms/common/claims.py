@@ -1,4 +1,4 @@
-"""The power to rent volumes by claims, which only some platforms have (`isinstance(…, Claims)`).
+"""The power to rent volumes by claims, which only some platforms have (`RentsVolumes`).
 
 A claim names a storage class and a size, and gets a volume of its own. Everything made here has our
 label and belongs to the campaign: it is removed at the end of its block, and by `sweep`.
@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True)
-class Source:
+class VolumeSource:
     """What a new volume is a copy of: a claim, or a snapshot, of this campaign, by its name."""
 
     kind: Literal["claim", "snapshot"]
@@ -62,7 +62,6 @@ class SnapshotClass:
     retains: bool
 
 
-@runtime_checkable
 class Claims(Protocol):
     """Names of claims and snapshots are those of the caller; a `Mount` names a claim as its source.
     All may raise UnavailableError, if rights are missing or nothing answers."""
@@ -79,7 +78,7 @@ class Claims(Protocol):
         name: str,
         storage_class: str,
         size_bytes: int,
-        source: Source | None = None,
+        source: VolumeSource | None = None,
         stays: bool = False,
     ) -> AbstractContextManager[str]:
         """Makes a claim, empty or as a copy; removes it at the end, and waits until its volume is
@@ -98,15 +97,12 @@ class Claims(Protocol):
         """Returns the class by which volumes of a driver can be kept as snapshots, if there is one:
         of several rather one that does not keep them."""
 
-    def holds(self, source: Source) -> bool:
+    def holds(self, source: VolumeSource) -> bool:
         """Returns whether a claim or a snapshot of this campaign is there."""
 
     def retained(self) -> tuple[str, ...]:
         """Returns volumes and snapshots that this campaign rented and that outlive it, because
         their class keeps them."""
-
-    def sweep_between_runs(self) -> tuple[str, ...]:
-        """As `Platform.sweep`, except what `stays` until the end of the campaign."""
 
     def snapshot(
         self, name: str, claim: str, timeout_s: float, stays: bool = False
@@ -114,3 +110,14 @@ class Claims(Protocol):
         """Keeps the content of a claim that nothing writes to; yields when the snapshot may be a
         `Source`. RunError, with the driver's words, if it is not ready within the timeout.
         `stays`: as of a claim."""
+
+
+@runtime_checkable
+class RentsVolumes(Protocol):
+    """A platform on which volumes can be rented."""
+
+    @property
+    def claims(self) -> Claims: ...
+
+    def sweep_between_runs(self) -> tuple[str, ...]:
+        """As `Platform.sweep`, except what `stays` until the end of the campaign."""

@@ -81,6 +81,15 @@ class KnowsNodes(Protocol):
 
 
 @runtime_checkable
+class Promises(Protocol):
+    """A platform that starts a container only where all that it asks for is promised to no
+    other."""
+
+    def free_cpus(self, nodes: int) -> float:
+        """Returns how many CPUs each of so many nodes of a database may ask for now."""
+
+
+@runtime_checkable
 class HasEngines(Protocol):
     """A platform whose machines are platforms themselves, each with a node in a known place."""
 

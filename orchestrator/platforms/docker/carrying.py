@@ -14,10 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from docker import DockerClient
 from orchestrator.errors import RunError, TierbenchError
 from orchestrator.platforms.common.carried import Carried, Pipe
-from orchestrator.platforms.docker.errors import engine_errors
+from orchestrator.platforms.docker.client import Engine
 from orchestrator.platforms.docker.streams import OUT, pieces
 from orchestrator.powers import ContainerSpec, Mount
 
@@ -34,8 +33,8 @@ def bind(mount: Mount) -> str:
 class Carrier:
     """What is carried into the containers of one engine."""
 
-    def __init__(self, client: DockerClient) -> None:
-        self._client = client
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._client = engine, engine.client
         self._carried: dict[str, list[Carried]] = {}
 
     def volumes(self, spec: ContainerSpec) -> list[str]:
@@ -51,7 +50,7 @@ class Carrier:
         carried = []
         for mount in filter(is_carried, spec.mounts):
             one = Carried(Path(mount.source), mount.target, mount.read_only, self._pipe(spec.name))
-            with engine_errors(f"carrying {mount.source} into {spec.name}"):
+            with self._engine.errors(f"carrying {mount.source} into {spec.name}"):
                 if Path(mount.source).is_file():
                     folder = str(PurePosixPath(mount.target).parent)
                     self._client.api.put_archive(container, "/", _folders(folder))
@@ -86,7 +85,7 @@ class Carrier:
         api = self._client.api
 
         def pipe(argv: Sequence[str], data: bytes, out: Callable[[bytes], None]) -> None:
-            with engine_errors(f"carrying files of {container}"):
+            with self._engine.errors(f"carrying files of {container}"):
                 execution = api.exec_create(container, list(argv), stdin=True, user="0")["Id"]
                 socket: Any = api.exec_start(execution, socket=True)
                 getattr(socket, "_sock", socket).sendall(data)

@@ -1,5 +1,5 @@
 """The engine that DOCKER_HOST, DOCKER_CONTEXT or the current context of `docker` names, and how it
-is reached."""
+is reached; what docker-py raises, as errors of ours."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from docker.context import ContextAPI
+from docker.errors import APIError, DockerException, ImageNotFound
 
 import docker
 from docker import DockerClient
-from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
 from orchestrator.platforms.docker import tunnel
-from orchestrator.platforms.docker.errors import engine_errors
 
 _TIMEOUT_S = 120
+_START = "start it (`make setup` does, as root on Debian), then run `tierbench doctor`"
 _LOOPBACK = "127.0.0.1"
 _CERTIFICATES = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
 _TRY = "`docker --host ADDRESS version`, or `docker --context NAME version`, must answer"
@@ -110,3 +111,29 @@ def _of(host: str) -> Reach:
     except OSError as error:
         raise UnavailableError(f"the Docker engine's machine {host}: {error}") from error
     return Reach(address, is_local=ipaddress.ip_address(address).is_loopback)
+
+
+@contextmanager
+def engine_errors(doing: str, advice: str = _START) -> Iterator[None]:
+    """Translates exceptions of the block. `doing` begins the message, as in "starting node-1";
+    `advice` is for an engine that does not answer."""
+    try:
+        yield
+    except ImageNotFound as error:
+        raise UnavailableError(
+            f"{doing}: the image is not here ({error.explanation})", advice="run `make setup`"
+        ) from error
+    except APIError as error:
+        text = str(error.explanation or error)
+        if "port is already allocated" in text or "address already in use" in text:
+            raise UnavailableError(
+                f"{doing}: a port is taken ({text})",
+                advice="free the port, or leave `port` out of the profile to use any free one",
+            ) from error
+        if "is not running" in text:
+            raise NodeError(f"{doing}: {text}") from error
+        raise RunError(f"{doing}: Docker refused: {text}") from error
+    except (DockerException, OSError) as error:
+        raise UnavailableError(
+            f"{doing}: the Docker engine does not answer ({error})", advice=advice
+        ) from error

@@ -2,7 +2,7 @@
 
 Everything made here carries the labels `tierbench=1` and its campaign's, so that `sweep` can remove
 the leftovers of a killed program. Errors of docker-py and the engine become ours (`errors`).
-Idempotent calls are repeated if the engine does not answer (`patience`).
+Idempotent calls are repeated if the engine does not answer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from docker.errors import APIError, DockerException, NotFound
+from docker.errors import APIError, DockerException
 
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.platforms import own_images
@@ -25,20 +25,19 @@ from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.findings import Finding
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.common.taking_down import taken_down
-from orchestrator.platforms.docker import carrying, connecting, devices, ulimits
+from orchestrator.platforms.docker import carrying, devices, ulimits
 from orchestrator.platforms.docker.carrying import Carrier
-from orchestrator.platforms.docker.commands import Commands
-from orchestrator.platforms.docker.errors import engine_errors
-from orchestrator.platforms.docker.guard import Guard
-from orchestrator.platforms.docker.images import Images
-from orchestrator.platforms.docker.labels import MARK, ROLE, STANDING
+from orchestrator.platforms.docker.client import MARK, ROLE, STANDING, Engine
+from orchestrator.platforms.docker.containers import DockerContainer
+from orchestrator.platforms.docker.guard import VolumeGuard
+from orchestrator.platforms.docker.images import DockerImages
+from orchestrator.platforms.docker.leftovers import Leftovers, labels_of
 from orchestrator.platforms.docker.networks import Networks
-from orchestrator.platforms.docker.patience import patiently
 from orchestrator.powers import (
     HOST_NETWORK,
     Clock,
     Completed,
-    Container,
+    ContainerEntry,
     ContainerSpec,
     Conversation,
     Machine,
@@ -48,26 +47,40 @@ from orchestrator.powers import (
 _ROOT = Path(__file__).resolve().parents[3]  # the project folder, with the images'
 _FOLDER = Path("/var/lib/tierbench")  # of machines that are not this computer
 _AGENT = "tierbench-agent"
+THIS_COMPUTER = "this computer"
 
 
-class DockerPlatform(Commands, Images, Networks):
+class DockerPlatform:
     """The `Platform` protocol on a Docker engine. UnavailableError if none answers.
 
-    `engine`: a context or an address, None for the environment's; `campaign` is on everything that
-    it makes; `guard` keeps a second campaign out.
+    `address`: a context or an address, None for the environment's. `known_as`: what it is called
+    where there are several.
     """
 
     name = "docker"
 
-    def __init__(self, clock: Clock, engine: str | None = None, campaign: str = "") -> None:
-        self._clock = clock
-        self._machine: Machine | None = None
-        self.campaign = campaign or secrets.token_hex(3)
-        self._rights = devices.Rights()
-        connected = connecting.connect(engine)
-        self._client, self.reach, self._host = connected.client, connected.reach, connected.host
-        self._carrier = Carrier(self._client)
-        self.guard = Guard(self._client, clock, self.campaign)
+    def __init__(
+        self, clock: Clock, address: str | None = None, campaign: str = "", known_as: str = ""
+    ) -> None:
+        self.known_as = known_as
+        self._clock, self._rights = clock, devices.Rights()
+        self._engine = Engine(clock, address, campaign or secrets.token_hex(3), known_as)
+        self._client, self.reach = self._engine.client, self._engine.reach
+        self.guard = VolumeGuard(self._engine)
+        self.images = DockerImages(self._engine)
+        self._leftovers = Leftovers(self._engine, self.guard)
+        networks = Networks(self._engine, self.guard, self._leftovers)
+        self.network, self.volume = networks.network, networks.volume
+        self._carrier = Carrier(self._engine)
+        self._machine = self._machine_of(self._info())
+
+    @property
+    def campaign(self) -> str:
+        return self._engine.campaign
+
+    @campaign.setter
+    def campaign(self, campaign: str) -> None:
+        self._engine.campaign = campaign
 
     def answers(self) -> bool:
         try:
@@ -75,16 +88,10 @@ class DockerPlatform(Commands, Images, Networks):
         except (DockerException, OSError):
             return False
 
-    def alone(self) -> AbstractContextManager[None]:
-        return self.guard.held()
-
-    def other_campaign(self) -> str | None:
-        return self.guard.other()
-
     def facts(self) -> dict[str, Any]:
         info = self._info()
         keys = ("ServerVersion", "Driver", "CgroupVersion", "KernelVersion", "OperatingSystem")
-        which = {"Name": info.get("Name"), "Host": self._host, "ID": info.get("ID")}
+        which = {"Name": info.get("Name"), "Host": self._engine.host, "ID": info.get("ID")}
         return {**which, **{key: info.get(key) for key in keys}}
 
     def examine(self) -> tuple[Finding, ...]:
@@ -95,45 +102,42 @@ class DockerPlatform(Commands, Images, Networks):
         return (Finding("Docker engine", True, version),)
 
     def _info(self) -> dict[str, Any]:
-        with engine_errors("asking the engine for its version"):
-            return dict(patiently(self._client.info, self._clock))
+        with self._engine.errors("asking the engine for its version"):
+            return dict(self._engine.patiently(self._client.info))
 
     def machines(self) -> tuple[Machine, ...]:
-        """Returns this computer if the engine is reached here, and reports this kernel and memory,
-        to the byte; else a machine that is read by the agent on it. Readers of a container also
-        check that its process is here, in case of a machine alike."""
-        if self._machine is None:
-            here, info = LocalMachine(), self._info()
-            facts = MachineFacts(
-                hostname=str(info.get("Name", "")),
-                kernel=str(info.get("KernelVersion", "")),
-                system=str(info.get("OperatingSystem", "")),
-                cpus=int(info.get("NCPU", 0)) or 1,
-                cpu_model="",
-                memory_bytes=int(info.get("MemTotal", 0)),
-            )
-            own = here.facts()
-            same = (own.kernel, own.memory_bytes) == (facts.kernel, facts.memory_bytes)
-            self._machine = here if same and self.reach.is_local else self._read_by_agent(facts)
         return (self._machine,)
 
-    def _read_by_agent(self, facts: MachineFacts) -> AgentMachine:
+    def _machine_of(self, info: dict[str, Any]) -> Machine:
+        """This computer if the engine is reached here, and reports this kernel and memory, to the
+        byte; else a machine that is read by the agent on it. Readers of a container also check
+        that its process is here, in case of a machine alike."""
+        here = LocalMachine()
+        facts = MachineFacts(
+            hostname=str(info.get("Name", "")),
+            kernel=str(info.get("KernelVersion", "")),
+            system=str(info.get("OperatingSystem", "")),
+            cpus=int(info.get("NCPU", 0)) or 1,
+            cpu_model="",
+            memory_bytes=int(info.get("MemTotal", 0)),
+        )
+        own = here.facts()
+        same = (own.kernel, own.memory_bytes) == (facts.kernel, facts.memory_bytes)
+        if same and self.reach.is_local:
+            return here
+
         def talking() -> AbstractContextManager[Conversation]:
             image = own_images.need(_ROOT, agent.IMAGE, self)
             return agent.conversation(self, agent.container(f"{_AGENT}-{self.campaign}", image))
 
-        machine = AgentMachine(self._machine_name(facts), talking, self._clock, facts)
+        # Machines made of one image may all have the same host name.
+        name = facts.hostname if self.known_as in ("", THIS_COMPUTER) else self.known_as
+        machine = AgentMachine(name, talking, self._clock, facts)
         atexit.register(machine.close)  # a command that is no campaign does not sweep
         return machine
 
-    def _machine_name(self, facts: MachineFacts) -> str:
-        return facts.hostname
-
-    def machine_of(self, container: str) -> Machine:
-        return self.machines()[0]
-
     def _is_here(self) -> bool:
-        return isinstance(self.machines()[0], LocalMachine)
+        return isinstance(self._machine, LocalMachine)
 
     def folder(self, cache: Path) -> Path:
         return cache if self._is_here() else _FOLDER
@@ -141,45 +145,61 @@ class DockerPlatform(Commands, Images, Networks):
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         if isinstance(self._machine, AgentMachine) and not only_list:
             self._machine.close()
-        return super().sweep(only_list)
+        return self._leftovers.sweep(only_list)
 
     # -------------------------------------------------------------- containers
 
+    def container(self, name: str) -> DockerContainer:
+        return DockerContainer(name, self._engine, self._leftovers, self._carrier, self._machine)
+
+    def find_containers(self, role: str = "") -> tuple[ContainerEntry, ...]:
+        filters: dict[str, Any] = {"label": [MARK, *([f"{ROLE}={role}"] if role else [])]}
+        with self._engine.errors("looking for containers of ours"):
+            found = self._engine.patiently(
+                lambda: self._client.containers.list(all=True, filters=filters, ignore_removed=True)
+            )
+        entries = [
+            ContainerEntry(str(one.name), labels_of(one).get(STANDING, ""), str(one.status))
+            for one in found
+        ]
+        return tuple(sorted(entries, key=lambda entry: entry.name))
+
     @contextmanager
-    def running(self, spec: ContainerSpec) -> Iterator[Container]:
+    def running(self, spec: ContainerSpec) -> Iterator[DockerContainer]:
         container = self._made(spec)
         with taken_down(lambda: self._brought_down(spec)):
-            with engine_errors(f"starting {spec.name}"):
-                container = self._started(spec, container)
-                patiently(container.reload, self._clock)
-            yield self._describe(spec, container)
+            yield self._up(spec, container)
 
     def _brought_down(self, spec: ContainerSpec) -> None:
         if any(carrying.is_carried(mount) for mount in spec.mounts) and not self._is_here():
             with contextlib.suppress(TierbenchError, OSError):  # it may be dead
                 self._carrier.take(spec.name)
         self._carrier.forget(spec.name)
-        self.remove(spec.name, spec.stop_timeout_s)
+        self.container(spec.name).remove(spec.stop_timeout_s)
 
-    def stand(self, spec: ContainerSpec) -> Container:
+    def stand(self, spec: ContainerSpec) -> DockerContainer:
         container = self._made(spec)
         try:
-            with engine_errors(f"starting {spec.name}"):
-                container = self._started(spec, container)
-                patiently(container.reload, self._clock)
-            return self._describe(spec, container)
+            return self._up(spec, container)
         except BaseException:
             with contextlib.suppress(TierbenchError):
-                self.remove(spec.name, spec.stop_timeout_s)
+                self.container(spec.name).remove(spec.stop_timeout_s)
             raise
 
     def _made(self, spec: ContainerSpec) -> Any:
         """Creates the container, after removing a leftover of the same name."""
-        with engine_errors(f"starting {spec.name}"):
-            leftover = self._make_room("container", spec.name, self._client.containers.get)
+        with self._engine.errors(f"starting {spec.name}"):
+            get = self._client.containers.get
+            leftover = self._leftovers.make_room("container", spec.name, get)
             if leftover is not None:
-                self._remove(spec.name, leftover.id)
+                self._leftovers.remove_container(spec.name, leftover.id)
             return self._create(spec)
+
+    def _up(self, spec: ContainerSpec, container: Any) -> DockerContainer:
+        with self._engine.errors(f"starting {spec.name}"):
+            container = self._started(spec, container)
+            self._engine.patiently(container.reload)
+        return self._describe(spec, container)
 
     def _started(self, spec: ContainerSpec, container: Any) -> Any:
         """Starts the container, or another one without what the engine refuses to give it."""
@@ -188,7 +208,7 @@ class DockerPlatform(Commands, Images, Networks):
         except APIError as error:
             if not (spec.ulimits and ulimits.refused(error)):
                 raise
-        self._remove(spec.name, container.id)
+        self._leftovers.remove_container(spec.name, container.id)
         bare = replace(spec, ulimits={})
         return self._started(bare, self._create(bare))
 
@@ -196,12 +216,12 @@ class DockerPlatform(Commands, Images, Networks):
         started = self._clock.monotonic()
         container = self._made(spec)
         with (
-            taken_down(lambda: self._remove(spec.name, container.id)),
-            engine_errors(f"running {spec.name}"),
+            taken_down(lambda: self._leftovers.remove_container(spec.name, container.id)),
+            self._engine.errors(f"running {spec.name}"),
         ):
             container = self._started(spec, container)
             exit_code = self._exit_code_of(spec, container, started + timeout_s, timeout_s)
-            out = bytes(patiently(container.logs, self._clock)).decode(errors="replace")
+            out = bytes(self._engine.patiently(container.logs)).decode(errors="replace")
         return Completed(spec.command, exit_code, out, "", self._clock.monotonic() - started)
 
     def _exit_code_of(self, spec: ContainerSpec, container: Any, end: float, limit_s: float) -> int:
@@ -217,12 +237,12 @@ class DockerPlatform(Commands, Images, Networks):
                     raise
                 return None
 
-        exit_code = patiently(ended, self._clock)
+        exit_code = self._engine.patiently(ended)
         if exit_code is None:
             raise RunError(
                 f"{spec.name} did not end within {limit_s:g} s",
                 advice="is the disk under the cache, or the tier's path, very busy?",
-                evidence=self.logs(container.id, tail=20),
+                evidence=self.container(container.id).logs(tail=20),
             )
         return exit_code
 
@@ -264,7 +284,7 @@ class DockerPlatform(Commands, Images, Networks):
             hostname=spec.name,
             environment=dict(spec.environment),
             labels={
-                **self._labels(),
+                **self._engine.labels,
                 ROLE: spec.role,
                 **({STANDING: spec.note} if spec.note else {}),
             },
@@ -277,74 +297,31 @@ class DockerPlatform(Commands, Images, Networks):
             try:
                 self._carrier.put_first(spec, created["Id"])
             except BaseException:
-                self._remove(spec.name, created["Id"])
+                self._leftovers.remove_container(spec.name, created["Id"])
                 raise
-        return patiently(lambda: self._client.containers.get(created["Id"]), self._clock)
+        return self._engine.patiently(lambda: self._client.containers.get(created["Id"]))
 
-    def _describe(self, spec: ContainerSpec, container: Any) -> Container:
-        state = container.attrs["State"]
+    def _describe(self, spec: ContainerSpec, container: Any) -> DockerContainer:
+        state, handle = container.attrs["State"], self.container(spec.name)
         if not state.get("Running"):
             raise NodeError(
                 f"{spec.name} stopped as soon as it was started (exit {state.get('ExitCode')})",
-                evidence=self.logs(spec.name, tail=30),
+                evidence=handle.logs(tail=30),
             )
-        if spec.io_caps:
-            machine = self.machine_of(spec.name)
-            devices.read_back(spec.io_caps, int(state["Pid"]), spec.name, machine)
-        bindings = container.attrs["NetworkSettings"]["Ports"] or {}
-        ports = {
-            int(key.split("/")[0]): int(value[0]["HostPort"])
-            for key, value in bindings.items()
-            if value
-        }
         process = int(state["Pid"])
-        limits = ulimits.in_force(spec.ulimits, process, self.machine_of(spec.name))
-        at = self.reach.address
-        return Container(spec.name, container.id, process, spec.address, ports, limits, at)
-
-    def stop(self, container: str, timeout_s: float) -> None:
-        def stop() -> None:
-            self._client.containers.get(container).stop(timeout=round(timeout_s))
-
-        with engine_errors(f"stopping {container}"), contextlib.suppress(NotFound):
-            patiently(stop, self._clock)
-
-    def running_as(self, role: str) -> tuple[str, ...]:
-        filters: dict[str, Any] = {"label": [MARK, f"{ROLE}={role}"]}
-        with engine_errors("looking for containers of ours"):
-            containers = patiently(
-                lambda: self._client.containers.list(filters=filters, ignore_removed=True),
-                self._clock,
-            )
-        return tuple(str(container.name) for container in containers)
-
-    def state(self, container: str) -> str:
-        with engine_errors(f"looking at {container}"):
-            try:
-                attrs = patiently(lambda: self._client.containers.get(container).attrs, self._clock)
-            except NotFound:
-                return "gone"
-        state = attrs["State"]
-        if state.get("Running"):
-            return "running"
-        reason = ", out of memory" if state.get("OOMKilled") else ""
-        return f"{state.get('Status', 'unknown')} (exit {state.get('ExitCode')}{reason})"
-
-    def image_of(self, container: str) -> str:
-        with engine_errors(f"looking at {container}"):
-            try:
-                attrs = patiently(lambda: self._client.containers.get(container).attrs, self._clock)
-            except NotFound:
-                return ""
-        return str(attrs.get("Image") or "")
-
-    def logs(self, container: str, tail: int | None = None) -> str:
-        def read() -> Any:
-            return self._client.containers.get(container).logs(tail=tail or "all")
-
-        with engine_errors(f"reading the log of {container}"):
-            try:
-                raw = patiently(read, self._clock)
-            except NotFound:
-                return ""
-        return bytes(raw).decode(errors="replace")
+        if spec.io_caps:
+            devices.read_back(spec.io_caps, process, spec.name, self._machine)
+        bindings = container.attrs["NetworkSettings"]["Ports"] or {}
+        return replace(
+            handle,
+            id=container.id,
+            process_id=process,
+            address=spec.address,
+            ports={
+                int(key.split("/")[0]): int(value[0]["HostPort"])
+                for key, value in bindings.items()
+                if value
+            },
+            ulimits=ulimits.in_force(spec.ulimits, process, self._machine),
+            host=self.reach.address,
+        )

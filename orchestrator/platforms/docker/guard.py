@@ -11,7 +11,6 @@ clock.
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -19,63 +18,53 @@ from typing import Any
 
 from docker.errors import DockerException, NotFound
 
-from docker import DockerClient
-from orchestrator.errors import UnavailableError
-from orchestrator.platforms.docker.errors import engine_errors
-from orchestrator.platforms.docker.labels import CAMPAIGN
-from orchestrator.platforms.docker.patience import patiently
-from orchestrator.powers import Clock
+from orchestrator.platforms.common import guarding
+from orchestrator.platforms.common.guarding import DEAD_S
+from orchestrator.platforms.docker.client import CAMPAIGN, Engine
 from orchestrator.system import host
 
 NAME = "tierbench-campaign"
 _HOST, _PROCESS = "tierbench.host", "tierbench.process"
-BEAT_S, DEAD_S = 30.0, 300.0
 _TAKING_OVER_S = 1.0
 
 
-class Guard:
-    """The engine's guard, as seen by `campaign`."""
+class VolumeGuard:
+    """The `Guard` protocol on an engine."""
 
-    def __init__(self, client: DockerClient, clock: Clock, campaign: str) -> None:
-        self._client, self._clock, self._campaign = client, clock, campaign
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._client = engine, engine.client
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Holds the guard during the block. UnavailableError if a live campaign holds it."""
-        with engine_errors("looking for another campaign"):
+        with self._engine.errors("looking for another campaign"):
             self._take()
             self._beat()
-        stop = threading.Event()
-        beating = threading.Thread(target=self._keep_beating, args=(stop,), daemon=True)
-        beating.start()
         try:
-            yield
+            with guarding.beating(self._beat_anew):
+                yield
         finally:
-            stop.set()
-            beating.join(timeout=5)
             # The next campaign takes over what stays: this process is dead by then.
             with contextlib.suppress(DockerException, OSError):
-                self._drop(_beat_name(self._campaign))
+                self._drop(_beat_name(self._engine.campaign))
                 if (holder := self._holder()) and self._is_own(holder):
                     self._drop(NAME)
 
     def other(self) -> str | None:
-        """Returns the live campaign on this engine, unless it is this one."""
-        with engine_errors("looking for another campaign"):
+        with self._engine.errors("looking for another campaign"):
             holder = self._holder()
             if holder is None or self._is_own(holder) or not self._lives(holder):
                 return None
             return _of(holder, CAMPAIGN)
 
     def _is_own(self, holder: Any) -> bool:
-        return _of(holder, CAMPAIGN) == self._campaign
+        return _of(holder, CAMPAIGN) == self._engine.campaign
 
     def _take(self) -> None:
         for attempt in range(3):
             holder = self._make(NAME)
             if attempt and self._is_own(holder):
                 # Another campaign may be replacing the dead one too, and have removed our guard.
-                self._clock.sleep(_TAKING_OVER_S)
+                self._engine.clock.sleep(_TAKING_OVER_S)
                 holder = self._make(NAME)
             if self._is_own(holder):
                 return
@@ -83,24 +72,20 @@ class Guard:
                 break
             self._drop(NAME)
             self._drop(_beat_name(_of(holder, CAMPAIGN)))
-        raise UnavailableError(
-            f"another campaign is running on this Docker engine: process {_process_id(holder)} on "
-            f"{_of(holder, _HOST)}, since {holder.attrs.get('CreatedAt')}",
-            advice="wait for it to end, or stop it with Ctrl-C where it runs; if that machine is "
-            f"gone for good, `docker volume rm {NAME}`",
-        )
+        since = f"since {holder.attrs.get('CreatedAt')}"
+        at, drop = _of(holder, _HOST), f"docker volume rm {NAME}"
+        raise guarding.refusal("Docker engine", _of(holder, _PROCESS), at, since, drop)
 
     def _lives(self, holder: Any) -> bool:
         if not _of(holder, CAMPAIGN):
             return True  # tierbench did not make it, so it must not be removed
-        alive = host.process_lives(_of(holder, _PROCESS))
-        return self._is_young(holder) if alive is None else alive
+        return guarding.lives(_of(holder, _PROCESS), lambda: self._is_young(holder))
 
     def _is_young(self, holder: Any) -> bool:
         """Whether the holder's last beat is recent by the engine's clock; True if unknown."""
         beat = self._last_beat(holder)
         try:
-            now = patiently(self._client.info, self._clock)["SystemTime"]
+            now = self._engine.patiently(self._client.info)["SystemTime"]
             age = datetime.fromisoformat(now) - datetime.fromisoformat(beat.attrs["CreatedAt"])
         except (KeyError, TypeError, ValueError):
             return True
@@ -112,43 +97,41 @@ class Guard:
         name = _beat_name(_of(holder, CAMPAIGN))
         for _ in range(3):
             try:
-                return patiently(lambda: self._client.volumes.get(name), self._clock)
+                return self._engine.patiently(lambda: self._client.volumes.get(name))
             except NotFound:
-                self._clock.sleep(1.0)
+                self._engine.clock.sleep(1.0)
         return holder
 
-    def _keep_beating(self, stop: threading.Event) -> None:
-        while not stop.wait(BEAT_S):
-            with contextlib.suppress(Exception):  # no error may end the beats: it would be dead
-                self._drop(_beat_name(self._campaign))
-                self._beat()
-                self._make(NAME)  # a `docker volume prune` may have taken it
+    def _beat_anew(self) -> None:
+        self._drop(_beat_name(self._engine.campaign))
+        self._beat()
+        self._make(NAME)  # a `docker volume prune` may have taken it
 
     def _beat(self) -> None:
-        self._make(_beat_name(self._campaign))
+        self._make(_beat_name(self._engine.campaign))
 
     def _holder(self) -> Any | None:
         try:
-            return patiently(lambda: self._client.volumes.get(NAME), self._clock)
+            return self._engine.patiently(lambda: self._client.volumes.get(NAME))
         except NotFound:
             return None
 
     def _make(self, name: str) -> Any:
-        labels = {CAMPAIGN: self._campaign, _HOST: host.name(), _PROCESS: host.process_mark()}
-        patiently(lambda: self._client.volumes.create(name, labels=labels), self._clock)
-        return patiently(lambda: self._client.volumes.get(name), self._clock)
+        labels = {
+            CAMPAIGN: self._engine.campaign,
+            _HOST: host.name(),
+            _PROCESS: host.process_mark(),
+        }
+        self._engine.patiently(lambda: self._client.volumes.create(name, labels=labels))
+        return self._engine.patiently(lambda: self._client.volumes.get(name))
 
     def _drop(self, name: str) -> None:
         with contextlib.suppress(NotFound):
-            patiently(lambda: self._client.volumes.get(name).remove(force=True), self._clock)
+            self._engine.patiently(lambda: self._client.volumes.get(name).remove(force=True))
 
 
 def _beat_name(campaign: str) -> str:
     return f"{NAME}-beat-{campaign}"
-
-
-def _process_id(holder: Any) -> str:
-    return [*_of(holder, _PROCESS).split(), "?", "?", "?"][2]
 
 
 def _of(holder: Any, label: str) -> str:

@@ -7,33 +7,30 @@ from typing import Any
 
 from docker.errors import DockerException, ImageNotFound
 
-from docker import DockerClient
 from orchestrator.errors import RunError
-from orchestrator.platforms.docker.errors import engine_errors
-from orchestrator.platforms.docker.patience import patiently
-from orchestrator.powers import Clock
+from orchestrator.platforms.docker.client import Engine
 
 
-class Images:
-    """The part of `DockerPlatform` that deals with images."""
+class DockerImages:
+    """The `Images` protocol on an engine."""
 
-    _client: DockerClient
-    _clock: Clock
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._client = engine, engine.client
 
-    def image_present(self, tag: str) -> bool:
-        return self.image_id(tag) is not None
+    def present(self, tag: str) -> bool:
+        return self.id(tag) is not None
 
-    def image_id(self, tag: str) -> str | None:
-        with engine_errors(f"looking for image {tag}"):
+    def id(self, tag: str) -> str | None:
+        with self._engine.errors(f"looking for image {tag}"):
             try:
-                return str(patiently(lambda: self._client.images.get(tag).id, self._clock))
+                return str(self._engine.patiently(lambda: self._client.images.get(tag).id))
             except ImageNotFound:
                 return None
 
     def push(self, tag: str, registry: str) -> None:
         """Pushes an image as `registry`/`tag`. RunError if the registry refuses it."""
         name, _, version = f"{registry}/{tag}".rpartition(":")
-        with engine_errors(f"pushing {tag} to {registry}"):
+        with self._engine.errors(f"pushing {tag} to {registry}"):
             self._client.images.get(tag).tag(name, version)
             for line in self._client.images.push(name, version, stream=True, decode=True):
                 if "error" in line:
@@ -42,16 +39,12 @@ class Images:
                         advice="sign in there with `docker login`",
                     )
 
-    def take_from(self, other: Images, tag: str) -> None:
+    def take_from(self, other: DockerImages, tag: str) -> None:
         """Brings an image of another engine here, through this computer."""
-        with engine_errors(f"bringing {tag}"):
+        with self._engine.errors(f"bringing {tag}"):
             saved = other._client.images.get(tag).save(named=tag)
             images: Any = self._client.images  # its types want a file; a stream does too
             images.load(saved)
-
-    def engine_id(self) -> str | None:
-        with engine_errors("reading the engine's identity"):
-            return self._client.info().get("ID") or None
 
     def ways_to_get(self, tag: str) -> str:
         return (
@@ -61,7 +54,7 @@ class Images:
 
     def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
         lines: list[str] = []
-        with engine_errors(f"building {tag}"):
+        with self._engine.errors(f"building {tag}"):
             for entry in self._client.api.build(path=folder, tag=tag, rm=True, decode=True):
                 text = str(entry.get("stream") or entry.get("error") or "").rstrip()
                 if text:
@@ -71,12 +64,12 @@ class Images:
                     raise RunError(f"building {tag} failed", evidence="\n".join(lines[-30:]))
 
     def import_image(self, tarball: str, repository: str, tag: str) -> None:
-        with engine_errors(f"importing {repository}:{tag}"):
+        with self._engine.errors(f"importing {repository}:{tag}"):
             self._client.api.import_image_from_file(tarball, repository=repository, tag=tag)
 
     def pull(self, tag: str) -> bool:
         try:
-            patiently(lambda: self._client.images.pull(tag), self._clock)
+            self._engine.patiently(lambda: self._client.images.pull(tag))
         except (DockerException, OSError):
             return False
         return True

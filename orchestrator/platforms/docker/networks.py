@@ -12,10 +12,9 @@ from docker.types import IPAMConfig, IPAMPool
 
 from orchestrator.errors import TierbenchError, UnavailableError
 from orchestrator.platforms.common.taking_down import taken_down
-from orchestrator.platforms.docker.errors import engine_errors
-from orchestrator.platforms.docker.labels import CAMPAIGN, LABEL
+from orchestrator.platforms.docker.client import CAMPAIGN, LABEL, Engine
+from orchestrator.platforms.docker.guard import VolumeGuard
 from orchestrator.platforms.docker.leftovers import Leftovers, labels_of
-from orchestrator.platforms.docker.patience import patiently
 from orchestrator.powers import Network
 
 _SUBNETS = tuple(f"10.{second}.77.0/24" for second in range(201, 250))
@@ -24,22 +23,21 @@ _FIRST = 11  # the first node's number in its subnet
 _OVERLAPS = ("overlap", "already used", "already being used")
 
 
-class Networks(Leftovers):
-    """The part of `DockerPlatform` that makes networks and volumes."""
+class Networks:
+    """Makes networks and volumes on an engine."""
 
-    campaign: str
-
-    def _labels(self) -> dict[str, str]:
-        return {LABEL: "1", CAMPAIGN: self.campaign}
+    def __init__(self, engine: Engine, guard: VolumeGuard, leftovers: Leftovers) -> None:
+        self._engine, self._client = engine, engine.client
+        self._guard, self._leftovers = guard, leftovers
 
     @contextmanager
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
         preferred = _subnet_of(addresses)
-        with engine_errors(f"making network {name}"):
+        with self._engine.errors(f"making network {name}"):
             network, subnet = self._create_network(name, preferred)
         if str(subnet) not in preferred:
             addresses = [str(subnet[_FIRST + number]) for number in range(nodes)]
-        with taken_down(lambda: self._remove_network(network)):
+        with taken_down(lambda: self._leftovers.remove_network(network)):
             yield Network(name, tuple(addresses))
 
     def _create_network(
@@ -58,7 +56,7 @@ class Networks(Leftovers):
                 network = self._client.networks.create(
                     name,
                     driver="bridge",
-                    labels=self._labels(),
+                    labels=self._engine.labels,
                     ipam=IPAMConfig(pool_configs=[IPAMPool(subnet=text)]),
                 )
             except APIError as error:
@@ -72,16 +70,19 @@ class Networks(Leftovers):
     def _used_subnets(self, preferred: Sequence[str]) -> list[Any]:
         """The subnets of the engine. Removes leftovers of a dead campaign on `preferred`: some
         data sets start on no other addresses."""
-        other = self.guard.other()
+        other = self._guard.other()
         used: list[Any] = []
-        for network in patiently(self._client.networks.list, self._clock):
+        for network in self._engine.patiently(self._client.networks.list):
             pools = network.attrs.get("IPAM", {}).get("Config") or []
             subnets = [pool["Subnet"] for pool in pools if pool.get("Subnet")]
             labels = labels_of(network)
-            leftover = LABEL in labels and labels.get(CAMPAIGN, "") not in (self.campaign, other)
+            leftover = LABEL in labels and labels.get(CAMPAIGN, "") not in (
+                self._engine.campaign,
+                other,
+            )
             if leftover and set(subnets) & set(preferred):
                 with suppress(TierbenchError):
-                    self._remove_network(network)
+                    self._leftovers.remove_network(network)
                     continue
             used += map(ipaddress.ip_network, subnets)
         return used
@@ -90,14 +91,14 @@ class Networks(Leftovers):
     def volume(self, name: str, device: str, fstype: str, placement: str = "") -> Iterator[str]:
         # nouuid: disks are copies of each other, with the same XFS identity.
         options = {"type": fstype, "device": device, "o": "noatime,nouuid"} if device else {}
-        with engine_errors(f"making volume {name}"):
-            leftover = self._make_room("volume", name, self._client.volumes.get)
+        with self._engine.errors(f"making volume {name}"):
+            leftover = self._leftovers.make_room("volume", name, self._client.volumes.get)
             if leftover is not None:
-                self._remove_volume(leftover)
+                self._leftovers.remove_volume(leftover)
             volume = self._client.volumes.create(
-                name, driver="local", driver_opts=options, labels=self._labels()
+                name, driver="local", driver_opts=options, labels=self._engine.labels
             )
-        with taken_down(lambda: self._remove_volume(volume)):
+        with taken_down(lambda: self._leftovers.remove_volume(volume)):
             yield name
 
 

@@ -11,11 +11,11 @@ import contextlib
 import json
 import os
 import ssl
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import urllib3
 import websocket
@@ -28,12 +28,12 @@ from kubernetes.config.kube_config import KubeConfigMerger, load_kube_config
 from kubernetes.stream import ws_client
 
 from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.platforms.common import patience
 from orchestrator.platforms.kubernetes.errors import Refused, Unanswered
 from orchestrator.powers import Clock
 from orchestrator.units import listed
 
 _CONNECT_S, _READ_S = 10.0, 60.0
-_PATIENCE_S, _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 60.0, 0.25, 8.0
 _PASSING = (429, 500, 502, 503, 504)  # of a server that starts, is too busy, or is behind a proxy
 _UNCONNECTED = (
     ConnectionRefusedError,
@@ -45,7 +45,6 @@ _UNCONNECTED = (
 _NAMESPACE_OF_POD = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _MERGE = "application/merge-patch+json"
 
-T = TypeVar("T")
 Thing = dict[str, Any]
 """An object of the cluster as it is written: apiVersion, kind, metadata, spec, status."""
 
@@ -111,7 +110,9 @@ class Api:
     def make(self, path: str, thing: Mapping[str, Any]) -> Thing:
         """Is asked again only where no connection was made: whether a call that was not answered
         made it cannot be told."""
-        answer = self._again(lambda: self._asked("POST", path, {}, thing), _is_not_begun)
+        answer = patience.patiently(
+            lambda: self._asked("POST", path, {}, thing), self._clock, _is_not_begun
+        )
         return dict(json.loads(answer))
 
     def change(self, path: str, change: Mapping[str, Any]) -> Thing:
@@ -138,7 +139,7 @@ class Api:
         headers: dict[str, str] = {}
         self._client.update_params_for_auth(headers, [], ["BearerToken"], path, "GET", None)
         url = ws_client.get_websocket_url(f"{self.host}{path}", query)
-        return self._again(lambda: self._opened(url, headers), _is_not_begun)
+        return patience.patiently(lambda: self._opened(url, headers), self._clock, _is_not_begun)
 
     def _opened(self, url: str, headers: Mapping[str, str]) -> Any:
         try:
@@ -156,20 +157,9 @@ class Api:
     def _asked_again(
         self, method: str, path: str, query: Mapping[str, Any], body: Mapping[str, Any] | None
     ) -> bytes:
-        return self._again(lambda: self._asked(method, path, query, body), _is_passing)
-
-    def _again(self, ask: Callable[[], T], may_pass: Callable[[Exception], bool]) -> T:
-        """Asks at least twice, and until a minute has passed; then raises the last error."""
-        end = self._clock.monotonic() + _PATIENCE_S
-        pause_s, again = _FIRST_PAUSE_S, False
-        while True:
-            try:
-                return ask()
-            except (Refused, Unanswered) as error:
-                if not may_pass(error) or (again and self._clock.monotonic() + pause_s > end):
-                    raise
-            self._clock.sleep(pause_s)
-            pause_s, again = min(2 * pause_s, _LONGEST_PAUSE_S), True
+        return patience.patiently(
+            lambda: self._asked(method, path, query, body), self._clock, _is_passing
+        )
 
     def _asked(
         self, method: str, path: str, query: Mapping[str, Any], body: Mapping[str, Any] | None

@@ -6,13 +6,12 @@ Everything made here carries the labels `tierbench=1` and its campaign's. Docs: 
 from __future__ import annotations
 
 import secrets
-import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from orchestrator.errors import RunError
+from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
@@ -20,12 +19,18 @@ from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.findings import Finding
 from orchestrator.platforms.kubernetes import examination, requests
 from orchestrator.platforms.kubernetes.connection import Api, Thing
-from orchestrator.platforms.kubernetes.errors import cluster_errors
-from orchestrator.platforms.kubernetes.guard import NAMESPACES, Guard
+from orchestrator.platforms.kubernetes.errors import Refused, cluster_errors
+from orchestrator.platforms.kubernetes.guard import NamespaceGuard
+from orchestrator.platforms.kubernetes.images import ClusterImages
 from orchestrator.platforms.kubernetes.labels import name_of
+from orchestrator.platforms.kubernetes.leftovers import Sweeper
+from orchestrator.platforms.kubernetes.manifests import Place
 from orchestrator.platforms.kubernetes.pods import Pods
+from orchestrator.platforms.kubernetes.space import NAMESPACES, Space
+from orchestrator.platforms.kubernetes.spreading import Placement
 from orchestrator.platforms.kubernetes.volume_manifests import size_bytes
-from orchestrator.powers import Clock, Conversation, Machine, MachineFacts
+from orchestrator.platforms.kubernetes.volumes import Volumes
+from orchestrator.powers import Clock, ContainerSpec, Conversation, Machine, MachineFacts
 from orchestrator.system import at_once
 
 _PODS = "/api/v1/pods"  # of all namespaces
@@ -34,72 +39,84 @@ _FOLDER = Path("/var/lib/tierbench")
 _ROOT = Path(__file__).resolve().parents[3]
 
 
-class KubernetesPlatform(Pods):
-    """The `Platform` protocol on a Kubernetes cluster, and the `Claims` power. UnavailableError if
-    none is configured or none answers.
-
-    `campaign` is on everything that it makes; `guard` keeps a second campaign out.
-    """
+class KubernetesPlatform:
+    """The `Platform` protocol on a Kubernetes cluster; its volumes are rented by `claims`.
+    UnavailableError if none is configured or none answers."""
 
     name = "kubernetes"
 
     def __init__(self, clock: Clock, placing: Placing | None = None) -> None:
-        self._clock = clock
-        self.placing = placing or Placing()
-        self.campaign = secrets.token_hex(3)
-        self._files, self._ports, self._lost = {}, {}, set()
-        self._places, self._machine_names, self._kept = {}, {}, set()
-        self._scheduling = threading.Lock()
-        self._machines: dict[str, AgentMachine] = {}
-        self._machine_by_container: dict[str, Machine] = {}
-        self._api = Api(clock, self.placing.context)
+        self._clock, placing = clock, placing or Placing()
+        self._agents: dict[str, AgentMachine] = {}
+        self._api = Api(clock, placing.context)
         with cluster_errors(f"connecting to {self._api.host}"):
             self._version = self._api.get("/version")
-        self._usable_nodes()
-        self.guard = Guard(self._api, clock, self.campaign)
+        self.space = Space(self._api, clock, secrets.token_hex(3))
+        self.placement = Placement(self.space, placing)
+        self.placement.find_machines()
+        self.guard = NamespaceGuard(self.space, self._within)
+        self.images = ClusterImages(self.placement, clock)
+        places: dict[str, Place] = {}
+        self.pods = Pods(self.space, self.placement, places, self._machine_named)
+        self.claims = Volumes(self.space, self.placement, self.guard, places, self.pods.run_beside)
+        self.container, self.find_containers = self.pods.pod, self.pods.find
+        self.running, self.once = self.pods.running, self.pods.once
+        self.network, self.volume = self.claims.network, self.claims.volume
+        self._sweeper = Sweeper(self.space, self.guard, self.pods.forget)
+
+    @property
+    def campaign(self) -> str:
+        return self.space.campaign
+
+    @campaign.setter
+    def campaign(self, campaign: str) -> None:
+        self.space.campaign = campaign
 
     def answers(self) -> bool:
         return self._api.answers()
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        with self.guard.held():
-            self._bring_pull_secrets()
-            try:
-                yield
-            finally:
-                self._close_agents()
-
-    def sweep_between_runs(self) -> tuple[str, ...]:
-        self._close_agents()
-        removed = super().sweep_between_runs()
-        self._usable_nodes()
-        return removed
+    def _within(self) -> Iterator[None]:
+        """What is done in the campaign's namespace while it is there."""
+        self._bring_pull_secrets()
+        try:
+            yield
+        finally:
+            self._close_agents()
 
     def _close_agents(self) -> None:
         """A later question to a machine starts its agent again."""
-        at_once.each(AgentMachine.close, self._machines.values())
+        at_once.each(AgentMachine.close, self._agents.values())
 
     def _bring_pull_secrets(self) -> None:
         """Copies them from the context's namespace: pods can only use those of their own."""
-        for name in self.placing.image_pull_secrets:
+        for name in self.placement.placing.image_pull_secrets:
             with cluster_errors(f"reading the pull secret {name}"):
                 found = self._api.get(f"{NAMESPACES}/{self._api.namespace}/secrets/{name}")
                 copy = {"type": found["type"], "data": found.get("data") or {}}
-                self._api.make(self._path("secrets"), {**copy, "metadata": {"name": name}})
+                self._api.make(self.space.path("secrets"), {**copy, "metadata": {"name": name}})
 
-    def other_campaign(self) -> str | None:
-        return self.guard.other()
+    def sweep(self, only_list: bool = False) -> tuple[str, ...]:
+        if only_list:
+            return self._sweeper.listed()
+        self.space.kept.clear()
+        return self.sweep_between_runs()
+
+    def sweep_between_runs(self) -> tuple[str, ...]:
+        self._close_agents()
+        removed = self._sweeper.sweep()
+        self.placement.find_machines()
+        return removed
 
     def facts(self) -> dict[str, Any]:
         """Which cluster it is: context, address, identity. Versions of it, and of its first
         machine: they are of one node pool."""
-        nodes = self._usable_nodes()
+        nodes = self.placement.found
         info = nodes[0]["status"]["nodeInfo"] if nodes else {}
         return {
             "Name": self._api.context,
             "Host": self._api.host,
-            "ID": self.engine_id(),
+            "ID": self._identity(),
             "ServerVersion": self._version.get("gitVersion"),
             "Driver": info.get("containerRuntimeVersion"),
             "KernelVersion": info.get("kernelVersion"),
@@ -111,52 +128,54 @@ class KubernetesPlatform(Pods):
     def examine(self) -> tuple[Finding, ...]:
         """Returns what the cluster offers and lacks; makes nothing."""
         version = str(self._version.get("gitVersion"))
-        return tuple(examination.examine(self._api, version, self._usable_nodes()))
+        return tuple(examination.examine(self._api, version, self.placement.find_machines()))
+
+    def _identity(self) -> str | None:
+        """The identity of the cluster: that of its oldest namespace."""
+        with cluster_errors("reading the cluster's identity"):
+            try:
+                return str(self._api.get(f"{NAMESPACES}/kube-system")["metadata"]["uid"])
+            except Refused:
+                return None
 
     def machines(self) -> tuple[Machine, ...]:
         """Those that were there when the cluster was last asked, as before each new placement."""
-        return tuple(map(self._machine, self._found))
+        return tuple(map(self._agent, self.placement.found))
 
-    def machine_of(self, container: str) -> Machine:
-        """A pod never moves, so the cluster is asked once."""
-        if container not in self._machine_by_container:
-            pod = self._pod(container) or {}
-            name = str(pod.get("spec", {}).get("nodeName") or "")
-            if name and name not in self._machines:  # the cluster may have grown for this pod
-                self._usable_nodes()
-                self.machines()
-            if name not in self._machines:
-                raise RunError(f"{container}: no machine is known that runs it")
-            self._machine_by_container[container] = self._machines[name]
-        return self._machine_by_container[container]
+    def _machine_named(self, name: str) -> Machine | None:
+        if name not in self._agents:  # the cluster may have grown
+            self.placement.find_machines()
+            self.machines()
+        return self._agents.get(name)
 
-    def _machine(self, node: Thing) -> Machine:
+    def _agent(self, node: Thing) -> AgentMachine:
         name = name_of(node)
-        if name not in self._machines:
+        if name not in self._agents:
             placement = f"agent-{name}"
-            self._machine_names[placement] = name
+            self.placement.machine_names[placement] = name
 
             def talking() -> AbstractContextManager[Conversation]:
                 image = own_images.need(_ROOT, agent.IMAGE, self)
-                container = f"{self._namespace}-agent-{name}"
+                container = f"{self.space.namespace}-agent-{name}"
                 return agent.conversation(self, agent.container(container, image, placement))
 
-            self._machines.setdefault(name, AgentMachine(name, talking, self._clock, _facts(node)))
-        return self._machines[name]
+            self._agents.setdefault(name, AgentMachine(name, talking, self._clock, _facts(node)))
+        return self._agents[name]
 
     def free_cpus(self, nodes: int) -> float:
-        machines = self._machines_of(nodes)
+        machines = self.placement.machines_of(nodes)
         with cluster_errors("looking at what pods ask for"):
             return requests.each(nodes, machines, self._api.listed(_PODS))
 
     def folder(self, cache: Path) -> Path:
         return _FOLDER
 
-    def _forget(self, container: str) -> None:
-        self._files.pop(container, None)
-        self._machine_by_container.pop(container, None)
-        for port in self._ports.pop(container, []):
-            port.close()
+    def stand(self, spec: ContainerSpec) -> NoReturn:
+        raise UnavailableError(
+            f"{spec.name} cannot stay when this program ends: on Kubernetes all of a campaign goes "
+            "with its namespace",
+            advice="disks that stay need a Docker engine",
+        )
 
 
 def _facts(node: Thing) -> MachineFacts:

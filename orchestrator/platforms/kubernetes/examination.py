@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from orchestrator.platforms.common.findings import Finding
 from orchestrator.platforms.kubernetes.connection import Api, Thing
 from orchestrator.platforms.kubernetes.errors import RIGHTS, Refused, cluster_errors
-from orchestrator.platforms.kubernetes.guard import CLASSES
 from orchestrator.platforms.kubernetes.labels import name_of
+from orchestrator.platforms.kubernetes.space import CLASSES
 from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOTS, size_bytes
 from orchestrator.units import format_bytes
 

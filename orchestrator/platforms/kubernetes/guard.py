@@ -9,15 +9,16 @@ container), while its heartbeat is young.
 from __future__ import annotations
 
 import contextlib
-import threading
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError
+from orchestrator.platforms.common import guarding
+from orchestrator.platforms.common.guarding import DEAD_S
 from orchestrator.platforms.kubernetes import manifests
-from orchestrator.platforms.kubernetes.connection import Api, Thing
+from orchestrator.platforms.kubernetes.connection import Thing
 from orchestrator.platforms.kubernetes.errors import RIGHTS, Refused, Unanswered, cluster_errors
 from orchestrator.platforms.kubernetes.labels import (
     BEAT,
@@ -28,29 +29,28 @@ from orchestrator.platforms.kubernetes.labels import (
     annotation_of,
     label_of,
     name_of,
-    ours,
 )
-from orchestrator.powers import Clock
+from orchestrator.platforms.kubernetes.space import (
+    CLASSES,
+    NAMESPACES,
+    VOLUMES,
+    Space,
+    namespace_of,
+)
 from orchestrator.system import host
 from orchestrator.system.clock import wait_until
 
-NAMESPACES, VOLUMES = "/api/v1/namespaces", "/api/v1/persistentvolumes"
-CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
 CONTENTS = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents"
-BEAT_S, DEAD_S = 30.0, 300.0
 _ACCOUNT_S, _GONE_S = 60.0, 300.0
 
 
-def namespace_of(campaign: str) -> str:
-    return f"tierbench-{campaign}"
+class NamespaceGuard:
+    """The `Guard` protocol: the cluster's campaigns, as seen by that of `space`. `within`: what is
+    done to the namespace while it is there."""
 
-
-class Guard:
-    """The cluster's campaigns, as seen by `campaign`."""
-
-    def __init__(self, api: Api, clock: Clock, campaign: str) -> None:
-        self._api, self._clock, self._campaign = api, clock, campaign
-        self._namespace = namespace_of(campaign)
+    def __init__(self, space: Space, within: Callable[[], AbstractContextManager[None]]) -> None:
+        self._space, self._api, self._clock = space, space.api, space.clock
+        self._within = within
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -58,36 +58,31 @@ class Guard:
         UnavailableError if a live campaign has one, or if none may be made."""
         with cluster_errors("looking for another campaign"):
             self._refuse_if_one_lives()
-        with cluster_errors(f"making the namespace {self._namespace}"):
+        with cluster_errors(f"making the namespace {self._space.namespace}"):
             own = self._made()
-        stop = threading.Event()
-        beating = threading.Thread(target=self._keep_beating, args=(stop,), daemon=True)
         try:
             with cluster_errors("looking for another campaign"):
                 self._refuse_if_one_lives(before=_age_and_name(own))
                 self._await_account()
-            beating.start()
-            yield
+            with guarding.beating(self._beat), self._within():
+                yield
         finally:
-            stop.set()
-            if beating.is_alive():
-                beating.join(timeout=5)
             # What cannot be removed now, the next campaign finds: this process is dead by then.
             with contextlib.suppress(Refused, Unanswered, RunError):
-                self.remove(self._campaign)
+                self.remove(self._space.campaign)
 
     def other(self) -> str | None:
         """Returns the live campaign on this cluster, unless it is this one."""
         with cluster_errors("looking for another campaign"):
             living = self.living()
-        return next((one for one in living if one != self._campaign), None)
+        return next((one for one in living if one != self._space.campaign), None)
 
     def living(self) -> set[str]:
         """Returns the campaigns that are alive; this one is while it has its namespace."""
         return {
             label_of(one, CAMPAIGN)
             for one in self.namespaces()
-            if label_of(one, CAMPAIGN) == self._campaign or self._lives(one)
+            if label_of(one, CAMPAIGN) == self._space.campaign or self._lives(one)
         }
 
     def namespaces(self) -> list[Thing]:
@@ -171,7 +166,7 @@ class Guard:
     def _made(self) -> Thing:
         now = str(round(self._api.now()))
         notes = {HOST: host.name(), PROCESS: host.process_mark(), BEAT: now}
-        thing = manifests.namespace(self._namespace, ours(self._campaign), notes)
+        thing = manifests.namespace(self._space.namespace, self._space.labels, notes)
         try:
             return self._api.make(NAMESPACES, thing)
         except Refused as error:
@@ -184,14 +179,14 @@ class Guard:
 
     def _await_account(self) -> None:
         """Pods may be made when the namespace has its default service account."""
-        path = f"{NAMESPACES}/{self._namespace}/serviceaccounts/default"
+        path = f"{NAMESPACES}/{self._space.namespace}/serviceaccounts/default"
 
         def made() -> bool:
             return self._api.found(path) is not None
 
         if not wait_until(made, deadline_s=_ACCOUNT_S, clock=self._clock, every_s=0.1):
             raise UnavailableError(
-                f"{self._namespace} got no service account within {_ACCOUNT_S:g} s",
+                f"{self._space.namespace} got no service account within {_ACCOUNT_S:g} s",
                 advice="is the cluster's controller manager running?",
             )
 
@@ -199,32 +194,26 @@ class Guard:
         """UnavailableError if another campaign lives; with `before`, if one does that is older:
         of two that begin at the same time, one goes on."""
         for one in self.namespaces():
-            if label_of(one, CAMPAIGN) == self._campaign or not self._lives(one):
+            if label_of(one, CAMPAIGN) == self._space.campaign or not self._lives(one):
                 continue
             if before is not None and _age_and_name(one) > before:
                 continue
-            raise UnavailableError(
-                f"another campaign is running on this cluster: process {_process_id(one)} on "
-                f"{annotation_of(one, HOST)}, in the namespace {name_of(one)}",
-                advice="wait for it to end, or stop it with Ctrl-C where it runs; if that machine "
-                f"is gone for good, `kubectl delete namespace {name_of(one)}`",
-            )
+            drop = f"kubectl delete namespace {name_of(one)}"
+            at, where = annotation_of(one, HOST), f"in the namespace {name_of(one)}"
+            raise guarding.refusal("cluster", annotation_of(one, PROCESS), at, where, drop)
 
     def _lives(self, namespace: Mapping[str, Any]) -> bool:
         if namespace["metadata"].get("deletionTimestamp"):
             return False
-        alive = host.process_lives(annotation_of(namespace, PROCESS))
-        if alive is not None:
-            return alive
-        return self._api.now() - _last_sign_s(namespace) < DEAD_S
+        return guarding.lives(
+            annotation_of(namespace, PROCESS),
+            lambda: self._api.now() - _last_sign_s(namespace) < DEAD_S,
+        )
 
-    def _keep_beating(self, stop: threading.Event) -> None:
-        while not stop.wait(BEAT_S):
-            with contextlib.suppress(Exception):  # no error may end the beats: it would be dead
-                beat = {BEAT: str(round(self._api.now()))}
-                self._api.change(
-                    f"{NAMESPACES}/{self._namespace}", {"metadata": {"annotations": beat}}
-                )
+    def _beat(self) -> None:
+        beat = {BEAT: str(round(self._api.now()))}
+        path = f"{NAMESPACES}/{self._space.namespace}"
+        self._api.change(path, {"metadata": {"annotations": beat}})
 
 
 def _last_sign_s(namespace: Mapping[str, Any]) -> float:
@@ -238,7 +227,3 @@ def _last_sign_s(namespace: Mapping[str, Any]) -> float:
 
 def _age_and_name(namespace: Mapping[str, Any]) -> tuple[str, str]:
     return str(namespace["metadata"]["creationTimestamp"]), name_of(namespace)
-
-
-def _process_id(namespace: Mapping[str, Any]) -> str:
-    return [*annotation_of(namespace, PROCESS).split(), "?", "?", "?"][2]

@@ -12,9 +12,7 @@ from typing import NoReturn
 from orchestrator.errors import UnavailableError
 from orchestrator.platforms.common import registry
 from orchestrator.platforms.kubernetes.connection import Thing
-from orchestrator.platforms.kubernetes.errors import Refused, cluster_errors
-from orchestrator.platforms.kubernetes.guard import NAMESPACES
-from orchestrator.platforms.kubernetes.spreading import Spreading
+from orchestrator.platforms.kubernetes.spreading import Placement
 from orchestrator.powers import Clock
 from orchestrator.system.clock import wait_until
 
@@ -22,12 +20,13 @@ _TOLD_S = 20.0  # a kubelet tells its state anew every ten (nodeStatusUpdateFreq
 _MOST_LISTED = 50  # a kubelet tells no more images than that (nodeStatusMaxImages)
 
 
-class Images(Spreading):
-    """The part of `KubernetesPlatform` that deals with images."""
+class ClusterImages:
+    """The `Images` protocol on a cluster's machines."""
 
-    _clock: Clock
+    def __init__(self, placement: Placement, clock: Clock) -> None:
+        self._placement, self._clock = placement, clock
 
-    def image_present(self, tag: str) -> bool:
+    def present(self, tag: str) -> bool:
         """On all machines; of one that does not tell all its images it is not known, and the first
         pod will tell. Machines tell of a new image late, so a missing one is waited for."""
         return _in_registry(tag) or wait_until(
@@ -35,24 +34,16 @@ class Images(Spreading):
         )
 
     def _is_told(self, tag: str) -> bool:
-        nodes = self._usable_nodes()
+        nodes = self._placement.find_machines()
         return bool(nodes) and all(
             _named(node, tag) or len(_images(node)) >= _MOST_LISTED for node in nodes
         )
 
-    def image_id(self, tag: str) -> str | None:
-        if not self.image_present(tag):
+    def id(self, tag: str) -> str | None:
+        if not self.present(tag):
             return None
-        found = [name for node in self._usable_nodes() for name in _named(node, tag)]
+        found = [name for node in self._placement.find_machines() for name in _named(node, tag)]
         return next((name for name in found if "@sha256:" in name), registry.name_of(tag))
-
-    def engine_id(self) -> str | None:
-        """Returns the identity of the cluster: that of its oldest namespace."""
-        with cluster_errors("reading the cluster's identity"):
-            try:
-                return str(self._api.get(f"{NAMESPACES}/kube-system")["metadata"]["uid"])
-            except Refused:
-                return None
 
     def ways_to_get(self, tag: str) -> str:
         return (
@@ -70,7 +61,7 @@ class Images(Spreading):
 
     def pull(self, tag: str) -> bool:
         """Machines pull images when a pod needs them."""
-        return self.image_present(tag)
+        return self.present(tag)
 
 
 def _in_registry(tag: str) -> bool:

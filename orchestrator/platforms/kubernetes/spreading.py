@@ -8,33 +8,33 @@ from contextlib import contextmanager
 
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
-from orchestrator.platforms.kubernetes.connection import Api, Thing
+from orchestrator.platforms.kubernetes.connection import Thing
 from orchestrator.platforms.kubernetes.errors import cluster_errors
 from orchestrator.platforms.kubernetes.labels import name_of
 from orchestrator.platforms.kubernetes.placing import ANY, Spread, kind_of, usable
+from orchestrator.platforms.kubernetes.space import NODES, Space
 
-NODES = "/api/v1/nodes"
 
+class Placement:
+    """The machines of a campaign. `machine_names`: placement → machine; `found`: machines that
+    could run pods of ours when the cluster was last asked."""
 
-class Spreading:
-    """The part of `KubernetesPlatform` that knows machines."""
-
-    placing: Placing
-    _api: Api
-    _machine_names: dict[str, str]  # placement → machine, for this campaign
-    _scheduling: threading.Lock
-    _found: list[Thing]  # machines that could run pods of ours when the cluster was last asked
+    def __init__(self, space: Space, placing: Placing) -> None:
+        self._space, self.placing = space, placing
+        self.machine_names: dict[str, str] = {}
+        self.found: list[Thing] = []
+        self._scheduling = threading.Lock()
 
     @contextmanager
-    def _choosing(self, placement: str) -> Iterator[Spread]:
+    def choosing(self, placement: str) -> Iterator[Spread]:
         """What is known for the pod that is made in the block, which for a placement without a
         machine ends when it has one. Only one such block goes on at a time: the next placement
         keeps away from that machine."""
-        if not placement or placement in self._machine_names:
-            yield Spread(self._machine_names.get(placement, ""))
+        if not placement or placement in self.machine_names:
+            yield Spread(self.machine_names.get(placement, ""))
             return
         with self._scheduling:
-            machine = self._machine_names.get(placement, "")
+            machine = self.machine_names.get(placement, "")
             enough = bool(self._free_machines())
             yield Spread(machine) if machine else Spread("", enough, self._taken(placement))
 
@@ -43,7 +43,7 @@ class Spreading:
         return tuple(
             sorted(
                 machine
-                for place, machine in self._machine_names.items()
+                for place, machine in self.machine_names.items()
                 if kind_of(place) == "node" and place != placement
             )
         )
@@ -51,22 +51,22 @@ class Spreading:
     def _free_machines(self) -> list[str]:
         """The machines on which no node of a database runs."""
         taken = self._taken()
-        machines = map(name_of, self._usable_nodes(("node",)))
+        machines = map(name_of, self.find_machines(("node",)))
         return [name for name in machines if name not in taken]
 
-    def _machines_of(self, nodes: int) -> list[Thing]:
+    def machines_of(self, nodes: int) -> list[Thing]:
         """Those that nodes 1 to `nodes` of a database are bound to, as by their disks; all that
         they may be on, if one is not bound yet."""
-        usable = self._usable_nodes(("node",))
-        bound = {self._machine_names.get(f"node-{number}") for number in range(1, nodes + 1)}
+        usable = self.find_machines(("node",))
+        bound = {self.machine_names.get(f"node-{number}") for number in range(1, nodes + 1)}
         return usable if None in bound else [one for one in usable if name_of(one) in bound]
 
     def machine_for(self, placement: str) -> str:
         """Returns the machine of a placement; chooses one if nothing of it has run yet."""
         with self._scheduling:
-            if placement in self._machine_names:
-                return self._machine_names[placement]
-            names = [name_of(one) for one in self._usable_nodes((placement,))]
+            if placement in self.machine_names:
+                return self.machine_names[placement]
+            names = [name_of(one) for one in self.find_machines((placement,))]
             if not names or (len(names) > 1 and not placement):
                 raise UnavailableError(
                     "a device is on one machine, and it is not known on which"
@@ -75,11 +75,11 @@ class Spreading:
                     advice="look with `kubectl get nodes`; taints need tolerations",
                 )
             free = self._free_machines() or names
-            self._machine_names[placement] = free[0]
+            self.machine_names[placement] = free[0]
             return free[0]
 
-    def _usable_nodes(self, placements: Sequence[str] = ANY) -> list[Thing]:
+    def find_machines(self, placements: Sequence[str] = ANY) -> list[Thing]:
         with cluster_errors("looking at the cluster's machines"):
-            nodes = self._api.listed(NODES)
-        self._found = [node for node in nodes if usable(node, self.placing, ANY)]
+            nodes = self._space.api.listed(NODES)
+        self.found = [node for node in nodes if usable(node, self.placing, ANY)]
         return [node for node in nodes if usable(node, self.placing, placements)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from orchestrator.platforms.common.claims import RentedVolume, Source, StorageClass
+from orchestrator.platforms.common.claims import RentedVolume, StorageClass, VolumeSource
 from orchestrator.platforms.kubernetes.labels import name_of, object_name
 from orchestrator.platforms.kubernetes.placing import MACHINE
 
@@ -66,7 +66,7 @@ def local_claim(name: str, volume: str, labels: Mapping[str, str]) -> dict[str, 
 
 
 def claim(
-    name: str, storage_class: str, size: str, source: Source | None, labels: Mapping[str, str]
+    name: str, storage_class: str, size: str, source: VolumeSource | None, labels: Mapping[str, str]
 ) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
@@ -81,7 +81,7 @@ def claim(
     }
 
 
-def _source(source: Source) -> dict[str, str]:
+def _source(source: VolumeSource) -> dict[str, str]:
     name = object_name(source.name)
     if source.kind == "claim":
         return {"kind": "PersistentVolumeClaim", "name": name}

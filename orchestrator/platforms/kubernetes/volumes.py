@@ -9,16 +9,21 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError
-from orchestrator.platforms.common.claims import RentedVolume, SnapshotClass, Source, StorageClass
+from orchestrator.platforms.common.claims import (
+    RentedVolume,
+    SnapshotClass,
+    StorageClass,
+    VolumeSource,
+)
 from orchestrator.platforms.common.taking_down import taken_down
 from orchestrator.platforms.kubernetes import manifests, trouble, volume_manifests
 from orchestrator.platforms.kubernetes.connection import Thing
 from orchestrator.platforms.kubernetes.errors import cluster_errors
-from orchestrator.platforms.kubernetes.guard import CLASSES, CONTENTS, VOLUMES
-from orchestrator.platforms.kubernetes.labels import LABEL, label_of, name_of, object_name, ours
-from orchestrator.platforms.kubernetes.leftovers import REMOVAL_S, Leftovers
+from orchestrator.platforms.kubernetes.guard import CONTENTS, NamespaceGuard
+from orchestrator.platforms.kubernetes.labels import name_of, object_name
 from orchestrator.platforms.kubernetes.manifests import Place
-from orchestrator.platforms.kubernetes.spreading import Spreading
+from orchestrator.platforms.kubernetes.space import CLASSES, REMOVAL_S, VOLUMES, Space
+from orchestrator.platforms.kubernetes.spreading import Placement
 from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOTS
 from orchestrator.powers import Network
 from orchestrator.system.clock import wait_until
@@ -31,26 +36,32 @@ _UNMOUNTED_S = 60.0
 _BINDING_S = 20.0
 
 
-class Volumes(Leftovers, Spreading):
-    """The part of `KubernetesPlatform` that makes networks, volumes and claims."""
+class Volumes:
+    """Networks, volumes, and the `Claims` power. `places`: volume → how pods use it."""
 
-    _places: dict[str, Place]
-
-    def _exec_beside(self, placement: str, argv: Sequence[str]) -> None:
-        raise NotImplementedError
-
-    def _labels(self) -> dict[str, str]:
-        return ours(self.campaign)
+    def __init__(
+        self,
+        space: Space,
+        placement: Placement,
+        guard: NamespaceGuard,
+        places: dict[str, Place],
+        run_beside: Callable[[str, Sequence[str]], None],
+    ) -> None:
+        self._space, self._api, self._clock = space, space.api, space.clock
+        self._placement, self._guard, self._run_beside = placement, guard, run_beside
+        self._places = places
 
     @contextmanager
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
         """Names are the same in every campaign, so that databases start from copies of disks.
         Other `addresses` than those cannot be given."""
-        path = self._path("services", manifests.SERVICE)
-        self._remove_object("network", path, name)
+        path = self._space.path("services", manifests.SERVICE)
+        self._space.remove("network", path, name)
         with cluster_errors(f"making network {name}"):
-            self._api.make(self._path("services"), manifests.service(name, self._labels()))
-        with taken_down(lambda: self._remove_object("network", path, name)):
+            self._api.make(
+                self._space.path("services"), manifests.service(name, self._space.labels)
+            )
+        with taken_down(lambda: self._space.remove("network", path, name)):
             numbers = range(1, nodes + 1)
             yield Network(name, tuple(f"node-{n}.{manifests.SERVICE}" for n in numbers))
 
@@ -76,29 +87,34 @@ class Volumes(Leftovers, Spreading):
 
     @contextmanager
     def _local_volume(self, name: str, device: str, fstype: str, placement: str) -> Iterator[None]:
-        claim, machine = object_name(name), self.machine_for(placement)
-        volume = object_name(f"{self._namespace}-{name.removeprefix(f'{self._namespace}-')}")
-        claim_path, volume_path = self._path("persistentvolumeclaims", claim), f"{VOLUMES}/{volume}"
+        claim, machine = object_name(name), self._placement.machine_for(placement)
+        volume = object_name(
+            f"{self._space.namespace}-{name.removeprefix(f'{self._space.namespace}-')}"
+        )
+        claim_path, volume_path = (
+            self._space.path("persistentvolumeclaims", claim),
+            f"{VOLUMES}/{volume}",
+        )
 
         def remove() -> None:
-            self._remove_object("claim", claim_path, name)
-            self._remove_object("volume", volume_path, name)
+            self._space.remove("claim", claim_path, name)
+            self._space.remove("volume", volume_path, name)
             self._await_unmounted(device, placement)
 
-        self._make_room("volume", volume_path)
-        self._remove_object("claim", claim_path, name)
+        self._space.make_room("volume", volume_path)
+        self._space.remove("claim", claim_path, name)
         with cluster_errors(f"making volume {name}"):
-            labels = self._labels()
+            labels = self._space.labels
             self._api.make(
                 VOLUMES,
                 volume_manifests.local_volume(
-                    volume, claim, self._namespace, device, fstype, machine, labels
+                    volume, claim, self._space.namespace, device, fstype, machine, labels
                 ),
             )
             with taken_down(remove):
                 self._await_phase(volume_path, "Available")
                 self._api.make(
-                    self._path("persistentvolumeclaims"),
+                    self._space.path("persistentvolumeclaims"),
                     volume_manifests.local_claim(claim, volume, labels),
                 )
                 self._await_phase(claim_path, "Bound")
@@ -120,21 +136,7 @@ class Volumes(Leftovers, Spreading):
         number = PurePosixPath(device).name
         mounted = f"[ -e /sys/fs/xfs/{number} ] || [ -e /sys/fs/ext4/{number} ]"
         waiting = f"n=0; while {mounted}; do n=$((n+1)); [ $n -lt {_UNMOUNTED_S * 10:g} ] || exit 1"
-        self._exec_beside(placement, ("sh", "-c", f"{waiting}; sleep 0.1; done"))
-
-    def _make_room(self, kind: str, path: str) -> None:
-        """Removes our leftover of a name, if there is one. UnavailableError if it is not ours."""
-        with cluster_errors(f"looking at {path}"):
-            leftover = self._api.found(path)
-        if leftover is None:
-            return
-        if not label_of(leftover, LABEL):
-            raise UnavailableError(
-                f"there is a {kind} named {name_of(leftover)} that tierbench did not make: it is "
-                "left alone",
-                advice="remove it with kubectl, or use another name, then run again",
-            )
-        self._remove_object(kind, path, name_of(leftover))
+        self._run_beside(placement, ("sh", "-c", f"{waiting}; sleep 0.1; done"))
 
     # -------------------------------------------------------------- claims of storage classes
 
@@ -145,12 +147,12 @@ class Volumes(Leftovers, Spreading):
 
     @contextmanager
     def storage_class(self, manifest: Mapping[str, Any]) -> Iterator[StorageClass]:
-        thing = volume_manifests.storage_class(manifest, self._labels())
+        thing = volume_manifests.storage_class(manifest, self._space.labels)
         name, path = name_of(thing), f"{CLASSES}/{name_of(thing)}"
-        self._make_room("storage class", path)
+        self._space.make_room("storage class", path)
         with cluster_errors(f"making storage class {name}"):
             made = self._api.make(CLASSES, thing)
-        with taken_down(lambda: self._remove_object("storage class", path, name)):
+        with taken_down(lambda: self._space.remove("storage class", path, name)):
             yield volume_manifests.described_class(made)
 
     @contextmanager
@@ -159,7 +161,7 @@ class Volumes(Leftovers, Spreading):
         name: str,
         storage_class: str,
         size_bytes: int,
-        source: Source | None = None,
+        source: VolumeSource | None = None,
         stays: bool = False,
     ) -> Iterator[str]:
         names = [one.name for one in self.storage_classes()]
@@ -173,21 +175,26 @@ class Volumes(Leftovers, Spreading):
 
     @contextmanager
     def _claimed(
-        self, name: str, storage_class: str, size: str, source: Source | None, stays: bool = False
+        self,
+        name: str,
+        storage_class: str,
+        size: str,
+        source: VolumeSource | None,
+        stays: bool = False,
     ) -> Iterator[None]:
-        path = self._address(Source("claim", name))
-        self._remove_object("claim", path, name)
+        path = self._address(VolumeSource("claim", name))
+        self._space.remove("claim", path, name)
 
         def remove() -> None:
             volume = self._volume_of(name)
-            self._remove_object("claim", path, name)
+            self._space.remove("claim", path, name)
             if volume and volume["spec"].get("persistentVolumeReclaimPolicy") == "Delete":
                 self._await_no_volume(name_of(volume), name)
 
         with cluster_errors(f"claiming volume {name} of {storage_class}"):
-            labels = self._labels()
+            labels = self._space.labels
             self._api.make(
-                self._path("persistentvolumeclaims"),
+                self._space.path("persistentvolumeclaims"),
                 volume_manifests.claim(name, storage_class, size, source, labels),
             )
         self._places[name] = Place(object_name(name))
@@ -195,7 +202,7 @@ class Volumes(Leftovers, Spreading):
             yield
             self._places.pop(name, None)
         if stays:
-            self._kept.add(path)
+            self._space.kept.add(path)
 
     def _await_no_volume(self, volume: str, claim: str) -> None:
         def gone() -> bool:
@@ -210,7 +217,7 @@ class Volumes(Leftovers, Spreading):
 
     def _volume_of(self, claim: str) -> Thing | None:
         with cluster_errors(f"looking at the claim {claim}"):
-            path = self._path("persistentvolumeclaims", object_name(claim))
+            path = self._space.path("persistentvolumeclaims", object_name(claim))
             bound = (self._api.found(path) or {}).get("spec", {}).get("volumeName")
             return self._api.found(f"{VOLUMES}/{bound}") if bound else None
 
@@ -223,7 +230,7 @@ class Volumes(Leftovers, Spreading):
             return found is not None
 
         if not wait_until(bound, deadline_s=timeout_s, clock=self._clock, every_s=0.3):
-            said = trouble.volume_trouble(self._events(object_name(claim)))
+            said = trouble.volume_trouble(self._space.events(object_name(claim)))
             raise RunError(
                 f"the claim {claim} got no volume within {timeout_s:g} s: "
                 f"{said or 'its provisioner says nothing'}",
@@ -232,12 +239,6 @@ class Volumes(Leftovers, Spreading):
             )
         assert found is not None
         return volume_manifests.described_volume(found)
-
-    def _events(self, thing: str) -> list[Thing]:
-        """The events of a thing of the campaign, the last at the end."""
-        with cluster_errors(f"looking at the events of {thing}"):
-            found = self._api.listed(self._path("events"), fields=f"involvedObject.name={thing}")
-        return sorted(found, key=lambda one: str(one.get("lastTimestamp") or one.get("eventTime")))
 
     # -------------------------------------------------------------- snapshots
 
@@ -257,36 +258,36 @@ class Volumes(Leftovers, Spreading):
         found = self.snapshot_class(drivers[0]) if drivers else None
         return found.name if found else ""
 
-    def holds(self, source: Source) -> bool:
+    def holds(self, source: VolumeSource) -> bool:
         with cluster_errors(f"looking for the {source.kind} {source.name}"):
             return self._api.found(self._address(source)) is not None
 
     def retained(self) -> tuple[str, ...]:
         with cluster_errors("looking for volumes that stay"):
-            return tuple(self.guard.rented(self._namespace, wanted="Retain"))
+            return tuple(self._guard.rented(self._space.namespace, wanted="Retain"))
 
-    def _address(self, source: Source) -> str:
+    def _address(self, source: VolumeSource) -> str:
         if source.kind == "claim":
-            return self._path("persistentvolumeclaims", object_name(source.name))
-        return self._path("volumesnapshots", object_name(source.name), _SNAPSHOT_GROUP)
+            return self._space.path("persistentvolumeclaims", object_name(source.name))
+        return self._space.path("volumesnapshots", object_name(source.name), _SNAPSHOT_GROUP)
 
     @contextmanager
     def snapshot(
         self, name: str, claim: str, timeout_s: float, stays: bool = False
     ) -> Iterator[str]:
         with cluster_errors(f"keeping {claim} as a snapshot"):
-            its = self._api.get(self._path("persistentvolumeclaims", object_name(claim)))
+            its = self._api.get(self._space.path("persistentvolumeclaims", object_name(claim)))
             snapshot_class = self._snapshot_class_of(its)
-            path = self._address(Source("snapshot", name))
+            path = self._address(VolumeSource("snapshot", name))
             self._api.listed(CONTENTS)  # by which it is seen whether it is gone
-            self._remove_object("snapshot", path, name)
-            manifest = volume_manifests.snapshot(name, claim, snapshot_class, self._labels())
-            self._api.make(self._path("volumesnapshots", group=_SNAPSHOT_GROUP), manifest)
-        with taken_down(lambda: self._remove_object("snapshot", path, name), stays):
+            self._space.remove("snapshot", path, name)
+            manifest = volume_manifests.snapshot(name, claim, snapshot_class, self._space.labels)
+            self._api.make(self._space.path("volumesnapshots", group=_SNAPSHOT_GROUP), manifest)
+        with taken_down(lambda: self._space.remove("snapshot", path, name), stays):
             self._await_snapshot(name, timeout_s, lambda: self._api.get(path).get("status") or {})
             yield name
         if stays:
-            self._kept.add(path)
+            self._space.kept.add(path)
 
     def _await_snapshot(
         self, name: str, timeout_s: float, status: Callable[[], Mapping[str, Any]]

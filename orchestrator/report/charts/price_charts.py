@@ -14,11 +14,11 @@ from orchestrator.report.blocks import Chart, Charts
 from orchestrator.report.charts import charts
 from orchestrator.report.report_index import NEW_ORDER, ReportIndex
 
-_ON, _OFF = "on the front", "another beats it"
 _CAPTION = (
     "Cost of the disks of all nodes at list price, VM not included; dots are means, bars their "
-    "95 % interval where runs were repeated. Filled: on the Pareto front, so no other tier is as "
-    "cheap and as good in every criterion of the decision. Hollow: another is."
+    "95 % interval where runs were repeated. Filled: on the Pareto front, as each tier as cheap is "
+    "proven worse in a criterion of the decision. Hollow: another is proven to beat it, or it is "
+    "open."
 )
 
 
@@ -69,7 +69,7 @@ def _row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]:
         "low": ends[0] * factor,
         "high": ends[1] * factor,
         "filled": 1.0 if offer.on_front else 0.0,
-        "front": _ON if offer.on_front else _OFF,
+        "front": wording.FRONT[offer.on_front],
         "told": wording.value_with_unit(cell),
         "interval": interval,
         "price": wording.money(offer.monthly_cost or 0.0, offer.currency),

@@ -25,14 +25,16 @@ _Layers = alt.LayerChart | alt.FacetChart
 
 
 @dataclass(frozen=True)
-class Cap:
+class CapLine:
     """A declared limit to draw across a chart; `label` names every tier that declares it."""
 
     label: str
     value: float
 
 
-def caps(tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]) -> tuple[Cap, ...]:
+def caps(
+    tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]
+) -> tuple[CapLine, ...]:
     """The limits that a tier came near to; one far above all lines would only flatten them."""
     names: dict[float, list[str]] = {}
     for name, tier in tiers.items():
@@ -44,7 +46,7 @@ def caps(tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]) -
                 names.setdefault(float(value), []).append(words)
     unit = "bytes/s" if metric == "disk_bytes_per_s" else ""
     return tuple(
-        Cap(f"cap of {_few(words)}: {units.format_quantity(value, unit)}", value)
+        CapLine(f"cap of {_few(words)}: {units.format_quantity(value, unit)}", value)
         for value, words in names.items()
     )
 
@@ -60,7 +62,7 @@ def over_time(
     measure: Measure,
     series: Series,
     tiers: Sequence[str],
-    limits: Sequence[Cap] = (),
+    limits: Sequence[CapLine] = (),
     remark: str = "",
 ) -> Chart:
     """One thin line per run in its tier's colour; if the series tells mean from busiest, the
@@ -84,7 +86,7 @@ def over_time(
 
 
 def _tables(
-    series: Series, measure: Measure, limits: Sequence[Cap]
+    series: Series, measure: Measure, limits: Sequence[CapLine]
 ) -> dict[str, list[dict[Any, Any]]]:
     table = series.table.assign(value=series.table["value"] * measure.factor)
     start_s = min(float(table["seconds"].min()), 0.0)
@@ -155,7 +157,7 @@ def by_node(
     measure: Measure,
     series: Series,
     tiers: Sequence[str],
-    limits: Sequence[Cap] = (),
+    limits: Sequence[CapLine] = (),
 ) -> Chart:
     """A panel for each node, one below the other, with the same axes; a line for each tier."""
     # Without data of their own: each panel has its part of the facet's.

@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping
 
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.report.exports import benchstat, csv_rows, junit, openmetrics
+from orchestrator.report.exports import csv_rows, junit, openmetrics
 
 FORMATS: Mapping[str, Callable[[Results, Verdict], str]] = {
-    "benchstat": benchstat.text,
     "csv": csv_rows.text,
     "junit": junit.text,
     "openmetrics": openmetrics.text,

@@ -14,6 +14,7 @@ from orchestrator.report.blocks import Answer, Cell, Footnote, Stamp, StatusWord
 _STATUS_STYLE: dict[StatusWord, str] = {
     "conclusive": "bold green",
     "enough; cheaper not excluded": "bold yellow",
+    "enough; price open": "bold yellow",
     "partly conclusive": "bold yellow",
     "not conclusive": "bold red",
     "nothing to compare": "bold",

@@ -70,7 +70,7 @@ def _notes(index: ReportIndex) -> Iterator[Stamp]:
     if readings := [sentence(note.text) for note in notes if note.kind == "reading"]:
         yield Stamp("As read here", " ".join(readings), "")
     for note in notes:
-        if note.kind == "reading":
+        if note.kind in ("reading", "prices"):  # what prices did to an answer stands in it
             continue
         if note.kind in doubted or (note.kind in _NODES and "fewer nodes" in doubted):
             continue

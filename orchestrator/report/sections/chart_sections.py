@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from orchestrator.metrics import PERCENTILES
 from orchestrator.planning import load_points
+from orchestrator.report import wording
 from orchestrator.report.blocks import Block, Chart, Charts, Paragraph, Part, Section
 from orchestrator.report.charts import change_charts, latency_charts, series, time_charts
 from orchestrator.report.charts.charts import Measure
 from orchestrator.report.charts.series import Series
-from orchestrator.report.charts.time_charts import Cap
+from orchestrator.report.charts.time_charts import CapLine
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import summary
 
@@ -80,7 +82,7 @@ def _chart(
     workload: str,
     measure: Measure,
     drawn: Series,
-    limits: Sequence[Cap] = (),
+    limits: Sequence[CapLine] = (),
     remark: str = "",
 ) -> Iterator[Chart]:
     if len(drawn.table):
@@ -88,7 +90,7 @@ def _chart(
         yield time_charts.over_time(name, workload, measure, drawn, index.tiers, limits, remark)
 
 
-def _limits(index: ReportIndex, metric: str, rates: Series) -> tuple[Cap, ...]:
+def _limits(index: ReportIndex, metric: str, rates: Series) -> tuple[CapLine, ...]:
     tiers = {profile.name: profile.tier for profile in index.profiles}
     return time_charts.caps(tiers, metric, rates.highest)
 
@@ -145,12 +147,12 @@ def changes(index: ReportIndex) -> tuple[Charts, ...]:
     drawn = tuple(_changes(index))
     if not drawn:
         return ()
-    margin = f"Shaded: ±{index.campaign.plan.margin_pct:g} %"
+    plan = index.campaign.plan
+    margin = f"Shaded: {wording.margins(plan.margin_pct, plan.p99_margin_pct)}"
     if summary.has_intervals(index):
         caption = (
             f"Dots: change of the mean; bars: {summary.levels(index)} interval, cut off if it is "
-            f"far wider than the changes. {margin}; an interval that lies within counts as the "
-            "same."
+            f"far wider than the changes. {margin}, within which a change does not matter."
         )
     else:
         caption = f"Dots: change, without an interval since nothing was repeated. {margin}."
@@ -170,6 +172,7 @@ def _changes(index: ReportIndex) -> Iterator[Chart]:
             and not delta.overloaded
         ]
         if deltas:
-            margin_pct = index.campaign.plan.margin_pct
+            plan = index.campaign.plan
+            margin_pct = plan.p99_margin_pct if metric in PERCENTILES else plan.margin_pct
             file = f"changes-{name}"
             yield change_charts.changes(file, deltas, index.tiers, margin_pct, title, better)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from orchestrator import units
+from orchestrator.analysis.telemetry.overheads import Overhead, overheads, queue_depth
+from orchestrator.facts import group
 from orchestrator.planning.latency_quantiles import described
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Items, Paragraph, Part, Section, Table, numbers, texts
 from orchestrator.report.report_index import ReportIndex, sentence
-from orchestrator.report.sections import found_disks, overheads
+from orchestrator.report.sections import found_disks
 from orchestrator.tier import Burst, DiskKind, Gate, GateCheck, Tier
+from orchestrator.units import format_change, format_number
 
 _HELD_BY: dict[DiskKind, str] = {
     "emulated": "emulated block device",
@@ -29,7 +33,7 @@ def section(index: ReportIndex) -> Section:
     return Section(
         "disks",
         "The disk tiers",
-        (declared, *found_disks.parts(index), _gates(index), *overheads.parts(index), sources),
+        (declared, *found_disks.parts(index), _gates(index), *_overhead_parts(index), sources),
     )
 
 
@@ -167,3 +171,58 @@ def _sources(index: ReportIndex) -> Items:
         ]
         rows.append(Paragraph(" ".join(part for part in sentences if part), lead=profile.name))
     return Items(tuple(rows))
+
+
+# ------------------------------------------------------------------ overheads
+
+
+_OVERHEAD_COLUMNS = (
+    *texts("Tier", "Requests"),
+    *numbers(
+        "Taken off, µs", "In the windows, µs", "Change in a request's time, at most", "In flight"
+    ),
+)
+_OVERHEAD_TEXT = (
+    "The latency of an emulated disk is shortened by what loop device and FUSE cost, measured when "
+    "the device starts. In the windows: how much longer requests took for the kernel than for the "
+    "disk, on average; with many in flight, much of it is waiting in the loop device's queue."
+)
+
+
+def _overhead_parts(index: ReportIndex) -> tuple[Part, ...]:
+    """One row of each tier for its reads, and one for its writes; nothing without counters."""
+    rows = tuple(row for profile in index.profiles for row in _overhead_rows(index, profile.name))
+    if not rows:
+        return ()
+    table = Table(_OVERHEAD_COLUMNS, rows)
+    return (Part("Overhead of emulation", (Paragraph(_OVERHEAD_TEXT), table)),)
+
+
+def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[tuple[Cell, ...]]:
+    found: dict[str, list[tuple[Overhead, float]]] = {"read": [], "write": []}
+    for run in index.campaign.runs:
+        if run.record.run.profile != profile:
+            continue
+        for disk in group(run.record.facts, "disks"):
+            for way, one in overheads(run, disk).items():
+                found[way].append((one, queue_depth(run, disk)))
+    for way, windows in found.items():
+        if not windows:
+            continue
+        costs = [one for one, _ in windows]
+        off = [one.off_pct for one in costs if one.off_pct is not None]
+        yield (
+            Cell(profile, tier=profile),
+            Cell(f"{way}s"),
+            Cell(_range([one.taken_off_us for one in costs if one.taken_off_us is not None])),
+            Cell(_range([one.overhead_us for one in costs])),
+            Cell(format_change(max(off, key=abs)) if off else ""),
+            Cell(_range([depth for _, depth in windows])),
+        )
+
+
+def _range(values: Sequence[float]) -> str:
+    texts = (
+        [format_number(round(value, 1)) for value in (min(values), max(values))] if values else []
+    )
+    return " to ".join(dict.fromkeys(texts))

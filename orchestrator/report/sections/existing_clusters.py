@@ -38,6 +38,8 @@ def _known(profile: Profile, record: Record) -> str:
     sources = {name for node in nodes for name in node.sources}
     if facts.durability:
         read.append("settings of durability")
+    if facts.settings:
+        read.append("other settings")
     (read if "replication_factor" in facts.more else declared).append("number of copies")
     if any(node.cpus for node in nodes):
         read.append("processors and memory of the nodes")

@@ -46,7 +46,7 @@ def section(index: ReportIndex) -> Section:
 
 
 def _method(plan: Plan) -> Paragraph:
-    margin = units.format_quantity(plan.margin_pct, "%")
+    margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
     return Paragraph(
         f"Every tier ran {_times(plan)}, round by round in balanced orders, so that neither a "
         "tier's place nor a slow drift favours one; the warm-up is recorded and not counted. "
@@ -54,8 +54,8 @@ def _method(plan: Plan) -> Paragraph:
         "A change is the ratio of contender to baseline within each repetition, so what slows a "
         "whole repetition down cancels out: its geometric mean, with an interval at "
         f"{_levels(plan)} from the spread between repetitions (Student's paired test on "
-        "logarithms). It is the same if that whole interval lies "
-        f"within ±{margin}, better or worse if it lies on one side of no change and the number "
+        "logarithms). It is the same if its 90 % interval (two one-sided tests at 5 %) lies "
+        f"within {margins}, better or worse if it lies on one side of no change and the number "
         "of comparisons does not make that likely by chance, and inconclusive otherwise. The long "
         "form is docs/METHOD.md."
     )

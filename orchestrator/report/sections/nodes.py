@@ -18,6 +18,9 @@ _COLUMNS = {
     "disk_iops": "IOPS",
     "disk_bytes_per_s": "Bandwidth",
     "disk_await_s": "Time per I/O",
+    "wal_disk_iops": "IOPS, WAL's disk",
+    "wal_disk_bytes_per_s": "Bandwidth, WAL's disk",
+    "wal_disk_await_s": "Time per I/O, WAL's disk",
 }
 _REMARK = (
     "Means over the measured window and the repetitions; CPU in percent of the node's limit. The "

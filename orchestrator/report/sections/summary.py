@@ -62,8 +62,8 @@ def _when(index: ReportIndex) -> str:
 
 
 def status(index: ReportIndex) -> tuple[StatusWord, str]:
-    """Conclusive if every workload has an answer, no cheaper tier is open beside it, and every
-    planned run left figures."""
+    """Conclusive if every workload has an answer by price, no cheaper tier is open beside it, and
+    every planned run left figures."""
     lost = _lost_text(index)
     if not index.contenders:
         only = "One profile was measured; there is nothing to compare it with."
@@ -78,10 +78,15 @@ def status(index: ReportIndex) -> tuple[StatusWord, str]:
     settled = sum(delta.verdict != "inconclusive" for delta in deltas)
     open_ = any(decision.cheaper_open for decision in index.verdict.decisions)
     word: StatusWord = "enough; cheaper not excluded" if open_ else "conclusive"
+    without = dict.fromkeys(one.without_prices for one in index.verdict.decisions)
+    by_limits = [why for why in without if why]
+    if by_limits:
+        word = "enough; price open"
     if answered < total or lost:
         word = "partly conclusive"
+    chosen = "".join(f"{index.opening(why)} " for why in by_limits)
     return word, (
-        f"{answered} of {units.counted(total, 'workload')} {have} an answer; "
+        f"{chosen}{answered} of {units.counted(total, 'workload')} {have} an answer; "
         f"{settled} of {units.counted(len(deltas), 'comparison')} came to a verdict.{lost}"
     )
 
@@ -111,7 +116,8 @@ def _answer(index: ReportIndex, workload: str, decision: Decision | None) -> Ans
     if decision is None:
         return Answer(workload, None, "No decision was recorded.", "")
     price = wording.decision_price(decision)
-    return Answer(workload, decision.tier, index.opening(decision.reason), price)
+    sentences = (index.opening(text) for text in (decision.reason, decision.basis) if text)
+    return Answer(workload, decision.tier, " ".join(sentences), price)
 
 
 def _lone_profile(index: ReportIndex, workload: str) -> str:
@@ -168,10 +174,11 @@ def verdict_table(index: ReportIndex) -> Table:
 def _reading(index: ReportIndex) -> Iterator[str]:
     """How to read the table, as far as this one needs it."""
     if index.contenders:
-        margin = units.format_quantity(index.campaign.plan.margin_pct, "%")
+        plan = index.campaign.plan
+        margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
         yield (
             f"Changes are against the baseline of the same workload, with their {levels(index)} "
-            f"interval; one that lies within ±{margin} counts as the same."
+            f"interval; those whose 90 % interval lies within {margins} count as the same."
             if has_intervals(index)
             else "Changes are against the baseline of the same workload; without repetitions they "
             "have no interval."

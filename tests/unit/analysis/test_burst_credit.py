@@ -11,7 +11,7 @@ from orchestrator.analysis import comparability
 from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
 from orchestrator.analysis.telemetry import burst_credit
 from orchestrator.analysis.telemetry.burst_credit import Bucket, Seen
-from orchestrator.analysis.telemetry.disk_demand import Credit, demand
+from orchestrator.analysis.telemetry.disk_demand import CreditReading, demand
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.model import Node, Sample
 from orchestrator.run.credit import BurstCredit
@@ -212,7 +212,7 @@ def test_an_emulated_disks_credit_is_followed_from_what_its_server_said() -> Non
     run = build_campaign(profiles=["premium"], workloads=["insert"], nodes=1).runs[0]
     tier = replace(P15, enforcement="emulated", burst=Burst(10**6, None, 1e6, 100.0))
     at_s = run.record.phases[1].start_s
-    mine = demand(tier, run.samples, "node-1", Credit(at_s, 50.0, None))
+    mine = demand(tier, run.samples, "node-1", CreditReading(at_s, 50.0, None))
     assert mine is not None and mine.credit_pct is not None
     assert mine.credit_pct[mine.time_s <= at_s] == pytest.approx(100, abs=0.1)
     assert mine.credit_pct[mine.time_s > at_s] == pytest.approx(50, abs=0.1)

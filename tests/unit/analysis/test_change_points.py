@@ -1,7 +1,7 @@
 """Change points of a series, and the trend of a profile over stored campaigns.
 
 Goal: a series without any change gets one in at most 5 % of cases, and a clear shift is seen after
-two campaigns. The rates at length: `make bench-history`.
+two campaigns. The rates at length: `make bench NAME=history`.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ import pytest
 
 from orchestrator import facts as counted
 from orchestrator.analysis.telemetry import bottlenecks, resources
-from orchestrator.databases.common.yugabyte import counters, lsm
 from orchestrator.databases.postgresql import queries
 from orchestrator.system.sql import Row
+from orchestrator.yugabyte import counters, lsm
 from tests.campaigns import Shape, build_campaign
 
 ELAPSED_S = 70.0  # of a synthetic run: 10 s of warm-up, 60 s measured

@@ -9,10 +9,11 @@ import pytest
 
 from orchestrator.analysis.conclusions import Decision
 from orchestrator.analysis.decisions import decision
-from orchestrator.analysis.decisions.candidates import THROUGHPUT, Candidate
+from orchestrator.analysis.decisions.candidates import LATENCIES, THROUGHPUT, Candidate
 from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.report import wording
-from orchestrator.tier import Price
+from orchestrator.tier import NodeDisks, Price
+from orchestrator.units import format_quantity
 from tests.campaigns import build_campaign, build_profile
 
 SLOW, FAST, FASTER = [1000.0, 1005, 995], [2000.0, 2010, 1990], [2400.0, 2412, 2388]
@@ -63,6 +64,50 @@ def test_an_open_tier_leaves_it_undecided() -> None:
     assert "more than 50 repetitions would be needed at this noise" in found.reason
     dearer = decide(candidate("premium", FAST), candidate("ultra", NOISY))
     assert dearer.tier is None
+
+
+NEAR = (1900.0, 1960.0, 1840.0)
+
+
+@pytest.mark.parametrize("margin_pct", [1.0, 5.0, 12.0])
+def test_for_each_tier_the_least_margin_is_told_at_which_it_is_enough(margin_pct: float) -> None:
+    """What the decision says at that margin agrees, and just below it does not."""
+    tiers = [candidate("premium", NEAR), candidate("ultra", FAST)]
+
+    def decide_at(margin_pct: float) -> Decision:
+        return decision.decide(make_contest("insert", tiers, ("premium", "ultra"), margin_pct))
+
+    found = decide_at(margin_pct)
+    for offer in found.offers:
+        assert offer.least_margin_pct is not None
+        assert (offer.standing == "enough") is (offer.least_margin_pct <= margin_pct)
+    least = found.offers[0].least_margin_pct or 0.0
+    assert 9 < least < 14
+    if margin_pct < 10:
+        assert f"premium is enough if {format_quantity(least, '%')} may be lost" in found.reason, (
+            found.reason
+        )
+
+
+def test_two_repetitions_are_enough_to_say_at_which_margin_a_tier_is() -> None:
+    found = decide(candidate("premium", [1900.0, 1960.0]), candidate("ultra", [2000.0, 2010.0]))
+    assert found.tier is None
+    least = [offer.least_margin_pct for offer in found.offers]
+    assert all(pct is not None and 0 <= pct < 60 for pct in least), least
+    assert (
+        "premium is enough if " in found.reason and " % may be lost and ultra if " in found.reason
+    ), found.reason
+
+
+def test_latency_more_than_twice_as_long_is_no_loss_to_be_offered() -> None:
+    times = {"premium": (5.0, 4.9, 5.1), "ultra": (0.1, 0.0, 0.0)}
+    tiers = [
+        Candidate(build_profile(name), {LATENCIES[0]: tuple(0.1 + one for one in more)}, "")
+        for name, more in times.items()
+    ]
+    found = decision.decide(make_contest("insert", tiers, list(times), 5.0, LATENCIES[:1]))
+    assert (found.offers[0].least_margin_pct or 0.0) > 100
+    assert "premium is enough" not in found.reason, found.reason
 
 
 def test_open_is_what_more_repetitions_may_change() -> None:
@@ -167,7 +212,8 @@ def test_without_all_prices_performance_alone_decides_and_says_so() -> None:
     )
     assert (found.tier, found.monthly_cost, found.currency) == ("premium-v2", None, None)
     assert "as is ultra, and declares the lowest limits of them" in found.reason
-    assert "Prices are missing" in found.reason
+    assert "Chosen by declared limits: no price is known for premium-v2" in found.reason
+    assert found.without_prices == "chosen by declared limits: no price is known for premium-v2"
 
 
 def at_price(
@@ -198,7 +244,7 @@ def test_machines_count_where_a_tier_needs_another() -> None:
 
 def test_machines_of_one_kind_do_not_count() -> None:
     found = decide(on_vm("premium", "azure/D8s", 280.0), on_vm("premium-v2", "azure/D8s", 280.0))
-    assert (found.tier, found.with_vms) == ("premium", False)
+    assert (found.tier, found.with_vms, found.without_prices) == ("premium", False, "")
     assert (
         found.monthly_cost
         == decide(candidate("premium", FAST), candidate("ultra", FAST)).monthly_cost
@@ -210,14 +256,29 @@ def test_without_the_price_of_an_unlike_machine_nothing_is_the_cheapest() -> Non
     found = decide(on_vm("premium", "azure/D16s", None), on_vm("premium-v2", "azure/D8s", 280.0))
     assert not found.with_vms and "cheapest" not in found.reason
     assert "VM not included" in found.request
-    assert "Tiers are on unlike machines, and prices of azure/D16s are missing" in found.reason
+    assert "tiers are on unlike machines, and no price is known for azure/D16s" in found.reason
+
+
+def test_the_disks_of_the_wal_are_paid_for_too() -> None:
+    """P15 with a second P15 on each node costs twice as much, so the other tier is the cheaper."""
+    own = candidate("premium", FAST)
+    places = {f"node-{n}": NodeDisks(f"/mnt/{n}", f"/mnt/wal-{n}") for n in (1, 2, 3)}
+    tier = replace(own.profile.tier, disks=places)
+    with_wal = replace(own, profile=replace(own.profile, tier=tier))
+    assert own.monthly_cost == 103.68 and with_wal.monthly_cost == 2 * 103.68
+    assert "6 disks of" in decide(with_wal, candidate("ultra", FAST)).request
+    shared = {name: replace(one, wal="/mnt/wal") for name, one in places.items()}
+    one_wal = replace(own.profile.tier, disks=shared)
+    beside = replace(own, profile=replace(own.profile, tier=one_wal))
+    assert beside.monthly_cost == pytest.approx(103.68 * 4 / 3)
 
 
 def test_prices_in_two_currencies_cannot_be_compared() -> None:
     in_euros = at_price("premium", "westus2", "2026-01-01", currency="EUR")
     found = decide(in_euros, candidate("ultra", FAST))
     assert "cheapest" not in found.reason and found.dearer is not None
-    assert "Prices are in EUR and USD, so this is by performance alone" in found.reason
+    assert "Chosen by declared limits: prices are in EUR and USD" in found.reason
+    assert found.without_prices == "chosen by declared limits: prices are in EUR and USD"
     assert [(one.monthly_cost, one.currency) for one in found.offers] == [
         (3.0, "EUR"),
         (780.0, "USD"),
@@ -256,8 +317,8 @@ def test_at_one_price_the_better_disk_is_named_and_nothing_is_cheaper() -> None:
     names = ("premium", "premium-v2", "ultra")
     found = decide(*(at_price(name, *where) for name in names))
     assert found.tier == "ultra"  # which declares most
-    assert "as is premium-v2 and premium at the same price" in found.reason
-    assert "cheap" not in found.reason
+    assert "as are premium-v2 and premium at the same price" in found.reason
+    assert "cheap" not in f"{found.reason} {found.request}"
     noisy = replace(at_price("ultra", *where), values={THROUGHPUT: (1900.0, 1960.0, 1840.0)})
     beside = decide(at_price("premium", *where), at_price("premium-v2", *where), noisy)
     assert (beside.tier, beside.cheaper_open) == ("premium-v2", ()), beside.reason
@@ -267,7 +328,28 @@ def test_at_one_price_the_better_disk_is_named_and_nothing_is_cheaper() -> None:
 def test_a_known_price_is_shown_where_another_is_missing() -> None:
     found = decide(candidate("premium", FAST), candidate("ultra", FAST, priced=False))
     assert (found.tier, found.monthly_cost) == ("premium", 103.68)
-    assert "Prices are missing, so this is by performance alone" in found.reason
+    assert "Chosen by declared limits: no price is known for ultra" in found.reason
+
+
+def test_no_tier_is_named_whose_price_is_known_to_be_above_anothers() -> None:
+    """Though a third price is missing, and though it declares less than the cheaper one."""
+    where = ("eastus", "2026-09-01")
+    dear, cheap = at_price("premium", *where), at_price("premium-v2", *where)
+    price = replace(dear.profile.tier.price, monthly=5.0)  # type: ignore[type-var]
+    dear = replace(
+        dear, profile=replace(dear.profile, tier=replace(dear.profile.tier, price=price))
+    )
+    unknown = candidate("ultra", FAST, priced=False)
+    found = decide(dear, cheap, unknown)
+    assert (found.tier, found.monthly_cost) == ("premium-v2", 3.0)
+    assert "as are premium and ultra, and of those with a price costs least" in found.reason
+    assert "lowest" not in found.reason
+    known = "chosen by the prices that are known: no price is known for ultra"
+    assert found.without_prices == known and known in found.request
+    # Disks alone do not tell the costs of tiers on unlike machines.
+    large = replace(dear.profile.cluster, vm="azure/D16s")
+    other = replace(dear, profile=replace(dear.profile, cluster=large))
+    assert decide(other, cheap, unknown).tier == "premium"
 
 
 def test_an_absent_tier_is_named_and_leaves_it_open() -> None:

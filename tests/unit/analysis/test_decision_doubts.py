@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -13,21 +12,14 @@ from orchestrator.analysis.decisions.reach import REACH
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.facts import DoubtKind
-from orchestrator.metrics import measured
 from orchestrator.model import Record
 from orchestrator.planning import slo
 from orchestrator.report import document
 from orchestrator.tier import Burst
 from tests.campaigns import build_campaign, with_tail
-
-Change = Callable[[Record], Record]
+from tests.decision_scenarios import Change, failing, on, without_p99
 
 ALIKE = {(name, "insert"): (600.0, 603.0, 597.0) for name in ("premium", "premium-v2", "ultra")}
-
-
-def on(tiers: str, change: Change) -> Change:
-    """The change, for the runs of some tiers alone."""
-    return lambda record: change(record) if record.run.profile in tiers.split() else record
 
 
 def bursting(record: Record) -> Record:
@@ -39,23 +31,6 @@ def bursting(record: Record) -> Record:
 
 def database(**facts: object) -> Change:
     return lambda record: replace(record, facts={**record.facts, "database": facts})
-
-
-def failing(share_pct: float) -> Change:
-    """With so many of those tried failed; what is done stays as it is."""
-
-    def change(record: Record) -> Record:
-        done = next(m.value for m in record.measurements if m.metric == "transactions")
-        failed = measured("failures", done * share_pct / (100 - share_pct))
-        kept = (m for m in record.measurements if m.metric != "failures")
-        return replace(record, measurements=(*kept, failed))
-
-    return change
-
-
-def without_p99(record: Record) -> Record:
-    kept = tuple(m for m in record.measurements if m.metric != "latency_p99_s")
-    return replace(record, measurements=kept)
 
 
 def campaign_of(change: Change | None = None, **shape: Any) -> Results:
@@ -165,19 +140,3 @@ def test_a_figure_that_only_some_tiers_lack_leaves_the_decision_open() -> None:
     assert (
         decided(with_tail(campaign_of(without_p99)))[1].tier == "premium"
     )  # where all do, none is ahead
-
-
-def test_losing_one_more_run_never_turns_no_answer_into_an_answer() -> None:
-    """Of the cheapest of three, whose runs are 1, 4, 7, 10 and 13; the dearer two are equal."""
-    rates = (600.0, 603.0, 597.0, 601.0, 599.0)
-    slow = tuple(0.5 * rate for rate in rates)
-    values = {("premium-v2", "insert"): rates, ("ultra", "insert"): rates}
-    shape: dict[str, Any] = {"repetitions": 5, "values": {**values, ("premium", "insert"): slow}}
-    runs = [1, 4, 7, 10, 13]
-    answers = [
-        decided(campaign_of(failed=runs[:lost], **shape))[1].tier for lost in range(len(runs) + 1)
-    ]
-    assert answers[0] == "premium-v2"
-    kept = [tier is not None for tier in answers]
-    assert kept == sorted(kept, reverse=True), answers
-    assert answers[-1] is None

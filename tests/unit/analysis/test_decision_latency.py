@@ -9,12 +9,11 @@ import pytest
 
 from orchestrator.analysis.conclusions import Bottleneck, Decision
 from orchestrator.analysis.decisions import decision
-from orchestrator.analysis.decisions.candidates import THROUGHPUT, Candidate
-from orchestrator.analysis.decisions.contests import chances, make_contest
-from orchestrator.analysis.statistics import stats
+from orchestrator.analysis.decisions.candidates import FAILED, LATENCIES, THROUGHPUT, Candidate
+from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.facts import BottleneckCause
 from orchestrator.metrics import measured
-from orchestrator.model import Dataset, Record
+from orchestrator.model import Dataset, Objective, Record
 from tests.campaigns import build_campaign, build_profile, with_tail
 
 # As published: New-Orders a minute, and the average latency of New-Order, with think time.
@@ -119,9 +118,52 @@ def test_alike_in_everything_the_cheapest_is_named() -> None:
     found = tpcc(dict.fromkeys(STUDY, (20_000.0, 0.1)))
     assert found.tier == "premium", found.reason
     assert (
-        "within 5 % of the best throughput, average New-Order latency and p99 New-Order latency"
+        "within 5 % of the best throughput and average New-Order latency and within 20 % of the "
+        "best p99 New-Order latency"
     ) in found.reason
     assert "The disk is not the limit on any tier" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("p99_margin_pct", "word"), [(20.0, "enough"), (5.0, "not enough"), (10.0, "open")]
+)
+def test_p99_has_a_margin_of_its_own(p99_margin_pct: float, word: str) -> None:
+    """A p99 that is 10 % longer, of otherwise equal tiers."""
+    tail_s = {"premium": (0.110, 0.1102, 0.1098), "ultra": (0.1, 0.1002, 0.0998)}
+    rivals = [
+        Candidate(build_profile(name), {THROUGHPUT: STEADY, LATENCIES[1]: values}, "")
+        for name, values in tail_s.items()
+    ]
+    made = make_contest("insert", rivals, list(tail_s), 5.0, (THROUGHPUT, LATENCIES[1]))
+    found = decision.decide(replace(made, p99_margin_pct=p99_margin_pct))
+    premium = found.offers[0]
+    assert premium.standing == word, found.reason
+    assert premium.least_margin_pct is not None and premium.least_p99_margin_pct is not None
+    assert premium.least_margin_pct < 5 < premium.least_p99_margin_pct < 20
+
+
+@pytest.mark.parametrize(
+    ("p99_s", "limit_s", "words"),
+    [
+        (
+            (0.070, 0.080, 0.090, 0.078, 0.085),
+            0.095,
+            "whether single windows keep it is not proven",
+        ),
+        ((0.070, 0.080, 0.090, 0.078, 0.085), 0.120, "9 of 10 single windows keep it or more"),
+    ],
+)
+def test_an_slo_on_p99_says_what_is_proven_of_windows(
+    p99_s: tuple[float, ...], limit_s: float, words: str
+) -> None:
+    clause = Objective("latency_p99_s", "all", limit_s)
+    values = {THROUGHPUT: (1_000.0,) * 5}
+    tier = Candidate(build_profile("premium"), values, "", {clause: p99_s, FAILED: (0.0,) * 5})
+    made = make_contest("insert", [tier], ["premium"], 5.0, (THROUGHPUT,))
+    found = decision.decide(replace(made, slo=(clause,)))
+    assert found.tier == "premium", found.reason
+    assert "it is the mean that is below" in found.reason and words in found.reason
+    assert "in the mean of windows" in found.request
 
 
 def test_each_tier_worse_in_something_leaves_none() -> None:
@@ -141,15 +183,39 @@ def test_a_percentile_of_too_few_transactions_is_not_compared_and_that_is_said()
 
 
 def test_a_difference_likely_by_chance_among_many_comparisons_rules_nothing_out() -> None:
-    """The same figures, alone and among a hundred comparisons that show nothing."""
-    slower = {"premium": (1_000.0, 1_001.0, 940.0), "ultra": (1_100.0, 1_110.0, 1_120.0)}
-    rivals = [Candidate(build_profile(n), {THROUGHPUT: v}, "") for n, v in slower.items()]
-    contest = make_contest("insert", rivals, list(slower), 1.0)
-    (chance,) = chances(contest)
-    assert 0.005 < chance < 0.05, "the example must be one that a family can change"
-    alone = replace(contest, chance=stats.highest_significant([chance]))
-    among = replace(contest, chance=stats.highest_significant([chance, *[0.9] * 99]))
-    assert decision.decide(alone).tier == "ultra"
-    found = decision.decide(among)
+    """The same figures, alone and beside another criterion that shows nothing."""
+    slower = {"premium": (1_000.0, 1_001.0, 920.0), "ultra": (1_100.0, 1_110.0, 1_120.0)}
+
+    def decide(p99: bool) -> Decision:
+        tail_s = {"premium": (0.1009,) * 3, "ultra": (0.1,) * 3}
+        rivals = [
+            Candidate(build_profile(n), {THROUGHPUT: v, LATENCIES[1]: tail_s[n]}, "")
+            for n, v in slower.items()
+        ]
+        aspects = (THROUGHPUT, LATENCIES[1]) if p99 else (THROUGHPUT,)
+        return decision.decide(make_contest("insert", rivals, list(slower), 1.0, aspects))
+
+    assert [offer.standing for offer in decide(p99=False).offers] == ["not enough", "enough"]
+    found = decide(p99=True)
+    assert found.tier == "ultra"
     assert [offer.standing for offer in found.offers] == ["open", "enough"]
     assert "Whether premium, which is cheaper, is enough is open" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("options", "titles"),
+    [
+        ({}, ["throughput", "p99 latency"]),
+        ({"think": "spec"}, ["throughput", "average latency", "p99 latency"]),
+        ({"arrival_rate": 900.0}, ["average latency", "p99 latency"]),
+    ],
+)
+def test_each_figure_is_one_criterion(options: dict[str, float | str], titles: list[str]) -> None:
+    """In a closed loop average latency is sessions ÷ throughput."""
+
+    def under(record: Record) -> Record:
+        return replace(record, workload=replace(record.workload, options=options))
+
+    campaign = build_campaign(workloads=["insert"], noise_pct=0.1, frames=False, change=under)
+    (found,) = decision.decisions(with_tail(campaign), ())
+    assert [change.title for change in found.offers[0].worst] == titles, found.reason

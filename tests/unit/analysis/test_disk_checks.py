@@ -12,7 +12,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
 from orchestrator.model import Doubt, Node, Phase, Record
 from orchestrator.tier import Gate, GateCheck
-from orchestrator.tiers.common import host_load
+from orchestrator.tiers.common.emulated import host_load
 from tests.campaigns import build_campaign
 
 

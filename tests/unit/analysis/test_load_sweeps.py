@@ -138,8 +138,9 @@ def test_an_overloaded_rate_ends_the_proof_whatever_its_latency() -> None:
 
 
 def test_a_load_is_seldom_proven_by_chance() -> None:
-    """200 campaigns of two tiers whose true p99 is the limit at every load; `make bench-loads` has
-    more. At a true 5 % more than 10 % of 200 are wrong once in 500 times, and the seed is fixed."""
+    """200 campaigns of two tiers whose true p99 is the limit at every load; `make bench
+    NAME=loads` has more. At a true 5 % more than 10 % of 200 are wrong once in 500 times, and the
+    seed is fixed."""
     dice = np.random.default_rng(7)
 
     def figures(run: Run, workload: Workload) -> list[Measurement]:

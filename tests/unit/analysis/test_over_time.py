@@ -5,6 +5,7 @@ Goal: no word where more than the time differs, and a word where only the code d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from orchestrator.analysis.campaigns import campaign_comparability, over_time
-from orchestrator.analysis.campaigns.over_time import Comparison
+from orchestrator.analysis.campaigns.over_time import CampaignComparison
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import unpaired
 from orchestrator.model import Objective, Record
@@ -45,8 +46,18 @@ def with_facts(record: Record, facts: dict[str, Any]) -> Record:
 
 
 def on(campaign: Results, days: float, revision: str = "a" * 40, **host: Any) -> Results:
+    others = host.pop("other_machines", [])
     machine = {**HOST, "kernel": "6.1", **host}
-    return later(campaign, days, host=machine, revision=revision, revision_changed=False)
+    facts = {"host": machine, "other_machines": others, "revision": revision}
+    return later(campaign, days, **facts, revision_changed=False)
+
+
+HISTORY = [on(campaign(), day) for day in range(-6, -1)]  # five days, all alike
+
+
+def compared(before: Results, after: Results, **options: Any) -> CampaignComparison:
+    """With as much history as words need."""
+    return over_time.compare(before, after, history=HISTORY, **options)
 
 
 SLOWER = campaign([rate * 0.8 for rate in (100.0, 101.0, 99.0, 100.5, 99.5)])
@@ -63,28 +74,28 @@ def on_tier(campaign: Results, **changes: Any) -> Results:
     return replace(campaign, runs=runs)
 
 
-def throughput(made: Comparison) -> tuple[str, str]:
+def throughput(made: CampaignComparison) -> tuple[str, str]:
     found = next(one.delta for one in made.deltas if one.delta.metric == "throughput_per_s")
     return found.verdict, found.reason
 
 
 def test_a_fall_is_worse_and_the_other_way_round_better() -> None:
-    made = over_time.compare(on(campaign(), 0), on(SLOWER, 7))
+    made = compared(on(campaign(), 0), on(SLOWER, 7))
     assert (made.before, made.after) == ("day-0", "day-7")
     delta = next(one.delta for one in made.deltas if one.delta.metric == "throughput_per_s")
     assert delta.change_pct == pytest.approx(-20)
     assert made.has("worse") and throughput(made)[0] == "worse"
-    assert throughput(over_time.compare(on(SLOWER, 0), on(campaign(), 7)))[0] == "better"
-    assert throughput(over_time.compare(on(campaign(), 0), on(campaign(), 7)))[0] == "same"
+    assert throughput(compared(on(SLOWER, 0), on(campaign(), 7)))[0] == "better"
+    assert throughput(compared(on(campaign(), 0), on(campaign(), 7)))[0] == "same"
 
 
 def test_the_margin_is_that_of_the_later_campaign_unless_given() -> None:
-    made = over_time.compare(on(campaign(), 0), on(SLOWER, 7), margin_pct=30)
+    made = compared(on(campaign(), 0), on(SLOWER, 7), margin_pct=30)
     assert (made.margin_pct, throughput(made)[0]) == (30, "same")
 
 
 def test_one_repetition_is_inconclusive() -> None:
-    made = over_time.compare(on(campaign([100.0]), 0), on(campaign([50.0]), 7))
+    made = compared(on(campaign([100.0]), 0), on(campaign([50.0]), 7))
     assert throughput(made) == (
         "inconclusive",
         "one repetition gives no interval: each side needs at least 2",
@@ -92,16 +103,16 @@ def test_one_repetition_is_inconclusive() -> None:
 
 
 def test_drift_between_them_is_always_a_doubt() -> None:
-    made = over_time.compare(on(campaign(), 0), on(campaign(), 7))
+    made = compared(on(campaign(), 0), on(campaign(), 7))
     assert made.doubts == (
-        "they were measured at different times (7 days apart) and not in turns: drift of the "
-        "machine is in every difference",
+        "they were measured at different times (7 days apart) and not in turns: what differs "
+        "between days is in every difference",
     )
 
 
 def test_other_code_and_images_are_allowed_and_said() -> None:
     rebuilt = {**IDENTITY, "images": {"client": "9", "database": "2"}}
-    made = over_time.compare(on(campaign(), 0), on(campaign(identity=rebuilt), 7, "b" * 40))
+    made = compared(on(campaign(), 0), on(campaign(identity=rebuilt), 7, "b" * 40))
     assert throughput(made)[0] == "same"
     assert made.doubts[1:] == (
         "they were measured by other code: tierbench 0.1.0 (aaaaaaaaaaaa) against 0.1.0 "
@@ -119,7 +130,7 @@ def test_what_an_older_campaign_lacks_is_a_doubt_and_no_refusal() -> None:
         frames=False,
         change=lambda record: with_facts(record, {"generator": {"name": "sysbench"}}),
     )
-    made = over_time.compare(later(older, 0), on(campaign(), 7))
+    made = compared(later(older, 0), on(campaign(), 7))
     assert throughput(made)[0] == "same"
     assert made.doubts[1:] == (
         "not recorded in day-0, and so not compared: its kernel, the code revision, the load "
@@ -136,6 +147,19 @@ def test_what_an_older_campaign_lacks_is_a_doubt_and_no_refusal() -> None:
         (
             on(campaign(), 7, memory_bytes=32 * 2**30),
             "unlike memory of the machine 64 GiB against 32 GiB",
+        ),
+        *(
+            (on(campaign(), 7, other_machines=[{**HOST, "kernel": "6.1", key: value}]), reason)
+            for key, value, reason in (
+                ("cpu_model", "another", "unlike CPU a CPU against a CPU and another"),
+                ("cpus", 64, "unlike cores 32 against 32 and 64"),
+                ("hostname", "b", "unlike machine example against b and example"),
+                (
+                    "memory_bytes",
+                    2**30,
+                    "unlike memory of the machine 64 GiB against 1 GiB and 64 GiB",
+                ),
+            )
         ),
         (on(on_tier(campaign(), iops=9), 7), "unlike tier's iops 10000 against 9"),
         (on(on_tier(campaign(), burst=Burst(9, None, 1.0, 0.0)), 7), "unlike tier's burst"),
@@ -154,7 +178,7 @@ def test_what_an_older_campaign_lacks_is_a_doubt_and_no_refusal() -> None:
     ],
 )
 def test_unlike_campaigns_are_inconclusive(other: Results, reason: str) -> None:
-    word, why = throughput(over_time.compare(on(campaign(), 0), other))
+    word, why = throughput(compared(on(campaign(), 0), other))
     assert (word, why) == ("inconclusive", reason)
 
 
@@ -167,30 +191,30 @@ def test_what_changes_no_figure_is_not_unlike() -> None:
         replace(run, record=replace(run.record, workload=replace(run.record.workload, slo=slo)))
         for run in other.runs
     )
-    made = over_time.compare(on(campaign(), 0), on(replace(other, runs=runs), 7))
+    made = compared(on(campaign(), 0), on(replace(other, runs=runs), 7))
     assert throughput(made)[0] == "same"
 
 
 def test_machines_of_one_kind_can_be_taken_for_one() -> None:
     one, two = on(campaign(), 0), on(SLOWER, 7, hostname="other")
-    assert throughput(over_time.compare(one, two))[0] == "inconclusive"
-    made = over_time.compare(one, two, across_machines=True)
+    assert throughput(compared(one, two))[0] == "inconclusive"
+    made = compared(one, two, across_machines=True)
     assert throughput(made)[0] == "worse"
     assert "they were measured on machines of other names (example and other)" in made.doubts[1]
     bigger = on(SLOWER, 7, hostname="other", cpus=64)
-    assert throughput(over_time.compare(one, bigger, across_machines=True))[0] == "inconclusive"
+    assert throughput(compared(one, bigger, across_machines=True))[0] == "inconclusive"
 
 
 def test_figures_of_others_are_not_compared() -> None:
     published = campaign(published={"figures": "a table"})
-    word, reason = throughput(over_time.compare(on(published, 0), on(campaign(), 7)))
+    word, reason = throughput(compared(on(published, 0), on(campaign(), 7)))
     assert word == "inconclusive" and reason.startswith("published figures")
 
 
 def test_only_cells_of_both_are_compared() -> None:
     two = build_campaign(workloads=["insert"], profiles=["ultra", "premium"], frames=False)
     one = build_campaign(workloads=["insert", "tpcc"], profiles=["ultra"], frames=False)
-    made = over_time.compare(on(one, 0), on(two, 1))
+    made = compared(on(one, 0), on(two, 1))
     assert {(d.profile, d.delta.workload) for d in made.deltas} == {("ultra", "insert")}
     assert (made.only_before, made.only_after) == (("ultra × tpcc",), ("premium × insert",))
 
@@ -200,9 +224,78 @@ def test_a_figure_that_a_run_lacks_is_not_dropped() -> None:
     first = whole.runs[0]
     kept = tuple(m for m in first.record.measurements if m.metric != "latency_p99_s")
     lacking = replace(first, record=replace(first.record, measurements=kept))
-    made = over_time.compare(on(whole, 0), on(replace(whole, runs=(lacking, *whole.runs[1:])), 7))
+    made = compared(on(whole, 0), on(replace(whole, runs=(lacking, *whole.runs[1:])), 7))
     (p99,) = (one.delta for one in made.deltas if one.delta.metric == "latency_p99_s")
     assert p99.verdict == "inconclusive" and p99.reason == "1 of 10 runs have no such figure"
+
+
+# ------------------------------------------------------------------ days
+
+
+@pytest.mark.parametrize("days", [0, 1, 4])
+@pytest.mark.parametrize(("after", "changed"), [(SLOWER, True), (campaign(), False)])
+def test_without_history_nothing_is_proven(after: Results, changed: bool, days: int) -> None:
+    made = over_time.compare(on(campaign(), 0), on(after, 7), history=HISTORY[:days])
+    assert {one.delta.verdict for one in made.deltas} == {"inconclusive"}
+    assert {one.changed_since for one in made.deltas} == {changed}
+    assert {one.history for one in made.deltas} == {days}
+    stored = f"only {days} is stored" if days else "none is stored"
+    assert throughput(made)[1] == (
+        "how much days differ is not known: that takes at least 5 other comparable campaigns from "
+        f"before, and {stored}"
+    )
+
+
+def test_days_that_differ_widen_the_interval_and_change_the_word() -> None:
+    """A fall of 6 % is proven beside days that are alike, and not where days differ by 5 %."""
+    fallen = on(campaign([rate * 0.94 for rate in (100.0, 101.0, 99.0, 100.5, 99.5)]), 7)
+    assert throughput(compared(on(campaign(), 0), fallen))[0] == "worse"
+    unlike = [
+        on(campaign([rate * (1 + day / 100) for rate in (100.0, 101.0, 99.0, 100.5, 99.5)]), -day)
+        for day in (1, -4, 6, 3, -5)
+    ]
+    assert throughput(over_time.compare(on(campaign(), 0), fallen, history=unlike)) == (
+        "inconclusive",
+        "the interval −21.7 % to +12.8 % includes no change and also more than ±5 %: more "
+        "repetitions are needed, or days that differ less",
+    )
+
+
+def test_only_comparable_campaigns_from_before_count_as_history() -> None:
+    """Not itself, none after the later of both, none of another kind."""
+    wrong = [on(campaign(), day, kernel="6.2") for day in range(-6, -1)]
+    later_on = [on(campaign(), day) for day in range(8, 13)]
+    themselves = [on(campaign(), 0), on(campaign(), 7)]
+    unlike = on_tier(on(campaign(), 1), iops=9)
+    made = over_time.compare(
+        on(campaign(), 0),
+        on(campaign(), 7),
+        history=[*HISTORY[:4], *wrong, *later_on, *themselves, unlike],
+    )
+    assert {one.history for one in made.deltas} == {4}
+
+
+@pytest.mark.parametrize("between_days", [0.0, 0.01, 0.02, 0.05])
+@pytest.mark.parametrize(("n", "days"), [(3, 5), (5, 5), (3, 8), (5, 8), (3, 20), (5, 20)])
+def test_equal_campaigns_of_unlike_days_seldom_differ(
+    n: int, days: int, between_days: float
+) -> None:
+    """At most 5 % of intervals exclude no change, however much days differ; 6.6 % by chance."""
+    random, wrong = np.random.default_rng(1), 0
+    for _ in range(1000):
+        levels = random.normal(0, between_days, days + 2)
+        one, two, *others = [np.exp(random.normal(level, 0.01, n)).tolist() for level in levels]
+        low, high = unpaired.ratio_across_days(one, two, others).interval_pct or (0.0, 0.0)
+        wrong += low > 0 or high < 0
+    assert wrong <= 66
+
+
+def test_a_mean_of_fewer_repetitions_is_held_against_means_of_as_few() -> None:
+    """Else the history of long campaigns would seem to say that days hardly differ."""
+    history = [(math.exp(s / 100),) * 2 + (math.exp(-s / 100),) * 2 for s in (1, -2, 3, -1, 2)]
+    short = unpaired.ratio_across_days((1.0, 1.01), (1.0, 1.01), history)
+    alike = unpaired.ratio_across_days((1.0, 1.01), (1.0, 1.01), [s[:2] for s in history])
+    assert short == alike
 
 
 # ------------------------------------------------------------------ the interval

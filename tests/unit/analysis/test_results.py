@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from orchestrator.analysis import results
+from orchestrator.analysis.figures import transactions
 from orchestrator.analysis.telemetry import counters, resources
 from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.facts import DatabaseFacts
-from orchestrator.model import Measurement, Node
+from orchestrator.model import Measurement, Node, Objective
 from tests.campaigns import build_campaign, empty_samples
 
 Rows = list[tuple[float, str, str, float]]
@@ -260,3 +262,34 @@ def test_machine_cores_come_from_the_fingerprint() -> None:
     campaign = build_campaign(repetitions=1, frames=False, host_cpus=2)
     assert results.machine_cpus(campaign) == 2.0
     assert results.machine_cpus(replace(campaign, fingerprint={})) is None
+
+
+def test_the_average_of_an_slo_is_of_the_transactions_that_percentiles_are_of() -> None:
+    """Of all types of the TPC-C-derived mix without Delivery: as counted from the transactions."""
+    types = pd.Categorical(["new_order"] * 6 + ["payment"] * 3 + ["delivery"])
+    latency_s = [0.010] * 6 + [0.004] * 3 + [0.200]
+    table = pd.DataFrame(
+        {
+            "start_s": np.arange(10.0),
+            "latency_s": latency_s,
+            "queue_s": 0.0,
+            "type": types,
+            "outcome": 0,
+            "retries": 0,
+            "sqlstate": "",
+        }
+    )
+    measured = transactions.measurements(table, 0.0, 60.0, None)
+    campaign = build_campaign(
+        profiles=["ultra"],
+        workloads=["tpcc"],
+        repetitions=2,
+        frames=False,
+        change=lambda record: replace(record, measurements=measured),
+    )
+    runs = results.finished(campaign, "ultra", "tpcc")
+    average = Objective("latency_avg_s", "all", 0.1)
+    assert results.promised(runs, average) == pytest.approx([(6 * 0.010 + 3 * 0.004) / 9] * 2)
+    assert results.whole(runs, ("latency_avg_s", "all")) == pytest.approx([np.mean(latency_s)] * 2)
+    own = Objective("latency_avg_s", "delivery", 0.1)
+    assert results.promised(runs, own) == pytest.approx([0.2] * 2)

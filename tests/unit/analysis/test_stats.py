@@ -96,7 +96,7 @@ def test_identical_changes_still_get_an_interval() -> None:
 def test_an_interval_wider_than_any_number_is_still_one() -> None:
     found = stats.ratio_of_means([100.0, 100.0], [50.0, 200.0], 0.99999)
     assert found.low == pytest.approx(0) and found.high and math.isfinite(found.high)
-    assert all(map(math.isfinite, stats.bounds([50.0, 200.0], 0.99999) or ()))
+    assert math.isfinite(stats.geometric_mean([50.0, 200.0], 0.99999).high or math.inf)
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
@@ -138,12 +138,23 @@ def test_the_interval_misses_the_truth_at_most_one_time_in_twenty(
 # ------------------------------------------------------------------ how many repetitions
 
 
-def test_highest_significant_p_value_of_a_family() -> None:
-    # Benjamini and Hochberg: the k-th smallest of n counts where it is at most 5 % · k / n
-    assert stats.highest_significant([0.03]) == 0.03
-    assert stats.highest_significant([0.03, 0.9, 0.9]) == 0.0
-    assert stats.highest_significant([0.04, 0.9, 0.001, 0.02]) == 0.02
-    assert stats.highest_significant([]) == 0.0
+@pytest.mark.parametrize(("n", "factor"), [(2, 20.58), (3, 6.155), (5, 3.407), (10, 2.355)])
+def test_share_of_single_values_below_a_limit(n: int, factor: float) -> None:
+    """Factors of one-sided tolerance bounds, 90 % of values with 95 % confidence, as tabled by
+    Hahn and Meeker."""
+    logs = np.linspace(-0.1, 0.1, n)
+    values, spread = np.exp(logs).tolist(), float(np.std(logs, ddof=1))
+    assert stats.share_below(values, math.exp(factor * spread)) == pytest.approx(0.9, abs=2e-4)
+    assert stats.share_below([1.0], 2.0) == 0.0
+
+
+def test_one_of_several_hypotheses_is_false() -> None:
+    """Simes: the k-th smallest of n counts n ÷ k times."""
+    assert stats.any_of([0.03], 1) == 0.03
+    assert stats.any_of([0.9, 0.03, 0.9], 3) == pytest.approx(0.09)
+    assert stats.any_of([0.9, 0.03], 4) == pytest.approx(0.12)
+    assert stats.any_of([0.04, 0.03], 2) == pytest.approx(0.04)
+    assert stats.any_of([], 0) == 1.0
 
 
 def test_repetitions_to_reach_a_width() -> None:

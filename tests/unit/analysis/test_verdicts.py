@@ -18,6 +18,7 @@ from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import stats
 from orchestrator.metrics import METRICS, measured
+from orchestrator.model import Record
 from tests.campaigns import build_campaign
 
 POINT_SELECT = ("ultra", "point-select")
@@ -84,6 +85,27 @@ def test_within_the_margin_is_the_same_even_where_the_interval_excludes_no_chang
     )
 
 
+def test_the_words_of_p99_have_its_margin() -> None:
+    """12 % more in both latencies, in every repetition."""
+
+    def slower(record: Record) -> Record:
+        longer = 1.12 if record.run.profile == "ultra" else 1.0
+        found = tuple(
+            measured(name, longer * (0.1 + record.run.repetition / 1e4))
+            for name in ("latency_avg_s", "latency_p99_s")
+        )
+        return replace(record, measurements=found)
+
+    campaign = build_campaign(
+        profiles=("premium", "ultra"), workloads=("insert",), frames=False, change=slower
+    )
+    words = {delta.metric: delta.verdict for delta in verdicts.deltas(campaign)}
+    assert words == {"latency_avg_s": "worse", "latency_p99_s": "same"}
+    plan = replace(campaign.plan, p99_margin_pct=5.0)
+    words = {delta.metric: delta.verdict for delta in verdicts.deltas(replace(campaign, plan=plan))}
+    assert words == {"latency_avg_s": "worse", "latency_p99_s": "worse"}
+
+
 def test_too_noisy_is_inconclusive_and_says_how_many_more() -> None:
     found, reason = word([100, 106, 97], [104, 101, 103])
     assert found == "inconclusive"
@@ -92,7 +114,7 @@ def test_too_noisy_is_inconclusive_and_says_how_many_more() -> None:
 
 
 def test_one_more_repetition_is_in_the_singular() -> None:
-    found = word([100, 102, 98], [103, 101, 99])[1]
+    found = word([100, 103.5, 97], [103.3, 101, 98])[1]
     assert found.endswith("needs about 1 more repetition"), found
 
 
@@ -114,8 +136,39 @@ def test_identical_values_are_the_same_and_far_ones_differ() -> None:
     assert word([100, 100], [120, 120])[0] == "better"
 
 
-def test_two_repetitions_prove_no_sameness_within_five_percent() -> None:
+def test_sameness_is_an_interval_of_90_percent_within_the_margin() -> None:
+    """Two one-sided tests at 5 %; the 95 % interval reaches from −6 to +6 %."""
+    found, reason = word([100, 100, 100], [100, 102.4, 97.6])
+    assert (found, reason) == ("same", "the 90 % interval −4.0 % to +4.1 % lies within ±5 %")
+
+
+def test_two_repetitions_prove_no_sameness() -> None:
     assert word([100, 100], [100, 100])[0] == "inconclusive"
+    found, reason = word([100, 100], [100, 100], margin_pct=20)
+    assert found == "inconclusive"
+    assert reason == (
+        "the interval −6.2 % to +6.6 % lies within ±20 %, but fewer than 3 repetitions do not "
+        "prove it"
+    )
+
+
+@pytest.mark.parametrize("n", [3, 5])
+@pytest.mark.parametrize("slow_share", [0.0, 0.3, 0.5])
+def test_at_most_five_percent_exactly_at_the_margin_are_called_the_same(
+    n: int, slow_share: float
+) -> None:
+    """Runs of normal noise, and of two speeds that are as far apart as the margin."""
+    dice = np.random.default_rng(13)
+    trials = 3_000
+    noise = 0.02 if not slow_share else 0.002
+
+    def runs(rate: float) -> list[list[float]]:
+        log, slow = math.log(rate), 0.05 * (dice.random((trials, n)) < slow_share)
+        drawn: list[list[float]] = np.exp(dice.normal(0, noise, (trials, n)) - slow + log).tolist()
+        return drawn
+
+    words = [word(one, two)[0] for one, two in zip(runs(1.0), runs(0.95), strict=True)]
+    assert words.count("same") / trials <= 0.05 + CHANCE
 
 
 def test_what_slows_a_whole_repetition_down_does_not_count_as_noise() -> None:

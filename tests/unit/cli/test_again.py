@@ -44,6 +44,7 @@ GIVEN: dict[str, tuple[str, ...]] = {
     "overrides": ("--set", "threads=3", "--set", "isolation=repeatable read"),
     "dry_run": ("--dry-run",),
     "margin_pct": ("--margin", "7.5"),
+    "p99_margin_pct": ("--p99-margin", "12.5"),
     "baseline": ("--baseline", "ultra"),
     "until": ("--until", "decided"),
     "most_repetitions": ("--until", "decided", "--max-repeats", "7"),

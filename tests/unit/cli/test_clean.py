@@ -16,8 +16,8 @@ from orchestrator.cli import main, outside
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.model import Placing
 from orchestrator.run import datasets
-from orchestrator.tiers.common import removal, restoring
-from orchestrator.tiers.common.removal import Found
+from orchestrator.tiers.common.real import removal, restoring
+from orchestrator.tiers.common.real.removal import MarkedFolder
 from tests.plans import profile_text
 from tests.refused_profiles import cluster_text
 from tests.standing import Place
@@ -53,9 +53,9 @@ class Steps:
     """What removing finds. `asked`: of each step, whether it should only list."""
 
     engine: tuple[str, ...] | TierbenchError = ("volume tierbench-1-data",)
-    folders: tuple[Found, ...] = (
-        Found("/data/datasets/x", 2**20),
-        Found("/mnt/tierbench-data", foreign="is odd"),
+    folders: tuple[MarkedFolder, ...] = (
+        MarkedFolder("/data/datasets/x", 2**20),
+        MarkedFolder("/mnt/tierbench-data", foreign="is odd"),
     )
     asked: list[tuple[str, bool]] = field(default_factory=list)
 
@@ -65,7 +65,9 @@ class Steps:
             raise self.engine
         return self.engine
 
-    def forgotten(self, _folders: Any, _world: Any, only_list: bool = False) -> tuple[Found, ...]:
+    def forgotten(
+        self, _folders: Any, _world: Any, only_list: bool = False
+    ) -> tuple[MarkedFolder, ...]:
         self.asked.append(("forget", only_list))
         return self.folders
 
@@ -117,7 +119,10 @@ def test_what_cannot_be_removed_ends_with_the_code_of_a_removal_that_failed(
     steps: Steps, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = "/data/datasets/x/busy: Device or resource busy"
-    steps.folders = (Found("/data/datasets/x", 2**20, kept=(kept,)), Found("/data/disks", 2**20))
+    steps.folders = (
+        MarkedFolder("/data/datasets/x", 2**20, kept=(kept,)),
+        MarkedFolder("/data/disks", 2**20),
+    )
     assert clean("--yes") == RunError("").exit_code
     said = capsys.readouterr()
     assert kept in said.out and "/data/disks (1 MiB)" in said.out

@@ -18,7 +18,7 @@ import pytest
 from orchestrator.cli import campaign, outside, plans
 from orchestrator.cli.options import Request
 from orchestrator.databases.yugabytedb import checklist
-from orchestrator.databases.yugabytedb.checklist import Finding, State
+from orchestrator.databases.yugabytedb.checklist import CheckedFact, State
 from orchestrator.errors import NodeError, UnavailableError
 from orchestrator.load_generators import load_generators
 from orchestrator.model import Plan
@@ -47,13 +47,10 @@ class Engine(FakePlatform):
 
     def __init__(self, ids: dict[str, str], name: str = "this-machine") -> None:
         super().__init__(images=ids, registry=ids)
-        self.ids, self.name = ids, name
+        self.name = name
 
-    def image_id(self, tag: str) -> str | None:
-        return self.ids.get(tag)
-
-    def engine_id(self) -> str | None:
-        return self.name
+    def facts(self) -> dict[str, str]:
+        return {"ID": self.name}
 
 
 @pytest.fixture
@@ -73,12 +70,15 @@ def databases(plan: Plan) -> list[str]:
     return [profile.cluster.database for profile in plan.profiles]
 
 
-def findings(unconfirmed: dict[str, State]) -> list[Finding]:
-    return [Finding(name, "", unconfirmed.get(name, "confirmed"), "") for name in NAMES]
+def findings(unconfirmed: dict[str, State]) -> list[CheckedFact]:
+    return [CheckedFact(name, "", unconfirmed.get(name, "confirmed"), "") for name in NAMES]
 
 
 def go_through(
-    engine: Any, cache: Path, monkeypatch: pytest.MonkeyPatch, found: list[Finding] | None = None
+    engine: Any,
+    cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    found: list[CheckedFact] | None = None,
 ) -> list[str]:
     """The checklist, with these findings; what was said."""
     progress = QuietProgress()
@@ -178,7 +178,7 @@ def test_cores_are_counted_where_containers_run(
 
 
 def test_whoever_names_a_database_gets_it(engine: Engine, tmp_path: Path) -> None:
-    engine.images.clear()
+    engine.images.here.clear()
     made = plans.make_plan(asked("yugabytedb"), ROOT, tmp_path)
     assert databases(made) == ["yugabytedb"]
     assert engine.asked == [("pull", OFFICIAL)]

@@ -17,7 +17,7 @@ from orchestrator.cli import disk_record, outside
 from orchestrator.cli.console import ConsoleProgress, LastingConsole
 from orchestrator.errors import UsageError
 from orchestrator.planning import recorded_disk
-from orchestrator.tiers.common import recording
+from orchestrator.tiers.common.real import recording
 
 FOUND = recorded_disk.RecordedDisk(
     schema_version=1,
@@ -61,13 +61,13 @@ def record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Record:
     return ran
 
 
-asked: list[tuple[Path, recording.Effort, bool]] = []
+asked: list[tuple[Path, recording.RecordingEffort, bool]] = []
 
 
 def test_what_was_found_is_shown_and_written(record: Record, tmp_path: Path) -> None:
     file = tmp_path / "p15.json"
     shown = record(Path("/mnt/p15"), out_file=file, burst_minutes=2.0)
-    assert asked.pop() == (Path("/mnt/p15"), recording.Effort(hold_s=120.0), False)
+    assert asked.pop() == (Path("/mnt/p15"), recording.RecordingEffort(hold_s=120.0), False)
     assert "read / write / mixed: 1,100 / 1,090 / 1,095" in shown
     assert "read latency at queue depth 1: median 2 ms, p99 5.92 ms" in shown
     assert "burst: 3,500 IOPS for 2 min, then 1,095" in shown

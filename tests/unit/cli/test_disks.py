@@ -19,7 +19,8 @@ from orchestrator.powers import World
 from orchestrator.run import datasets
 from orchestrator.tier import Burst, Gate, Tier
 from orchestrator.tiers import emulated
-from orchestrator.tiers.common import standing, truth_gate
+from orchestrator.tiers.common.emulated import standing
+from orchestrator.tiers.common.gate import truth_gate
 from tests import ROOT
 from tests.fakes import this_machine_has
 from tests.standing import Place
@@ -120,7 +121,7 @@ def test_up_list_set_down(place: Place, capsys: pytest.CaptureFixture[str]) -> N
         (["up", "azure/P15", "--at", "/x", "--size", "much"], "--size"),
         (["down"], "name a disk, or say --all"),
         (["down", "p15", "--all"], "name a disk, or say --all"),
-        (["down", "p15"], "no disk 'p15' was put up here; there is none"),
+        (["down", "p15"], "no disk named 'p15'; there is none"),
         (["set", "p15", "iops"], "has no value"),
     ],
 )

@@ -85,13 +85,13 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str | None, Engine]:
     images."""
     made: dict[str | None, Engine] = {}
 
-    def engine(clock: Any, name: str | None, campaign: str, together: Any) -> Engine:
-        made[name] = Engine(clock, name, campaign, together)
+    def engine(clock: Any, name: str | None, *more: Any) -> Engine:
+        made[name] = Engine(clock, name, *more)
         if len(made) == 1:
-            made[name].images = {f"tierbench/{one}:1" for one in own_images.OURS}
+            made[name].here = {f"tierbench/{one}:1" for one in own_images.OURS}
         return made[name]
 
-    monkeypatch.setattr(many, "OneOfMany", engine)
+    monkeypatch.setattr(many, "DockerPlatform", engine)
     monkeypatch.setattr(own_images, "tag", lambda _root, name: f"tierbench/{name}:1")
     return made
 
@@ -175,7 +175,7 @@ def test_images_are_brought_to_the_cluster_of_a_profile(
     named = ("--profile", profile(KUBERNETES))
     assert asked("setup", *named) == asked("setup") == 0
     (platform,) = brought
-    assert platform.placing.context == "bench" and clusters["test"].calls == []
+    assert platform.placement.placing.context == "bench" and clusters["test"].calls == []
 
 
 # ------------------------------------------------------------------ where the checklist runs
@@ -259,8 +259,11 @@ class Rents(FakePlatform):
     def storage_classes(self) -> tuple[StorageClass, ...]:
         return self.classes
 
-    storage_class = claim = rented = snapshot_class = holds = snapshot = FakePlatform.answers
-    sweep_between_runs = retained = FakePlatform.answers
+    sweep_between_runs = FakePlatform.answers
+
+    @property
+    def claims(self) -> Rents:
+        return self
 
     @contextmanager
     def volume(self, name: str, device: str, fstype: str, placement: str = "") -> Iterator[str]:

@@ -66,7 +66,7 @@ def test_order_time_space_and_cost_are_shown(
         "warehouses 100",
         "tpcc (warehouses 100) is loaded once",
         "for the disks of 3 nodes",
-        "114.03 USD (eastus, 2026-09-20)",  # 3 x 38.01
+        "114.03 USD (eastus, 2026-09-23)",  # 3 x 38.01
         "not checked Docker engine",
         "Nothing was started.",
     ):

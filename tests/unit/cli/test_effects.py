@@ -8,6 +8,7 @@ effect. Options of other commands are at the end: those that need another one, o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -72,6 +73,7 @@ TABLE = {
     "overrides": "TTTTTTTTR",
     "dry_run": "TTTTTTTTT",
     "margin_pct": "TTTTTTTTT",
+    "p99_margin_pct": "TTTTTTTTT",
     "baseline": "TTTTTTTTT",
     "until": "TTTTTTTTT",
     "most_repetitions": "TTTTTTTTT",
@@ -99,6 +101,7 @@ GIVEN: dict[str, Any] = {
     "overrides": ("threads=3",),
     "dry_run": True,
     "margin_pct": 7.5,
+    "p99_margin_pct": 12.5,
     "baseline": "second",
     "until": "decided",
     "most_repetitions": 7,
@@ -133,6 +136,7 @@ PLACES: dict[str, Place] = {
     "windows": lambda plan: [one.measure_s for one in plan.workloads],
     "overrides": lambda plan: [one.threads for one in plan.workloads],
     "margin_pct": lambda plan: plan.margin_pct,
+    "p99_margin_pct": lambda plan: plan.p99_margin_pct,
     "baseline": lambda plan: plan.baseline,
     "until": lambda plan: plan.looks,
     "most_repetitions": lambda plan: plan.looks,
@@ -311,6 +315,41 @@ def test_what_has_an_effect_on_a_part_alone_is_said_of_the_rest() -> None:
     ]
 
 
+def test_many_short_windows_are_of_what_only_reads() -> None:
+    request = Request(
+        profiles=("premium", "ultra"),
+        workloads=("insert", "point-select"),
+        scale="laptop",
+        nodes=1,
+        windows="many",
+        repetitions=5,
+    )
+    plan = planned(request)
+    runs = Counter((run.workload, run.profile) for run in plan.runs)
+    assert runs == {
+        ("insert", "premium"): 5,
+        ("insert", "ultra"): 5,
+        ("point-select", "premium"): 7,
+        ("point-select", "ultra"): 7,
+    }
+    assert {one.name: one.measure_s for one in plan.workloads} == {
+        "insert": 60.0,
+        "point-select": 30.0,
+    }
+    assert no_effect(plan) == [
+        "--windows many has no effect on insert: a window must hold checkpoints"
+    ]
+
+
+@pytest.mark.parametrize("other", [{"until": "decided"}, {"sweep": "threads=1,4"}])
+def test_many_short_windows_leave_the_number_of_repetitions_to_no_other(other: Any) -> None:
+    request = Request(
+        profiles=("premium",), workloads=("point-select",), windows="many", repetitions=3, **other
+    )
+    with pytest.raises(UsageError, match="--windows many plans how often"):
+        planned(request)
+
+
 def test_a_disk_without_burst_has_no_credit_to_use_up() -> None:
     Path("plain.yaml").write_text(Path("mounted.yaml").read_text().replace("P15", "P40"))
     with pytest.raises(UsageError, match="--drain has no effect on plain: it declares no `burst`"):
@@ -428,6 +467,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
     },
     "schema": {},
     "export": dict.fromkeys(("--format", "--output", "--slo", "--results"), ""),
+    "verify": {"--results": ""},
     "history": {
         **dict.fromkeys(("--profile", "--workload", "--database", "--since"), ""),
         "--trend": "--trend",
@@ -437,7 +477,9 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
         "--json": "",
     },
     "compare-results": {
-        **dict.fromkeys(("--margin", "--fail-if-worse", "--accept-inconclusive"), ""),
+        **dict.fromkeys(
+            ("--margin", "--p99-margin", "--fail-if-worse", "--accept-inconclusive"), ""
+        ),
         **dict.fromkeys(("--across-machines", "--results", "--json"), ""),
         "--markdown": "a b --json --markdown",
     },
@@ -458,7 +500,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
         "--vms": "",
     },
     "tiers set": {"--results": ""},
-    "prices update": dict.fromkeys(("--region", "--currency", "--file"), ""),
+    "prices update": dict.fromkeys(("--provider", "--region", "--currency", "--file"), ""),
     **{f"baseline {name}": {"--results": ""} for name in ("set", "list", "remove")},
 }
 REHEARSED = ("--profiles ultra", "--workloads tpcc", "--scale laptop", "--repeats 4", "--seed 7")

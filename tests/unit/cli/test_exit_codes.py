@@ -79,7 +79,10 @@ def test_make_compare_fails_only_where_asked(
 
 # ------------------------------------------------------------------ variables of make
 
-FLAGS = {"DRAIN": "--drain", "AA": "--aa", "FAIL_IF_WORSE": FAIL, "YES": "--yes"}
+FLAGS = {
+    "DRAIN": "--drain", "AA": "--aa", "FAIL_IF_WORSE": FAIL, "YES": "--yes",
+    "SCENARIOS": "--scenarios",
+}  # fmt: skip
 OF_EVERY_TARGET = {"PYTHON", "UNLOCKED"}  # how the virtual environment is made
 TEXT = (ROOT / "Makefile").read_text()
 TARGETS = re.findall(r"^([a-z-]+):.*## ", TEXT, re.MULTILINE)

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli import main
-from orchestrator.databases.common.yugabyte import versions
 from orchestrator.databases.yugabytedb import flags, helm_values
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
 from orchestrator.model import ClusterSpec, NodeSize, Placing
-from orchestrator.tier import StorageClass
+from orchestrator.tier import ClassWanted
+from orchestrator.yugabyte import versions
 from tests import golden
 
 GIB = 2**30
-FAST = StorageClass("fast", size_bytes=100 * GIB)
+FAST = ClassWanted("fast", size_bytes=100 * GIB)
 
 
 def spec(memory_gib: float = 32, **settings: str) -> ClusterSpec:
@@ -99,7 +99,7 @@ def test_servers_are_as_yugabyted_would_start_them() -> None:
 
 
 def test_a_claim_is_as_large_as_the_limits_need() -> None:
-    premium = StorageClass("p15", "disk.csi.azure.com", {}, 256 * GIB)
+    premium = ClassWanted("p15", "disk.csi.azure.com", {}, 256 * GIB)
     tserver = helm_values.values(spec(), premium)["storage"]["tserver"]
     assert tserver == {"count": 1, "size": "256Gi", "storageClass": "p15"}
 

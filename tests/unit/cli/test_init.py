@@ -14,10 +14,11 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from rich.console import Console
 from typer import Typer
 
-from orchestrator.cli import dry_run, init, main, outside, plans
+from orchestrator.cli import dry_run, init, main, outside
 from orchestrator.errors import EXIT_DONE, UnavailableError, UsageError
+from orchestrator.keys import strict_yaml
 from orchestrator.model import Plan, Profile
-from orchestrator.planning import json_schema, project_files, strict_yaml
+from orchestrator.planning import json_schema, project_files
 from tests import ROOT
 from tests.fakes import this_machine_has
 
@@ -34,7 +35,7 @@ def root(tmp_path: Path) -> Path:
 
 def tierbench_init(root: Path, *words: str) -> None:
     app = Typer()
-    app.command()(init.command(root, plans.disk_kinds(), Console(quiet=True)))
+    app.command()(init.command(root, Console(quiet=True)))
     app(list(words), standalone_mode=False)
 
 
@@ -150,7 +151,7 @@ def test_what_comes_next_can_end_with_0_and_has_disks_of_one_kind(
     disk.mkdir()
     told = Console(width=200)
     app = Typer()
-    app.command()(init.command(planned, plans.disk_kinds(), told))
+    app.command()(init.command(planned, told))
     app([word.format(disk=disk) for word in words], standalone_mode=False)
     said = capsys.readouterr().out.splitlines()[-1]
     assert said == f"next: tierbench {follows} --dry-run"

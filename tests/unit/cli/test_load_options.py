@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from orchestrator.cli import plans
 from orchestrator.cli.options import Request
@@ -71,3 +72,21 @@ def test_what_cannot_be_asked_is_refused(
     with pytest.raises(UsageError) as refused:
         planned(tmp_path, workloads, **options)
     assert said in refused.value.mistakes[0].what
+
+
+@pytest.mark.parametrize(
+    ("workload", "generator"),
+    [("tpcc", None), ("tpcc", "benchbase"), ("oltp_read_only", None), ("disk-matrix", None)],
+)
+def test_a_seed_in_a_workloads_file_is_refused(
+    workload: str, generator: str | None, tmp_path: Path
+) -> None:
+    """`--seed` replaces it, so who wrote it would not get what it says."""
+    content = yaml.safe_load((ROOT / "workloads" / f"{workload}.yaml").read_text())
+    content["options"] = {**content.get("options", {}), "seed": 7}
+    file = tmp_path / f"{workload}.yaml"
+    file.write_text(yaml.safe_dump(content))
+    with pytest.raises(UsageError) as refused:
+        planned(tmp_path, str(file), generator=generator)
+    (mistake,) = refused.value.mistakes
+    assert mistake.where.endswith(f"{workload}.yaml: options.seed") and "--seed" in mistake.what

@@ -30,6 +30,12 @@ def campaign(day: int, rate: float = 100.0, profile: str = "ultra") -> Results:
     return later(made, day, host=HOST, revision="a" * 40)
 
 
+def with_history(results: Path, days: int = 5) -> None:
+    """So many campaigns from before day 0, whose rates hardly differ."""
+    for day in range(days):
+        stored(campaign(day - days, 100.0 + (-0.3, 0.2, 0.1, -0.1, 0.3)[day]), results)
+
+
 @pytest.fixture
 def tierbench(tmp_path: Path) -> Tierbench:
     def call(*words: str) -> int:
@@ -42,6 +48,7 @@ def tierbench(tmp_path: Path) -> Tierbench:
 def test_two_campaigns_and_what_a_build_makes_of_them(
     tierbench: Tierbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    with_history(tmp_path)
     before, same, slow = (
         stored(campaign(day, rate), tmp_path).name
         for day, rate in ((0, 100.0), (7, 100.0), (14, 80.0))
@@ -60,6 +67,21 @@ def test_two_campaigns_and_what_a_build_makes_of_them(
     page = capsys.readouterr().out
     assert "| Throughput, transactions/s | 3 → 3 | −20.0" in page.replace("\u00a0", " ")
     assert "Doubt: they were measured at different times (14 days apart)" in page
+
+
+@pytest.mark.parametrize("rate", [100.0, 80.0])
+def test_no_exit_code_rests_on_a_change_beside_unknown_days(
+    tierbench: Tierbench, tmp_path: Path, capsys: pytest.CaptureFixture[str], rate: float
+) -> None:
+    """Neither 1 for a fall nor 0 for none: a build learns that it cannot be told, and why."""
+    with_history(tmp_path, 4)
+    one, two = (stored(campaign(day, r), tmp_path).name for day, r in ((0, 100.0), (7, rate)))
+    asked = ("compare-results", one, two)
+    assert tierbench(*asked, "--fail-if-worse", "--markdown") == EXIT_INCONCLUSIVE
+    page = capsys.readouterr().out
+    assert "at least 5 other comparable campaigns from before, and only 4 is stored" in page
+    assert ("changed since" in page) == (rate < 100) and "worse" not in page
+    assert tierbench(*asked, "--accept-inconclusive") == EXIT_DONE
 
 
 def test_inconclusive_is_an_exit_code_unless_accepted(tierbench: Tierbench, tmp_path: Path) -> None:

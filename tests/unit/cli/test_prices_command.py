@@ -16,8 +16,9 @@ from typer.testing import CliRunner
 
 from orchestrator import tier_catalog
 from orchestrator.cli.main import app
-from orchestrator.errors import UnavailableError
-from orchestrator.tier_catalog import azure_prices
+from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.tier_catalog import aws_prices, azure_prices
+from tests import aws_answers
 from tests.azure_answers import P6_ANSWER, V2_ANSWER
 from tests.catalog import CATALOG, at
 
@@ -79,6 +80,80 @@ def test_writes_a_list_that_profiles_then_use(service: Service, tmp_path: Path) 
     assert "Azure Retail Prices API" in price.source
     assert service.questions[0]["currencyCode"] == ["'GBP'"]
     assert sum("$skip" in question for question in service.questions) == 2  # of five items
+
+
+@pytest.fixture
+def aws_list(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, bytes]]:
+    """Path → what a server on this machine has there; `short`: announced bytes that never come."""
+    files: dict[str, bytes] = {}
+
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = files.get(self.path)
+            self.send_response(404 if body is None else 200)
+            self.send_header("Content-Length", str(len(body or b"") + len(files.get("short", b""))))
+            self.end_headers()
+            self.wfile.write(body or b"")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}/offers/v1.0/aws/AmazonEC2/current"
+    monkeypatch.setattr(aws_prices, "URL", url)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    yield files
+    server.shutdown()
+    server.server_close()
+
+
+TOKYO = "/offers/v1.0/aws/AmazonEC2/current/ap-northeast-1/index.csv"
+
+
+def update_aws(file: Path, region: str = "ap-northeast-1") -> Any:
+    options = ["--provider", "aws", "--region", region, "--file", str(file)]
+    return CliRunner().invoke(app, ["prices", "update", *options])
+
+
+def test_an_aws_list_is_written_from_the_file_of_a_region(
+    aws_list: dict[str, bytes], tmp_path: Path
+) -> None:
+    aws_list[TOKYO] = aws_answers.price_list(*aws_answers.TOKYO).encode()
+    file = tmp_path / "aws.yaml"
+    done = update_aws(file)
+    assert done.exit_code == 0, done.output
+    assert "6 prices of ap-northeast-1 in USD" in " ".join(done.output.split())
+    rows = tier_catalog.with_prices(CATALOG, {file.name: file.read_text()})
+    wanted = at("aws/gp3", "100GiB", iops=4000, throughput="225MiB/s")
+    price = tier_catalog.choose(rows, wanted, "tier").tier.price
+    assert price and (price.monthly, price.region) == (20.40, "ap-northeast-1")
+    assert "AWS Price List" in price.source
+
+
+@pytest.mark.parametrize(
+    ("body", "short", "said"),
+    [
+        (None, b"", "404"),
+        (b"<html>moved</html>", b"", "no column"),
+        (aws_answers.price_list(*aws_answers.TOKYO).encode(), b"more", "4 bytes early"),
+        (aws_answers.price_list(*aws_answers.NOT_OF_A_REGION).encode(), b"", "knows no disk"),
+    ],
+)
+def test_an_aws_answer_that_is_not_whole_writes_nothing(
+    aws_list: dict[str, bytes], tmp_path: Path, body: bytes | None, short: bytes, said: str
+) -> None:
+    aws_list |= {"short": short} | ({TOKYO: body} if body is not None else {})
+    done = update_aws(tmp_path / "aws.yaml")
+    assert isinstance(done.exception, UnavailableError)
+    assert said in done.exception.what
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_provider_without_such_a_service_is_refused(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["prices", "update", "--provider", "gcp"])
+    assert isinstance(done.exception, UsageError)
+    assert "known: azure and aws" in done.exception.what
 
 
 @pytest.mark.usefixtures("service")

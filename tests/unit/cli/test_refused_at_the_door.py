@@ -26,6 +26,7 @@ COMPARE = ("compare", "--profiles", "premium ultra", "--workloads", "tpcc", "--d
 REFUSED = {
     "a margin that is no number": (("--margin", "nan"), "percentage"),
     "a negative margin": (("--margin", "-5"), "percentage"),
+    "a negative p99 margin": (("--p99-margin", "-5"), "percentage"),
     "a margin above all": (("--margin", "500"), "percentage"),
     "a share without its sign": (("--latency-at", "0.7"), "70%"),
     "a share's other spelling": (("--latency-at", ".7"), "neither"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,10 @@ from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import outside, rehearsal
+from orchestrator.cli.main import _guarded, app
 from orchestrator.cli.options import Request
 from orchestrator.databases import choose
-from orchestrator.errors import UsageError
+from orchestrator.errors import EXIT_DONE, UsageError
 from orchestrator.planning.profiles import read_profile
 from orchestrator.planning.rehearsal import NOTE, WARNING
 from orchestrator.system import store
@@ -99,3 +101,12 @@ def test_a_campaign_that_measures_takes_none_of_the_parts() -> None:
     with pytest.raises(UsageError) as raised:
         read_profile("x", profile_text(tier), {"small": CLUSTER}, "smoke")
     assert "rehearsals" in raised.value.mistakes[0].what
+
+
+def test_the_command_ends_well_and_shows_its_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["rehearse", "--profiles", "premium", "--workloads", "point-select", "--repeats", "2"]
+    code = _guarded(partial(app, [*words, "--results", str(tmp_path)], standalone_mode=False))
+    assert code == EXIT_DONE, capsys.readouterr().err
+    assert WARNING in " ".join((tmp_path / "latest" / "report.md").read_text().split())

@@ -19,7 +19,7 @@ from orchestrator.cli import campaign, outside
 from orchestrator.errors import UsageError
 from orchestrator.model import Placing, Plan
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
-from orchestrator.powers import Completed, ContainerSpec
+from orchestrator.powers import Completed, ContainerEntry, ContainerSpec
 from orchestrator.system import store
 from orchestrator.system.clock import SystemClock
 from tests.fake_cluster import FakeCluster
@@ -70,7 +70,7 @@ def test_on_kubernetes_it_reaches_the_disks_of_the_campaign_that_runs(
     run = going_on(tmp_path / "results", "kubernetes", placing)
     other = KubernetesPlatform(SystemClock(), placing)
     names = [f"tierbench-{other.campaign}-disk-node-{number}" for number in (1, 2)]
-    with other.alone(), ExitStack() as up:
+    with other.guard.held(), ExitStack() as up:
         for name in names:
             spec = ContainerSpec(name, "debian:trixie-slim", ("sleep", "infinity"), "disk")
             up.enter_context(other.running(spec))
@@ -85,11 +85,13 @@ def test_on_kubernetes_it_reaches_the_disks_of_the_campaign_that_runs(
 class Running(FakePlatform):
     """A platform on which another campaign has two disks, as the others are asked."""
 
-    def other_campaign(self) -> str | None:
-        return "1f2e3d"
+    def __init__(self) -> None:
+        super().__init__()
+        self.guard.running = "1f2e3d"
 
-    def running_as(self, role: str) -> tuple[str, ...]:
-        return tuple(f"tierbench-1f2e3d-4-{role}-node-{number}" for number in (2, 1))
+    def find_containers(self, role: str = "") -> tuple[ContainerEntry, ...]:
+        names = [f"tierbench-1f2e3d-4-{role}-node-{number}" for number in (2, 1)]
+        return tuple(ContainerEntry(name, "", "running") for name in names)
 
     def exec(self, container: str, argv: Sequence[str], **_: Any) -> Completed:
         return completed(json.dumps({"iops": 4000.0}))
@@ -129,3 +131,19 @@ def test_without_a_run_nothing_is_asked(tmp_path: Path, monkeypatch: pytest.Monk
     store.create(tmp_path, plan, {}, 0.0)
     with pytest.raises(UsageError, match="no run is going on"):
         set_iops(tmp_path)
+
+
+def test_a_disk_whose_limits_are_lifted_is_not_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its limits are set to the tier's before the warm-up: what was changed would be lost."""
+    platform = Running()
+    limits = {"iops": 0.0, "bytes_per_s": 0.0, "read_latency_us": 0.0, "write_latency_us": 0.0}
+    platform.exec = lambda *_, **__: completed(json.dumps(limits))  # type: ignore[method-assign]
+    powers = nullcontext((fake_world(platform=platform), platform))
+    monkeypatch.setattr(outside, "powers", lambda *_: powers)
+    run = going_on(tmp_path, None, None)
+    with pytest.raises(UsageError, match="are lifted at this moment") as refused:
+        set_iops(tmp_path)
+    assert "in its warm-up or window" in refused.value.advice
+    assert changed(run) == []

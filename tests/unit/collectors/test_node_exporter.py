@@ -41,14 +41,30 @@ PRESSURES = {f"pressure_{what}_some_seconds_total" for what in ("cpu", "io", "me
 
 
 def test_everything_that_is_read_of_an_own_node_is_read_of_another_machine() -> None:
-    found = {name: value for name, _, value in readings(PAGE, "vda")}
+    found = {name: value for name, _, value in readings(PAGE, ["vda"])}
     assert set(found) == OF_A_NODE
     assert found["disk_queue_seconds_total"] == 1207.851
     assert found["memory_used_bytes"] == 2.5274793984e10 - 2.4520347648e10
 
 
+def test_several_disks_of_a_node_are_summed_and_that_of_its_log_stands_beside_them() -> None:
+    other = "".join(
+        f"{line.replace('vda', 'vdb')}\n" for line in PAGE.splitlines() if 'device="vda"' in line
+    )
+    once, twice, apart = (
+        {name: value for name, _, value in readings(PAGE + other, *devices)}
+        for devices in ((["vda"],), (["vda", "vdb"],), (["vda"], "vdb"))
+    )
+    assert twice["disk_writes_total"] == 2 * once["disk_writes_total"]
+    assert twice["disk_busy_seconds_total"] == once["disk_busy_seconds_total"]
+    assert apart == {
+        **once,
+        **{f"wal_{name}": value for name, value in once.items() if name.startswith("disk_")},
+    }
+
+
 def test_pressure_is_read_where_the_kernel_counts_it() -> None:
-    found = {name: value for name, _, value in readings(PAGE + WAITED, "vda")}
+    found = {name: value for name, _, value in readings(PAGE + WAITED, ["vda"])}
     assert set(found) == OF_A_NODE | PRESSURES
     assert found["pressure_io_some_seconds_total"] == 159.817709
     assert machines.has_pressure(WAITED) and not machines.has_pressure(PAGE)

@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.model import Volume
-from orchestrator.powers import Container, ContainerSpec, Mount
+from orchestrator.powers import ContainerSpec, Mount
 from tests.fakes import FakePlatform, fake_world
 
 OTHERS = """\
@@ -27,7 +27,7 @@ CLAIMED = Volume("claim-1", "", restored=False, placement="node-1")
 def device(mountinfo: str, tmp_path: Path, volume: Volume = CLAIMED) -> str | None:
     platform = FakePlatform(answer=lambda _container, _argv: mountinfo)
     world = fake_world(None, tmp_path, platform=platform)
-    started = Container("node-1", "id", None, None, {})
+    started = platform.container("node-1")
     return container_nodes.described(1, SPEC, volume, started, world).device
 
 

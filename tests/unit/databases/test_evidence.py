@@ -21,7 +21,7 @@ import yaml
 from standin import admin, front, metrics, options, pages, texts, ts_cli, universe, yugabyted
 from standin.texts import line, series
 
-from orchestrator.databases.common.yugabyte import counters, versions
+from orchestrator.yugabyte import counters, versions
 from tests import ROOT
 
 STANDIN = ROOT / "tests/standin"

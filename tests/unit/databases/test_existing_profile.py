@@ -12,14 +12,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from orchestrator import report
-from orchestrator.analysis import comparability
-from orchestrator.analysis.doubts import run_checks
-from orchestrator.analysis.results import Results
+from orchestrator.analysis import comparability, results
+from orchestrator.analysis.doubts import campaign_checks, run_checks
+from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import resources
+from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import campaign, plans
 from orchestrator.cli.main import _guarded, app
@@ -40,6 +42,7 @@ from orchestrator.model import (
     Plan,
     Profile,
     Record,
+    Sample,
     Workload,
 )
 from orchestrator.parts import Parts, Result
@@ -392,6 +395,77 @@ def test_nodes_of_unknown_size_are_alike_only_as_far_as_they_were_seen() -> None
     )
 
 
+SIZE = NodeSize(8.0, 2**35, 2**38)
+GIB = 2**30
+
+
+def observed(
+    *nodes: tuple[float | None, int | None], role: Any = "database", **facts: Any
+) -> Record:
+    """A run on a cluster of declared size whose machines were seen to have these CPUs and bytes."""
+    record = theirs().runs[0].record
+    profile = replace(record.profile, cluster=replace(record.profile.cluster, node=SIZE))
+    seen = (
+        Node(f"node-{number}", role, cpus=cpus, memory_bytes=memory)
+        for number, (cpus, memory) in enumerate(nodes)
+    )
+    said = {"version": "17.2", "settings": {"work_mem": "4MB"}, **facts}
+    return replace(record, profile=profile, nodes=tuple(seen), facts={"database": said})
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "phrase"),
+    [
+        (observed((8, 32 * GIB)), observed((8, 32 * GIB - 2**20)), None),
+        (observed((8, 32 * GIB)), observed((8, 128 * GIB)),
+         "memory of the nodes, as seen, 32 GiB against 128 GiB"),
+        (observed((4, None)), observed((16, None)), "CPUs of the nodes, as seen, [4] against [16]"),
+        (observed((8, GIB), (8, GIB)), observed((8, GIB), (4, GIB)),
+         "CPUs of the nodes, as seen, [8, 8] against [4, 8]"),
+        (observed((8, GIB), (8, GIB)), observed((8, GIB), (8, 2 * GIB)),
+         "memory of the nodes, as seen, 1 GiB, 1 GiB against 1 GiB, 2 GiB"),
+        (observed((8, GIB), role="host"), observed((8, GIB), (8, GIB), role="host"), None),
+        (observed((8, GIB), role="host"), observed((8, GIB), (4, GIB), role="host"),
+         "CPUs of the machines, as seen, [8, 8] against [4, 8]"),
+        (observed(), observed(settings={"work_mem": "64MB"}),
+         "running database's settings.work_mem 4MB against 64MB"),
+        (observed(), observed(settings={"work_mem": "4MB", "jit": "off"}),
+         "running database's settings.jit not given against off"),
+        (observed(), observed(pooler="its own process 7, the server's 9"),
+         "connection pooler not seen against seen"),
+    ],
+)  # fmt: skip
+def test_every_machine_and_all_settings_of_clusters_of_others_are_compared(
+    one: Record, two: Record, phrase: str | None
+) -> None:
+    assert comparability.differences(one, two) == (() if phrase is None else (phrase,))
+
+
+def test_what_was_not_seen_of_a_cluster_is_no_difference_but_a_doubt() -> None:
+    seen, blind = observed((8, GIB)), observed((None, None), settings={})
+    assert comparability.differences(seen, blind) == ()
+    assert comparability.not_known((seen, seen)) == ()
+    assert comparability.not_known((seen, blind)) == ("CPUs and memory of the nodes", "settings")
+
+
+def test_what_was_not_seen_and_what_is_in_the_way_is_doubted() -> None:
+    def kinds(*facts: dict[str, Any]) -> dict[str, str]:
+        campaign = theirs()
+        run = campaign.runs[0]
+        runs = tuple(replace(run, record=observed((8, GIB), **each)) for each in facts)
+        found = campaign_checks.find(replace(campaign, runs=runs))
+        return {doubt.kind: doubt.text for doubt in found}
+
+    new = {"not compared", "connection pooler", "disks not counted"}
+    assert not new & set(kinds({}, {}))
+    lost = {"node-0": "WAL at /wal is on nvme2n1"}
+    found = kinds({}, {"settings": {}, "pooler": "process 7, not 9", "disks_not_counted": lost})
+    assert new <= set(found)
+    assert found["not compared"].endswith("not all of them told it: settings")
+    assert "process 7, not 9" in found["connection pooler"]
+    assert found["disks not counted"].startswith("node-0: WAL at /wal is on nvme2n1: figures")
+
+
 def test_what_a_cluster_said_and_what_was_only_declared_stands_on_the_first_page() -> None:
     def stamps(tls: str, **sources: str) -> dict[str, str]:
         def change(record: Record) -> Record:
@@ -462,3 +536,58 @@ def test_every_way_to_hold_a_tier_has_words_in_the_report(tmp_path: Path) -> Non
     for name in tier_mechanisms():
         verdict = judge(with_tier(sampled, enforcement=name))
         report.write(with_tier(bare, enforcement=name), verdict, tmp_path)
+
+
+def with_disks(devices: str, log_bytes: float, wal_device: str | None = None) -> RunData:
+    """A run on a PostgreSQL of others whose disks were written 1 MiB/s, as far as they count."""
+    (run,) = theirs().runs
+    facts = {**run.record.facts, "database": {
+        "durable": True, "flavour": "postgresql", "since_reset": {"wal_bytes": log_bytes},
+    }}  # fmt: skip
+    nodes = tuple(
+        replace(node, device=None, wal_device=wal_device, sources={DISK_DEVICE: devices})
+        if node.role == "database"
+        else node
+        for node in run.record.nodes
+    )
+    record = replace(run.record, facts=facts, nodes=nodes)
+    begin, end = results.measured_window(record) or (0.0, 0.0)
+    rows = [
+        Sample(float(at), "node-1", f"{prefix}disk_written_bytes_total", "bytes", at * 2.0**20)
+        for at in np.linspace(begin, end, 20)
+        for prefix in (("", "wal_") if wal_device else ("",))
+    ]
+    table = pd.DataFrame([vars(row) | {"phase": "measure"} for row in rows])
+    return replace(run, record=record, sampled=Samples.held(table))
+
+
+@pytest.mark.parametrize(
+    ("log_mib_per_s", "wal_device", "doubted"),
+    [(1.5, None, False), (3, None, True), (3, "b", False)],
+)
+def test_a_log_that_grows_faster_than_the_disks_are_written_is_elsewhere(
+    log_mib_per_s: float, wal_device: str | None, doubted: bool
+) -> None:
+    record = theirs().runs[0].record
+    begin, measure = record.phase("warm-up"), record.phase("measure")
+    assert begin and measure
+    log_bytes = log_mib_per_s * 2**20 * (measure.end_s - begin.start_s)
+    run = with_disks("a", log_bytes, wal_device)
+    found = [d.text for d in run_checks.doubts(run, {}) if d.kind == "disks not counted"]
+    assert (
+        [text.partition(",")[0] for text in found] == ["node-1: the database's log grew by 3 MiB/s"]
+    ) is doubted
+    assert bool(found) is doubted
+
+
+def test_a_sum_of_several_disks_is_not_held_to_the_limits_of_one() -> None:
+    (run,) = theirs().runs
+
+    def shares(devices: str) -> set[str]:
+        nodes = tuple(replace(n, sources={DISK_DEVICE: devices}) for n in run.record.nodes)
+        again = RunData(replace(run.record, nodes=nodes), run.intervals, run.sampled)
+        values = next(iter(resources.gather(again, 8.0).values()))
+        assert values["disk_iops"] > 0
+        return {name for name in values if "of_cap" in name}
+
+    assert "iops_of_cap_pct" in shares("nvme1n1") and shares("nvme1n1 nvme2n1") == set()

@@ -449,7 +449,7 @@ def test_checkpoints_are_taken_on_all_nodes_before_measuring() -> None:
 
 def test_a_missing_image_is_unavailable() -> None:
     bench = Bench(1)
-    bench.engine.images.clear()
+    bench.engine.images.here.clear()
     with pytest.raises(UnavailableError, match="tierbench/postgres:"):
         bench.database.check(spec(), bench.world)
     assert bench.engine.asked == []

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from orchestrator.databases.common import wal_disks
-from orchestrator.databases.common.yugabyte import pages
 from orchestrator.databases.postgresql import nodes as postgresql
 from orchestrator.databases.yugabytedb import flags, nodes, readiness, settings
 from orchestrator.databases.yugabytedb.inferred import Unread
@@ -17,6 +16,7 @@ from orchestrator.errors import NodeError
 from orchestrator.model import ClusterSpec, Node, NodeSize, Volume
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Mount, Network, World
+from orchestrator.yugabyte import pages
 from tests.fakes import FakePlatform, fake_world
 
 NETWORK = Network("net", ("10.1.2.11", "10.1.2.12"))

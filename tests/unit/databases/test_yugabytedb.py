@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases.common.yugabyte import counters, versions
 from orchestrator.databases.yugabytedb import checklist, flags, image, nodes, settings
 from orchestrator.databases.yugabytedb.adapter import YugabyteDB
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import ClusterSpec, NodeSize, Volume
-from orchestrator.powers import Container, Network
+from orchestrator.powers import Network
 from orchestrator.system.shell import SystemShell
+from orchestrator.yugabyte import counters, versions
 from tests import ROOT, golden
 from tests.fakes import FakePlatform, fake_world
 
@@ -218,7 +218,7 @@ def test_limits_that_the_engine_does_not_raise_are_said(
     chosen, _ = settings.read(THREE)
     volume = Volume("tierbench-node-1", "/dev/loop0", False)
     plan = nodes.container_spec(THREE, chosen, 1, volume, NETWORK, "an-image", None)
-    container = Container(plan.name, "id", 42, plan.address, {}, in_force)
+    container = replace(FakePlatform().container(plan.name), ulimits=in_force)
     assert nodes.short_limits(plan, container) == short
 
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases.common.yugabyte import pages, versions
 from orchestrator.databases.yugabytedb import checklist, first_runs, flags
-from orchestrator.databases.yugabytedb.checklist import Finding
+from orchestrator.databases.yugabytedb.checklist import CheckedFact
 from orchestrator.databases.yugabytedb.checks import FACTS, Fact, Probe
 from orchestrator.errors import NodeError, RunError
 from orchestrator.model import Cluster, Endpoint, Node
 from orchestrator.system import sql
+from orchestrator.yugabyte import pages, versions
 from tests.fakes import FakePlatform, QuietProgress, fake_world
 
 PASSWORD = "0123abcd"
@@ -56,7 +56,7 @@ def probe(answers: Mapping[str, Any] | None = None, release: str = versions.STUD
     return Probe(cluster, connect, fake_world(), release)
 
 
-def looked_at(name: str, cluster: Probe) -> Finding:
+def looked_at(name: str, cluster: Probe) -> CheckedFact:
     fact = next(fact for fact in FACTS if fact.name == name)
     return checklist.finding(fact, cluster)
 
@@ -142,11 +142,11 @@ def test_an_error_of_any_kind_is_one_of_its_line_and_says_no_password() -> None:
 
 
 class Platform(FakePlatform):
-    def image_id(self, tag: str) -> str:
-        return "sha256:84"
+    def __init__(self) -> None:
+        super().__init__(images={"yugabytedb/yugabyte:2.18.1.0-b84": "sha256:84"})
 
-    def engine_id(self) -> str:
-        return "this-machine"
+    def facts(self) -> dict[str, str]:
+        return {"ID": "this-machine"}
 
 
 def test_a_cluster_that_does_not_come_up_leaves_a_whole_list(
@@ -195,8 +195,8 @@ def test_nodes_start_twice_from_their_disks_and_one_starts_with_tls(
 
 def test_the_list_ends_with_a_count_and_a_file_to_attach(tmp_path: Path) -> None:
     made = [
-        Finding("banner", "a claim", "confirmed", "2.18.1.0"),
-        Finding("memory", "a claim", "not confirmed", "password=hunter2 and more", True),
+        CheckedFact("banner", "a claim", "confirmed", "2.18.1.0"),
+        CheckedFact("memory", "a claim", "not confirmed", "password=hunter2 and more", True),
     ]
     progress = QuietProgress()
     world = replace(fake_world(cache=tmp_path), progress=progress)

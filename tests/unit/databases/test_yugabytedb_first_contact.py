@@ -15,7 +15,6 @@ import pytest
 from cryptography import x509
 
 from orchestrator.databases.common import container_nodes
-from orchestrator.databases.common.yugabyte import pages
 from orchestrator.databases.yugabytedb import checklist, flags, nodes, settings, tls
 from orchestrator.databases.yugabytedb.adapter import YugabyteDB
 from orchestrator.databases.yugabytedb.inferred import Unread
@@ -25,6 +24,7 @@ from orchestrator.model import ClusterSpec, Node, NodeSize, Volume
 from orchestrator.powers import ContainerSpec, Mount, Network, World
 from orchestrator.system import sql
 from orchestrator.system.sql import Connect
+from orchestrator.yugabyte import pages
 from tests.fakes import FakePlatform, Log, fake_world
 from tests.name_space import in_a_name_space
 
@@ -277,7 +277,8 @@ def failed_start(
     platform: FakePlatform, folder: Path, restored: bool = False, **own: str
 ) -> NodeError:
     """What a first start says whose only node ends at once."""
-    platform.images, platform.states["net-node-1"] = {IMAGE}, "exited (137)"
+    platform.images.here[IMAGE] = "its id"
+    platform.states["net-node-1"] = "exited (137)"
     asked = replace(THREE, nodes=1, replication_factor=1, settings=own)
     world, network = fake_world(platform=platform, cache=folder), Network("net", ("10.0.0.11",))
     disks = [Volume("disk-1", "/dev/loop0", restored)]

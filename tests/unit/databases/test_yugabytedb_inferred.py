@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases.common.yugabyte import lsm, pages
 from orchestrator.databases.yugabytedb import settings
 from orchestrator.databases.yugabytedb.inferred import PATIENCE_S, Unread
 from orchestrator.databases.yugabytedb.readiness import check_flags
 from orchestrator.errors import NodeError, RunError
 from orchestrator.model import ClusterSpec, Node, NodeSize
 from orchestrator.powers import World
+from orchestrator.yugabyte import lsm, pages
 from tests.fakes import FakePlatform, Log, QuietProgress, fake_world
 
 SPEC = ClusterSpec("yugabytedb", 1, 1, NodeSize(2.0, 2 * 2**30, 2**30))

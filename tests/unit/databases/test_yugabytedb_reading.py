@@ -20,12 +20,12 @@ from cryptography import x509
 
 from orchestrator.collectors.node_exporter import NodeExporterCollector, readings
 from orchestrator.collectors.yugabytedb import EVERY_S, YugabyteDBCollector
-from orchestrator.databases.common.yugabyte import counters, lsm, pages, queries, server_facts
 from orchestrator.databases.existing.machines import device_of, processors
 from orchestrator.databases.yugabytedb import tls
 from orchestrator.errors import RunError
 from orchestrator.model import Node, Sample
 from orchestrator.system import http_client
+from orchestrator.yugabyte import counters, lsm, pages, queries, server_facts
 from tests.fakes import fake_world
 
 
@@ -395,7 +395,7 @@ node_filesystem_size_bytes{device="/dev/nvme1n1",fstype="xfs",mountpoint="/mnt/d
 
 
 def test_node_exporter_says_the_same_things_under_our_names() -> None:
-    assert {name: (unit, value) for name, unit, value in readings(EXPORTED, "nvme1n1")} == {
+    assert {name: (unit, value) for name, unit, value in readings(EXPORTED, ["nvme1n1"])} == {
         "cpu_seconds_total": ("s", 60.5),
         "cpu_steal_seconds_total": ("s", 2.0),
         "disk_reads_total": ("", 11.0),
@@ -409,14 +409,14 @@ def test_node_exporter_says_the_same_things_under_our_names() -> None:
 
 def test_an_unknown_device_is_an_error_and_none_leaves_the_disk_out() -> None:
     with pytest.raises(KeyError, match="sda"):
-        list(readings(EXPORTED, "sda"))
-    assert not [name for name, _, _ in readings(EXPORTED, "") if name.startswith("disk_")]
+        list(readings(EXPORTED, ["sda"]))
+    assert not [name for name, _, _ in readings(EXPORTED, []) if name.startswith("disk_")]
 
 
 def test_node_exporter_tells_processors_and_the_device_below_a_path() -> None:
     assert processors(EXPORTED) == 2
     assert device_of(EXPORTED, "/mnt/d0/yb-data") == "nvme1n1"
-    assert device_of(EXPORTED, "/mnt/d00") == "nvme0n1p1"
+    assert device_of(EXPORTED, "/mnt/d00") == "nvme0n1"
 
 
 def test_a_machine_is_sampled_under_its_nodes_name(server: Server) -> None:

@@ -312,3 +312,52 @@ def test_the_window_counts_from_when_the_threads_began_however_late_that_is_hear
     assert warmup.start_s == begins_s
     assert measure.start_s == warmup.end_s == begins_s + workload.warmup_s
     assert measure.end_s == measure.start_s + workload.measure_s
+
+
+def stalled(path: Path, stall_ms: int, options: dict[str, Any]) -> dict[str, float]:
+    """Figures of 60 s of work that comes every 10 ms, 9 ms after the full ones, and takes 20 ms, or
+    21 ms each 50th; from `stall_ms` before the end nothing ends in the window. Eight connections
+    wait until 0.3 s after it; what came in afterwards is not begun."""
+    start_s, end_s, due_us = 100, 160, [10_000 * k + 1_000 for k in range(6_000)]
+    stalled_us = 60_000_000 - stall_ms * 1_000
+    served = [us for us in due_us if us < stalled_us]
+    hanging, left = due_us[len(served) :][:8], due_us[len(served) + 8 :]
+    rows = [(us, 21_000 if k % 50 == 0 else 20_000) for k, us in enumerate(served)]
+    rows += [(us, 60_300_000 - us) for us in hanging]
+    # What began before the window and ended in it was not due in it.
+    early = record((start_s - 1) * 10**9, 1_500_000, 0, 0)
+    of_rows = (record(start_s * 10**9 + us * 1_000, taken, 0, 0) for us, taken in rows)
+    out = folder(path, early + b"".join(of_rows))
+    mode = {"batches": False, "arrival_rate_per_s": options.get("arrival_rate", 0)}
+    (out / "recorder.json").write_text(json.dumps({"types": ["new_order"], "mode": mode}))
+    waits = {"new_order": [60_000_000 - us for us in left]} if options else {}
+    thread = {"thread": 0, "unstarted": len(left) if options else 0, "unstarted_waits": waits}
+    (out / "errors-0.json").write_text(json.dumps(thread))
+    workload = replace(a_workload(), options=options)
+    result = adapter.Sysbench().read(workload, out, start_s, end_s)
+    return {m.metric: m.value for m in result.measurements if m.scope == "all"}
+
+
+def test_what_was_due_and_has_not_ended_ranks_as_at_least_so_long(tmp_path: Path) -> None:
+    """By hand: of 6,000 the 61st longest. Eight hung, so it is the 53rd of those not begun, which
+    waited for 559, 549, 539 … ms; of what ended in the window it would be 21 ms."""
+    found = stalled(tmp_path, 640, {"arrival_rate": 100})
+    assert found["latency_p99_s"] == pytest.approx(0.039)
+    assert found["latency_p95_s"] == pytest.approx(0.020)
+    assert found["latency_max_s"] == pytest.approx(0.939)
+    assert found["transactions"] == 5_936 + 1  # that ended in the window
+    served_s = 5_936 * 0.02 + 119 * 0.001
+    hung_s, waited_s = (
+        sum(first - 0.01 * k for k in range(n)) for first, n in ((0.939, 8), (0.559, 56))
+    )
+    assert found["latency_avg_s"] == pytest.approx((served_s + hung_s + waited_s) / 6_000)
+
+
+def test_a_percentile_among_what_has_not_begun_is_not_known(tmp_path: Path) -> None:
+    found = stalled(tmp_path, 700, {"arrival_rate": 100})
+    assert "latency_p99_s" not in found
+    assert found["latency_p95_s"] == pytest.approx(0.020)
+
+
+def test_in_a_closed_loop_what_ended_in_the_window_counts(tmp_path: Path) -> None:
+    assert stalled(tmp_path, 630, {})["latency_max_s"] == 1.5

@@ -302,7 +302,8 @@ def played(world: World, answer: Callable[[str], Completed]) -> list[str]:
             more["on_line"](line)
         return done
 
-    world.platform.exec = execute  # type: ignore[method-assign, assignment]
+    platform: Any = world.platform
+    platform.exec = execute
     return asked
 
 

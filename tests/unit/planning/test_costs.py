@@ -14,7 +14,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Plan, Profile
 from orchestrator.planning import costs, durations, rehearsal
 from orchestrator.planning.costs import MONTH_H
-from orchestrator.tier import NodeDisks, Price, Snapshots, StorageClass, Tier
+from orchestrator.tier import ClassWanted, NodeDisks, Price, Snapshots, Tier
 from tests.plans import a_plan
 
 TEN_CENTS = Price(73.0, "USD", "eastus", "2026-09", "a list")
@@ -44,7 +44,7 @@ UNPRICED = {**MOUNTED, "price": None, "catalog_type": "azure/premium"}
 CLASS = {
     "enforcement": "storage-class",
     "price": TEN_CENTS,
-    "storage_class": StorageClass("fast", nodes=3),
+    "storage_class": ClassWanted("fast", nodes=3),
 }
 
 
@@ -104,7 +104,7 @@ def test_a_machine_without_a_price_is_said_and_cannot_be_held_under_a_limit() ->
     (one,) = made.profiles
     named = replace(one, cluster=replace(one.cluster, vm="azure/D8"))
     made = replace(made, profiles=(named,))
-    assert costs.rented(made)[1:] == (costs.Rented("azure/D8", 3, 1.0, None),)
+    assert costs.rented(made)[1:] == (costs.RentedItem("azure/D8", 3, 1.0, None),)
     (note,) = costs.notes(made)
     assert "0.60 USD; the price of 3 × azure/D8 is not known" in note.text
     with pytest.raises(UsageError, match="no price of 3 × azure/D8") as refused:
@@ -163,3 +163,34 @@ def test_a_rehearsal_rents_nothing() -> None:
 def test_a_tier_is_real_where_nothing_here_limits_it() -> None:
     assert Tier("a", "a", "storage-class", None, None).is_real
     assert not Tier("a", "a", "emulated", 1, 1).is_real
+
+
+OTHER_REGION = Price(50.0, "USD", "westus", "2026-09", "a list")
+IN_EUROS = Price(50.0, "EUR", "eastus", "2026-09", "a list")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        (TEN_CENTS, TEN_CENTS, ""),
+        (TEN_CENTS, None, "chosen by declared limits, not by price: no price is known for q;"),
+        (None, None, "chosen by declared limits, not by price: no price is known for p and q;"),
+        (TEN_CENTS, IN_EUROS, "not by price: prices are in USD and EUR;"),
+        (TEN_CENTS, OTHER_REGION, "Prices are not of one list (USD, eastus, 2026-09; USD, westus,"),
+    ],
+)
+def test_what_prices_do_to_the_answer_is_said_beforehand(
+    first: Price | None, second: Price | None, said: str
+) -> None:
+    made = plan_of({}, names=("p", "q"))
+    priced = zip(made.profiles, (first, second), strict=True)
+    profiles = tuple(replace(one, tier=replace(one.tier, price=price)) for one, price in priced)
+    notes = costs.notes(replace(made, profiles=profiles))
+    assert [note.kind for note in notes] == ["prices"] * bool(said)
+    for note in notes:
+        assert said in note.text, note.text
+        assert "`price`" in note.text and "`region`" in note.text and "--prices" in note.text
+
+
+def test_one_tier_is_no_choice_by_price() -> None:
+    assert costs.notes(plan_of({"price": None})) == ()

@@ -21,7 +21,8 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from orchestrator.cli.main import _guarded, app
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
-from orchestrator.planning import json_schema, project_files, strict_yaml
+from orchestrator.keys import strict_yaml
+from orchestrator.planning import json_schema, project_files
 from orchestrator.planning.profiles import read_profile, read_workload
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT, golden

@@ -9,7 +9,7 @@ import pytest
 from orchestrator import tier_catalog
 from orchestrator.errors import UsageError
 from orchestrator.model import Profile
-from orchestrator.planning import node_disks, plan
+from orchestrator.planning import node_disks, plan, project_files
 from orchestrator.planning.profiles import read_profile
 from orchestrator.tier import NodeDisks
 from tests import ROOT
@@ -124,3 +124,20 @@ def test_a_tier_without_disks_stays_as_it_is() -> None:
     tier = profile("path: /a").tier
     assert node_disks.of_nodes(tier, 3) is tier
     assert node_disks.mistakes("tier", replace(tier, path="/b"), 3) == []
+
+
+@pytest.mark.parametrize(("wal", "told"), [("", ()), (", wal: '/mnt/w{node}'", ("throughput",))])
+def test_the_disk_of_the_wal_has_its_part_in_the_vm_s_cap(wal: str, told: tuple[str, ...]) -> None:
+    """A D8s_v5 lets 290 MB/s through: enough for a P30 of 200, and not for two."""
+    disks = f"{{data: '/mnt/d{{node}}'{wal}}}"
+    row = f"{{type: azure/P30, enforcement: mounted, disks: {disks}}}"
+    cluster = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
+    tier = read_profile(
+        "x",
+        profile_text(row, cluster="d8s"),
+        {"d8s": cluster},
+        "smoke",
+        project_files.catalog(ROOT),
+    ).tier
+    assert tier.bytes_per_s == 200_000_000
+    assert tuple(cap.split(":")[0] for cap in tier.vm_caps) == told

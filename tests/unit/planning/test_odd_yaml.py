@@ -17,9 +17,9 @@ from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import main
 from orchestrator.errors import EXIT_USAGE, UsageError
+from orchestrator.keys.strict_yaml import parse
 from orchestrator.planning import project_files, published_study
 from orchestrator.planning.profiles import read_profile, read_workload
-from orchestrator.planning.strict_yaml import parse
 from tests import ROOT
 from tests.campaigns import empty_intervals, empty_samples
 from tests.plans import CLUSTER, profile_text

@@ -15,9 +15,9 @@ import pytest
 
 from orchestrator import tier_catalog
 from orchestrator.errors import UsageError
-from orchestrator.planning.node_disks import RealDiskYaml
+from orchestrator.keys.real_disks import RealDiskYaml
+from orchestrator.keys.schema import TierYaml
 from orchestrator.planning.profiles import read_profile
-from orchestrator.planning.schema import TierYaml
 from orchestrator.tier import DiskKind, NodeDisks, Tier
 from orchestrator.tier_catalog.choosing import Reference
 from tests import ROOT

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from orchestrator.planning import project_files, windows
+from orchestrator.planning import notes, project_files, windows
 from tests import ROOT
 from tests.plans import a_workload
 
@@ -35,3 +36,37 @@ def test_the_shipped_workloads_say_which_of_them_only_read() -> None:
     assert len(workloads) == len(names)
     reading = {one.name for one in workloads if not one.writes}
     assert reading == {name for name in names if "select" in name or name == "oltp_read_only"}
+
+
+@pytest.mark.parametrize(
+    ("warmup_s", "measure_s", "window_s", "count"),
+    [(15.0, 60.0, 30.0, 7), (300.0, 1800.0, 600.0, 11), (3.0, 120.0, 30.0, 15)],
+)
+def test_many_short_windows_take_no_longer(
+    warmup_s: float, measure_s: float, window_s: float, count: int
+) -> None:
+    """With 10 s beside each run, as for the scale's own windows."""
+    reading = replace(a_workload(), writes=False, warmup_s=warmup_s, measure_s=measure_s)
+    (shorter,), wanted, (note,) = windows.many([reading], 5)
+    assert (shorter.measure_s, shorter.warmup_s) == (window_s, warmup_s)
+    assert wanted == {reading.name: count}
+    assert count * (10 + warmup_s + window_s) <= 5 * (10 + warmup_s + measure_s)
+    assert note.kind == "many windows" and f"{count} windows" in note.text
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"writes": True}, "a window must hold checkpoints"),
+        ({"writes": False, "measure_s": 7.0}, "its window is as short as may be"),
+        ({"writes": False, "measure_s": 120.0, "warmup_most_s": 60.0}, "its warm-up takes is not"),
+    ],
+)
+def test_a_window_that_must_stay_as_long_stays_and_that_is_said(
+    changes: dict[str, Any], why: str
+) -> None:
+    workload = replace(a_workload(), **changes)
+    assert windows.many([workload], 5) == ((workload,), {}, ())
+    (note,) = notes.of_options([notes.MANY_WINDOWS], [], [workload])
+    assert note.kind == "no effect" and why in note.text
+    assert f"--windows many has no effect on {workload.name}: " in note.text

@@ -1,182 +1,28 @@
 """The Docker platform without Docker: an engine with errors, things of others, and the guard.
 
-Method: docker-py's client is replaced by one that keeps containers, volumes and networks in memory
-and raises what docker-py was seen to raise. Names, errors and wording are docker-py's and moby's.
+Method: docker-py's client is replaced by that of tests/fake_docker.py.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
-import requests
-from docker.errors import APIError, ImageNotFound, NotFound
 
 import docker
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker import guard, ulimits
 from orchestrator.platforms.docker.engine import DockerPlatform
-from orchestrator.powers import ContainerSpec, Standing
+from orchestrator.powers import ContainerEntry, ContainerSpec
 from orchestrator.system import host
+from tests.fake_docker import RESET, SILENT, Engine, refusal
 from tests.fakes import FakeClock
 
 SPEC = ContainerSpec("tierbench-x", "image", ("true",), "client")
-RESET = requests.exceptions.ConnectionError(
-    "('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))"
-)
-SILENT = requests.exceptions.ReadTimeout("UnixHTTPConnectionPool: Read timed out. (timeout=120)")
-
-
-def refusal(status: int, words: str) -> APIError:
-    response = requests.Response()
-    response.status_code = status
-    return APIError(words, response=response, explanation=words)
-
-
-@dataclass
-class Thing:
-    """A container, a volume or a network."""
-
-    engine: Engine
-    kind: str
-    name: str
-    attrs: dict[str, Any]
-    id: str = "id"
-
-    @property
-    def status(self) -> str:
-        return str(self.attrs["State"]["Status"])
-
-    @property
-    def labels(self) -> dict[str, str]:
-        return dict(self.attrs.get("Config", self.attrs).get("Labels") or {})
-
-    def remove(self, **_: Any) -> None:
-        self.engine.called(f"remove {self.kind} {self.name}")
-        self.engine.things.remove(self)
-
-    def stop(self, **_: Any) -> None:
-        self.engine.called(f"stop {self.name}")
-
-    def start(self) -> None:
-        self.engine.called(f"start {self.name}")
-
-    def reload(self) -> None: ...
-
-    def wait(self, timeout: float) -> dict[str, int]:
-        self.engine.clock.sleep(self.engine.lasts_s and min(timeout, self.engine.lasts_s))
-        self.engine.called(f"wait {self.name}")
-        if self.engine.lasts_s > timeout:
-            raise SILENT
-        return {"StatusCode": 0}
-
-    def logs(self, **_: Any) -> bytes:
-        self.engine.called(f"logs {self.name}")
-        return b"a line\n"
-
-
-class Family:
-    def __init__(self, engine: Engine, kind: str) -> None:
-        self._engine, self._kind = engine, kind
-
-    def get(self, which: str) -> Thing:
-        self._engine.called(f"get {self._kind} {which}")
-        for thing in self._engine.things:
-            if thing.kind == self._kind and which in (thing.name, thing.id):
-                return thing
-        raise NotFound(f"No such {self._kind}: {which}")
-
-    def list(self, filters: Any = None, **_: Any) -> list[Thing]:
-        self._engine.called(f"list {self._kind}")
-        things = [thing for thing in self._engine.things if thing.kind == self._kind]
-        asked = (filters or {}).get("label", [])
-        labels = [label.split("=") for label in ([asked] if isinstance(asked, str) else asked)]
-        return [
-            thing
-            for thing in things
-            if all(
-                name in thing.labels and thing.labels[name] in (value or [thing.labels[name]])
-                for name, *value in labels
-            )
-        ]
-
-    def create(self, name: str, labels: Any = None, ipam: Any = None, **_: Any) -> Thing:
-        self._engine.called(f"create {self._kind} {name}")
-        for thing in self._engine.things:
-            if self._kind == "volume" and (thing.kind, thing.name) == ("volume", name):
-                return thing  # as moby does: the existing one, with its own labels
-        attrs = {"Labels": labels, "CreatedAt": self._engine.now(), "IPAM": ipam or {}}
-        return self._engine.add(self._kind, name, attrs)
-
-
-class NoImages:
-    def get(self, tag: str) -> Any:
-        raise ImageNotFound(f"No such image: {tag}")
-
-
-class Api:
-    base_url = "http+docker://localhost"  # docker-py's, for a socket
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def create_host_config(self, **options: Any) -> Any:
-        return options
-
-    def create_container(
-        self, name: str, labels: Any, host_config: Any, **_: Any
-    ) -> dict[str, str]:
-        self._engine.called(f"create container {name}")
-        attrs = {
-            "Config": {"Labels": labels},
-            "State": {"Running": True, "Pid": 7, "Status": "running"},
-            "NetworkSettings": {"Ports": {}},
-            "HostConfig": host_config,
-        }
-        return {"Id": self._engine.add("container", name, attrs).id}
-
-
-@dataclass
-class Engine:
-    """The engine. `errors`: call → errors that its next calls raise."""
-
-    clock: FakeClock
-    things: list[Thing] = field(default_factory=list)
-    calls: list[str] = field(default_factory=list)
-    errors: dict[str, list[Exception]] = field(default_factory=dict)
-    lasts_s: float = 0.0
-    ahead_s: int = 0
-
-    def __post_init__(self) -> None:
-        self.containers, self.volumes = Family(self, "container"), Family(self, "volume")
-        self.networks, self.api = Family(self, "network"), Api(self)
-        self.images = NoImages()
-
-    def called(self, call: str) -> None:
-        self.calls.append(call)
-        if self.errors.get(call):
-            raise self.errors[call].pop(0)
-
-    def add(self, kind: str, name: str, attrs: dict[str, Any]) -> Thing:
-        self.things.append(Thing(self, kind, name, attrs, f"id-{name}"))
-        return self.things[-1]
-
-    def now(self) -> str:
-        return f"2026-11-22T00:{self.ahead_s // 60:02d}:{self.ahead_s % 60:02d}Z"
-
-    def info(self) -> dict[str, str]:
-        return {"SystemTime": self.now().replace("Z", ".123456789Z")}
-
-    def ping(self) -> bool:
-        self.called("ping")
-        return True
-
-    def names(self, kind: str) -> list[str]:
-        return [thing.name for thing in self.things if thing.kind == kind]
 
 
 @pytest.fixture
@@ -200,9 +46,9 @@ def test_one_error_ends_nothing(engine: Engine, ours: DockerPlatform, error: Exc
     for call in ("get container node", "logs node", "stop node", "list container"):
         engine.errors[call] = [error]
     engine.errors["list volume"] = [error, error]
-    assert ours.state("node") == "running"
-    assert ours.logs("node") == "a line\n"
-    ours.stop("node", 3)
+    assert ours.container("node").state() == "running"
+    assert ours.container("node").logs() == "a line\n"
+    ours.container("node").stop(3)
     assert ours.sweep() == ()
     assert not any(engine.errors.values()), "each was raised"
 
@@ -211,14 +57,14 @@ def test_an_engine_that_is_gone_is_asked_for_a_minute(engine: Engine, ours: Dock
     engine.errors["get container node"] = [RESET] * 1000
     began_s = engine.clock.time_s
     with pytest.raises(UnavailableError, match="does not answer"):
-        ours.state("node")
+        ours.container("node").state()
     assert 45 < engine.clock.time_s - began_s <= 60
 
 
 def test_an_answer_is_not_asked_for_twice(engine: Engine, ours: DockerPlatform) -> None:
     engine.errors["get container node"] = [refusal(500, "odd"), refusal(500, "odd")]
     with pytest.raises(RunError, match="odd"):
-        ours.state("node")
+        ours.container("node").state()
     assert engine.calls.count("get container node") == 1
 
 
@@ -348,10 +194,10 @@ def test_what_stands_outlives_sweeps_until_it_is_removed(
     ours.stand(STANDS)
     for campaign in (ours, DockerPlatform(engine.clock)):
         assert campaign.sweep() == ()
-        assert campaign.standing() == (Standing(STANDS.name, "what it is", "running"),)
-    ours.remove(STANDS.name, 1)
-    assert (engine.things, ours.standing()) == ([], ())
-    ours.remove(STANDS.name, 1)  # it is gone already
+        assert campaign.find_containers() == (ContainerEntry(STANDS.name, "what it is", "running"),)
+    ours.container(STANDS.name).remove(1)
+    assert (engine.things, ours.find_containers()) == ([], ())
+    ours.container(STANDS.name).remove(1)  # it is gone already
 
 
 def test_nothing_stays_of_what_cannot_stand(engine: Engine, ours: DockerPlatform) -> None:
@@ -405,13 +251,15 @@ def test_used_addresses_are_replaced(engine: Engine, ours: DockerPlatform) -> No
 
 @pytest.mark.parametrize("other", [{}, {"KernelVersion": "5.15-linuxkit"}, {"MemTotal": 2**33}])
 def test_its_machine_is_this_one_only_if_kernel_and_memory_are(
-    engine: Engine, ours: DockerPlatform, other: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    engine: Engine, other: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = LocalMachine().facts()
     info = {"KernelVersion": here.kernel, "MemTotal": here.memory_bytes, "Name": "vm", "NCPU": 3}
     monkeypatch.setattr(engine, "info", lambda: {**info, **other})
-    machine = ours.machine_of("tierbench-x")
-    assert ours.machines() == (machine,)
+    ours = DockerPlatform(engine.clock)
+    machine = ours.container("tierbench-x").find_machine()
+    engine.calls.clear()
+    assert ours.machines() == (machine,) and engine.calls == []
     if not other:
         assert machine.exists("/proc/self/stat")
         return
@@ -447,6 +295,9 @@ def test_a_second_campaign_on_the_engine_is_refused(engine: Engine, ours: Docker
     of_another(engine, host.process_mark())
     message = "another campaign is running on this Docker engine"
     with pytest.raises(UnavailableError, match=message), ours.guard.held():
+        pass
+    of_several = DockerPlatform(engine.clock, known_as="vm2")
+    with pytest.raises(UnavailableError, match=f"^vm2: {message}"), of_several.guard.held():
         pass
     assert ours.guard.other() == "feed00"
     assert ours.sweep() == ()

@@ -18,6 +18,7 @@ import pytest
 from orchestrator.cli import outside
 from orchestrator.collectors.machine import MachineCollector
 from orchestrator.errors import UnavailableError
+from orchestrator.kernel import mounts
 from orchestrator.model import Node, Volume
 from orchestrator.platforms import platforms
 from orchestrator.platforms.common.machines import LocalMachine
@@ -25,7 +26,7 @@ from orchestrator.powers import Clock, Machine, MachineFacts, Network
 from orchestrator.run import experiment
 from orchestrator.run.telemetry import Readings, read_once
 from orchestrator.system import store
-from orchestrator.tiers.common import disk_server, host_load, mounts
+from orchestrator.tiers.common.emulated import disk_server, host_load
 from tests.fakes import (
     FakeClock,
     FakePlatform,

@@ -30,11 +30,11 @@ def platform(monkeypatch: pytest.MonkeyPatch, *machines: str, **more: Any) -> tu
     """The platform of these machines, and its engines by name."""
     made: dict[str | None, Engine] = {}
 
-    def engine(clock: Any, name: str | None, campaign: str, together: Any) -> Engine:
-        made[name] = Engine(clock, name, campaign, together)
+    def engine(clock: Any, name: str | None, *more: Any) -> Engine:
+        made[name] = Engine(clock, name, *more)
         return made[name]
 
-    monkeypatch.setattr(many, "OneOfMany", engine)
+    monkeypatch.setattr(many, "DockerPlatform", engine)
     return DockerMachines(FakeClock(), Placing(machines=machines, **more)), made
 
 
@@ -61,7 +61,7 @@ def test_a_node_is_in_its_machines_own_network(monkeypatch: pytest.MonkeyPatch) 
         assert (node.address, node.host, node.ports) == ("192.0.2.2", "192.0.2.2", {5432: 5432})
         (asked,) = engines["vm2"].asked
         assert (asked.network, asked.address, asked.ports) == (HOST_NETWORK, None, {})
-        assert together.logs("second") == "second on vm2"
+        assert together.container("second").logs() == "second on vm2"
     assert [one.campaign for one in engines.values()] == [together.campaign] * 3
 
 
@@ -84,20 +84,18 @@ def test_no_tick_asks_an_engine_or_starts_threads_for_one(monkeypatch: pytest.Mo
         machine.name = engine.known_as
         return (machine,)
 
-    def state(engine: Engine, container: str) -> str:
-        asked.append(engine.known_as)
-        return "running" if container == f"old-{engine.engine}" else "gone"
-
     monkeypatch.setattr(Engine, "machines", counted)
-    monkeypatch.setattr(Engine, "state", state)
+    together.find_containers()
     names = ("old-vm1", "old-vm2", "lost")
     databases = tuple(Node(name, "database", container=name, container_id="f") for name in names)
     cluster = Cluster("postgresql", "", databases, (), "network")
     nodes = watched(cluster, Disks((), {}), (), together)
     assert [node.machine for node in nodes] == ["vm1", "vm2", "", "vm1", "vm2"]
     with pytest.raises(RunError, match="lost: no machine is known"):
-        together.machine_of("lost")
+        together.container("lost").find_machine()
+    machines = together.machines()
     assert set(asked) == {"vm1", "vm2", "this computer"}
+    monkeypatch.setattr(together, "machines", lambda: machines)  # of real ones it asks nothing
     asked.clear()
     monkeypatch.setattr(at_once, "each", Mock(side_effect=AssertionError("threads")))
     readings = Readings()
@@ -105,7 +103,6 @@ def test_no_tick_asks_an_engine_or_starts_threads_for_one(monkeypatch: pytest.Mo
         read_once(nodes, collectors(together), readings, FakeClock())
     assert asked == [] and "AssertionError" not in str(readings.misses)
     assert {"host-vm1", "host-vm2"} <= {sample.node for sample in readings.samples()}
-    assert together.machine_of("old-vm2").name == "vm2" and set(asked) <= {"vm2"}
     assert len(engines) == 3
 
 
@@ -141,10 +138,14 @@ def test_the_record_names_every_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (facts["ServerVersion"], facts["Machines"]) == ("29.1", 3)
 
 
-def test_containers_of_another_program_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_containers_of_another_program_are_known_when_they_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     together, _ = platform(monkeypatch, "vm1", "vm2")
-    assert together.logs("old-vm2") == "old-vm2 on vm2"
-    assert together.state("nowhere") == "gone"
+    with pytest.raises(RunError, match="old-vm2: no machine is known"):
+        together.container("old-vm2").find_machine()
+    assert "old-vm2" in [entry.name for entry in together.find_containers()]
+    assert together.container("old-vm2").logs() == "old-vm2 on vm2"
 
 
 def test_images_of_ours_are_brought_to_where_they_are_missing(
@@ -153,17 +154,17 @@ def test_images_of_ours_are_brought_to_where_they_are_missing(
     monkeypatch.setattr(own_images, "OURS", ("disk",))
     monkeypatch.setattr(own_images, "tag", lambda _root, name: f"tierbench/{name}:1")
     together, engines = platform(monkeypatch, "vm1", "vm2")
-    engines[None].images.add("tierbench/disk:1")
-    engines["vm2"].images.add("tierbench/disk:1")
-    with together.alone():
+    engines[None].here.add("tierbench/disk:1")
+    engines["vm2"].here.add("tierbench/disk:1")
+    with together.guard.held():
         assert engines["vm1"].asked == [("tierbench/disk:1", "vm2")]
     assert not engines["vm2"].asked and not engines[None].asked
 
 
 def test_an_engine_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     together, engines = platform(monkeypatch, "vm1", "vm2")
-    engines["vm2"].fails = UnavailableError("another campaign is running on this Docker engine")
-    with pytest.raises(UnavailableError, match=r"^vm2: another campaign"), together.alone():
+    engines["vm2"].fails = UnavailableError("vm2: another campaign is running on this engine")
+    with pytest.raises(UnavailableError, match=r"^vm2: another campaign"), together.guard.held():
         pass
     engines["vm1"].fails = RunError("volume data could not be removed")
     with pytest.raises(RunError, match=r"volume data could not be removed; vm2: another campaign"):

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunError, TierbenchError
+from orchestrator.platforms.common import guarding
 from orchestrator.platforms.common.conversations import LineConversation
 from orchestrator.platforms.common.output import Chunk, Output
-from orchestrator.platforms.docker import guard as docker_guard
-from orchestrator.platforms.kubernetes import guard as kubernetes_guard
 from orchestrator.system.clock import SystemClock
 
 # docker-py's response that another thread has closed: its file object is None by then.
@@ -59,21 +58,16 @@ def test_a_conversation_ends_with_the_cause_too() -> None:
         talk.receive(5)
 
 
-class Twice(threading.Event):
-    """Lets a thread that beats wake twice."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._left = 2
-
-    def wait(self, timeout: float | None = None) -> bool:
-        self._left -= 1
-        return self._left < 0
-
-
-@pytest.mark.parametrize("kind", [docker_guard.Guard, kubernetes_guard.Guard])
-def test_no_error_ends_the_beats_of_a_guard(kind: Any) -> None:
+def test_no_error_ends_the_beats_of_a_guard(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without them another campaign calls this one dead after five minutes."""
-    guard, stop = kind.__new__(kind), Twice()  # it knows nothing: everything is an AttributeError
-    guard._keep_beating(stop)
-    assert stop._left < 0
+    beats, enough = [], threading.Event()
+
+    def beat() -> None:
+        beats.append(1)
+        if len(beats) == 2:
+            enough.set()
+        raise AttributeError("no engine")
+
+    monkeypatch.setattr(guarding, "BEAT_S", 0.001)
+    with guarding.beating(beat):
+        assert enough.wait(10)

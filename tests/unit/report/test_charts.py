@@ -99,7 +99,7 @@ def test_chart_draws_each_run_with_its_cap_and_warm_up() -> None:
             "run": ["a"] * 4 + ["b"] * 4,
         }
     )
-    limits = (time_charts.Cap("cap of premium: 1,100", 1100.0),)
+    limits = (time_charts.CapLine("cap of premium: 1,100", 1100.0),)
     rates = series.Series(table, 1)
     svg = time_charts.over_time("iops", "insert", IOPS, rates, ["premium"], limits).svg
     assert svg.count('aria-roledescription="line mark"') == 2

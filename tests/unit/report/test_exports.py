@@ -19,7 +19,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Profile, Run
-from orchestrator.report.exports import FORMATS, benchstat, csv_rows, junit, openmetrics
+from orchestrator.report.exports import FORMATS, csv_rows, junit, openmetrics
 from tests import golden, report_verdicts
 from tests.campaigns import build_campaign
 
@@ -96,9 +96,6 @@ def test_figures_of_telemetry_are_exported_too() -> None:
     rows = csv.DictReader(io.StringIO(csv_rows.text(SAMPLED, verdict)))
     iops = {row["scope"]: float(row["value"]) for row in rows if row["metric"] == "disk_iops"}
     assert set(iops) == {"all", "node-1", "node-2", "node-3"}
-    ((_, figures),) = results_of(benchstat.text(SAMPLED, verdict))
-    assert figures["disk-iops"] == iops["all"], "no single nodes"
-    assert {"disk-B/s", "cpu-%", "disk-await-sec"} <= figures.keys()
     found = families(openmetrics.text(SAMPLED, verdict))
     assert {s.labels["scope"]: s.value for s in found["tierbench_disk_iops"].samples} == iops
     units = {name: family.unit for name, family in found.items()}
@@ -115,49 +112,6 @@ def test_csv_has_a_row_for_runs_without_figures_and_says_that_they_are_excluded(
         **dict.fromkeys(MISSING, ("missing", "yes", "")),
     }
     assert {row["excluded"] for row in rows if row["metric"]} == {"no"}
-
-
-# ------------------------------------------------------------------ benchstat
-
-_SETTING = re.compile(r"[a-z][^\sA-Z]*:\s+\S.*$")
-_UNIT = re.compile(r"Unit \S+ better=(higher|lower)$")
-_RESULT = re.compile(r"(?P<name>Benchmark[^\sa-z]\S*) 1(?P<pairs>( \S+ \S+)+)$")
-
-
-def results_of(text: str) -> Iterator[tuple[str, dict[str, float]]]:
-    for line in text.splitlines():
-        if match := _RESULT.match(line):
-            words = match["pairs"].split()
-            units = words[1::2]
-            assert len(set(units)) == len(units), "a unit stands for one metric of a line"
-            yield match["name"], dict(zip(units, map(float, words[::2]), strict=True))
-        else:
-            assert _SETTING.match(line) or _UNIT.match(line), line
-
-
-def test_benchstat_has_a_line_for_each_scope_of_each_run_that_enters_results() -> None:
-    found = list(results_of(benchstat.text(CAMPAIGN, VERDICT)))
-    names = Counter(name for name, _ in found)
-    assert names["BenchmarkInsert/profile=premium/scope=all"] == 2
-    assert names["BenchmarkTpcc/profile=premium/scope=new_order"] == 2
-    assert names["BenchmarkTpcc/profile=ultra/scope=new_order"] == 1, "its other run failed"
-    first = next(figures for name, figures in found if name.startswith("BenchmarkInsert"))
-    assert first["latency-p99-sec"] == results.value_of(DONE[1], "latency_p99_s")
-    assert {"throughput/s", "transactions"} <= first.keys()
-
-
-def test_benchstat_sees_the_baseline_first() -> None:
-    swapped = replace(VERDICT, baseline="ultra")
-    names = [name.split("/")[1] for name, _ in results_of(benchstat.text(CAMPAIGN, swapped))]
-    assert names == sorted(names, reverse=True)
-    assert names[0] == "profile=ultra" and names[-1] == "profile=premium"
-
-
-def test_benchstat_does_not_take_the_end_of_a_profiles_name_for_a_number_of_processors() -> None:
-    text = benchstat.text(with_name("ultra", "my disk-2"), VERDICT)
-    names = {name for name, _ in results_of(text)}
-    assert "BenchmarkTpcc/profile=my_disk-2/scope=all" in names
-    assert not any(re.search(r"-\d+$", name) for name in names)
 
 
 # ------------------------------------------------------------------ junit

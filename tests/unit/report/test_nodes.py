@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
+from orchestrator.metrics import measured
 from orchestrator.report.blocks import Section, Table
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import nodes
@@ -41,6 +44,28 @@ def test_each_node_of_each_tier_has_a_row_under_its_tier(three: ReportIndex) -> 
     names = [row[0].text for row in table(nodes.section(three)).rows]
     of_tier = ["node-1", "node-2", "node-3"]
     assert names == ["premium", *of_tier, "ultra", *of_tier]
+
+
+def test_the_disk_of_the_wal_has_its_columns_where_there_is_one(three: ReportIndex) -> None:
+    titles = [column.title for column in table(nodes.section(three)).columns]
+    assert not any("WAL" in title for title in titles)
+    runs = tuple(
+        replace(
+            run,
+            record=replace(
+                run.record,
+                measurements=(
+                    *run.record.measurements,
+                    *(measured("wal_disk_iops", 100.0 * n, f"node-{n}") for n in (1, 2, 3)),
+                ),
+            ),
+        )
+        for run in three.campaign.runs
+    )
+    campaign = replace(three.campaign, runs=runs)
+    shown = table(nodes.section(ReportIndex(campaign, judge(campaign))))
+    place = [column.title for column in shown.columns].index("IOPS, WAL's disk")
+    assert [row[place].text for row in shown.rows[1:4]] == ["100", "200", "300"]
 
 
 def test_the_highest_of_a_tiers_nodes_is_marked_unless_another_looks_the_same(

@@ -49,6 +49,20 @@ def test_enough_repetitions_are_conclusive() -> None:
     assert document.answers[0].price == "255.00 USD a month for its disks"
 
 
+def test_a_choice_without_price_is_said_in_the_first_line() -> None:
+    without = build_campaign(workloads=["point-select"], priced=False, frames=False)
+    document = _document(without)
+    assert document.status == "enough; price open"
+    assert document.status_text.startswith(
+        "Chosen by declared limits: no price is known for premium, premium-v2 and ultra. 1 of 1 "
+    )
+    assert [one.without_prices for one in judge(without).decisions] == [
+        "chosen by declared limits: no price is known for premium, premium-v2 and ultra"
+    ]
+    shown = " ".join(_shown(without).split())
+    assert "ENOUGH; PRICE OPEN Chosen by declared limits: no price is known" in shown
+
+
 def test_one_repetition_is_not_conclusive() -> None:
     campaign = build_campaign(workloads=["insert"], repetitions=1, frames=False)
     document = _document(campaign)

@@ -12,12 +12,12 @@ from orchestrator.analysis.telemetry import storage_engine
 from orchestrator.analysis.telemetry.counters import Growth
 from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.analysis.verdicts import judge
-from orchestrator.databases.common.yugabyte import counters
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node
 from orchestrator.report.blocks import Table
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import storage_engine as section
+from orchestrator.yugabyte import counters
 from tests.campaigns import build_campaign
 
 MB = 1e6

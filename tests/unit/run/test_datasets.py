@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import LoadError, NodeError, UnavailableError, UnfinishedError
+from orchestrator.kernel import mounts
 from orchestrator.platforms.common import marked
 from orchestrator.powers import World
 from orchestrator.run import datasets, space
 from orchestrator.tier import Tier
-from orchestrator.tiers.common import mounts
 from tests.fakes import FakeTier, Log, fake_world
 from tests.plans import a_plan, a_profile, a_workload
 from tests.unit.run.conftest import Campaign, Failing, Make

@@ -33,7 +33,7 @@ from orchestrator.model import (
 from orchestrator.planning import disk_matrix, node_disks, plan
 from orchestrator.platforms import own_images
 from orchestrator.powers import Network
-from orchestrator.tiers.common import node_places
+from orchestrator.tiers.common.real import node_places
 from tests import ROOT
 from tests.fakes import FakeDatabase, FakeGenerator, FakePlatform, fake_world
 from tests.plans import a_profile, a_workload, disk

@@ -9,7 +9,7 @@ from typing import Any
 
 from orchestrator.analysis import results
 from orchestrator.errors import LoadError, UnavailableError
-from orchestrator.load_generators.sysbench.lua_files import content_hash
+from orchestrator.load_generators.sysbench.adapter import content_hash
 from orchestrator.model import Node
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Machine, MachineFacts
@@ -41,7 +41,7 @@ class Engine(FakePlatform):
     def machines(self) -> tuple[Machine, ...]:
         return (self.machine,)
 
-    def image_of(self, container: str) -> str:
+    def find_image(self, container: str) -> str:
         if container == "silent":
             raise UnavailableError("the engine does not answer")
         return {"gone": ""}.get(container, "sha256:0123456789abcdef")

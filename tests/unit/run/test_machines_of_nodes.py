@@ -24,7 +24,7 @@ from orchestrator.powers import Machine
 from orchestrator.run import identity
 from orchestrator.run.telemetry import Readings, machines_of, read_once, sampling, watched
 from orchestrator.system.clock import SystemClock
-from orchestrator.tiers.common import host_load
+from orchestrator.tiers.common.emulated import host_load
 from tests.agents import Agents
 from tests.fakes import FakePlatform, fake_world
 

@@ -114,7 +114,7 @@ def test_a_run_without_a_record_is_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
-    [("plan.json", "{}", "does not have the form"), ("other.txt", "", "not a results folder")],
+    [("plan.json", "{}", "has schema_version 1"), ("other.txt", "", "not a results folder")],
 )
 def test_a_folder_of_another_form_is_refused(
     tmp_path: Path, name: str, content: str, message: str

@@ -13,10 +13,7 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.errors import UsageError
 from orchestrator.system import store, stored_campaigns
 from orchestrator.system.clock import from_stamp, stamp
-from tests import ROOT
 from tests.campaigns import START_S, build_campaign, later, stored
-
-OLD = ROOT / "tests" / "fixtures" / "campaign-version-1"
 
 
 def two_weeks(results: Path) -> tuple[Path, Path]:
@@ -71,20 +68,20 @@ def test_a_renamed_folder_has_the_time_of_its_first_run(tmp_path: Path) -> None:
     assert moved.began_s == START_S and not moved.fault
 
 
-def test_a_campaign_of_version_1_is_listed(tmp_path: Path) -> None:
-    shutil.copytree(OLD, tmp_path / "20260101T000000Z-old")
-    (old,) = entries(tmp_path)
-    assert (old.fault, old.profiles, old.done) == ("", ("premium", "ultra"), 4)
-    assert set(old.decisions or {}) == {"insert"}
-
-
 @pytest.mark.parametrize("file", ["plan.json", "runs/01-premium-insert-r1/record.json"])
-def test_a_newer_version_is_refused_by_name(tmp_path: Path, file: str) -> None:
-    shutil.copytree(OLD, tmp_path / "new")
-    content = json.loads((tmp_path / "new" / file).read_text())
-    (tmp_path / "new" / file).write_text(json.dumps({**content, "schema_version": 99}))
-    with pytest.raises(UsageError, match="schema_version 99; this version of tierbench reads"):
-        store.load(tmp_path / "new")
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [(99, "schema_version 99; this version of tierbench reads"), (0, "an older version wrote it")],
+)
+def test_another_version_is_refused_by_name(
+    tmp_path: Path, file: str, version: int, said: str
+) -> None:
+    folder = stored(build_campaign(workloads=["insert"], frames=False), tmp_path)
+    content = json.loads((folder / file).read_text())
+    (folder / file).write_text(json.dumps({**content, "schema_version": version}))
+    with pytest.raises(UsageError) as refused:
+        store.load(folder)
+    assert said in f"{refused.value.what} {refused.value.advice}"
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.kernel import block_devices
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.tiers.common import block_devices
 from tests.disk_trees import ebs, tree
 
 VIRTIO = {

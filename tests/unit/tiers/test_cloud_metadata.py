@@ -19,11 +19,12 @@ from typing import Any
 
 import pytest
 
+from orchestrator.kernel import mounts
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.tier import NodeDisks, Tier
-from orchestrator.tiers.common import cloud_metadata, mounts
-from orchestrator.tiers.common.cloud_metadata import AWS_TOKEN_URL, AWS_URL, AZURE_URL, GCP_URL
-from orchestrator.tiers.common.node_places import Place, Use
+from orchestrator.tiers.common.real import cloud_metadata
+from orchestrator.tiers.common.real.cloud_metadata import AWS_TOKEN_URL, AWS_URL, AZURE_URL, GCP_URL
+from orchestrator.tiers.common.real.node_places import DiskPath, Use
 from tests import ROOT
 from tests.disk_scripts import Engine
 from tests.disk_trees import ebs, tree
@@ -54,7 +55,7 @@ GCP = {
     ],
     "machineType": "projects/531966061769/machineTypes/e2-standard-4",
 }  # fmt: skip
-PLACE = Place("/mnt/a", (Use("node-1"),))
+PLACE = DiskPath("/mnt/a", (Use("node-1"),))
 TIER = Tier("p", "P", "mounted", None, None, disks={"node-1": NodeDisks("/mnt/a")})
 
 
@@ -79,7 +80,7 @@ class Service:
 
 def about(
     root: Path, service: Service, cloud: str, device: str, link: str = "", **tier: Any
-) -> cloud_metadata.Answer:
+) -> cloud_metadata.MetadataAnswer:
     layout = {"sdc": {"size": "2147483648"}, "nvme1n1": ebs("vol06afc3f8715b7a597")}
     machine = tree(root, layout)
     (root / "dev").mkdir()
@@ -180,7 +181,7 @@ def test_no_answer_or_an_odd_one_is_said_and_recorded(
 def test_nothing_is_asked_unless_the_profile_names_the_cloud(tmp_path: Path) -> None:
     service = Service({})
     nothing = cloud_metadata.about(TIER, {}, LocalMachine(tmp_path), service)
-    assert nothing == cloud_metadata.Answer() and service.asked == []
+    assert nothing == cloud_metadata.MetadataAnswer() and service.asked == []
 
 
 class Page(http.server.BaseHTTPRequestHandler):
@@ -212,8 +213,10 @@ def test_a_question_is_carried_to_a_machine_and_its_answer_back(tmp_path: Path) 
 
 
 def test_answers_of_several_machines_are_one() -> None:
-    one = cloud_metadata.Answer("gcp", "n2", {"vm1:/mnt": {"sdb": {}}}, ("a",), (), "down")
-    other = cloud_metadata.Answer("gcp", "n2", {"vm2:/mnt": {"sdb": {}}}, ("b",), ("b",), "down")
+    one = cloud_metadata.MetadataAnswer("gcp", "n2", {"vm1:/mnt": {"sdb": {}}}, ("a",), (), "down")
+    other = cloud_metadata.MetadataAnswer(
+        "gcp", "n2", {"vm2:/mnt": {"sdb": {}}}, ("b",), ("b",), "down"
+    )
     both = cloud_metadata.together([one, other])
     assert (both.machine, both.failure, both.differences) == ("n2", "down", ("a", "b"))
     assert list(both.disks) == ["vm1:/mnt", "vm2:/mnt"] and both.warnings == ("b",)

@@ -25,8 +25,9 @@ from orchestrator.platforms.common import marked
 from orchestrator.powers import Completed, ContainerSpec, Machine, MachineFacts, World
 from orchestrator.run import datasets, space
 from orchestrator.tier import Tier
-from orchestrator.tiers.common import disk_files, removal
-from orchestrator.tiers.emulated import EmulatedTier
+from orchestrator.tiers.common.emulated import disk_files
+from orchestrator.tiers.common.real import removal
+from orchestrator.tiers.emulated import EmulatedTier, limits_of
 from orchestrator.tiers.unlimited import UnlimitedTier
 from tests import ROOT
 from tests.fakes import FakePlatform, FakeTier, FarMachine, Log, fake_parts, fake_world
@@ -37,7 +38,7 @@ TIER = Tier("premium", "Premium", "emulated", 1100, 125_000_000, 0.003, 0.002)
 READY = json.dumps(
     {
         "device": "/dev/loop3",
-        "limits": {"iops": 1100, "read_latency_us": 3000, "write_latency_us": 2000},
+        "limits": {name.replace("-", "_"): value for name, value in limits_of(TIER).items()},
     }
 )
 

@@ -15,11 +15,11 @@ import pytest
 from orchestrator.errors import RunError
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.powers import Container, ContainerSpec, Machine
-from orchestrator.tiers.common import disk_server
-from orchestrator.tiers.common.disk_files import DiskFile
+from orchestrator.powers import ContainerSpec, Machine
+from orchestrator.tiers.common.emulated import disk_server
+from orchestrator.tiers.common.emulated.disk_files import DiskFile
 from tests import ROOT
-from tests.fakes import FakePlatform, fake_world
+from tests.fakes import FakeContainer, FakePlatform, fake_world
 
 NODES = ("node-1", "node-2", "node-3")
 OWN, ONE, SHARED, UNKNOWN = (1, 2, 3), (1,), (1, 1, 2), (0, 0, 0)
@@ -52,7 +52,7 @@ class Machines(FakePlatform):
         return tuple(map(Booted, self.kernels))
 
     @contextmanager
-    def running(self, spec: ContainerSpec) -> Iterator[Container]:
+    def running(self, spec: ContainerSpec) -> Iterator[FakeContainer]:
         try:
             with super().running(spec) as container:
                 yield container

@@ -19,7 +19,7 @@ from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.planning import project_files
 from orchestrator.tier import Burst, Gate, GateCheck, Tier
-from orchestrator.tiers.common import expected, truth_gate
+from orchestrator.tiers.common.gate import expected, truth_gate
 from orchestrator.units import parse_bytes
 from tests import ROOT
 from tests.fakes import FakeClock, Log, fake_world

@@ -13,6 +13,7 @@ from docker.errors import APIError
 
 from orchestrator.errors import GateError, UnavailableError, UsageError
 from orchestrator.facts import GateWord
+from orchestrator.kernel import mounts
 from orchestrator.model import DeviceCap, Note, Run
 from orchestrator.planning import notes
 from orchestrator.planning.profiles import read_profile
@@ -24,7 +25,6 @@ from orchestrator.run import datasets
 from orchestrator.run.gates import MAX_AGE_S, Gates, require_passed
 from orchestrator.system import store
 from orchestrator.tier import Gate, GateCheck, NodeDisks, Tier
-from orchestrator.tiers.common import mounts
 from tests import ROOT
 from tests.fakes import FakeClock, FakePlatform, FakeTier, FarMachine, Log, fake_world
 from tests.plans import a_plan, a_profile
@@ -116,8 +116,8 @@ class Machines(FakePlatform):
     def folder(self, cache: Path) -> Path:
         return Path("/var/lib/tierbench")
 
-    def engine_id(self) -> str | None:
-        return "e1"
+    def facts(self) -> dict[str, str]:
+        return {"ID": "e1"}
 
     def machine_of(self, container: str) -> Machine:
         number = int(self.specs[container].placement.removeprefix("node-"))
@@ -128,7 +128,7 @@ def gate_elsewhere(
     world: World, names: Sequence[str], nodes: int, slow: str = ""
 ) -> tuple[Gate, list[str]]:
     """The gate as a new campaign on these machines gets it, and where it was taken now."""
-    there = replace(world, root=ROOT, platform=Machines(names))  # type: ignore[arg-type]
+    there = replace(world, root=ROOT, platform=Machines(names))
     mechanism = OnMachines(Log(), slow)
     return Gates({"emulated": mechanism}, there, nodes=nodes).of(TIER), mechanism.places
 

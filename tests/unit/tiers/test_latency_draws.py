@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.planning import latency_quantiles
-from orchestrator.tiers.common import latency_tables
+from orchestrator.tiers.common.emulated import latency_tables
 from tests import ROOT
 from tests.fakes import fake_world
 

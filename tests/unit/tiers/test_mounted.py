@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError, VoidError
+from orchestrator.kernel import mounts
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import HOST_NETWORK, Completed, ContainerSpec, World
 from orchestrator.tier import Gate, GateCheck, NodeDisks, Tier
 from orchestrator.tiers import mounted
-from orchestrator.tiers.common import fio_jobs, host_cache, mounts, real_disk, truth_gate
-from orchestrator.tiers.common.cloud_metadata import AZURE_URL
+from orchestrator.tiers.common.gate import fio_jobs, truth_gate
+from orchestrator.tiers.common.real import real_disk
+from orchestrator.tiers.common.real.cloud_metadata import AZURE_URL
 from tests.disk_scripts import Engine
 from tests.fakes import completed, fake_world
 
@@ -225,7 +227,7 @@ def test_a_second_pass_that_no_disk_can_be_as_fast_as(
 
     monkeypatch.setattr(fio_jobs, "fio_on", lambda volume, world: nullcontext(Passes()))
     declared = {"iops": 10_000, "bytes_per_s": 125_000_000} if seconds else {}
-    found = host_cache.seen(tier("/a", **declared), Volume("/a", "/dev/x", False), fake_world())
+    found = mounted.host_cache(tier("/a", **declared), Volume("/a", "/dev/x", False), fake_world())
     assert found["host_cache"] == word
 
 

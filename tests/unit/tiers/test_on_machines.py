@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import NodeError, UnavailableError, UsageError, VoidError
+from orchestrator.kernel import mounts
 from orchestrator.parts import Disks
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
 from orchestrator.run import space
 from orchestrator.tier import Gate, GateCheck, NodeDisks, Tier
-from orchestrator.tiers.common import disk_gates, mounts, restoring, snapshots
+from orchestrator.tiers.common.real import disk_gates, restoring, snapshots
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
 from tests.disk_scripts import IDLE, Engine, Shell

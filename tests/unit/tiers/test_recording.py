@@ -12,23 +12,17 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import GateError
+from orchestrator.kernel.mounts import MountPoint, RealDisk
 from orchestrator.planning import recorded_disk
 from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.platforms import own_images
-from orchestrator.powers import World
+from orchestrator.powers import Container, World
 from orchestrator.tier import LatencyModel, SlowEpochs, Tier
-from orchestrator.tiers.common import (
-    disk_server,
-    expected,
-    fio_jobs,
-    latency_tables,
-    latency_tail,
-    real_disk,
-    recording,
-)
-from orchestrator.tiers.common.disk_files import DiskFile
-from orchestrator.tiers.common.mounts import MountPoint, RealDisk
-from orchestrator.tiers.common.recording import Effort, burst_in
+from orchestrator.tiers.common.emulated import disk_server, latency_tables
+from orchestrator.tiers.common.emulated.disk_files import DiskFile
+from orchestrator.tiers.common.gate import expected, fio_jobs, latency_tail
+from orchestrator.tiers.common.real import real_disk, recording
+from orchestrator.tiers.common.real.recording import RecordingEffort, burst_in
 from orchestrator.tiers.emulated import limits_of
 from tests import ROOT
 from tests.fakes import FakePlatform, fake_world
@@ -65,7 +59,9 @@ def test_the_server_gets_both_tables_and_a_seed(
         (mount,) = [one for one in platform.specs[name].mounts if one.read_only]
         seen.extend(sorted(str(file) for file in Path(mount.source).iterdir()))
         assert (mount.target, mount.on_machine) == ("/latencies", False)
-        return json.dumps({"device": "/dev/loop0", "latency_table_points": points})
+        limits = {"latency_seed": latency_tables.seed_of("node-1", world)}
+        ready = {"device": "/dev/loop0", "latency_table_points": points, "limits": limits}
+        return json.dumps(ready)
 
     monkeypatch.setattr(platform, "logs", logs)
     world = replace(fake_world(platform=platform), seed=5, cache=tmp_path)
@@ -126,13 +122,16 @@ def test_p99_of_a_constant_latency_is_not_looked_at() -> None:
 # ------------------------------------------------------------------ recording
 
 
+FIO = FakePlatform(answer=lambda _container, _argv: "fio-3.39\n")
+
+
 @dataclass
 class RecordedFio:
     """fio on a disk of fixed rates; `alone_per_s`: of single requests without a pause."""
 
     alone_per_s: float = 300.0
     bins: Mapping[str, int] = field(default_factory=lambda: {"400000": 900, "900000": 100})
-    container: str = "fio"
+    container: Container = field(default_factory=lambda: FIO.container("fio"))
     asked: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
 
     def run(self, job: str, settings: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -149,7 +148,7 @@ def ways(bw_bytes: float, more: Mapping[str, Any] | None = None) -> dict[str, An
 
 
 def recorded(
-    fio: RecordedFio, monkeypatch: pytest.MonkeyPatch, effort: Effort = recording.QUICK
+    fio: RecordedFio, monkeypatch: pytest.MonkeyPatch, effort: RecordingEffort = recording.QUICK
 ) -> recorded_disk.RecordedDisk:
     path = Path("/mnt/p15")
     mount = MountPoint(str(path), "8:16", "/", "xfs", "/dev/sdb", "rw", 30)
@@ -159,8 +158,7 @@ def recorded(
     monkeypatch.setattr(real_disk, "watched", lambda *_: nullcontext())
     monkeypatch.setattr(real_disk, "folders", lambda *_: nullcontext((path / "r",)))
     monkeypatch.setattr(fio_jobs, "fio_on", lambda *_: nullcontext(fio))
-    platform = FakePlatform(answer=lambda _container, _argv: "fio-3.39\n")
-    return recording.record(path, effort, fake_world(platform=platform))
+    return recording.record(path, effort, fake_world(platform=FIO))
 
 
 def test_a_disk_is_recorded_with_where_and_how(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,14 @@ from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
 from orchestrator.run import datasets
 from orchestrator.tier import NodeDisks, Snapshots, Tier
-from orchestrator.tiers.common import node_places, quiet, real_disk, removal, restoring, snapshots
+from orchestrator.tiers.common.real import (
+    node_places,
+    quiet,
+    real_disk,
+    removal,
+    restoring,
+    snapshots,
+)
 from tests import ROOT
 from tests.disk_scripts import IDLE, Engine, Shell
 from tests.fakes import QuietProgress, fake_world, this_machine_has

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunError, TierbenchError, UsageError
-from orchestrator.tiers.common import standing
+from orchestrator.tiers.common.emulated import standing
 from tests.fakes import this_machine_has
 from tests.standing import GIB, LIMITS, Place
 
@@ -165,7 +165,7 @@ def test_one_disk_for_one_name_and_one_file(place: Place, tmp_path: Path) -> Non
         place.up()
     with pytest.raises(UsageError, match="has the data of the disk p15 already"):
         place.up(name="other", at=tmp_path / "other", data=Path(disk.image))
-    with pytest.raises(UsageError, match="no disk 'p20' was put up here; there are p15"):
+    with pytest.raises(UsageError, match="no disk named 'p20'; there are p15"):
         standing.named("p20", place.world)
 
 

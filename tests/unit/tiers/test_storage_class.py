@@ -19,13 +19,17 @@ from orchestrator.cli import outside
 from orchestrator.errors import GateError, UnavailableError
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.claims import RentedVolume, SnapshotClass, Source, StorageClass
+from orchestrator.platforms.common.claims import (
+    RentedVolume,
+    SnapshotClass,
+    StorageClass,
+    VolumeSource,
+)
 from orchestrator.powers import World
 from orchestrator.run import datasets
-from orchestrator.tier import Gate, GateCheck, Snapshots, Tier
-from orchestrator.tier import StorageClass as Wanted
+from orchestrator.tier import ClassWanted, Gate, GateCheck, Snapshots, Tier
 from orchestrator.tiers import storage_class
-from orchestrator.tiers.common import truth_gate
+from orchestrator.tiers.common.gate import truth_gate
 from orchestrator.tiers.storage_class import StorageClassTier
 from tests import ROOT
 from tests.fakes import FakePlatform, Log, QuietProgress, fake_parts, fake_world
@@ -33,9 +37,9 @@ from tests.plans import a_profile, a_workload
 
 GIB = 2**30
 FAST = StorageClass("fast", "disk.test", {"iops": "500"}, waits=True)
-MADE = Wanted("p15", "disk.csi.azure.com", {"skuName": "Premium_LRS"}, 256 * GIB, nodes=2)
+MADE = ClassWanted("p15", "disk.csi.azure.com", {"skuName": "Premium_LRS"}, 256 * GIB, nodes=2)
 TIER = Tier("p15", "P15", "storage-class", 1100, 125_000_000, storage_class=MADE)
-NAMED = replace(TIER, storage_class=Wanted("fast", size_bytes=10 * GIB, nodes=3))
+NAMED = replace(TIER, storage_class=ClassWanted("fast", size_bytes=10 * GIB, nodes=3))
 MECHANISM = StorageClassTier()
 
 
@@ -54,9 +58,9 @@ class ClaimsPlatform(FakePlatform):
 
     def __init__(self, rents: Rents) -> None:
         super().__init__(images=[own_images.tag(ROOT, "disk")])
-        self.rents = rents
+        self.rents, self.claims = rents, self
         self.there: dict[str, Any] = {"fast": FAST}
-        self.sources: dict[str, Source | None] = {}
+        self.sources: dict[str, VolumeSource | None] = {}
 
     def storage_classes(self) -> tuple[StorageClass, ...]:
         return tuple(one for one in self.there.values() if isinstance(one, StorageClass))
@@ -82,7 +86,7 @@ class ClaimsPlatform(FakePlatform):
         name: str,
         storage_class: str,
         size_bytes: int,
-        source: Source | None = None,
+        source: VolumeSource | None = None,
         stays: bool = False,
     ) -> Any:
         assert storage_class in self.there
@@ -102,7 +106,7 @@ class ClaimsPlatform(FakePlatform):
         kept = self.rents.retained_snapshots
         return SnapshotClass("shots", retains=kept) if self.rents.snapshots else None
 
-    def holds(self, source: Source) -> bool:
+    def holds(self, source: VolumeSource) -> bool:
         return f"{source.kind} {source.name}" in self.there
 
     def retained(self) -> tuple[str, ...]:
@@ -128,7 +132,7 @@ def platform(rents: Rents) -> ClaimsPlatform:
 
 @pytest.fixture
 def world(platform: ClaimsPlatform, tmp_path: Path) -> World:
-    return replace(fake_world(None, tmp_path), platform=platform, root=ROOT)  # type: ignore[arg-type]
+    return replace(fake_world(None, tmp_path), platform=platform, root=ROOT)
 
 
 def attach(tier: Tier, world: World, snapshots: tuple[Path, ...] | None = None) -> Disks:
@@ -221,7 +225,7 @@ def test_data_are_kept_as_snapshots_and_each_run_has_copies(
     disks = attach(NAMED, world, notes)
     assert all(volume.restored and not volume.kept for volume in disks.volumes)
     given = [platform.sources[volume.name] for volume in disks.volumes]
-    assert given == [Source("snapshot", name) for name in loaded], "each node its own data"
+    assert given == [VolumeSource("snapshot", name) for name in loaded], "each node its own data"
     assert disks.facts["restored"] == {"way": "snapshot"}
     readers = [asked[1] for asked in platform.asked if asked[0] == "exec" and "find" in asked[-1]]
     assert sorted(readers) == [f"{volume.name}-first" for volume in disks.volumes], "each in full"
@@ -239,7 +243,7 @@ def test_without_snapshots_every_run_loads_or_copies_claims_as_asked(
         loaded = [volume.name for volume in volumes]
     assert set(platform.there) == {"fast", *(f"claim {name}" for name in loaded)}
     given = [platform.sources[volume.name] for volume in attach(copies, world, notes).volumes]
-    assert given == [Source("claim", name) for name in loaded]
+    assert given == [VolumeSource("claim", name) for name in loaded]
 
 
 def test_nothing_is_kept_of_a_load_that_failed(world: World, platform: ClaimsPlatform) -> None:
@@ -259,9 +263,11 @@ def test_a_load_that_goes_on_begins_with_what_was_kept(
     with MECHANISM.loading(copies, [GIB] * 3, notes, world, resumed=True) as volumes:
         after = [volume.name for volume in volumes]
     assert not set(before) & set(after)
-    assert [platform.sources[name] for name in after] == [Source("claim", one) for one in before]
+    assert [platform.sources[name] for name in after] == [
+        VolumeSource("claim", one) for one in before
+    ]
     given = [platform.sources[volume.name] for volume in attach(copies, world, notes).volumes]
-    assert given == [Source("claim", name) for name in after]
+    assert given == [VolumeSource("claim", name) for name in after]
 
 
 def test_a_data_set_is_loaded_once_in_a_campaign(world: World, platform: ClaimsPlatform) -> None:
@@ -292,7 +298,7 @@ def test_data_that_are_gone_in_spite_of_their_note_are_loaded_anew(
 
 
 def test_data_are_of_one_class_and_one_campaign(world: World, platform: ClaimsPlatform) -> None:
-    other = replace(NAMED, storage_class=Wanted("slow", nodes=3))
+    other = replace(NAMED, storage_class=ClassWanted("slow", nodes=3))
     assert kept(NAMED, world) != kept(other, world)
     before = kept(NAMED, world)
     platform.campaign = "c2"
@@ -310,7 +316,7 @@ def test_it_needs_a_platform_that_rents(tmp_path: Path) -> None:
 
 def test_a_class_that_is_missing_is_named_with_those_that_exist(world: World) -> None:
     with pytest.raises(UnavailableError, match=r"no StorageClass 'gold'; it has fast"):
-        MECHANISM.check(replace(NAMED, storage_class=Wanted("gold")), world)
+        MECHANISM.check(replace(NAMED, storage_class=ClassWanted("gold")), world)
     MECHANISM.check(NAMED, world)
     MECHANISM.check(TIER, world)
 

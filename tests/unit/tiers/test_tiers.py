@@ -16,11 +16,12 @@ from orchestrator.errors import GateError, RunError, UnavailableError, UsageErro
 from orchestrator.model import DeviceCap, Node, Volume
 from orchestrator.parts import KeepsGate, Restorable, TakesSpace
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.powers import Completed
+from orchestrator.powers import Completed, ContainerEntry
 from orchestrator.tier import Burst, Gate, GateCheck, NodeDisks, Tier
 from orchestrator.tiers import emulated, mounted, tier_mechanisms
 from orchestrator.tiers.cgroup import CgroupTier, cap, described, version
-from orchestrator.tiers.common import disk_server, expected, host_load, truth_gate
+from orchestrator.tiers.common.emulated import disk_server, host_load
+from orchestrator.tiers.common.gate import expected, truth_gate
 from orchestrator.tiers.emulated import EmulatedTier, limits_of
 from tests.fakes import FakePlatform, completed, fake_world
 
@@ -39,10 +40,12 @@ class Answers(FakePlatform):
     def machines(self) -> tuple[LocalMachine, ...]:
         return (LocalMachine(self.root),)
 
-    def running_as(self, role: str) -> tuple[str, ...]:
+    def find_containers(self, role: str = "") -> tuple[ContainerEntry, ...]:
         scope = "tierbench-1f2e3d"
-        nodes = (f"{scope}-4-disk-node-{number}" for number in (10, 2, 1))
-        return (f"{scope}-g1-disk-gate", *nodes) if role == "disk" else ()
+        ended = ContainerEntry(f"{scope}-4-disk-node-3", "", "exited")
+        nodes = [f"{scope}-4-disk-node-{number}" for number in (10, 2, 1)]
+        running = [ContainerEntry(one, "", "running") for one in (f"{scope}-g1-disk-gate", *nodes)]
+        return (ended, *running) if role == "disk" else ()
 
 
 def change(engine: FakePlatform, **limits: float) -> Mapping[str, float]:

@@ -16,7 +16,7 @@ from orchestrator.platforms import own_images
 from orchestrator.powers import Machine, MachineFacts, World
 from orchestrator.tier import NodeDisks, Snapshots, Tier
 from orchestrator.tiers.cgroup import CgroupTier
-from orchestrator.tiers.common import snapshots
+from orchestrator.tiers.common.real import snapshots
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
 from tests.fakes import FakePlatform, FarMachine, fake_world

@@ -31,7 +31,7 @@ TEMPLATE = (ROOT / "workloads" / config.TEMPLATE).read_text()
     ],
 )
 def test_rendered_configuration(
-    name: str, workload: Workload, servers: Cluster, driver: config.Driver
+    name: str, workload: Workload, servers: Cluster, driver: config.JdbcDriver
 ) -> None:
     text = config.render(TEMPLATE, config.settings(workload), servers, driver)
     ElementTree.fromstring(text)

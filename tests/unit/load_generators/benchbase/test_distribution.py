@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
@@ -47,8 +46,8 @@ def test_what_is_here_is_told(tmp_path: Path) -> None:
 def test_another_image_of_the_same_tag_means_another_data_set() -> None:
     engine = FakePlatform(images=[distribution.OFFICIAL_IMAGE])
     before = BenchBase().loader_version(WORKLOAD, fake_world(platform=engine))
-    with mock.patch.object(engine, "image_id", return_value="another id"):
-        assert BenchBase().loader_version(WORKLOAD, fake_world(platform=engine)) != before
+    engine.images.here[distribution.OFFICIAL_IMAGE] = "another id"
+    assert BenchBase().loader_version(WORKLOAD, fake_world(platform=engine)) != before
 
 
 def test_a_directory_is_mounted_read_only_into_our_java_runtime(tmp_path: Path) -> None:
@@ -85,7 +84,7 @@ def test_another_program_means_another_data_set(tmp_path: Path) -> None:
     ],
 )
 def test_the_driver_of_yugabytedb_is_used_if_there_is_one(
-    tmp_path: Path, jar: str, database: str, driver: config.Driver
+    tmp_path: Path, jar: str, database: str, driver: config.JdbcDriver
 ) -> None:
     folder = home(tmp_path / "benchbase", jar)
     assert distribution.find(folder, database, fake_world()).driver == driver

@@ -110,8 +110,8 @@ def test_pull_secrets_are_those_of_the_context(clusters: dict[str, FakeCluster])
             "data": {".dockerconfigjson": name},
         }
     platform = connected("bench", "registry")
-    with platform.alone():
-        copied = f"/api/v1/namespaces/{platform._namespace}/secrets/registry"
+    with platform.guard.held():
+        copied = f"/api/v1/namespaces/{platform.space.namespace}/secrets/registry"
         assert clusters["bench"].things[copied]["data"] == {".dockerconfigjson": "bench"}
     assert clusters["test"].calls == []
 

@@ -16,7 +16,7 @@ import yaml
 from orchestrator.errors import UnavailableError
 from orchestrator.model import DeviceCap, Placing
 from orchestrator.platforms.common import registry
-from orchestrator.platforms.common.claims import Source
+from orchestrator.platforms.common.claims import VolumeSource
 from orchestrator.platforms.kubernetes import manifests, placing, volume_manifests
 from orchestrator.platforms.kubernetes.images import full_name
 from orchestrator.platforms.kubernetes.labels import object_name, ours
@@ -106,7 +106,9 @@ def test_what_is_not_a_pod() -> None:
                 "tierbench-feed00-a", "a", "tierbench-feed00", "/dev/loop3", "xfs", "vm-b", LABELS
             ),
             volume_manifests.local_claim("a", "tierbench-feed00-a", LABELS),
-            volume_manifests.claim("b", "fast", "1073741824", Source("snapshot", "gold"), LABELS),
+            volume_manifests.claim(
+                "b", "fast", "1073741824", VolumeSource("snapshot", "gold"), LABELS
+            ),
             volume_manifests.snapshot("gold", "a", "snapshots", LABELS),
         ),
     )

@@ -21,12 +21,13 @@ from orchestrator.collectors import collectors
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.model import Cluster, Node, Placing
 from orchestrator.parts import Disks
-from orchestrator.platforms.common.claims import Claims, Source
+from orchestrator.platforms.common import guarding
+from orchestrator.platforms.common.claims import RentsVolumes, VolumeSource
 from orchestrator.platforms.common.machines import told
-from orchestrator.platforms.kubernetes import guard, images
+from orchestrator.platforms.kubernetes import images
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms.kubernetes.labels import BEAT, PROCESS, ours
-from orchestrator.powers import ContainerSpec, Mount
+from orchestrator.powers import ContainerEntry, ContainerSpec, Mount
 from orchestrator.run.telemetry import machines_of, sampling, watched
 from orchestrator.system import at_once
 from orchestrator.system.clock import SystemClock
@@ -39,7 +40,7 @@ IMAGE = "debian:trixie-slim"
 @pytest.fixture
 def platform(cluster: FakeCluster) -> Iterator[KubernetesPlatform]:
     connected = KubernetesPlatform(SystemClock())
-    with connected.alone():
+    with connected.guard.held():
         yield connected
     assert cluster.names("namespaces") == [] and cluster.names("pods") == []
 
@@ -51,36 +52,15 @@ def spec(name: str = "runs", **more: Any) -> ContainerSpec:
 # ------------------------------------------------------------------ commands
 
 
-def test_a_command_gets_its_environment_and_gives_its_output(platform: KubernetesPlatform) -> None:
-    with platform.running(spec()):
-        script = "echo $SECRET; echo error >&2; cat; exit 7"
-        secret = "a b ' \" $x \\ é"
-        done = platform.exec("runs", ("sh", "-c", script), timeout_s=20, env={"SECRET": secret})
-    assert (done.exit_code, done.out, done.err) == (7, f"{secret}\n", "error\n")
-
-
 def test_a_password_is_in_no_address(platform: KubernetesPlatform, cluster: FakeCluster) -> None:
     with platform.running(spec(environment={"PGPASSWORD": "of-the-pod"})):
-        platform.exec("runs", ("true",), timeout_s=20, env={"PGPASSWORD": "of-the-command"})
+        platform.container("runs").exec(
+            ("true",), timeout_s=20, env={"PGPASSWORD": "of-the-command"}
+        )
         assert cluster.names("secrets") == ["runs"]
         pods = [thing for path, thing in cluster.things.items() if path.endswith("/pods/runs")]
     assert "of-the" not in str(pods) and "of-the" not in str(cluster.calls)
     assert cluster.names("secrets") == []
-
-
-def test_lines_come_as_they_are_written_and_large_output_whole(
-    platform: KubernetesPlatform,
-) -> None:
-    lines: list[str] = []
-    with platform.running(spec()):
-        platform.exec("runs", ("printf", "one\\ntwo\\n"), timeout_s=20, on_line=lines.append)
-        large = platform.exec("runs", ("head", "-c", "3000000", "/dev/zero"), timeout_s=60)
-    assert lines == ["one", "two"] and len(large.out) == 3_000_000
-
-
-def test_a_command_past_its_time(platform: KubernetesPlatform) -> None:
-    with platform.running(spec()), pytest.raises(RunError, match="did not end within 1 s"):
-        platform.exec("runs", ("sleep", "60"), timeout_s=1)
 
 
 def test_a_connection_that_was_not_made_is_tried_again(
@@ -96,7 +76,7 @@ def test_a_connection_that_was_not_made_is_tried_again(
 
     with platform.running(spec()):
         monkeypatch.setattr(ws_client, "create_websocket", connected)
-        assert platform.exec("runs", ("true",), timeout_s=20).exit_code == 0
+        assert platform.container("runs").exec(("true",), timeout_s=20).exit_code == 0
 
 
 @pytest.mark.parametrize("unconnected", [True, False])
@@ -123,7 +103,7 @@ def test_only_what_cannot_have_been_made_is_made_again(
         with pytest.raises(UnavailableError, match="connection aborted"), platform.running(spec()):
             pass
     with platform.running(spec()):
-        assert platform.state("runs") == "running"
+        assert platform.container("runs").state() == "running"
 
 
 def test_a_command_whose_connection_was_cut_is_not_begun_again(
@@ -138,7 +118,7 @@ def test_a_command_whose_connection_was_cut_is_not_begun_again(
     with platform.running(spec()):
         monkeypatch.setattr(ws_client, "create_websocket", cut)
         with pytest.raises(UnavailableError, match="does not answer"):
-            platform.exec("runs", ("true",), timeout_s=20)
+            platform.container("runs").exec(("true",), timeout_s=20)
     assert len(tried) == 1
 
 
@@ -147,7 +127,9 @@ def test_a_death_while_a_command_runs(platform: KubernetesPlatform, cluster: Fak
         path = next(path for path in cluster.things if path.endswith("/pods/node"))
         end(cluster.things[path], 137, "OOMKilled")
         with pytest.raises(NodeError, match=r"node died .*exit 137, out of memory"):
-            platform.exec("runs", ("sleep", "20"), timeout_s=30, watch=("node",))
+            platform.container("runs").exec(
+                ("sleep", "20"), timeout_s=30, watch=(platform.container("node"),)
+            )
 
 
 @pytest.mark.parametrize(("watched", "said"), [("node", "node died .*"), ("runs", "runs is ")])
@@ -159,13 +141,17 @@ def test_a_machine_that_is_lost_while_a_command_runs(
     with platform.running(spec()), platform.running(spec("node")):
         path = next(path for path in cluster.things if path.endswith(f"/pods/{watched}"))
         other = next(path for path in cluster.things if path.endswith("/pods/node"))
-        assert platform.state(watched) == "running"
+        assert platform.container(watched).state() == "running"
         if watched == "runs":
             cluster.things[other]["spec"]["nodeName"] = "vm-1"
         cluster.lose("vm-0")
         with pytest.raises(NodeError, match=said + words):
-            platform.exec("runs", ("sleep", "20"), timeout_s=30, watch=("node",))
-        assert platform.logs(watched) == "" and ("GET", f"{path}/log") not in cluster.calls
+            platform.container("runs").exec(
+                ("sleep", "20"), timeout_s=30, watch=(platform.container("node"),)
+            )
+        assert (
+            platform.container(watched).logs() == "" and ("GET", f"{path}/log") not in cluster.calls
+        )
     assert ("DELETE", path) in cluster.calls
 
 
@@ -186,20 +172,6 @@ def test_a_machine_that_is_lost_while_its_pod_is_removed(
     assert tried and "runs" not in cluster.names("pods")
 
 
-def test_a_command_is_talked_with(platform: KubernetesPlatform) -> None:
-    script = "while read -r line; do echo got $line; done"
-    with platform.running(spec()), platform.conversation("runs", ("sh", "-c", script)) as talk:
-        for word in ("one", "two"):
-            talk.send(word)
-            assert talk.receive(20) == f"got {word}"
-    with (
-        platform.running(spec()),
-        platform.conversation("runs", ("true",)) as talk,
-        pytest.raises(RunError, match="it has ended"),
-    ):
-        talk.receive(20)
-
-
 def test_files_are_carried_in_before_it_begins_and_out_after_each_command(
     platform: KubernetesPlatform, cluster: FakeCluster, tmp_path: Path
 ) -> None:
@@ -214,7 +186,7 @@ def test_files_are_carried_in_before_it_begins_and_out_after_each_command(
         script = (
             "cat /carried/0/load.lua; head -c 600000 /dev/urandom | tee /carried/1/raw | md5sum"
         )
-        done = platform.exec("runs", ("sh", "-c", script), timeout_s=30)
+        done = platform.container("runs").exec(("sh", "-c", script), timeout_s=30)
         assert done.out.startswith("second")
         assert hashlib.md5((out / "raw").read_bytes()).hexdigest() in done.out
         (cluster.folder / "carried" / "1" / "late").write_text("written by main")
@@ -239,22 +211,14 @@ def test_a_container_that_stops_at_once(platform: KubernetesPlatform, cluster: F
         pass
 
 
-def test_a_stopped_container_stays(platform: KubernetesPlatform) -> None:
-    with platform.running(spec()):
-        platform.stop("runs", 10)
-        assert platform.state("runs") == "exited (exit 0)"
-        assert platform.logs("runs") == "a log\n"
-    assert platform.state("runs") == "gone"
-
-
 def test_nodes_are_told_apart_from_clients(
     platform: KubernetesPlatform, cluster: FakeCluster
 ) -> None:
     with platform.network("net", 2) as network, platform.running(spec(network="net")):
         assert network.addresses == ("node-1.nodes", "node-2.nodes")
         assert cluster.names("services") == ["nodes"]
-        assert platform.running_as("client") == ("runs",)
-        assert platform.machine_of("runs").name == "vm-0"
+        assert platform.find_containers("client") == (ContainerEntry("runs", "", "running"),)
+        assert platform.container("runs").find_machine().name == "vm-0"
     assert [machine.name for machine in platform.machines()] == ["vm-0", "vm-1"]
 
 
@@ -269,7 +233,7 @@ def test_nodes_that_start_at_once_keep_away_from_each_other_while_there_are_mach
     cluster.started = scheduled
     specs = [spec(f"node-{number}", placement=f"node-{number}") for number in (1, 2, 3)]
     with at_once.entered([platform.running(one) for one in specs]):
-        machines = [platform.machine_of(one.name).name for one in specs]
+        machines = [platform.container(one.name).find_machine().name for one in specs]
     assert sorted(machines) in (["vm-0", "vm-0", "vm-1"], ["vm-0", "vm-1", "vm-1"])
 
 
@@ -282,7 +246,7 @@ def test_no_tick_asks_the_cluster(platform: KubernetesPlatform, cluster: FakeClu
     """Nodes are looked for on their machines, which real agents read; of one node the machine is
     not known, and nobody is asked for it again and again."""
     agents = Agents()
-    platform._machines |= {name: agents.machine(name) for name in ("vm-0", "vm-1")}
+    platform._agents |= {name: agents.machine(name) for name in ("vm-0", "vm-1")}
     with platform.running(spec()), platform.running(spec("client")):
         nodes = watched(
             Cluster("postgresql", "", (Node("n", "database", container="runs", device="sdb",
@@ -308,7 +272,7 @@ def test_the_type_of_a_machine_is_that_of_its_label(
     cluster.add_machine("vm-2")
     labels = cluster.things["/api/v1/nodes/vm-2"]["metadata"]["labels"]
     labels["node.kubernetes.io/instance-type"] = "Standard_D8s_v5"
-    platform._usable_nodes()
+    platform.placement.find_machines()
     types = [told(machine).instance_type for machine in platform.machines()]
     assert types == ["", "", "Standard_D8s_v5"]
 
@@ -321,15 +285,15 @@ def test_the_machine_of_a_pod_is_asked_for_once_and_never_guessed(
         pod["spec"]["nodeName"] = "vm-2"
 
     with pytest.raises(RunError, match="runs: no machine is known"):
-        platform.machine_of("runs")
+        platform.container("runs").find_machine()
     cluster.started = on_a_new_machine
     with platform.running(spec()):
-        assert platform.machine_of("runs").name == "vm-2"
+        assert platform.container("runs").find_machine().name == "vm-2"
         assert [machine.name for machine in platform.machines()] == ["vm-0", "vm-1", "vm-2"]
         cluster.calls.clear()
-        assert platform.machine_of("runs").name == "vm-2" and asked(cluster) == []
+        assert platform.container("runs").find_machine().name == "vm-2" and asked(cluster) == []
     with pytest.raises(RunError, match="runs: no machine is known"):
-        platform.machine_of("runs")
+        platform.container("runs").find_machine()
 
 
 def test_a_volume_of_a_device_is_on_the_machine_of_its_placement(
@@ -382,10 +346,10 @@ def test_without_a_device_the_default_class_is_asked_if_there_is_one(
 
 
 def test_it_has_the_power_of_claims(platform: KubernetesPlatform) -> None:
-    assert isinstance(platform, Claims)
+    assert isinstance(platform, RentsVolumes)
     with (
         pytest.raises(UnavailableError, match="no storage class premium"),
-        platform.claim("a", "premium", 2**30),
+        platform.claims.claim("a", "premium", 2**30),
     ):
         pass
 
@@ -396,10 +360,13 @@ def test_a_class_of_others_is_left_alone(
     path = "/apis/storage.k8s.io/v1/storageclasses/fast"
     cluster.things[path] = {"metadata": {"name": "fast"}, "provisioner": "theirs"}
     manifest = {"metadata": {"name": "fast"}, "provisioner": "ours"}
-    with pytest.raises(UnavailableError, match="did not make"), platform.storage_class(manifest):
+    with (
+        pytest.raises(UnavailableError, match="did not make"),
+        platform.claims.storage_class(manifest),
+    ):
         pass
     assert cluster.things.pop(path)["provisioner"] == "theirs"
-    with platform.storage_class(manifest) as made:
+    with platform.claims.storage_class(manifest) as made:
         assert (made.name, made.provisioner) == ("fast", "ours")
     assert cluster.names("storageclasses") == []
 
@@ -429,15 +396,15 @@ def test_an_image_that_is_missing(
     cluster.started = waits
     with pytest.raises(UnavailableError, match=r"cannot be pulled .*not here"):
         platform.once(spec(), timeout_s=20)
-    assert platform.image_present(IMAGE) and not platform.image_present("no.such/image:1")
+    assert platform.images.present(IMAGE) and not platform.images.present("no.such/image:1")
     with pytest.raises(UnavailableError, match="builds no images"):
-        platform.build("docker/client", "tierbench/client:1", print)
+        platform.images.build("docker/client", "tierbench/client:1", print)
 
 
 def test_no_right_to_make_namespaces(cluster: FakeCluster) -> None:
     cluster.refusals[("POST", "/namespaces")] = (403, "namespaces is forbidden")
     connected = KubernetesPlatform(SystemClock())
-    with pytest.raises(UnavailableError, match="may not make one"), connected.alone():
+    with pytest.raises(UnavailableError, match="may not make one"), connected.guard.held():
         pass
 
 
@@ -455,7 +422,7 @@ def test_a_pull_secret_is_copied_from_the_contexts_namespace(cluster: FakeCluste
         "data": {".dockerconfigjson": "e30="},
     }
     connected = KubernetesPlatform(SystemClock(), Placing(image_pull_secrets=("registry",)))
-    with connected.alone():
+    with connected.guard.held():
         assert cluster.names("secrets") == ["registry", "registry"]
     assert cluster.names("secrets") == ["registry"]
 
@@ -487,10 +454,10 @@ def put(cluster: FakeCluster, campaign: str, beat_s: float) -> None:
 def test_a_campaign_that_lives_is_left_alone_and_keeps_others_out(cluster: FakeCluster) -> None:
     put(cluster, "lives0", SystemClock().now() - 20)
     connected = KubernetesPlatform(SystemClock())
-    assert connected.other_campaign() == "lives0"
+    assert connected.guard.other() == "lives0"
     with (
         pytest.raises(UnavailableError, match=r"another campaign is running .*process 77"),
-        connected.alone(),
+        connected.guard.held(),
     ):
         pass
     assert connected.sweep() == ()
@@ -498,14 +465,14 @@ def test_a_campaign_that_lives_is_left_alone_and_keeps_others_out(cluster: FakeC
 
 
 def test_a_dead_campaign_is_removed_with_its_volumes(cluster: FakeCluster) -> None:
-    put(cluster, "dead00", SystemClock().now() - guard.DEAD_S - 20)
+    put(cluster, "dead00", SystemClock().now() - guarding.DEAD_S - 20)
     other = {"metadata": {"name": "theirs"}, "spec": {}}
     cluster.things["/api/v1/persistentvolumes/theirs"] = other
     connected = KubernetesPlatform(SystemClock())
     pods = "/api/v1/namespaces/tierbench-dead00/pods"
     left = {"metadata": {"name": "node-1", "labels": ours("dead00")}, "spec": {}}
     cluster.things[f"{pods}/node-1"] = left
-    assert connected.other_campaign() is None
+    assert connected.guard.other() is None
     before = dict(cluster.things)
     assert connected.sweep(only_list=True) == (
         "container node-1 of tierbench-dead00",
@@ -534,7 +501,7 @@ def test_a_sweep_waits_until_rented_volumes_are_gone(
 ) -> None:
     """Their driver removes them some time after their claims; until then they cost money."""
     path = "/api/v1/persistentvolumes/pvc-1"
-    spec = {"claimRef": {"namespace": platform._namespace}}
+    spec = {"claimRef": {"namespace": platform.space.namespace}}
     rented = {"metadata": {"name": "pvc-1"}, "spec": spec}
     spec["persistentVolumeReclaimPolicy"] = "Delete"  # type: ignore[assignment]
     cluster.things[path] = rented
@@ -547,7 +514,7 @@ def test_a_sweep_waits_until_rented_volumes_are_gone(
 def test_what_a_run_left_is_removed_from_the_campaigns_own_namespace(
     platform: KubernetesPlatform, cluster: FakeCluster
 ) -> None:
-    platform._started(spec("Left_Over", environment={"PASSWORD": "x"}))
+    platform.pods.start(spec("Left_Over", environment={"PASSWORD": "x"}))
     removed = platform.sweep()
     assert len(removed) == 2 and removed[0] == "container Left_Over"
     assert platform.sweep() == () and cluster.names("namespaces") != []
@@ -579,12 +546,12 @@ def add_snapshot_class(cluster: FakeCluster, name: str, policy: str) -> None:
 
 def bind(cluster: FakeCluster, platform: KubernetesPlatform, claim: str) -> None:
     """As a provisioner does."""
-    path = f"/api/v1/namespaces/{platform._namespace}/{CLAIMS}/{claim}"
+    path = f"/api/v1/namespaces/{platform.space.namespace}/{CLAIMS}/{claim}"
     cluster.things[path]["spec"]["volumeName"] = f"pv-{claim}"
     cluster.things[f"{VOLUMES}/pv-{claim}"] = {
         "metadata": {"name": f"pv-{claim}"},
         "spec": {
-            "claimRef": {"namespace": platform._namespace, "name": claim},
+            "claimRef": {"namespace": platform.space.namespace, "name": claim},
             "persistentVolumeReclaimPolicy": "Delete",
         },
     }
@@ -592,14 +559,14 @@ def bind(cluster: FakeCluster, platform: KubernetesPlatform, claim: str) -> None
 
 def ready(cluster: FakeCluster, platform: KubernetesPlatform, snapshot: str) -> threading.Timer:
     """As a snapshot controller does, a moment later."""
-    path = f"{SNAPSHOTS}/namespaces/{platform._namespace}/volumesnapshots/{snapshot}"
+    path = f"{SNAPSHOTS}/namespaces/{platform.space.namespace}/volumesnapshots/{snapshot}"
 
     def make() -> None:
         cluster.things[f"{SNAPSHOTS}/volumesnapshotcontents/content-{snapshot}"] = {
             "metadata": {"name": f"content-{snapshot}"},
             "spec": {
                 "deletionPolicy": "Delete",
-                "volumeSnapshotRef": {"namespace": platform._namespace, "name": snapshot},
+                "volumeSnapshotRef": {"namespace": platform.space.namespace, "name": snapshot},
             },
         }
         cluster.things[path]["status"] = {"readyToUse": True}
@@ -613,26 +580,26 @@ def test_a_sweep_between_runs_keeps_what_data_sets_are_copied_from(
     platform: KubernetesPlatform, cluster: FakeCluster
 ) -> None:
     offers(cluster)
-    with platform.claim("data-1", "fast", 2**30, stays=True):
+    with platform.claims.claim("data-1", "fast", 2**30, stays=True):
         bind(cluster, platform, "data-1")
-    with platform.claim("source", "fast", 2**30):
+    with platform.claims.claim("source", "fast", 2**30):
         ready(cluster, platform, "data-2")
-        with platform.snapshot("data-2", "source", 10, stays=True):
+        with platform.claims.snapshot("data-2", "source", 10, stays=True):
             pass
-    left = platform._path(CLAIMS, "of-a-run")
-    platform._api.make(platform._path(CLAIMS), {"metadata": {"name": "of-a-run",
+    left = platform.space.path(CLAIMS, "of-a-run")
+    platform._api.make(platform.space.path(CLAIMS), {"metadata": {"name": "of-a-run",
         "labels": ours(platform.campaign)}, "spec": {}})  # fmt: skip
     assert platform.sweep_between_runs() == ("claim of-a-run",)
     assert left not in cluster.things
-    assert platform.holds(Source("claim", "data-1"))
-    assert platform.holds(Source("snapshot", "data-2"))
+    assert platform.claims.holds(VolumeSource("claim", "data-1"))
+    assert platform.claims.holds(VolumeSource("snapshot", "data-2"))
     gone = ("persistentvolumes/pv-data-1", "volumesnapshotcontents/content-data-2")
     drivers = [threading.Timer(0.7, lambda end=end: forget(cluster, end)) for end in gone]
     for driver in drivers:
         driver.start()
     assert set(platform.sweep()) == {"claim data-1", "snapshot data-2"}
     assert not any(path.endswith(gone) for path in cluster.things), "it waits for the disks"
-    assert not platform.holds(Source("claim", "data-1"))
+    assert not platform.claims.holds(VolumeSource("claim", "data-1"))
 
 
 def forget(cluster: FakeCluster, end: str) -> None:
@@ -645,11 +612,11 @@ def test_the_policies_of_classes_are_told(
     platform: KubernetesPlatform, cluster: FakeCluster
 ) -> None:
     offers(cluster, "Retain")
-    assert [one.retains for one in platform.storage_classes()] == [True]
-    found = platform.snapshot_class("disk.test")
+    assert [one.retains for one in platform.claims.storage_classes()] == [True]
+    found = platform.claims.snapshot_class("disk.test")
     assert found is not None and (found.name, found.retains) == ("shots", True)
     add_snapshot_class(cluster, "tidy", "Delete")
-    found = platform.snapshot_class("disk.test")
+    found = platform.claims.snapshot_class("disk.test")
     assert found is not None and (found.name, found.retains) == ("tidy", False), "rather that"
 
 
@@ -678,7 +645,7 @@ def test_volumes_that_outlive_their_claims_are_told_at_the_end(
     platform: KubernetesPlatform, cluster: FakeCluster
 ) -> None:
     offers(cluster, "Retain")
-    with platform.claim("data", "fast", 2**30):
+    with platform.claims.claim("data", "fast", 2**30):
         bind(cluster, platform, "data")
         spec = cluster.things[f"{VOLUMES}/pv-data"]["spec"]
         spec["persistentVolumeReclaimPolicy"] = "Retain"
@@ -686,7 +653,7 @@ def test_volumes_that_outlive_their_claims_are_told_at_the_end(
     policy = {"persistentVolumeReclaimPolicy": "Retain"}
     cluster.things[f"{VOLUMES}/theirs"] = {"metadata": {"name": "theirs"}, "spec": theirs | policy}
     platform.sweep()
-    assert platform.retained() == ("pv-data",)
+    assert platform.claims.retained() == ("pv-data",)
 
 
 def test_snapshots_are_not_made_where_it_cannot_be_seen_whether_they_go(
@@ -695,9 +662,9 @@ def test_snapshots_are_not_made_where_it_cannot_be_seen_whether_they_go(
     offers(cluster)
     cluster.refusals[("GET", "/volumesnapshotcontents")] = (403, "is forbidden")
     with (
-        platform.claim("source", "fast", 2**30),
+        platform.claims.claim("source", "fast", 2**30),
         pytest.raises(UnavailableError, match="not allowed"),
-        platform.snapshot("data", "source", 10),
+        platform.claims.snapshot("data", "source", 10),
     ):
         pass
     assert cluster.names("volumesnapshots") == []

@@ -12,7 +12,8 @@ import yaml
 
 from orchestrator.errors import RunError
 from orchestrator.model import Placing
-from orchestrator.platforms.kubernetes import guard, pods, volumes
+from orchestrator.platforms.common import guarding
+from orchestrator.platforms.kubernetes import pods, volumes
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec
 from orchestrator.system.clock import SystemClock
@@ -31,7 +32,7 @@ def test_each_right_that_is_looked_for_is_used(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All that a campaign can do to a cluster, once."""
-    monkeypatch.setattr(guard, "BEAT_S", 0.05)
+    monkeypatch.setattr(guarding, "BEAT_S", 0.05)
     monkeypatch.setattr(pods, "_LOOK_EVERY_S", 0.0)
     monkeypatch.setattr(volumes, "_BINDING_S", 0.1)
     cluster.things["/api/v1/namespaces/default/secrets/registry"] = {
@@ -42,25 +43,28 @@ def test_each_right_that_is_looked_for_is_used(
     }  # fmt: skip
     platform = KubernetesPlatform(SystemClock(), Placing(image_pull_secrets=("registry",)))
     assert platform.free_cpus(1) > 0
-    with platform.alone(), platform.network("network", 1):
+    with platform.guard.held(), platform.network("network", 1):
         with (
             platform.volume("disk", "/dev/loop9", "xfs", "node-1"),
             platform.running(
                 spec("runs", environment={"PASSWORD": "x"}, ports={5432: None})
             ) as container,
         ):
-            platform.exec("runs", ("true",), timeout_s=20)
+            platform.container("runs").exec(("true",), timeout_s=20)
             with socket.create_connection(("127.0.0.1", container.ports[5432])) as connection:
                 connection.recv(1)
-            platform.logs("runs")
-            platform.stop("runs", 5)
+            platform.container("runs").logs()
+            platform.container("runs").stop(5)
         with pytest.raises(RunError, match="got no volume"):
             manifest = {"metadata": {"name": "fast"}, "provisioner": "disk.test"}
-            with platform.storage_class(manifest), platform.claim("data", "fast", 2**30):
+            with (
+                platform.claims.storage_class(manifest),
+                platform.claims.claim("data", "fast", 2**30),
+            ):
                 make_ready(cluster, platform)
-                with platform.snapshot("kept", "data", 10):
+                with platform.claims.snapshot("kept", "data", 10):
                     pass
-                platform.rented("data", 0.1)
+                platform.claims.rented("data", 0.1)
         with platform.running(spec("lost", placement="")):
             cluster.lose("vm-0")
         platform.sweep()
@@ -70,7 +74,7 @@ def test_each_right_that_is_looked_for_is_used(
 
 def make_ready(cluster: FakeCluster, platform: KubernetesPlatform) -> None:
     """As a snapshot controller does, a moment after the snapshot is made."""
-    path = f"{SNAPSHOTS}/namespaces/{platform._namespace}/volumesnapshots/kept"
+    path = f"{SNAPSHOTS}/namespaces/{platform.space.namespace}/volumesnapshots/kept"
     made = {"status": {"readyToUse": True}}
     threading.Timer(0.3, lambda: cluster.things[path].update(made)).start()
 

@@ -1,0 +1,166 @@
+"""`tierbench verify`: whether a stored campaign's figures are those of its raw files.
+
+Each link is made again: raw files → `record.json` and `latencies.parquet`, by the reader that made
+them; `latencies.parquet` → throughput and percentiles, by counting alone; and
+`record.json` → the cells of `verdict.json`. Nothing is written.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from orchestrator.analysis import results, verdicts
+from orchestrator.analysis.figures.transactions import COMMITTED, DELIVERY, FAILED, NEW_ORDER
+from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.statistics import stats
+from orchestrator.cli.options import CampaignArgument, ResultsOption
+from orchestrator.errors import EXIT_DIFFERS, TierbenchError
+from orchestrator.load_generators import load_generators
+from orchestrator.load_generators.common import several
+from orchestrator.metrics import PERCENTILES
+from orchestrator.model import CLIENT
+from orchestrator.system import store, stored_campaigns
+from orchestrator.units import counted
+
+_ROUNDING = 1e-9  # sums in another order
+Figures = Mapping[tuple[str, str], float]  # (metric, scope) → value
+
+
+def command(kept: Path, out: Console) -> Callable[..., None]:
+    """The command; `kept`: where campaigns are unless named."""
+
+    def verify(campaign: CampaignArgument = "latest", results: ResultsOption = kept) -> None:
+        """Counts a campaign's figures again from its raw files; exit 1 if any differs."""
+        count = 0
+        for where, checked, differences in checks(stored_campaigns.resolve(results, campaign)):
+            for line in (f"{where}: {checked}", *(f"  differs: {one}" for one in differences)):
+                out.print(line, markup=False, highlight=False, soft_wrap=True)
+            count += len(differences)
+        out.print(counted(count, "difference") if count else "no difference", highlight=False)
+        if count:
+            raise typer.Exit(EXIT_DIFFERS)
+
+    return verify
+
+
+def checks(folder: Path) -> Iterator[tuple[str, str, list[str]]]:
+    """Of each run, then of the verdict: where, what was checked, and the differences, in words."""
+    campaign = store.load(folder)
+    if cut := list(results.left_out(campaign)):
+        yield "files", "not all can be read", cut
+    for run in campaign.runs:
+        where = f"runs/{run.record.run.slug}"
+        if results.published(run.record):
+            yield where, "published figures, which leave no raw files", []
+        elif run.record.outcome == "done":
+            yield where, *_of_run(run, folder / where / "raw")
+    yield "verdict.json", *_of_verdict(campaign, folder / "verdict.json")
+
+
+def _of_run(run: RunData, raw: Path) -> tuple[str, list[str]]:
+    record, window = run.record, results.measured_window(run.record)
+    clients = [node for node in record.nodes if node.role == CLIENT]
+    try:
+        if window is None:
+            raise ValueError("record.json has no measured window")
+        generator = load_generators()[record.workload.generator]
+        made = several.read(generator, record.workload, clients, raw, *window)
+    except (TierbenchError, OSError, ValueError, KeyError) as error:
+        return "not counted again", [f"raw/ is missing or cut: {getattr(error, 'what', error)}"]
+    stored = {(m.metric, m.scope): m.value for m in record.measurements}
+    again = {(m.metric, m.scope): m.value for m in made.measurements}
+    checked = [f"{counted(len(again), 'figure')} counted again from raw/"]
+    found = list(_unlike("record.json", stored, "raw/", again))
+    if made.latencies is not None:
+        count = sum(len(table) for table in made.latencies)
+        checked.append(f"{counted(count, 'transaction')} of latencies.parquet")
+        found += _unlike_transactions(run, stored, window, count)
+    return ", ".join(checked), found
+
+
+def _unlike(file: str, stored: Figures, source: str, again: Figures) -> Iterator[str]:
+    for metric, scope in dict.fromkeys((*stored, *again)):
+        one, two = (figures.get((metric, scope), math.nan) for figures in (stored, again))
+        if not math.isclose(one, two, rel_tol=_ROUNDING):
+            told = ["none" if math.isnan(value) else f"{value:.10g}" for value in (one, two)]
+            yield f"{file}: {metric} ({scope}) is {told[0]}, from {source} {told[1]}"
+
+
+def _unlike_transactions(
+    run: RunData, stored: Figures, window: tuple[float, float], count: int
+) -> Iterator[str]:
+    """How the table of transactions differs from raw files with `count`, and from the record.
+
+    A percentile is held to its definition (nearest rank): fewer transactions than its rank are
+    faster, and at least as many are as fast or faster.
+    """
+    percentiles = {name: stored[name, "all"] for name in PERCENTILES if (name, "all") in stored}
+    faster, as_fast = dict.fromkeys(percentiles, 0), dict.fromkeys(percentiles, 0)
+    pooled = ("connection_wait_avg_s", "all") in stored
+    rows = served = ranked = orders = 0
+    total_s = 0.0
+    for table in run.transactions():
+        rows += len(table)
+        ended_s = table["start_s"] + table["latency_s"]
+        inside = (ended_s >= window[0]) & (ended_s < window[1]) & (table["outcome"] != FAILED)
+        good = table[inside]
+        latency_s = (good["latency_s"] - (good["queue_s"] if pooled else 0.0)).to_numpy()
+        is_ranked = good["type"] != (DELIVERY if NEW_ORDER in set(table["type"]) else "")
+        ranked_s = latency_s[is_ranked.to_numpy()]
+        served, ranked = served + len(good), ranked + len(ranked_s)
+        total_s += float(latency_s.sum())
+        orders += int(((good["type"] == NEW_ORDER) & (good["outcome"] == COMMITTED)).sum())
+        for name, value in percentiles.items():
+            faster[name] += int((ranked_s < value * (1 - _ROUNDING)).sum())
+            as_fast[name] += int((ranked_s <= value * (1 + _ROUNDING)).sum())
+    if rows != count:
+        yield f"latencies.parquet: has {counted(rows, 'transaction')}, raw/ {count}"
+    per_s = 1 / (window[1] - window[0])
+    again = {
+        ("throughput_per_s", "all"): served * per_s,
+        ("nopm", "all"): orders * per_s * 60,
+        ("latency_avg_s", "all"): total_s / max(served, 1),
+    }
+    again = {key: value for key, value in again.items() if key in stored}
+    same = {key: stored[key] for key in again}
+    yield from _unlike("record.json", same, "latencies.parquet", again)
+    for name, value in percentiles.items():
+        rank = stats.rank(max(ranked, 1), PERCENTILES[name])
+        if not faster[name] < rank <= as_fast[name]:
+            yield (
+                f"record.json: {name} (all) is {value:.10g}; it would be the {rank}th of {ranked} "
+                f"in latencies.parquet, where {faster[name]} are faster and {as_fast[name]} "
+                "as fast or faster"
+            )
+
+
+def _of_verdict(campaign: Results, file: Path) -> tuple[str, list[str]]:
+    """Its cells, from the records as they are stored."""
+    try:
+        cells = json.loads(file.read_bytes())["cells"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return "cannot be read: `tierbench analyze` makes it again", [f"verdict.json: {error}"]
+    again = verdicts.cells(campaign)
+    differences = _unlike(
+        "verdict.json", _flat(cells), "the records", _flat([vars(cell) for cell in again])
+    )
+    return f"{counted(len(again), 'cell')} made again from the records", list(differences)
+
+
+def _flat(cells: Iterable[Mapping[str, Any]]) -> Figures:
+    """The mean of each, and the value of each of its runs."""
+    return {
+        (f"{cell['profile']} × {cell['workload']}, {cell['metric']}{of}", cell["scope"]): value
+        for cell in cells
+        for of, value in (
+            ("", cell["mean"]),
+            *((f" of run {place}", value) for place, value in enumerate(cell["values"], start=1)),
+        )
+    }

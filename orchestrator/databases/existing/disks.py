@@ -1,0 +1,77 @@
+"""Which disks of a host hold a database: its directories, held against what node_exporter shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orchestrator.databases.existing import machines, postgresql_queries
+from orchestrator.databases.existing.declaration import Existing, device
+from orchestrator.system.sql import Session
+from orchestrator.units import listed
+from orchestrator.yugabyte import pages
+
+
+@dataclass(frozen=True)
+class Places:
+    """Directories of a server, as it names them: of its data, and of its log. Empty: unknown."""
+
+    data: tuple[str, ...] = ()
+    wal: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class HostDisks:
+    """Devices of one host, as its counters are named. `not_counted`: what else it has, in words;
+    `on_root`: whether they were found below `/`, where all directories of containers seem to be."""
+
+    data: tuple[str, ...] = ()
+    wal: str | None = None
+    not_counted: str = ""
+    on_root: bool = False
+
+
+def places(declared: Existing, number: int, session: Session | None) -> Places:
+    """Of host `number` (from 0). `session`: with a PostgreSQL, which may not show them to every
+    user. OSError or RunError if a server does not answer."""
+    if not declared.node_exporters:
+        return Places()
+    if declared.data_path:
+        path = declared.data_path  # of a PostgreSQL its log may be mounted below it
+        return Places((path,), (f"{path}/pg_wal",))
+    if declared.tservers:
+        flags = pages.flags(declared.tservers[number])
+        data, wal = (_words(flags.get(name, "")) for name in ("fs_data_dirs", "fs_wal_dirs"))
+        return Places(data, wal or data)
+    if session is not None:
+        tables, log = postgresql_queries.places(session)
+        return Places(_words(tables), _words(log))
+    return Places()
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def of_host(declared: Existing, number: int, where: Places, page: str) -> HostDisks:
+    """`page`: of node_exporter, with its collectors filesystem and diskstats. A declared device is
+    believed, because a directory may have another name outside of a container."""
+    found = {path: machines.device_of(page, path) for path in (*where.data, *where.wal)}
+    data, logs = (dict.fromkeys(filter(None, map(found.get, p))) for p in (where.data, where.wal))
+    own = device(declared, number)
+    counted = (own,) if own else tuple(data)
+    if not counted:
+        return HostDisks()
+    wal = [name for name in logs if name not in (*data, *counted)]
+    lost = [
+        f"{path} is on no disk that its node_exporter shows, and does not count"
+        for path, disk in found.items()
+        if disk is None and not own
+    ]
+    if len(counted) > 1:
+        lost.append(f"{listed(counted)} hold its data: neither is held to the tier's limits")
+    if own and len(data) > 1:
+        lost.append(f"{listed(list(data))} hold its data, and only {own} counts")
+    if len(wal) > 1:
+        lost.append(f"{listed(wal)} hold its log, and do not count")
+    on_root = not own and machines.device_of(page, "/") in data
+    return HostDisks(counted, wal[0] if len(wal) == 1 else None, "; ".join(lost), on_root)

@@ -1,0 +1,64 @@
+"""The processes of a container and their control groups, and the check that they are its own.
+
+Every machine has processes of the same numbers and devices of the same names. And a process number
+does not identify a container: it is used again when the process has ended, and in another name
+space it is another process. So the control group of the process must name the container at each
+reading; else there is no value. Known paths: …/<id>, …/<engine>-<id>.scope (systemd's), on version
+2 with more below if the container has groups itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from orchestrator.model import Node
+from orchestrator.platforms.common.machines import ReadAtOnce
+from orchestrator.powers import Machine
+
+
+def groups(machine: Machine, node: Node) -> Mapping[str, str]:
+    """Controller ("" for version 2) → path of the container's group.
+
+    OSError if the process is gone, or no group of it names the container. A process that is not
+    known, or whose groups are seen from the inside of another ("/.."), is looked for by a machine
+    that can.
+    """
+    if not node.container_id:
+        raise OSError("no container's id is known")
+    process = process_of(machine, node)
+    paths: dict[str, str] = {}
+    inside = False
+    for line in machine.read(f"/proc/{process}/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        inside = inside or (".." in path.split("/") and node.container_id in path)
+        group = _named(node.container_id, path)
+        if group is not None:
+            paths.update(dict.fromkeys(controllers.split(","), group))
+    if inside and isinstance(machine, ReadAtOnce):
+        return machine.locate(node.container_id).groups
+    if not paths:
+        raise OSError(f"process {process} is in no group of container {node.container_id[:12]}")
+    return paths
+
+
+def process_of(machine: Machine, node: Node) -> int:
+    """The number of the container's first process on its machine. OSError if it is not known."""
+    if node.process_id is not None:
+        return node.process_id
+    found = None
+    if node.container_id and isinstance(machine, ReadAtOnce):
+        found = machine.locate(node.container_id).process_id
+    if found is None:
+        raise OSError("no process of its container is known")
+    return found
+
+
+def _named(container_id: str, path: str) -> str | None:
+    """The part of `path` down to the container's group; None if no part names it."""
+    parts = path.strip("/").split("/")
+    if ".." in parts:  # this program is in a group of its own, from where there is no path
+        return None
+    for count, part in enumerate(parts, start=1):
+        if container_id in part:
+            return "/".join(parts[:count])
+    return None

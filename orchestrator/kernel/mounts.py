@@ -1,0 +1,165 @@
+"""Which real disk is behind a path: mount, device, file system.
+
+It is read from /proc/self/mountinfo and /sys/dev/block (Documentation/filesystems/proc.rst §3.5,
+Documentation/ABI/stable/sysfs-block) of the machine that has the disk.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.kernel import block_devices
+from orchestrator.kernel.block_devices import BLOCK
+from orchestrator.powers import Machine
+
+
+@dataclass(frozen=True)
+class MountPoint:
+    """One line of mountinfo. `device`: major:minor; `subtree`: the mounted part of the system."""
+
+    path: str
+    device: str
+    subtree: str
+    kind: str
+    source: str
+    options: str
+    id: int
+
+
+@dataclass(frozen=True)
+class RealDisk:
+    """The disk under a path. `device`: as in /proc/diskstats, maybe a partition; `whole`: the disk
+    that holds it, which is what a control group limits."""
+
+    path: Path
+    mount: MountPoint
+    device: str
+    whole: str
+    facts: dict[str, Any]
+
+    @property
+    def node(self) -> str:
+        return f"/dev/{self.device}"
+
+
+def find(path: Path, machine: Machine) -> RealDisk:
+    """The disk that `path` is on. UsageError if it is no directory, or on no block device of the
+    machine; UnavailableError if that cannot be seen from here."""
+    if not path.is_absolute():
+        raise UsageError(f"{path} is no full path: give it in full, from /")
+    try:
+        is_folder, mounts = machine.is_folder(str(path)), mount_points(machine)
+    except OSError as error:
+        raise UnavailableError(
+            f"which disk is behind {path} cannot be seen: {error}",
+            advice="start this program on the machine that has the disk",
+        ) from error
+    if not is_folder:
+        raise UsageError(
+            f"{path} is not a directory",
+            advice="mount the disk there first, or correct the path in the profile",
+        )
+    mount = holding(path, mounts, machine)
+    device = device_name(mount, machine)
+    if device is None:
+        raise UsageError(
+            f"{path} is on {mount.kind}, which no disk of this machine stands behind",
+            advice="give a directory where a block device is mounted",
+        )
+    whole = block_devices.whole(device, machine)
+    facts = {
+        "mount_point": mount.path,
+        "file_system": mount.kind,
+        "mount_options": mount.options,
+        **block_devices.facts(device, machine),
+    }
+    return RealDisk(path, mount, device, whole, facts)
+
+
+def mount_points(machine: Machine) -> tuple[MountPoint, ...]:
+    """All mounts in our name space, in the order in which they were mounted."""
+    return parsed(machine.read("/proc/self/mountinfo"))
+
+
+def parsed(mountinfo: str) -> tuple[MountPoint, ...]:
+    """The lines of a mountinfo file."""
+    return tuple(_mount_point(line) for line in mountinfo.splitlines())
+
+
+def _mount_point(line: str) -> MountPoint:
+    left, _, right = line.partition(" - ")
+    number, _parent, device, subtree, path, options = left.split(" ")[:6]
+    kind, source, deep_options = [*right.split(" "), "", ""][:3]
+    return MountPoint(
+        path=_unescaped(path),
+        device=device,
+        subtree=_unescaped(subtree),
+        kind=kind,
+        source=_unescaped(source),
+        options=",".join(dict.fromkeys(f"{options},{deep_options}".strip(",").split(","))),
+        id=int(number),
+    )
+
+
+def _unescaped(text: str) -> str:
+    """The kernel writes space, tab, newline and backslash as three octal digits."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
+
+
+def holding(path: Path, mounts: tuple[MountPoint, ...], machine: Machine) -> MountPoint:
+    """The mount that `path` is on: the deepest above it; of several at one place, the last.
+
+    UsageError if none of `mounts` is above it."""
+    mount = deepest(machine.real_path(str(path)), mounts)
+    if mount is None:
+        raise UsageError(f"{path} is on nothing that is mounted here")
+    return mount
+
+
+def deepest(real_path: str, mounts: tuple[MountPoint, ...]) -> MountPoint | None:
+    """The mount that a path without links is on; None if none is above it."""
+    real = Path(real_path)
+    for folder in (real, *real.parents):
+        for mount in reversed(mounts):
+            if mount.path == str(folder):
+                return mount
+    return None
+
+
+def device_name(mount: MountPoint, machine: Machine) -> str | None:
+    """The device by major:minor; a file system with several devices (btrfs) has none of its own
+    there, but names one as its source."""
+    link = f"/sys/dev/block/{mount.device}"
+    if machine.exists(link):
+        return Path(machine.real_path(link)).name
+    if mount.source.startswith("/dev/"):
+        name = Path(machine.real_path(mount.source)).name
+        if machine.exists(f"{BLOCK}/{name}"):
+            return name
+    return None
+
+
+def on_root_disk(disk: RealDisk, machine: Machine) -> bool:
+    """Tells if the system itself is on the same disk, on whatever partition or volume of it."""
+    system = holding(Path("/"), mount_points(machine), machine)
+    device = device_name(system, machine)
+    if device is None:
+        return False
+    return bool(
+        block_devices.physical(device, machine) & block_devices.physical(disk.device, machine)
+    )
+
+
+def is_there(disk: RealDisk, machine: Machine) -> bool:
+    """Tells if the same disk is still mounted at the same place."""
+    if not machine.exists(f"{BLOCK}/{disk.device}"):
+        return False
+    mount = disk.mount
+    return any(
+        (other.id, other.path, other.device) == (mount.id, mount.path, mount.device)
+        for other in mount_points(machine)
+    )

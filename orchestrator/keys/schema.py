@@ -1,0 +1,316 @@
+"""What a profile and a workload may say in YAML: keys, types, units, as pydantic models.
+
+Unknown keys are refused, because a misspelt limit would silently be no limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, get_args
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+
+from orchestrator import units
+from orchestrator.keys import addresses
+from orchestrator.keys.real_disks import RealDiskYaml
+from orchestrator.keys.written import AsBytes, AsBytesPerS, AsSeconds, AsText, Words
+from orchestrator.model import ClusterSpec, NodeSize, Placing
+from orchestrator.tier import Burst, ClassWanted, DiskKind, Price, Tier
+
+Bytes = Annotated[int, AsBytes, Field(gt=0)]
+BytesPerS = Annotated[int, AsBytesPerS, Field(gt=0)]
+Seconds = Annotated[float, AsSeconds, Field(ge=0)]
+Positive = Annotated[int, Field(gt=0, lt=units.MOST)]
+Parameter = Annotated[
+    int | float | str, WithJsonSchema({"type": ["integer", "number", "string", "boolean"]})
+]
+Text = Annotated[str, AsText]
+Texts = Annotated[
+    str,
+    BeforeValidator(
+        lambda value: units.as_text(_joined(value)), json_schema_input_type=Words | list[Words]
+    ),
+]
+
+DRY: Final = "dry"  # the do-nothing member of each family
+MIN_DISK_BYTES = 512 * 2**20  # XFS refuses less than 300 MiB, and a database needs its log
+MIN_MEMORY_BYTES = 128 * 2**20
+
+
+def _joined(value: object) -> object:
+    """A list of texts as one text, its entries separated by spaces; `on` and `off`, which YAML
+    takes for truth values, as they were written; everything else as it is."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return " ".join(map(units.as_text, value)) if isinstance(value, list) else value
+
+
+def _percentage(value: object) -> object:
+    """`50 %` as 50; everything else as it is."""
+    if isinstance(value, str) and value.rstrip().endswith("%"):
+        return value.rstrip().rstrip("%").strip()
+    return value
+
+
+Percentage = Annotated[float, Field(ge=0, le=100)]
+# As Kubernetes names a class.
+ClassName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)]
+PercentText = Annotated[str, Field(pattern=r"^[0-9.]+\s*%\s*$")]
+
+KINDS: Mapping[str, DiskKind] = {kind: kind for kind in get_args(DiskKind)}
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A tier mechanism as a profile names it, and the kind of disk that it makes."""
+
+    name: str
+    kind: DiskKind
+
+    @property
+    def like(self) -> DiskKind | None:
+        return None if self.name == self.kind else self.kind
+
+
+def _mechanism(name: object, info: ValidationInfo) -> Mechanism:
+    """`info.context`: the mechanisms that may be named, each with its kind."""
+    kinds: Mapping[str, DiskKind] = info.context or KINDS
+    if name == DRY:
+        raise ValueError("`dry` is for rehearsals: `tierbench rehearse` needs no change here")
+    if str(name) not in kinds:
+        raise ValueError(f"unknown; known: {', '.join(kind for kind in kinds if kind != DRY)}")
+    return Mechanism(str(name), kinds[str(name)])
+
+
+_Name = Annotated[str, Field(json_schema_extra={"enum": [kind for kind in KINDS if kind != DRY]})]
+Enforcement = Annotated[Mechanism, BeforeValidator(_mechanism, json_schema_input_type=_Name)]
+EMULATED = Mechanism("emulated", "emulated")
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class BurstYaml(_Strict):
+    iops: Positive | None = None
+    throughput: BytesPerS | None = None
+    duration: Seconds
+    start: Annotated[
+        Literal["full", "empty"] | Percentage,
+        BeforeValidator(
+            _percentage, json_schema_input_type=Literal["full", "empty"] | Percentage | PercentText
+        ),
+    ] = "full"
+
+    def build(self) -> Burst:
+        start = {"full": 100.0, "empty": 0.0}.get(str(self.start))
+        return Burst(
+            iops=self.iops,
+            bytes_per_s=self.throughput,
+            duration_s=self.duration,
+            start_pct=float(self.start) if start is None else start,
+        )
+
+
+class PriceYaml(_Strict):
+    monthly: Annotated[float, Field(ge=0)]
+    currency: str
+    region: str
+    as_of: Text
+    source: str
+
+    def build(self) -> Price:
+        return Price(**self.model_dump())
+
+
+class TierYaml(RealDiskYaml):
+    enforcement: Enforcement = EMULATED
+    iops: Positive | None = None
+    throughput: BytesPerS | None = None
+    read_latency: Seconds | None = None
+    write_latency: Seconds | None = None
+    burst: BurstYaml | None = None
+    burst_time_scale: Annotated[float, Field(ge=1)] = 1.0
+    recorded: str | None = None
+    storage_class: ClassName | None = None
+    size: Bytes | None = None
+    io_unit: Bytes = 262_144
+    price: PriceYaml | None = None
+    source: str = ""
+    as_of: Text = ""
+    notes: str = ""
+
+    @model_validator(mode="after")
+    def _whole(self) -> TierYaml:
+        kind = self.enforcement.kind
+        if kind == "mounted" and not self.on_real_disks:
+            raise ValueError("a mounted tier needs `disks`, or one `path`: where it is mounted")
+        if kind == "emulated" and not (self.iops and self.throughput) and not self.on_real_disks:
+            raise ValueError("an emulated tier needs `iops` and `throughput`")
+        if kind == "cgroup" and not (self.iops or self.throughput):
+            raise ValueError("a tier held by control groups needs `iops` or `throughput`")
+        if kind == "storage-class" and not self.storage_class:
+            raise ValueError(
+                "`storage-class` needs a `storage_class`, or a catalog row as `type`, to make one"
+            )
+        burst = self.burst
+        if burst and burst.iops and self.iops and burst.iops < self.iops:
+            raise ValueError("`burst.iops` is below `iops`: a burst is the higher of the two")
+        if burst and burst.throughput and self.throughput and burst.throughput < self.throughput:
+            raise ValueError("`burst.throughput` is below `throughput`: a burst is the higher")
+        return self
+
+    def build(self, name: str, title: str) -> Tier:
+        return Tier(
+            name=name,
+            title=title,
+            enforcement=self.enforcement.name,
+            like=self.enforcement.like,
+            iops=self.iops,
+            bytes_per_s=self.throughput,
+            read_latency_s=self.read_latency,
+            write_latency_s=self.write_latency,
+            burst=self.burst.build() if self.burst else None,
+            burst_time_scale=self.burst_time_scale,
+            io_unit_bytes=self.io_unit,
+            **self.places(),
+            price=self.price.build() if self.price else None,
+            source=self.source,
+            as_of=self.as_of,
+            notes=self.notes,
+            storage_class=(
+                ClassWanted(self.storage_class, size_bytes=self.size)
+                if self.storage_class
+                else None
+            ),
+        )
+
+
+class NodeYaml(_Strict):
+    cpus: Annotated[float, Field(gt=0)]
+    memory: Annotated[Bytes, Field(ge=MIN_MEMORY_BYTES)]
+    disk: Annotated[Bytes, Field(ge=MIN_DISK_BYTES)]
+
+    def build(self) -> NodeSize:
+        return NodeSize(cpus=self.cpus, memory_bytes=self.memory, disk_bytes=self.disk)
+
+
+class ClusterYaml(_Strict):
+    database: str = "auto"
+    version: Text | None = None
+    nodes: Positive | None = None  # others' cluster: as many as it has hosts
+    replication_factor: Positive
+    clients: Positive = 1
+    port: Annotated[int, Field(gt=0, lt=65536)] | None = None
+    vm: str | None = None
+    vm_price: PriceYaml | None = None
+    node: Mapping[str, NodeYaml] = {}  # others' cluster: may be unknown
+    settings: Mapping[str, Text] = {}
+    existing: Mapping[str, Texts] = {}
+    node_of: Mapping[str, Mapping[str, NodeYaml]] = {}
+    settings_of: Mapping[str, Mapping[str, Mapping[str, Text]]] = {}
+
+    @model_validator(mode="after")
+    def _whole(self) -> ClusterYaml:
+        if bool(self.existing) != (self.database == "existing"):
+            raise ValueError("`existing` and `database: existing` belong together")
+        ours = [key for key in ("port", "node_of", "settings_of") if getattr(self, key)]
+        if self.existing and ours:
+            raise ValueError(f"`{ours[0]}` is of nodes that are started: leave it out here")
+        if self.existing and self.nodes and self.nodes < self.hosts:
+            raise ValueError(f"`nodes` is {self.nodes}, with {self.hosts} hosts: leave it out")
+        if self.replication_factor > (self.nodes or self.hosts or self.replication_factor):
+            raise ValueError("`replication_factor` is above `nodes`: a replica needs its own node")
+        return self
+
+    @property
+    def hosts(self) -> int:
+        return len(addresses.read(self.existing.get("hosts", "")).servers)
+
+    def build(self, scale: str) -> ClusterSpec:
+        return ClusterSpec(
+            database=self.database,
+            version=self.version,
+            nodes=self.nodes or max(1, self.hosts),
+            replication_factor=self.replication_factor,
+            clients=self.clients,
+            port=self.port,
+            vm=self.vm,
+            vm_price=self.vm_price.build() if self.vm_price else None,
+            node=self.node[scale].build() if self.node else None,
+            settings={
+                **self.settings,
+                **{f"existing.{key}": value for key, value in self.existing.items()},
+                **{
+                    f"{database}.{key}": value
+                    for database, scales in self.settings_of.items()
+                    for key, value in scales.get(scale, {}).items()
+                },
+            },
+            node_of={
+                database: scales[scale].build()
+                for database, scales in self.node_of.items()
+                if scale in scales
+            },
+        )
+
+
+class PlacingYaml(_Strict):
+    context: str | None = None
+    node_selector: Mapping[str, Text] = {}
+    client_selector: Mapping[str, Text] = {}
+    tolerations: tuple[Mapping[str, Text], ...] = ()
+    zones: tuple[Text, ...] = ()
+    image_pull_secrets: tuple[str, ...] = ()
+
+    def build(self) -> Placing:
+        return Placing(**self.model_dump())
+
+
+class NamedTierYaml(_Strict):
+    """A profile whose tier names a catalog row; `tier_catalog` reads the row."""
+
+    question: str
+    title: str = ""  # the row's own
+    tier: Any
+    cluster: ClusterYaml
+    platform: str | None = None
+    kubernetes: PlacingYaml | None = None
+    machines: tuple[Text, ...] = ()
+    client_machine: Text | None = None
+
+
+class ProfileYaml(NamedTierYaml):
+    title: str
+    tier: TierYaml
+
+
+class ScaleYaml(_Strict):
+    dataset: Mapping[str, Parameter]
+    threads: Positive
+    loader_threads: Positive = 2
+    warmup: Seconds
+    measure: Annotated[Seconds, Field(gt=0)]
+    options: Mapping[str, Parameter] = {}
+
+
+class WorkloadYaml(_Strict):
+    title: str
+    generator: str
+    script: str
+    dataset: str
+    database: Literal["none"] | None = None
+    statements_per_transaction: Positive | None = None
+    options: Mapping[str, Parameter] = {}
+    slo: Text | None = None
+    writes: bool = True
+    scales: Annotated[Mapping[str, ScaleYaml], Field(min_length=1)]

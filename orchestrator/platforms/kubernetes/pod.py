@@ -1,0 +1,318 @@
+"""A container as a pod, and what can be done with it.
+
+An exec of Kubernetes has no environment, no time limit and no user. So commands run under a shell
+that reads their environment from standard input (a password on the command line would be in the
+request's address, and in the server's audit log), and under `timeout`, or one that was given up
+here would run on. They run as the container's own user.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from orchestrator.errors import NodeError, RunError, TierbenchError
+from orchestrator.platforms.common import watching
+from orchestrator.platforms.common.carried import Carried
+from orchestrator.platforms.common.conversations import KEPT, LineConversation
+from orchestrator.platforms.common.output import Output
+from orchestrator.platforms.kubernetes import manifests, trouble
+from orchestrator.platforms.kubernetes.channels import Frames
+from orchestrator.platforms.kubernetes.connection import Thing
+from orchestrator.platforms.kubernetes.errors import Refused, cluster_errors
+from orchestrator.platforms.kubernetes.labels import object_name
+from orchestrator.platforms.kubernetes.manifests import CARRIER, GATE, MAIN
+from orchestrator.platforms.kubernetes.ports import PortForward
+from orchestrator.platforms.kubernetes.space import Space
+from orchestrator.platforms.kubernetes.trouble import LOST
+from orchestrator.powers import Clock, Completed, Container, ContainerSpec, Machine
+from orchestrator.system.clock import wait_until
+
+# $0: the seconds. KILL follows TERM after five.
+_RUN = (
+    'while IFS= read -r pair && [ -n "$pair" ]; do export "$pair"; done; '
+    'command -v timeout >/dev/null || exec "$@" </dev/null; '
+    'exec timeout -k 5 "$0" "$@" </dev/null'
+)
+_ENDED_BY_TIMEOUT = (124, 137)
+_GRACE_S = 15.0  # after the time limit: for its KILL, and for the answer
+_KILLED_S = 30.0
+_KILL = ("sh", "-c", "kill -KILL -1")  # all of the pod but its first process and this shell
+
+
+class Pod:
+    """The `Container` protocol. `machine_named`: finds the machine of a name, None if there is
+    none."""
+
+    def __init__(
+        self, name: str, space: Space, machine_named: Callable[[str], Machine | None]
+    ) -> None:
+        self.name = name
+        self.id, self.host = "", "127.0.0.1"
+        self.process_id: int | None = None
+        self.address: str | None = None
+        self.ports: Mapping[int, int] = {}
+        self.ulimits: Mapping[str, str] = {}
+        self._space, self._api, self._clock = space, space.api, space.clock
+        self._machine_named = machine_named
+        self._machine: Machine | None = None
+        self._is_lost = False  # its machine was not ready when it was looked at last
+        self._carried: tuple[Carried, ...] = ()
+        self._carried_by = GATE  # the container of the pod through which files go now
+        self._forwards: list[PortForward] = []
+
+    @property
+    def path(self) -> str:
+        return self._space.path("pods", object_name(self.name))
+
+    # -------------------------------------------------------------- commands
+
+    def exec(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        env: Mapping[str, str] | None = None,
+        on_line: Callable[[str], None] | None = None,
+        watch: Sequence[Container] = (),
+        user: str = "",
+    ) -> Completed:
+        doing = f"running {argv[0]} in {self.name}"
+        self._put_files()
+        started = self._clock.monotonic()
+        frames = self._begin(doing, MAIN, ("sh", "-c", _RUN, str(math.ceil(timeout_s)), *argv))
+        frames.send(_environment(env or {}))
+        output = Output(frames)
+        deadline = started + timeout_s + _GRACE_S
+
+        def raise_if_lost() -> None:
+            if watch and (state := self.state()).startswith(LOST):
+                frames.cut()
+                raise NodeError(f"{doing}: {self.name} is {state}", evidence=output.tail())
+
+        if not watching.follow(output, on_line, watch, deadline, self._clock, raise_if_lost):
+            frames.cut()
+        took_s = self._clock.monotonic() - started
+        if took_s >= timeout_s and frames.exit_code in (*_ENDED_BY_TIMEOUT, -1):
+            raise RunError(f"{doing}: did not end within {timeout_s:g} s", evidence=output.tail())
+        if frames.exit_code != 0:
+            watching.after_failure(watch, output, self._clock)
+        if frames.exit_code == -1:
+            raise self._cut_off(doing, frames, output)
+        self._take_files()
+        return Completed(
+            tuple(argv), frames.exit_code, "".join(output.out), "".join(output.err), took_s
+        )
+
+    @contextmanager
+    def conversation(self, argv: Sequence[str]) -> Iterator[PodConversation]:
+        doing = f"talking with {argv[0]} in {self.name}"
+        conversation = PodConversation(self._begin(doing, MAIN, argv), doing, self._clock)
+        try:
+            yield conversation
+        finally:
+            conversation.close()
+
+    def pipe(
+        self, inside: str, argv: Sequence[str], data: bytes, out: Callable[[bytes], None]
+    ) -> None:
+        """Runs a command in a container `inside` the pod, sends it `data`, and hands on its output.
+        RunError if it fails."""
+        doing = f"carrying files of {self.name}"
+        frames = self._begin(doing, inside, argv)
+        errors = b""
+        try:
+            frames.send(data)
+        except OSError as error:
+            raise RunError(f"{doing}: {error}") from error
+        for chunk, error_chunk in frames:
+            if chunk:
+                out(chunk)
+            errors += error_chunk or b""
+        if frames.exit_code != 0:
+            raise RunError(
+                f"{doing}: {argv[0]} failed (exit {frames.exit_code}) {frames.message}",
+                advice="its image needs sh, GNU tar and GNU find",
+                evidence=errors.decode(errors="replace")[-2000:],
+            )
+
+    def _begin(self, doing: str, inside: str, argv: Sequence[str]) -> Frames:
+        query = [("container", inside), *(("command", word) for word in argv)]
+        query += [(stream, "true") for stream in ("stdin", "stdout", "stderr")]
+        with cluster_errors(doing):
+            try:
+                return Frames(self._api.channel(f"{self.path}/exec", query))
+            except Refused as error:
+                state = self.state()
+                if state == "running":
+                    raise
+                raise NodeError(f"{doing}: it is not running ({state})") from error
+
+    def _cut_off(self, doing: str, frames: Frames, output: Output) -> RunError | NodeError:
+        state = self.state()
+        if state != "running":
+            return NodeError(f"{doing}: {self.name} is {state}", evidence=output.tail())
+        return RunError(
+            f"{doing}: the connection ended before the command did {frames.message}".strip(),
+            advice="was the API server, or a proxy before it, restarted?",
+            evidence=output.tail(),
+        )
+
+    # -------------------------------------------------------------- carried files
+
+    def carries(self, spec: ContainerSpec) -> bool:
+        """Notes the files that the pod of `spec`, just made, is to be given; whether there are
+        some."""
+
+        def through(argv: Sequence[str], data: bytes, out: Callable[[bytes], None]) -> None:
+            self.pipe(self._carried_by, argv, data, out)
+
+        self._carried_by = GATE
+        self._carried = tuple(
+            Carried(Path(one.mount.source), one.path, one.mount.read_only, through)
+            for one in manifests.carried(spec)
+        )
+        return bool(self._carried)
+
+    def open_gate(self) -> None:
+        """Sends all files, and lets `main` begin."""
+        self._put_files()
+        self.pipe(GATE, manifests.OPEN_GATE, b"", lambda _data: None)
+        self._carried_by = CARRIER
+
+    def _put_files(self) -> None:
+        for one in self._carried:
+            one.put()
+
+    def _take_files(self) -> None:
+        for one in self._carried:
+            one.take()
+
+    # -------------------------------------------------------------- stopping
+
+    def stop(self, timeout_s: float) -> None:
+        """A deadline that has passed ends a pod as its removal does, but it stays with its logs."""
+
+        def stopped() -> bool:
+            return self.state() != "running"
+
+        with cluster_errors(f"stopping {self.name}"):
+            if timeout_s > 0 and not stopped():
+                with suppress(TierbenchError):
+                    self._take_files()
+                self._api.change(self.path, {"spec": {"activeDeadlineSeconds": 1}})
+            if wait_until(stopped, deadline_s=timeout_s, clock=self._clock, every_s=0.1):
+                return
+            with suppress(TierbenchError):
+                for _ in self._begin(f"killing {self.name}", MAIN, _KILL):
+                    pass
+            if not wait_until(stopped, deadline_s=_KILLED_S, clock=self._clock, every_s=0.1):
+                raise RunError(f"{self.name} still runs {_KILLED_S:g} s after it was killed")
+
+    def remove(self, timeout_s: float) -> None:
+        self._close_ports()
+        try:
+            if self.state() != "gone" and not self._is_lost:
+                self._take_files()
+        finally:
+            self.forget()
+            # 0 only forgets the pod: its containers would still be ending. Of a machine that is
+            # lost nobody would ever say that they have.
+            self.clear(0.0 if self._is_lost else max(1.0, timeout_s))
+
+    def clear(self, grace_s: float) -> None:
+        """Removes the pod of this name and its secret, if they are there."""
+        self._space.remove("container", self.path, self.name, grace_s)
+        secret = self._space.path("secrets", object_name(self.name))
+        self._space.remove("secret", secret, self.name)
+
+    def forget(self) -> None:
+        """The pod goes, or is gone: nothing that was known of it holds any more."""
+        self._carried, self._machine = (), None
+        self._close_ports()
+
+    def _close_ports(self) -> None:
+        for forward in self._forwards:
+            forward.close()
+        self._forwards = []
+
+    # -------------------------------------------------------------- looking
+
+    def describe(self, spec: ContainerSpec, pod: Thing) -> None:
+        """Notes what is known since its start, and forwards its ports. NodeError if it runs no
+        longer."""
+        state = self.state()
+        if state != "running":
+            raise NodeError(
+                f"{self.name} stopped as soon as it was started: {state}",
+                evidence=self.logs(tail=30),
+            )
+        for port, local in spec.ports.items():
+            forward = PortForward(self._api, self.path, port, local, spec.address or "")
+            self._forwards.append(forward)
+        forwarded = zip(spec.ports, self._forwards, strict=True)
+        self.ports = {port: forward.local_port for port, forward in forwarded}
+        self.id = status_of_main(pod).get("containerID", "").rpartition("//")[2]
+        self.address = spec.address
+
+    def _found(self) -> Thing | None:
+        with cluster_errors(f"looking at {self.name}"):
+            return self._api.found(self.path)
+
+    def state(self) -> str:
+        pod = self._found()
+        lost = self._space.machine_trouble(pod) if pod and trouble.may_be_lost(pod) else ""
+        self._is_lost = bool(lost)
+        return lost or trouble.in_words(pod)
+
+    def find_image(self) -> str:
+        pod = self._found()
+        return str(status_of_main(pod).get("imageID") or "") if pod else ""
+
+    def find_machine(self) -> Machine:
+        """A pod never moves, so the cluster is asked once."""
+        if self._machine is None:
+            name = str((self._found() or {}).get("spec", {}).get("nodeName") or "")
+            self._machine = self._machine_named(name) if name else None
+        if self._machine is None:
+            raise RunError(f"{self.name}: no machine is known that runs it")
+        return self._machine
+
+    def logs(self, tail: int | None = None) -> str:
+        if self._is_lost:
+            return ""  # its machine would be waited for
+        query = {"container": MAIN, **({"tailLines": tail} if tail else {})}
+        with cluster_errors(f"reading the log of {self.name}"):
+            try:
+                return self._api.text(f"{self.path}/log", **query)
+            except Refused as error:
+                if error.status in (400, 404):  # not begun yet, or gone
+                    return ""
+                raise
+
+
+def status_of_main(pod: Thing) -> Thing:
+    statuses = pod.get("status", {}).get("containerStatuses") or []
+    return next((one for one in statuses if one["name"] == MAIN), {})
+
+
+def _environment(env: Mapping[str, str]) -> bytes:
+    """One line for each variable, and an empty one."""
+    for name, value in env.items():
+        if "\n" in value:
+            raise RunError(f"the variable {name} has a line break, which no pod can be given")
+    return "".join(f"{name}={value}\n" for name, value in env.items()).encode() + b"\n"
+
+
+class PodConversation(LineConversation):
+    """A command in a pod that is talked with."""
+
+    def __init__(self, frames: Frames, doing: str, clock: Clock) -> None:
+        self._frames = frames
+        super().__init__(Output(frames, kept=KEPT), frames.send, doing, clock)
+
+    def close(self) -> None:
+        """Ends its standard input, which ends every command that reads it."""
+        self._frames.end_input()

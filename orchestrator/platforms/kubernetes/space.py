@@ -1,0 +1,88 @@
+"""The namespace of a campaign on a cluster: addresses in it, and how what is there is removed."""
+
+from __future__ import annotations
+
+from orchestrator.errors import RunError, UnavailableError
+from orchestrator.platforms.kubernetes import trouble
+from orchestrator.platforms.kubernetes.connection import Api, Thing
+from orchestrator.platforms.kubernetes.errors import cluster_errors
+from orchestrator.platforms.kubernetes.labels import LABEL, label_of, name_of, ours
+from orchestrator.powers import Clock
+from orchestrator.system.clock import wait_until
+
+NAMESPACES, VOLUMES = "/api/v1/namespaces", "/api/v1/persistentvolumes"
+CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
+NODES = "/api/v1/nodes"
+REMOVAL_S = 120.0
+
+
+def namespace_of(campaign: str) -> str:
+    return f"tierbench-{campaign}"
+
+
+class Space:
+    """What the parts of the platform share. `kept`: addresses of claims and snapshots that stay
+    until the end of the campaign."""
+
+    def __init__(self, api: Api, clock: Clock, campaign: str) -> None:
+        self.api, self.clock, self.campaign = api, clock, campaign
+        self.kept: set[str] = set()
+
+    @property
+    def namespace(self) -> str:
+        return namespace_of(self.campaign)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return ours(self.campaign)
+
+    def path(self, plural: str, name: str = "", group: str = "api/v1") -> str:
+        """The address of a kind of thing in the campaign's namespace, or of one of them."""
+        folder = f"/{group}/namespaces/{self.namespace}/{plural}"
+        return f"{folder}/{name}" if name else folder
+
+    def remove(self, kind: str, path: str, name: str, grace_s: float | None = None) -> None:
+        """Removes a thing; it is gone when this returns. `grace_s`: of a pod."""
+        is_pod = "/pods/" in path
+
+        def gone() -> bool:
+            found = self.api.found(path)
+            if found and is_pod and trouble.may_be_lost(found) and self.machine_trouble(found):
+                self.api.remove(path, 0.0)  # nobody will ever say that it has ended
+            return found is None
+
+        with cluster_errors(f"removing {kind} {name}"):
+            self.kept.discard(path)
+            self.api.remove(path, grace_s if is_pod else None)
+            deadline_s = REMOVAL_S + (grace_s or 0)
+            if not wait_until(gone, deadline_s=deadline_s, clock=self.clock, every_s=0.1):
+                raise RunError(
+                    f"{kind} {name} could not be removed within {deadline_s:g} s",
+                    advice=f"`kubectl describe` it in {self.namespace}: it says what holds it",
+                )
+
+    def make_room(self, kind: str, path: str) -> None:
+        """Removes our leftover of a name, if there is one. UnavailableError if it is not ours."""
+        with cluster_errors(f"looking at {path}"):
+            leftover = self.api.found(path)
+        if leftover is None:
+            return
+        if not label_of(leftover, LABEL):
+            raise UnavailableError(
+                f"there is a {kind} named {name_of(leftover)} that tierbench did not make: it is "
+                "left alone",
+                advice="remove it with kubectl, or use another name, then run again",
+            )
+        self.remove(kind, path, name_of(leftover))
+
+    def machine_trouble(self, pod: Thing) -> str:
+        """Returns why a pod's machine can tell nothing of it any more; "" if it can."""
+        name = str(pod["spec"]["nodeName"])
+        with cluster_errors(f"looking at the machine {name}"):
+            return trouble.of_machine(name, self.api.found(f"{NODES}/{name}"))
+
+    def events(self, thing: str) -> list[Thing]:
+        """The events of a thing of the campaign, the last at the end."""
+        with cluster_errors(f"looking at the events of {thing}"):
+            found = self.api.listed(self.path("events"), fields=f"involvedObject.name={thing}")
+        return sorted(found, key=lambda one: str(one.get("lastTimestamp") or one.get("eventTime")))

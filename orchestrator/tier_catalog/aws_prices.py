@@ -1,0 +1,79 @@
+"""AWS's Price List of EC2: the file of a region → components of the catalog's prices.
+
+Pure; documented by AWS Billing ("Getting price list files manually", "Reading the service price
+list file"): no account is needed, and a CSV has five rows of metadata and then one of columns.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from orchestrator.tier_catalog.reading import Catalog
+
+URL = "https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonEC2/current"
+REGION = "us-east-1"
+SOURCE = f"AWS Price List of AmazonEC2 ({URL})"
+# Unit of the list → what a price is to be divided by: throughput is priced by GiB/s.
+_UNITS = {"GB-Mo": 1, "GB-month": 1, "IOPS-Mo": 1, "GiBps-mo": 1024}
+_OF_DISKS = "EBS:"  # in usage types, after the region's own sign
+_FAMILIES = ("Storage", "System Operation", "Provisioned Throughput")
+_TYPES = {"gp2": "gp2", "gp3": "gp3", "io1": "piops", "io2": "io2", "st1": "st1", "sc1": "sc1"}
+# The list prices io2's IOPS by three usage types, and AWS's EBS pages say from where on each holds.
+_IO2_STEPS = {"io2": 0, "io2.tier2": 32_000, "io2.tier3": 64_000}
+_COLUMNS = {"TermType", "Location Type", "Currency", "Product Family", "Unit", "PricePerUnit"}
+
+
+def components(lines: Iterable[str], currency: str, catalog: Catalog) -> dict[str, dict[str, Any]]:
+    """Prices by catalog row; one whose parts are not all there is left out. ValueError without the
+    columns that are read."""
+    prices = _prices(lines, currency)
+    found: dict[str, dict[str, Any]] = {}
+    for name, usage in _TYPES.items():
+        parts: dict[str, Any] = {"per_gib": prices.get(f"VolumeUsage.{usage}")}
+        if rule := catalog.types[f"aws/{name}"].provisioned:
+            free = {usage: rule.iops.included or 0} if name != "io2" else _IO2_STEPS
+            parts["per_iops"] = _steps(prices, "VolumeP-IOPS", free)
+            if included := rule.throughput.included:
+                steps = _steps(prices, "VolumeP-Throughput", {usage: included})
+                parts |= {"per_throughput": steps, "unit": "MiB/s"}
+        if None not in parts.values():
+            found[f"aws/{name}"] = parts
+    return found
+
+
+def _steps(
+    prices: Mapping[str, float], what: str, starts: Mapping[str, float]
+) -> list[dict[str, float]] | None:
+    """Of usage type → from so many units on; None if one has no price."""
+    keys = {f"{what}.{usage}": start for usage, start in starts.items()}
+    if not keys.keys() <= prices.keys():
+        return None
+    return [{"above": start, "price": prices[key]} for key, start in keys.items()]
+
+
+def _prices(lines: Iterable[str], currency: str) -> dict[str, float]:
+    """Usage type without its region, such as `VolumeUsage.gp2` → price of a unit, in the catalog's
+    units. One that is given two prices is left out."""
+    found: dict[str, set[float]] = {}
+    for row in _rows(lines):
+        own = row["TermType"] == "OnDemand" and row["Location Type"] == "AWS Region"
+        unit, price = _UNITS.get(row["Unit"]), float(row["PricePerUnit"] or 0)
+        of_disk = row["Product Family"] in _FAMILIES and row["Currency"] == currency
+        if own and of_disk and unit and price:
+            usage = row["usageType"].rpartition(_OF_DISKS)[2]
+            found.setdefault(usage, set()).add(round(price / unit, 10))
+    return {usage: prices.pop() for usage, prices in found.items() if len(prices) == 1}
+
+
+def _rows(lines: Iterable[str]) -> Iterator[dict[str, str]]:
+    """Those of disks, by column: nearly all of the hundreds of megabytes are of instances."""
+    rows = csv.reader(lines)
+    columns = next((row for row in rows if row and row[0] == "SKU"), [])
+    if absent := sorted({*_COLUMNS, "usageType"} - {*columns}):
+        raise ValueError(f"no column {', '.join(absent)}")
+    usage = columns.index("usageType")
+    for row in rows:
+        if len(row) == len(columns) and _OF_DISKS in row[usage]:
+            yield dict(zip(columns, row, strict=True))

@@ -1,0 +1,1 @@
+"""The emulated disk: its container, its files, what the machine did to it, standing ones."""

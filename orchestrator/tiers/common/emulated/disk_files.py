@@ -1,0 +1,197 @@
+"""Files of disks, on the machines whose containers serve them as devices.
+
+They lie in one folder of each machine (`Platform.folder`). A disk's own container makes, copies and
+removes the file that it serves, so that this costs no other container; for that it looks at the
+mark of the file's folder, which on other machines has a name of this cache. What else is asked is
+asked directly if this computer is the only machine, else in containers on the node's machine.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from orchestrator.errors import TierbenchError
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import is_here, of_nodes
+from orchestrator.powers import Completed, ContainerSpec, Machine, Mount, World
+from orchestrator.system import at_once
+from orchestrator.tiers.common.real import removal
+
+GATE_BYTES = 2 * 2**30
+INSIDE = Path("/images")  # the machine's folder, in a container
+_DATASETS, _DISKS = "datasets", "disks"
+_ASK_S = 120.0
+_REMOVE_S = 600.0
+_EXIST = 'for file; do [ -f "$file" ] || exit 1; done'
+_RUN = 'exec "$@"'
+# All folders that may be ours; `disks` is that of earlier releases.
+_RUN_ON_ALL = f"{_RUN} {INSIDE}/{_DATASETS}/* {INSIDE}/{_DISKS}*"
+
+
+@dataclass(frozen=True)
+class DiskFile:
+    """The file of one disk, below the folder of the machine that runs `placement`.
+
+    Before it is served it is made a copy of `copy_of`, or anew with `size_bytes` and an empty file
+    system; with neither it is there. If `temporary`, it goes when its server ends."""
+
+    path: Path
+    placement: str
+    copy_of: Path | None = None
+    size_bytes: int | None = None
+    temporary: bool = False
+
+
+def places(nodes: int, world: World) -> dict[Path, int]:
+    """Folder → how often it holds the data of one node: as the kept copy and as the running one.
+    Files are sparse, so a disk takes the space of its data."""
+    return {_folder(world): 2 * nodes}
+
+
+def snapshots(nodes: int, name: str, world: World) -> tuple[Path, ...]:
+    """The files of a data set, each on the machine of its node, in the order of the nodes: sorted
+    by name, node-10 would be the second. On other machines the name has theirs and this cache's,
+    since what is known of a data set is in the one cache here."""
+    if not is_here(world):
+        machines = sorted(machine.name for machine in of_nodes(world.platform))
+        name = removal.named(name, world, socket.gethostname(), *machines)
+    folder = _folder(world) / _DATASETS / name
+    return tuple(folder / f"node-{number}.img" for number in range(1, nodes + 1))
+
+
+def of_run(
+    sizes_bytes: Sequence[int], copies_of: Sequence[Path] | None, world: World
+) -> tuple[DiskFile, ...]:
+    """One file per node, empty or a copy of its snapshot, in place of what a killed run left."""
+    sources: Sequence[Path | None] = copies_of or [None] * len(sizes_bytes)
+    folder = _disks(world)
+    return tuple(
+        DiskFile(
+            folder / f"node-{number}.img",
+            f"node-{number}",
+            copy_of=source,
+            size_bytes=None if source else size_bytes,
+            temporary=True,
+        )
+        for number, (size_bytes, source) in enumerate(zip(sizes_bytes, sources, strict=True), 1)
+    )
+
+
+def of_gate(placement: str, world: World) -> tuple[DiskFile, ...]:
+    """One empty file, under a name that is no node's, on the machine that runs `placement`."""
+    path = _disks(world) / "gate.img"
+    return (DiskFile(path, placement, size_bytes=GATE_BYTES, temporary=True),)
+
+
+def of_load(
+    sizes_bytes: Sequence[int], paths: Sequence[Path], resumed: bool
+) -> tuple[DiskFile, ...]:
+    """The snapshots themselves, empty unless an earlier load has left them."""
+    return tuple(
+        DiskFile(path, f"node-{number}", size_bytes=None if resumed else size_bytes)
+        for number, (path, size_bytes) in enumerate(zip(paths, sizes_bytes, strict=True), 1)
+    )
+
+
+def mounted(world: World) -> Mount:
+    """The folder of the machines, as their containers see it at INSIDE."""
+    folder = _folder(world)
+    if is_here(world):  # made by us, so that it does not belong to the engine's user
+        removal.make(_disks(world), world)
+        folder = folder.resolve()
+    return Mount(str(folder), str(INSIDE), on_machine=True)
+
+
+def inside(path: Path, world: World) -> str:
+    """The path of a file of the machines' folder in a container."""
+    return str(INSIDE / path.relative_to(_folder(world)))
+
+
+def are_far(paths: Sequence[Path], world: World) -> bool:
+    """Whether these are files of ours on other machines than this computer."""
+    return not is_here(world) and paths[0].is_relative_to(_folder(world))
+
+
+def exist(paths: Sequence[Path], world: World) -> bool:
+    """Whether each node's snapshot is on the machine that runs the node now. Only for those that
+    `are_far`."""
+
+    def exists(number: int) -> bool:
+        file = inside(paths[number - 1], world)
+        return _there(number, "exist", _EXIST, [file], _ASK_S, world).exit_code == 0
+
+    numbers = range(1, len(paths) + 1)
+    with ThreadPoolExecutor(max_workers=len(paths)) as pool:
+        return all(pool.map(exists, numbers))
+
+
+def discard(paths: Sequence[Path], world: World) -> None:
+    """Removes snapshots that `are_far` as far as they are ours, and as far as it can: what stays is
+    overwritten by the next load, or removed by `forget`."""
+    program = removal.program("remove", world, [inside(paths[0].parent, world)])
+    for number in range(1, len(paths) + 1):
+        with suppress(TierbenchError):
+            _there(number, "discard", _RUN, program, _REMOVE_S, world)
+
+
+def forget(world: World, only_list: bool = False) -> Iterator[removal.MarkedFolder]:
+    """Removes files of disks from machines other than this computer, as far as the mark of their
+    folder is ours, or only lists them."""
+    if is_here(world):
+        return
+    knows_some = (world.cache / _DATASETS).is_dir()
+    if not knows_some and not world.platform.images.present(own_images.tag(world.root, "disk")):
+        return  # nothing can have been put there
+    folder, program = str(_folder(world)), removal.program("list" if only_list else "remove", world)
+    for number, machine in enumerate(of_nodes(world.platform), start=1):
+        done = _there(number, "forget", _RUN_ON_ALL, program, _REMOVE_S, world)
+        if done.exit_code == 0:
+            yield from removal.read(done.out, str(INSIDE), folder, machine.name)
+        else:
+            why = f"files of disks, which could not be looked at: {done.out.strip()[-200:]}"
+            yield removal.MarkedFolder(folder, kept=(why,), machine=machine.name)
+
+
+def machines_of_nodes(nodes: int, world: World) -> list[Machine]:
+    """The machine that runs each node, in their order: that of a container in its place."""
+
+    def machine_of(number: int) -> Machine:
+        spec = _container(number, "place", ("sleep", "infinity"), world)
+        with world.platform.running(replace(spec, init=True, stop_timeout_s=1)) as container:
+            return container.find_machine()
+
+    return at_once.each(machine_of, range(1, nodes + 1))
+
+
+def _there(
+    number: int, name: str, script: str, words: Sequence[str], timeout_s: float, world: World
+) -> Completed:
+    """Runs a shell's script, with `words` as arguments, on the machine that runs node `number`."""
+    spec = _container(number, name, ("sh", "-c", script, name, *words), world)
+    return world.platform.once(replace(spec, mounts=(mounted(world),)), timeout_s)
+
+
+def _container(number: int, name: str, argv: Sequence[str], world: World) -> ContainerSpec:
+    return ContainerSpec(
+        name=f"{world.scope}-{name}-node-{number}",
+        image=own_images.need(world.root, "disk", world.platform),
+        entrypoint=(argv[0],),
+        command=tuple(argv[1:]),
+        role="disk-files",
+        placement=f"node-{number}",
+    )
+
+
+def _folder(world: World) -> Path:
+    return world.platform.folder(world.cache)
+
+
+def _disks(world: World) -> Path:
+    """The folder of the files that go after each run."""
+    name = _DISKS if is_here(world) else removal.named(_DISKS, world, socket.gethostname())
+    return _folder(world) / name

@@ -1,0 +1,337 @@
+"""Containers of our image `disk`, in which files are made, and served as block devices.
+
+One container serves one file as one loop device: `serve` with the tier's limits through our FUSE
+server, `raw` without any. The database gets the device as an ordinary volume, so the host
+mounts nothing itself. docs/DISKS.md says what happens inside.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import GateError, RunError, TierbenchError, UnavailableError, UsageError
+from orchestrator.model import Node, Volume
+from orchestrator.parts import Disks
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import kernels, of_nodes
+from orchestrator.powers import Container, ContainerSpec, Machine, Mount, World
+from orchestrator.system import at_once
+from orchestrator.system.clock import wait_until
+from orchestrator.tier import LatencyModel
+from orchestrator.tiers.common.emulated import disk_files, latency_tables
+from orchestrator.tiers.common.emulated.disk_files import INSIDE, DiskFile
+from orchestrator.tiers.common.real import removal
+
+Limits = Mapping[str, int | float]  # by the names that the server gives them, dashes as there
+
+STANDING_ROLE = "standing-disk"  # apart from the disks of a run
+_READY_S = 30.0
+_COPY_S = 3600.0
+_IMAGE_IS_THERE = "device: the image is there"  # as the container logs it
+_ASK_S = 20.0
+_DEEPEST_SLEEP_US = 2000.0  # as in the server: beyond it no processor sleeps deeper
+_BAD_ARGUMENTS = 64  # an exit code of `device`
+# A disk has its own processor: where cores are short, the one that plays the disk goes first
+# (1,024 is what every other container has).
+_CPU_SHARES = 16_384
+_NODE_DISK = re.compile(r"-disk-node-(\d+)$")
+
+
+def need_kernel(devices: Sequence[tuple[str, str]], machines: Sequence[Machine]) -> None:
+    """UnavailableError if a machine lacks one of `devices`; each is given with its kernel
+    module."""
+    at_once.each(lambda machine: _need_of(machine, devices), machines)
+
+
+def _need_of(machine: Machine, devices: Sequence[tuple[str, str]]) -> None:
+    for device, module in devices:
+        try:
+            is_there = machine.exists(device)
+        except OSError as error:
+            raise UnavailableError(
+                f"this tier needs {device}, which cannot be looked for on {machine.name}: {error}",
+                advice="start this program on the machine that runs the containers, or use a "
+                "profile with `enforcement: none`",
+            ) from error
+        if not is_there:
+            raise UnavailableError(
+                f"this tier needs {device}, which the kernel of {machine.name} does not offer",
+                advice=f"`modprobe {module}` there, or use a profile with `enforcement: none`",
+            )
+
+
+def create(file: Path, size_bytes: int, world: World) -> None:
+    """Makes a file on this computer with an empty file system. RunError if it cannot be made."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    command = ("create", "--image", f"{INSIDE}/{file.name}", "--bytes", str(size_bytes))
+    spec = _spec(f"{world.scope}-create-{file.stem}", command, _parent(file), world)
+    done = world.platform.once(spec, timeout_s=60)
+    if done.exit_code != 0:
+        raise RunError(f"no file system could be made in {file}: {done.out.strip()}")
+
+
+@contextmanager
+def loading(
+    sizes_bytes: Sequence[int], snapshots: Sequence[Path], world: World, resumed: bool = False
+) -> Iterator[tuple[Volume, ...]]:
+    """What `Restorable.loading` promises: the devices are those of the snapshots themselves."""
+    files = disk_files.of_load(sizes_bytes, snapshots, resumed)
+    with devices("raw", files, {}, world, restored=resumed, kept=True) as disks:
+        yield disks.volumes
+
+
+@contextmanager
+def devices(
+    verb: str,
+    files: Sequence[DiskFile],
+    limits: Limits,
+    world: World,
+    *,
+    restored: bool = False,
+    kept: bool = False,
+    latency: LatencyModel | None = None,
+) -> Iterator[Disks]:
+    """Serves each file as a device with a volume on it; facts are what the last server reported,
+    and `overhead_us` of each: what the way to it costs at its latency, taken off there. `latency`:
+    what its latencies are drawn from instead of being constant."""
+    # Each measures its overhead when it begins: two on one machine would disturb each other.
+    in_turn = len(files) > 1 and kernels(of_nodes(world.platform)) < len(files)
+    brackets = [_on_volume(verb, file, limits, latency, world) for file in files]
+    with at_once.entered(brackets, in_turn) as served:
+        volumes = tuple(replace(volume, restored=restored, kept=kept) for volume, _ in served)
+        overheads = {
+            volume.server.name: overhead_us(facts.get("limits") or {})
+            for volume, facts in served
+            if volume.server is not None
+        }
+        yield Disks(volumes, {**served[-1][1], "overhead_us": overheads})
+
+
+@contextmanager
+def _on_volume(
+    verb: str, file: DiskFile, limits: Limits, latency: LatencyModel | None, world: World
+) -> Iterator[tuple[Volume, dict[str, Any]]]:
+    """The volume on the device of `file`, and what its server reported."""
+    name = f"{world.scope}-{file.path.stem}"
+    with _serving(verb, file, limits, latency, world) as (node, facts):
+        device = str(facts["device"])
+        with world.platform.volume(name, device, "xfs", file.placement):
+            yield Volume(name, device, False, server=node, placement=file.placement), facts
+
+
+def overhead_us(limits: Mapping[str, Any]) -> dict[str, float]:
+    """What FUSE and the loop device add to a "read" and a "write" at the latency that is enforced,
+    as the server reckons it; empty if it was not measured."""
+    found: dict[str, float] = {}
+    for way in ("read", "write"):
+        if f"{way}_overhead_us" in limits:
+            slept_us = min(float(limits.get(f"{way}_latency_us", 0.0)), _DEEPEST_SLEEP_US)
+            slope = float(limits.get(f"{way}_overhead_slope", 0.0))
+            found[way] = round(float(limits[f"{way}_overhead_us"]) + slope * slept_us, 1)
+    return found
+
+
+@contextmanager
+def _serving(
+    verb: str, file: DiskFile, limits: Limits, latency: LatencyModel | None, world: World
+) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """The container that makes and serves `file`, and what it reported when its device was
+    ready."""
+    name, disk = f"{world.scope}-disk-{file.path.stem}", file.path.stem
+    command = (verb, "--image", disk_files.inside(file.path, world), *_made(file, world))
+    spec = _spec(name, command, disk_files.mounted(world), world)
+    limits, spec = _limited(replace(spec, placement=file.placement), disk, limits, latency, world)
+    with world.platform.running(spec) as container:
+        if file.copy_of is not None:
+            _await_image(name, world)
+        yield _ready(container, f"disk-{disk}", limits, latency, world)
+
+
+def _made(file: DiskFile, world: World) -> Iterator[str]:
+    """Options of how the file comes and goes."""
+    yield from ("--owner", removal.owner(world))
+    if file.copy_of is not None:
+        yield from ("--copy-of", disk_files.inside(file.copy_of, world))
+    if file.size_bytes is not None:
+        yield from ("--bytes", str(file.size_bytes))
+    if file.temporary:
+        yield from ("--temporary", "1")
+
+
+def stand(
+    name: str, file: Path, limits: Limits, latency: LatencyModel | None, note: str, world: World
+) -> tuple[Node, dict[str, Any]]:
+    """Serves `file` of this computer by a container `name` that stays when this program ends, with
+    the tier's limits; returns the same as a disk of a run has. Nothing stays of one that does not
+    come up."""
+    command = ("serve", "--image", f"{INSIDE}/{file.name}")
+    spec = replace(_spec(name, command, _parent(file), world), role=STANDING_ROLE, note=note)
+    limits, spec = _limited(spec, file.stem, limits, latency, world)
+    container = world.platform.stand(spec)
+    try:
+        return _ready(container, name, limits, latency, world)
+    except BaseException:
+        with suppress(TierbenchError):
+            container.remove(spec.stop_timeout_s)
+        raise
+
+
+def _limited(
+    spec: ContainerSpec, disk: str, limits: Limits, latency: LatencyModel | None, world: World
+) -> tuple[Limits, ContainerSpec]:
+    """The container with its limits, and all limits that it must then say it enforces."""
+    if latency is not None:
+        limits = {**limits, "latency-seed": latency_tables.seed_of(disk, world)}
+    options = [part for key, value in limits.items() for part in (f"--{key}", plain(value))]
+    mounts = list(spec.mounts)
+    if latency is not None:
+        options += latency_tables.OPTIONS
+        mounts.append(latency_tables.written(spec.name, latency, world))
+    return limits, replace(spec, command=(*spec.command, *options), mounts=tuple(mounts))
+
+
+def _await_image(container: str, world: World) -> None:
+    """Waits while the container copies its image."""
+
+    def is_there() -> bool:
+        _raise_if_ended(container, world)
+        return _IMAGE_IS_THERE in world.platform.container(container).logs()
+
+    if not wait_until(is_there, deadline_s=_COPY_S, clock=world.clock, every_s=0.1):
+        raise RunError(f"the data set could not be copied for {container} within {_COPY_S:g} s")
+
+
+def _ready(
+    container: Container, node: str, limits: Limits, latency: LatencyModel | None, world: World
+) -> tuple[Node, dict[str, Any]]:
+    """Waits for the device; returns the server as a node, and what it reported."""
+    try:
+        ready = _wait_ready(container.name, world)
+    finally:
+        latency_tables.remove(container.name, world)
+    read_back(container.name, limits, ready.get("limits") or {})
+    latency_tables.check(latency, ready)
+    server = Node(
+        name=node,
+        role="disk",
+        container=container.name,
+        container_id=container.id,
+        process_id=container.process_id,
+    )
+    return server, ready
+
+
+def running_disks(world: World) -> tuple[str, ...]:
+    """The containers that serve the nodes' disks of the run that is going on, in their order."""
+    found = world.platform.find_containers("disk")
+    names = [(_NODE_DISK.search(one.name), one.name) for one in found if one.state == "running"]
+    return tuple(name for _, name in sorted((int(node[1]), name) for node, name in names if node))
+
+
+def ask(container: str, question: Sequence[str], world: World) -> dict[str, Any]:
+    """Returns the answer of a running device to `device limits|stats|set …`.
+
+    With the device's own message: UsageError if it refuses the numbers, RunError for all else.
+    """
+    reply = world.platform.container(container).exec(("device", *question), timeout_s=_ASK_S)
+    try:
+        answer = json.loads(reply.out)
+    except json.JSONDecodeError:
+        answer = None
+    if reply.exit_code != 0 or not isinstance(answer, dict) or "error" in answer:
+        why = _message(reply.err) or _message(reply.out) or f"exit {reply.exit_code}"
+        refusal = UsageError if reply.exit_code == _BAD_ARGUMENTS else RunError
+        raise refusal(f"the disk {container} refused `{' '.join(question)}`: {why}")
+    return answer
+
+
+def _message(text: str) -> str:
+    """The device reports errors as {"error": "…"}."""
+    try:
+        return str(json.loads(text)["error"])
+    except (json.JSONDecodeError, KeyError, TypeError):
+        return text.strip()[-300:]
+
+
+def fio_container(name: str, role: str, volume: Volume, world: World) -> ContainerSpec:
+    """A container with fio, our jobs and the volume, held to the volume's caps as a database is."""
+    return ContainerSpec(
+        name=name,
+        image=own_images.need(world.root, "disk", world.platform),
+        entrypoint=("sleep",),
+        command=("infinity",),
+        role=role,
+        init=True,
+        stop_timeout_s=1,
+        mounts=(
+            Mount(volume.name, "/tier", on_machine=volume.is_folder),
+            Mount(str(world.root / "workloads" / "fio"), "/fio", read_only=True),
+        ),
+        io_caps=volume.caps,
+        placement=volume.placement,
+    )
+
+
+def _parent(file: Path) -> Mount:
+    return Mount(str(file.parent.resolve()), str(INSIDE), on_machine=True)
+
+
+def _spec(name: str, command: tuple[str, ...], images: Mount, world: World) -> ContainerSpec:
+    return ContainerSpec(
+        name=name,
+        image=own_images.need(world.root, "disk", world.platform),
+        command=command,
+        role="disk",
+        environment={"TIERBENCH_DISK": name},
+        mounts=(images,),
+        host_devices=True,
+        cpu_shares=_CPU_SHARES,
+        stop_timeout_s=20,
+    )
+
+
+def plain(value: int | float) -> str:
+    """A number as the device reads it: no exponent, no trailing zeros."""
+    return str(value) if isinstance(value, int) else f"{value:.6f}".rstrip("0").rstrip(".")
+
+
+def _wait_ready(container: str, world: World) -> dict[str, Any]:
+    """Returns the first line of JSON that the container logs."""
+    report: dict[str, Any] = {}
+
+    def ready() -> bool:
+        for line in world.platform.container(container).logs().splitlines():
+            if line.startswith("{"):
+                report.update(json.loads(line))
+                return True
+        _raise_if_ended(container, world)
+        return False
+
+    if not wait_until(ready, deadline_s=_READY_S, clock=world.clock, every_s=0.05):
+        raise RunError(f"the disk {container} was not ready within {_READY_S:g} s")
+    return report
+
+
+def _raise_if_ended(container: str, world: World) -> None:
+    if world.platform.container(container).state() != "running":
+        raise RunError(
+            f"the disk {container} could not start",
+            evidence=world.platform.container(container).logs(tail=20),
+            advice="`tierbench doctor` says what the kernel lacks",
+        )
+
+
+def read_back(container: str, limits: Limits, running: Mapping[str, Any]) -> None:
+    """GateError unless the running server says that it enforces these limits."""
+    for key, value in limits.items():
+        name = key.replace("-", "_")
+        if name not in running:
+            raise GateError(f"the disk {container} does not say what {name} is now")
+        if abs(float(running[name]) - float(value)) > 1e-6 * abs(value):
+            raise GateError(f"the emulated disk enforces {name}={running[name]}, expected {value}")

@@ -1,0 +1,193 @@
+"""How busy the machine was while a disk was measured: on a busy one an honest disk fails.
+
+Host CPU is from /proc/stat, late wake-ups from the emulated disk's own counters (`device stats`):
+`late_s` is how much later than due requests were answered, `over` counts requests for which the
+host alone took longer than the tier may.
+
+The disk's own count of requests is also compared with the kernel's (/proc/diskstats): what
+telemetry shows as IOPS must be what the disk served. So is the time that requests took: what the
+kernel saw beyond what the disk took is the overhead of the way between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from orchestrator.errors import TierbenchError
+from orchestrator.kernel import containers, diskstats
+from orchestrator.model import Node, Volume
+from orchestrator.powers import Machine, World
+from orchestrator.tier import Gate
+from orchestrator.tiers.common.emulated import disk_server
+
+BUSY_CPU_PCT = 90.0
+LATE_S = 150e-6
+OVER_PCT = 20.0
+_LOAD = ("host_cpu_pct", "late_s", "over_pct")
+_WAYS = ("read", "write")
+_LEAST_IOS = 100  # the kernel's sums are in ms: with so many the mean is known to 10 µs
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Counters at one moment. `disk` is empty if no server of ours plays the disk; `kernel`: those
+    of /proc/diskstats just before and just after the server was asked."""
+
+    busy: float
+    total: float
+    disk: Mapping[str, Any] = field(default_factory=dict)
+    kernel: tuple[Mapping[str, float], ...] = ()
+
+
+def read(volume: Volume, world: World) -> Reading:
+    """The counters now. What cannot be read is left out: it explains, and decides nothing."""
+    machine = _machine(volume, world)
+    if machine is None:
+        return Reading(0.0, 0.0)
+    disk: Mapping[str, Any] = {}
+    kernel: list[Mapping[str, float]] = []
+    if volume.server is not None and volume.server.container:
+        device = volume.device.removeprefix("/dev/")
+        kernel += _diskstats(device, volume.server, machine)
+        with suppress(TierbenchError, OSError):
+            disk = disk_server.ask(volume.server.container, ("stats",), world)
+        kernel += _diskstats(device, volume.server, machine)
+    busy, total = cpu_ticks(machine)
+    return Reading(busy, total, disk, tuple(kernel))
+
+
+def _machine(volume: Volume, world: World) -> Machine | None:
+    """The one that serves the disk. None if it is one of several and nobody says which."""
+    with suppress(TierbenchError, OSError):
+        if volume.server is not None and volume.server.container:
+            return world.platform.container(volume.server.container).find_machine()
+    machines = world.platform.machines()
+    return machines[0] if len(machines) == 1 else None
+
+
+def _diskstats(device: str, server: Node, machine: Machine) -> list[dict[str, float]]:
+    """One reading of now, or none: every machine has devices of the same names."""
+    with suppress(OSError):
+        machine.refresh()
+        containers.groups(machine, server)  # OSError if it is not the server's machine
+        counters = diskstats.by_device(machine).get(device)
+        return [counters] if counters else []
+    return []
+
+
+def cpu_ticks(machine: Machine) -> tuple[float, float]:
+    """Busy and all ticks since boot, over all processors; (0, 0) without /proc/stat."""
+    with suppress(OSError, ValueError):
+        machine.refresh()
+        first = machine.read("/proc/stat").split("\n", 1)[0].split()[1:9]
+        ticks = [float(text) for text in first]
+        idle = ticks[3] + ticks[4]
+        return sum(ticks) - idle, sum(ticks)
+    return 0.0, 0.0
+
+
+def since(before: Reading, after: Reading) -> dict[str, float]:
+    """`host_cpu_pct` of all processors; `late_s` on average and `over_pct` of requests."""
+    load: dict[str, float] = {}
+    ticks = after.total - before.total
+    if ticks > 0:
+        load["host_cpu_pct"] = round(100 * (after.busy - before.busy) / ticks, 1)
+    late_s, over, ops = (_growth(before.disk, after.disk, key) for key in ("late_s", "over", "ops"))
+    if ops > 0:
+        load["late_s"] = round(late_s / ops, 7)
+        load["over_pct"] = round(100 * over / ops, 2)
+    return load
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Requests of one kind in a run, as counted by the disk's server and by the kernel (the middle
+    of what that may have been). `apart_pct`: their least difference, in % of the server's."""
+
+    served: float
+    kernel: float
+    apart_pct: float
+
+
+def counted_apart(before: Reading, after: Reading) -> dict[str, Counts]:
+    """The counts of "read" and "write"; empty if the server or the kernel was not read.
+
+    The kernel was read before and after the server's answer, so its count at that moment lies
+    between; it counts a request when it ends, and the server when it comes, so those under way
+    may be missing.
+    """
+    if not (len(before.kernel) == len(after.kernel) == 2 and before.disk and after.disk):
+        return {}
+    in_flight = max(side["disk_in_flight"] for side in (*before.kernel, *after.kernel))
+    counts: dict[str, Counts] = {}
+    for way in _WAYS:
+        first, second, third, fourth = (
+            side[f"disk_{way}s_total"] for side in (*before.kernel, *after.kernel)
+        )
+        most, least = fourth - first + in_flight, third - second - in_flight
+        own = float(after.disk[way]["ops"] - before.disk[way]["ops"])
+        off = max(0.0, least - own, own - most)
+        counts[way] = Counts(own, (most + least) / 2, round(100 * off / max(own, 1.0), 2))
+    return counts
+
+
+@dataclass(frozen=True)
+class ServerOverhead:
+    """Means of `ios` requests of one kind: `device_us`, how long they took as the kernel's block
+    layer saw them; `served_us`, from their coming to the disk's server to its answer. The rest is
+    what loop device and FUSE cost, waiting in the loop device's queue for the server included."""
+
+    ios: int
+    device_us: float
+    served_us: float
+    overhead_us: float
+
+
+def overheads(before: Reading, after: Reading) -> dict[str, Any]:
+    """`queue_depth`, the mean number of requests in flight between both readings; and of "read" and
+    "write" an `Overhead`, if there were enough. Empty if server or kernel was not read."""
+    if not (before.kernel and after.kernel and before.disk and after.disk):
+        return {}
+    first, last = before.kernel[-1], after.kernel[-1]
+    spent_s, found = 0.0, {}
+    for way in _WAYS:
+        ios = last[f"disk_{way}s_total"] - first[f"disk_{way}s_total"]
+        device_s = last[f"disk_{way}_seconds_total"] - first[f"disk_{way}_seconds_total"]
+        spent_s += device_s
+        answered, took_s = (
+            float(after.disk[way][key] - before.disk[way][key]) for key in ("answered", "took_s")
+        )
+        if min(ios, answered) >= _LEAST_IOS:
+            device_us, served_us = 1e6 * device_s / ios, 1e6 * took_s / answered
+            means = (round(one, 1) for one in (device_us, served_us, device_us - served_us))
+            found[way] = asdict(ServerOverhead(int(ios), *means))
+    time_s = float(after.disk["time_s"] - before.disk["time_s"])
+    return {"queue_depth": round(spent_s / time_s, 2), **found} if found else {}
+
+
+def _growth(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> float:
+    if not all(way in side for way in _WAYS for side in (before, after)):
+        return 0.0
+    return sum(float(after[way][key]) - float(before[way][key]) for way in _WAYS)
+
+
+def worst(devices: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """The highest of each figure of `since`, of several gates."""
+    known = list(devices)
+    found = {name: [one[name] for one in known if name in one] for name in _LOAD}
+    return {name: max(values) for name, values in found.items() if values}
+
+
+def reasons(gate: Gate) -> tuple[str, ...]:
+    """Why this machine, and not the disk, may have failed the gate. Empty if it was calm."""
+    cpu_pct, late_s, over_pct = (gate.device.get(name, 0.0) for name in _LOAD)
+    slower = f"for {over_pct:.0f} % of requests the host itself was slower than the tier"
+    texts = (
+        (cpu_pct > BUSY_CPU_PCT, f"its CPUs were {cpu_pct:.0f} % busy"),
+        (late_s > LATE_S, f"the disk's answers woke {late_s * 1e6:.0f} µs late on average"),
+        (over_pct > OVER_PCT, slower),
+    )
+    return tuple(text for applies, text in texts if applies)

@@ -1,0 +1,350 @@
+"""Disks that stand outside of a campaign: any program gets a tier's disk at a path of this machine.
+
+A container serves an image file as a block device and stays when the program ends; this machine
+mounts the device. What must be known later is a note on the container (docs/TIERS.md: use).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
+from orchestrator.kernel import mounts
+from orchestrator.model import Volume
+from orchestrator.parts import Disks
+from orchestrator.powers import Platform, World
+from orchestrator.tier import LatencyModel
+from orchestrator.tiers.common.emulated import disk_server
+from orchestrator.units import format_bytes
+
+_CONTAINER = "tierbench-standing-"
+_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
+_MOUNT_S = 60.0
+_UNMOUNT_S = 3600.0  # what is not written yet is written at the tier's speed
+_STOP_S = 20.0
+_FEW = 3  # processes that a message names
+
+
+@dataclass(frozen=True)
+class StandingDisk:
+    """One disk as it was asked for. `image`: the file that holds its bytes; `own_image`: it was
+    made in the cache, and goes when the disk is taken down; `own_folder`: so does `at`."""
+
+    name: str
+    at: str
+    tier: str
+    image: str
+    size_bytes: int
+    own_image: bool
+    own_folder: bool
+
+    @property
+    def container(self) -> str:
+        return f"{_CONTAINER}{self.name}"
+
+
+@dataclass(frozen=True)
+class KnownDisk:
+    """A disk that was put up and not taken down. `mount`: its own at its path, if it is there."""
+
+    disk: StandingDisk
+    runs: bool
+    mount: mounts.MountPoint | None
+
+    @property
+    def state(self) -> str:
+        if not self.runs:
+            return "not running"
+        return "up" if self.mount else "not mounted"
+
+
+def found(world: World) -> tuple[KnownDisk, ...]:
+    """All standing disks of this machine, by name."""
+    disks = _noted(world.platform)
+    mounted = _mounted(world) if disks else {}
+    return tuple(KnownDisk(disk, runs, _own_mount(disk, mounted, world)) for disk, runs in disks)
+
+
+def _own_mount(
+    disk: StandingDisk, mounted: Mapping[str, mounts.MountPoint], world: World
+) -> mounts.MountPoint | None:
+    """The kernel keeps the path of the file behind a loop device: ours names the container, and is
+    cut to "/" when that has died. What others have mounted there since is left alone."""
+    mount = mounted.get(disk.at)
+    with suppress(OSError):
+        device = Path(mount.source).name if mount else ""
+        behind = world.machine.read(f"/sys/class/block/{device}/loop/backing_file").strip()
+        return mount if behind == "/" or f"/{disk.container}/" in behind else None
+    return None
+
+
+def reminders(platform: Platform) -> tuple[str, ...]:
+    """One sentence for each standing disk that runs: whatever uses it is other load on this
+    machine, and only its own name takes it down."""
+    return tuple(
+        f"the disk {disk.name} is up at {disk.at}: `tierbench disk down {disk.name}` takes it down"
+        for disk, runs in _noted(platform)
+        if runs
+    )
+
+
+def _noted(platform: Platform) -> list[tuple[StandingDisk, bool]]:
+    """Each disk, and whether its container runs."""
+    return [
+        (StandingDisk(**json.loads(one.note)), one.state == "running")
+        for one in platform.find_containers(disk_server.STANDING_ROLE)
+        if one.note and one.name.startswith(_CONTAINER)
+    ]
+
+
+def named(name: str, world: World) -> KnownDisk:
+    """The disk of this name, or at this path. UsageError if there is none."""
+    disks = {one.disk.name: one for one in found(world)}
+    if one := {**disks, **{one.disk.at: one for one in disks.values()}}.get(name):
+        return one
+    known = f"there are {', '.join(disks)}" if disks else "there is none"
+    raise UsageError(f"no disk named {name!r}; {known}", advice="tierbench disk list")
+
+
+# ------------------------------------------------------------------ up
+
+
+def prepared(
+    name: str,
+    at: Path,
+    tier: str,
+    size_bytes: int | None,
+    default_bytes: int,
+    data: Path | None,
+    world: World,
+) -> StandingDisk:
+    """Checks a request and returns the disk to be made. What is left of a disk of that name which
+    no longer runs (after a reboot) is cleared away, and its data are used again.
+
+    `data`: its image file, if it shall not be one in the cache. UsageError or UnavailableError, and
+    nothing was changed, if the disk cannot be put up there.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{name!r} is no name for a disk",
+            advice="take --name with up to 40 of a to z, 0 to 9, `-`, `_` and `.`",
+        )
+    others = {one.disk.name: one for one in found(world)}
+    left = others.pop(name, None)
+    if left and left.state == "up":
+        raise UsageError(
+            f"the disk {name} is up already, at {left.disk.at}",
+            advice=f"give --name for another one, or `tierbench disk down {name}` first",
+        )
+    image = Path(data or (left.disk.image if left else world.cache / "standing" / f"{name}.img"))
+    image = Path(world.machine.real_path(str(image.absolute())))
+    for other in others.values():
+        if other.disk.image == str(image):
+            raise UsageError(f"{image} has the data of the disk {other.disk.name} already")
+    if left and left.disk.image != str(image):
+        raise UsageError(
+            f"the data of the disk {name} are in {left.disk.image}, not in {image}",
+            advice=f"`tierbench disk down {name}` first, or give another --name",
+        )
+    size_bytes = _size(image, size_bytes, default_bytes, world, again=bool(left or data))
+    if not at.is_absolute():
+        raise UsageError(f"--at is {at}: give it in full, from /")
+    at = Path(world.machine.real_path(str(at)))
+    there = left.disk if left and left.disk.at == str(at) else None
+    is_new = False if there and left and left.mount else _check_place(at, world)
+    own_folder = is_new or bool(there and there.own_folder)
+    own_image = left.disk.own_image if left else data is None
+    if left:
+        _clear(left, world)
+    return StandingDisk(name, str(at), tier, str(image), size_bytes, own_image, own_folder)
+
+
+def _size(
+    image: Path, asked_bytes: int | None, default_bytes: int, world: World, again: bool
+) -> int:
+    """The size of the image that is there, or of the one to be made."""
+    if not image.exists():
+        size_bytes = asked_bytes or default_bytes
+        free_bytes = world.machine.free_bytes(str(image.parent))
+        if free_bytes < size_bytes:
+            raise UnavailableError(
+                f"{image.parent} has {format_bytes(free_bytes)} free, and the disk may take "
+                f"{format_bytes(size_bytes)}",
+                advice="give a smaller --size, or a file with --data on a larger disk",
+            )
+        return size_bytes
+    if not again:
+        raise UsageError(
+            f"{image} has data that an earlier disk left",
+            advice=f"`--data {image}` uses them; remove the file if nobody needs them",
+        )
+    size_bytes = image.stat().st_size
+    if asked_bytes not in (None, size_bytes):
+        raise UsageError(
+            f"{image} is a disk of {format_bytes(size_bytes)}, which cannot be changed",
+            advice="leave --size out",
+        )
+    return size_bytes
+
+
+def _check_place(at: Path, world: World) -> bool:
+    """Whether the mount point is still to be made. UsageError if nothing can be mounted there."""
+    if not world.machine.exists(str(at)):
+        if not world.machine.is_folder(str(at.parent)):
+            raise UsageError(f"{at.parent} does not exist, so nothing can be mounted at {at}")
+        return True
+    if str(at) in _mounted(world):
+        raise UsageError(f"something is mounted at {at} already", advice="give another --at")
+    if not world.machine.is_folder(str(at)) or world.machine.listing(str(at)):
+        raise UsageError(
+            f"{at} is not an empty directory", advice="give one that is empty, or does not exist"
+        )
+    return False
+
+
+def _clear(left: KnownDisk, world: World) -> None:
+    """Removes what a reboot or a killed engine left of a disk, except its data."""
+    if left.mount:
+        _unmount(left.disk.at, world)
+    world.platform.container(left.disk.container).remove(_STOP_S)
+    if left.disk.own_folder:
+        _drop_folder(left.disk.at)
+
+
+@contextmanager
+def put_up(
+    disk: StandingDisk,
+    limits: disk_server.Limits,
+    world: World,
+    latency: LatencyModel | None = None,
+) -> Iterator[Disks]:
+    """Makes the disk and mounts it. It stays, unless the block or anything before raises: then all
+    of it is taken down again. `latency`: what its latencies are drawn from, if not constant."""
+    image = Path(disk.image)
+    with ExitStack() as undo:
+        if not image.exists():
+            undo.callback(image.unlink, missing_ok=True)
+            disk_server.create(image, disk.size_bytes, world)
+        note = json.dumps(asdict(disk))
+        server, ready = disk_server.stand(disk.container, image, limits, latency, note, world)
+        undo.callback(_removed, disk.container, world)
+        if not world.machine.exists(disk.at):
+            Path(disk.at).mkdir()
+            undo.callback(_drop_folder, disk.at)
+        _mount(str(ready["device"]), disk.at, world)
+        undo.callback(_unmounted, disk.at, world)
+        volume = Volume(disk.at, ready["device"], restored=False, server=server)
+        yield Disks((volume,), ready)
+        undo.pop_all()
+
+
+def _mount(device: str, at: str, world: World) -> None:
+    """Mounts as campaigns do; `nouuid`: disks may be copies of each other."""
+    command = ("mount", "-t", "xfs", "-o", "noatime,nouuid", device, at)
+    done = world.shell.run(command, timeout_s=_MOUNT_S)
+    if done.exit_code != 0:
+        raise RunError(
+            f"{device} could not be mounted at {at}: {done.err.strip()}",
+            advice="this needs root, on the machine and in the name space of the containers' "
+            "engine; a file given with --data must hold an XFS",
+        )
+
+
+def _removed(container: str, world: World) -> None:
+    with suppress(TierbenchError):
+        world.platform.container(container).remove(_STOP_S)
+
+
+def _unmounted(at: str, world: World) -> None:
+    with suppress(TierbenchError):
+        _unmount(at, world)
+
+
+def _drop_folder(at: str) -> None:
+    with suppress(OSError):
+        Path(at).rmdir()
+
+
+# ------------------------------------------------------------------ down
+
+
+def take_down(one: KnownDisk, world: World, keep_data: bool = False) -> Path | None:
+    """Takes the disk down; returns the file of its data if that stays. RunError if something uses
+    the disk: then all of it stays up."""
+    disk = one.disk
+    if one.mount:
+        world.progress.step(f"unmounting {disk.at}: what is not written yet is written first")
+        _unmount(disk.at, world)
+        if one.runs and (users := _users_of_device(one.mount.device, world)):
+            _mount(one.mount.source, disk.at, world)
+            raise RunError(
+                f"the disk {disk.name} is in use: it is also mounted for {users}",
+                advice="stop what uses it (a container that was given its path?), then again",
+            )
+    world.platform.container(disk.container).remove(_STOP_S)
+    if disk.own_folder:
+        _drop_folder(disk.at)
+    if keep_data or not disk.own_image:
+        return Path(disk.image)
+    Path(disk.image).unlink(missing_ok=True)
+    return None
+
+
+def _unmount(at: str, world: World) -> None:
+    done = world.shell.run(("umount", at), timeout_s=_UNMOUNT_S)
+    if done.exit_code == 0:
+        return
+    why = done.err.strip().rstrip(".")
+    raise RunError(
+        f"{at} could not be unmounted: {why}{_users_of_path(at, world)}",
+        advice="end what uses it, then again; nothing was taken down",
+    )
+
+
+def _users_of_path(at: str, world: World) -> str:
+    """Who has files open below `at`, as fuser(1) knows it: it writes numbers of processes to
+    standard output, and all else to standard error."""
+    try:
+        asked = world.shell.run(("fuser", "--mount", at), timeout_s=_MOUNT_S)
+    except UnavailableError:
+        return " (`fuser`, if it were installed, would say who uses it)"
+    users = _named_processes(asked.out.split(), world)
+    return f"; used by {users}" if users else ""
+
+
+def _users_of_device(device: str, world: World) -> str:
+    """Processes that have the device (major:minor) mounted in a name space of their own."""
+    users = []
+    for process in filter(str.isdigit, world.machine.listing("/proc")):
+        with suppress(OSError):  # it may just have ended
+            lines = world.machine.read(f"/proc/{process}/mountinfo").splitlines()
+            if any(line.split(" ", 3)[2] == device for line in lines):
+                users.append(process)
+    return _named_processes(users, world)
+
+
+def _named_processes(processes: Sequence[str], world: World) -> str:
+    names = []
+    for process in processes[:_FEW]:
+        name = "process"
+        with suppress(OSError):
+            name = world.machine.read(f"/proc/{process}/comm").strip()
+        names.append(f"{name} ({process})")
+    more = f" and {len(processes) - _FEW} more" if len(processes) > _FEW else ""
+    return ", ".join(names) + more
+
+
+def _mounted(world: World) -> Mapping[str, mounts.MountPoint]:
+    """Path → what is mounted there, the last of several."""
+    try:
+        return {mount.path: mount for mount in mounts.mount_points(world.machine)}
+    except OSError as error:
+        raise UnavailableError(
+            f"what is mounted cannot be seen: {error}",
+            advice="start this program on the machine that runs the containers",
+        ) from error

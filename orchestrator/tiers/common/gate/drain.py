@@ -1,0 +1,124 @@
+"""Using up the burst credit of a real disk by load, so that its base limits can be measured.
+
+A bucket of (peak − base) × duration is empty after `duration` at the peak. There may be one for
+I/Os and one for bytes; a block size at which both are at their peaks empties them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from orchestrator.facts import GateWord
+from orchestrator.powers import World
+from orchestrator.tier import GateCheck, Tier
+from orchestrator.tiers.common.gate import expected
+from orchestrator.units import format_quantity, format_seconds
+
+_MOST = 1.05  # of the base rate: as much as a gate allows
+_BLOCKS_BYTES = (4096, 262_144)  # those of the checks of IOPS and of bytes/s
+_STEPS = 60  # in which a full bucket is emptied; no shorter than _STEP_S
+_STEP_S = 1.0
+_PATIENCE = 1.5  # of the time that a full bucket lasts: then the disk has more than it declares
+_AND_S = 10.0
+_IDLE_S = 1.5  # between two jobs of fio, in which a disk earns credit
+
+Measure = Callable[[int, float], float]  # block in bytes, seconds → requests of that size a second
+
+
+@dataclass(frozen=True)
+class Drained:
+    """How long one block size was asked for until the disk was at its base; `fell`: it was."""
+
+    block_bytes: int
+    took_s: float
+    per_s: float
+    base_per_s: float
+    fell: bool
+
+
+class Credit:
+    """The burst credit of one real disk, which is used up before its base limits are measured.
+
+    `base`: the tier without its burst. `ramp_s`: the time in which the disk uses up at its peak
+    what it earned between two jobs.
+    """
+
+    def __init__(self, tier: Tier, world: World) -> None:
+        self._tier, self._world = tier, world
+        self._peak = expected.at_peak(tier) or tier
+        self._done: list[Drained] = []
+        self.base = replace(tier, burst=None)
+        self.ramp_s = max(
+            (
+                _IDLE_S * base_per_s / (peak_per_s - base_per_s)
+                for base_per_s, peak_per_s in map(self._rates, _BLOCKS_BYTES)
+                if peak_per_s > base_per_s
+            ),
+            default=0.0,
+        )
+
+    def _rates(self, block_bytes: int) -> tuple[float, float]:
+        """Base and peak in blocks a second; alike if the tier cannot burst with such blocks."""
+        base, peak = (expected.cap_per_s(one, block_bytes) for one in (self.base, self._peak))
+        return base or 0.0, peak or 0.0
+
+    def use_up(self, blocks_bytes: Sequence[int], measure: Measure) -> None:
+        """Loads the disk with each block size until it is no more than 5 % above its base. One
+        that did not come down once is not loaded again."""
+        for block in blocks_bytes:
+            base_per_s, peak_per_s = self._rates(block)
+            if peak_per_s > _MOST * base_per_s and all(one.fell for one in self._done):
+                self._done.append(self._until_base(block, base_per_s, measure))
+
+    def _until_base(self, block_bytes: int, base_per_s: float, measure: Measure) -> Drained:
+        duration_s = self._tier.burst.duration_s if self._tier.burst else 0.0
+        clock, text = self._world.clock, f"using up the burst credit of {self._tier.title}"
+        started_s = clock.monotonic()
+        while True:
+            left_s = duration_s - (clock.monotonic() - started_s)
+            self._world.progress.step(text, max(0.0, left_s) or None)
+            per_s = measure(block_bytes, max(_STEP_S, duration_s / _STEPS))
+            took_s = clock.monotonic() - started_s
+            fell = per_s <= _MOST * base_per_s
+            if fell or took_s > _PATIENCE * duration_s + _AND_S:
+                return Drained(block_bytes, round(took_s, 1), per_s, base_per_s, fell)
+
+    def never_fell(self) -> Iterator[GateCheck]:
+        """A failed check for the block size at which the disk never came down to its base."""
+        for one in self._done:
+            if not one.fell:
+                limit = (
+                    f"rate after {format_seconds(one.took_s)} of load that should have used up the "
+                    f"burst credit, {one.block_bytes // 1024} KiB random read"
+                )
+                word: GateWord = "faster than declared (cache or burst)"
+                tolerance_pct = 100 * (_MOST - 1)
+                yield GateCheck(
+                    limit, "1/s", one.base_per_s, one.per_s, tolerance_pct, word, "drained"
+                )
+
+    def recorded(self) -> list[dict[str, Any]]:
+        """As the gate's `device` keeps it."""
+        return [asdict(one) for one in self._done]
+
+
+def at_both_peaks_bytes(tier: Tier) -> tuple[int, ...]:
+    """The block that empties both buckets together; none if there is only one bucket."""
+    burst, (smallest, largest) = tier.burst, _BLOCKS_BYTES
+    if burst is None or not burst.iops or not burst.bytes_per_s:
+        return ()
+    return (min(max(burst.bytes_per_s // burst.iops // smallest * smallest, smallest), largest),)
+
+
+def announcement(tier: Tier) -> str:
+    """What is said before: how long it takes at most."""
+    burst = tier.burst
+    longest = format_seconds(burst.duration_s) if burst else "no time"
+    peaks = [format_quantity(burst.iops, "1/s")] if burst and burst.iops else []
+    peaks += [format_quantity(burst.bytes_per_s, "bytes/s")] if burst and burst.bytes_per_s else []
+    return (
+        f"the burst credit of {tier.title} is used up first: each disk is loaded until it falls to "
+        f"its base rate, for {longest} at most if the load reaches the peak ({' and '.join(peaks)})"
+    )

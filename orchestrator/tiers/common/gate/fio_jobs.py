@@ -1,0 +1,74 @@
+"""fio on a tier: its jobs run in a container that has the tier mounted, and what they measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.errors import GateError
+from orchestrator.model import Volume
+from orchestrator.powers import Container, World
+from orchestrator.tiers.common.emulated import disk_server
+
+_JOB_TIMEOUT_S = 600.0
+_OUTPUT = "/tmp/fio.json"  # not its standard output, where warnings come first
+_CARRIES_P99 = 1000  # requests: ten took longer
+
+Jobs = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class FioContainer:
+    """fio in a container that has the tier mounted; its jobs are `workloads/fio/*.fio`."""
+
+    container: Container
+
+    def run(self, job: str, settings: Mapping[str, str]) -> Jobs:
+        """Runs a job to its end; returns `jobs[]` of fio's JSON. GateError if fio cannot run."""
+        done = self._run(job, settings)
+        if done.exit_code != 0:
+            raise GateError(
+                f"fio could not run {job}: {done.err.strip()[-300:]}", evidence=done.out[-2000:]
+            )
+        written = self.container.exec(("cat", _OUTPUT), timeout_s=30)
+        return list(json.loads(written.out)["jobs"])
+
+    def verified(self, settings: Mapping[str, str]) -> bool:
+        """Tells if every block read back as written."""
+        return bool(self._run("verify", settings).exit_code == 0)
+
+    def _run(self, job: str, settings: Mapping[str, str]) -> Any:
+        return self.container.exec(
+            ("fio", "--output-format=json+", f"--output={_OUTPUT}", f"/fio/{job}.fio"),
+            env={"DIR": "/tier", **settings},
+            timeout_s=_JOB_TIMEOUT_S,
+        )
+
+
+@contextmanager
+def fio_on(volume: Volume, world: World) -> Iterator[FioContainer]:
+    """A container with fio and the volume, held to the volume's caps as a database would be."""
+    spec = disk_server.fio_container(f"{world.scope}-gate", "client", volume, world)
+    with world.platform.running(spec) as container:
+        yield FioContainer(container)
+
+
+def bytes_per_s(job: Mapping[str, Any]) -> float:
+    """The rate of reads and writes together. fio's own "iops" would count the time of the last
+    requests but not the requests."""
+    return float(job["read"]["bw_bytes"] + job["write"]["bw_bytes"])
+
+
+def median_s(job: Mapping[str, Any], way: str) -> float:
+    """The median latency. A mean would include how long fio waited for a processor."""
+    return float(job[way]["lat_ns"]["percentile"]["50.000000"] * 1e-9)
+
+
+def p99_s(job: Mapping[str, Any], way: str) -> float | None:
+    """The 99th percentile of latency; None where fewer than ten requests took longer."""
+    if job[way].get("total_ios", 0) < _CARRIES_P99:
+        return None
+    return float(job[way]["lat_ns"]["percentile"]["99.000000"] * 1e-9)

@@ -1,0 +1,322 @@
+"""The truth gate: fio on the mounted tier, held against what the tier declares.
+
+A tier is believed only after it: IOPS and bytes/s within 5 %, latency at queue depth 1 within
+15 %, and every byte read back as written. Each check is held against what all limits together let
+through (`expected`). It measures the base limits: burst credit is left out of an emulated disk,
+because a gate of seconds would measure the credit and not the disk; a real disk may be bursting,
+unless its credit is used up first (`drain`).
+
+It is quick before a campaign (about 10 s). A thorough one (`calibrate`, minutes) has longer
+windows, a ladder of queue depths, more block sizes, and a minute of integrity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from orchestrator.facts import GateQuantity, GateWord
+from orchestrator.parts import Disks
+from orchestrator.powers import World
+from orchestrator.tier import Gate, GateCheck, Tier
+from orchestrator.tiers.common.emulated import host_load
+from orchestrator.tiers.common.gate import drain, expected, latency_tail
+from orchestrator.tiers.common.gate.drain import Credit
+from orchestrator.tiers.common.gate.fio_jobs import (
+    FioContainer,
+    Jobs,
+    bytes_per_s,
+    fio_on,
+    median_s,
+)
+from orchestrator.units import parse_seconds
+
+RATE_TOLERANCE_PCT = 5.0
+LATENCY_TOLERANCE_PCT = 15.0
+IOPS_BLOCK_BYTES = 4096
+_LARGE_BYTES, _LARGE_DEPTH = 262_144, 16
+_FEWEST_IOS = 60  # of a rate: one more or less is then within its tolerance
+_FEWEST_TIMED_IOS = 24
+_MIB = 2**20
+_UNTHROTTLED_BYTES_PER_S = 300 * _MIB  # a guess, only to size the integrity pass
+_VERIFY_BLOCK_BYTES = 130 * 1024  # mean of 4 to 256 KiB
+_REACHED = 0.95  # of the cap: the knee of the ladder
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long the gate measures. `ramp`, `runtime` and `size` are in fio's notation; `ladder`:
+    queue depths for 4 KiB random reads; `block_bytes`: block sizes to read at the cap."""
+
+    size: str
+    ramp: str
+    runtime: str
+    verify_bytes: int
+    verify_s: float = 0.0  # 0: one pass
+    ladder: tuple[int, ...] = ()
+    block_bytes: tuple[int, ...] = ()
+
+
+QUICK = Effort("64m", "150ms", "700ms", verify_bytes=16 * _MIB)
+THOROUGH = Effort(
+    "1g",
+    "1s",
+    "5s",
+    verify_bytes=256 * _MIB,
+    verify_s=60.0,
+    ladder=(1, 2, 4, 8, 16, 32, 64, 128),
+    block_bytes=(65_536, 131_072, 262_144),
+)
+
+
+def take(
+    tier: Tier,
+    disks: Disks,
+    world: World,
+    *,
+    thorough: bool = False,
+    quick: Effort = QUICK,
+    caps_total: bool = True,
+    drained: bool = False,
+) -> Gate:
+    """Runs fio on the only one of `disks`, which must be empty. GateError if fio itself cannot run.
+
+    `caps_total`: one cap holds for reads and writes together; False: a mix is only measured.
+    `drained`: burst credit is used up first, and only the base limits count. Facts of the disk and
+    how busy the machine was become the gate's `device`.
+    """
+    (volume,) = disks.volumes
+    before = host_load.read(volume, world)
+    credit = Credit(tier, world) if drained else None
+    with fio_on(volume, world) as fio:
+        effort = THOROUGH if thorough else quick
+        checks, checked_s = [], {}
+        for check in _checks(tier, fio, effort, caps_total, world, credit):
+            checks.append(check)
+            checked_s[check.quantity] = world.clock.now()
+    load = host_load.since(before, host_load.read(volume, world))
+    apart = {} if caps_total else {"total_cap": False}
+    more = {**apart, **load, "checked_s": checked_s}
+    if credit:
+        more["drained"] = credit.recorded()
+    return Gate(tier.name, world.clock.now(), tuple(checks), {**disks.facts, **more})
+
+
+def _checks(
+    tier: Tier,
+    fio: FioContainer,
+    effort: Effort,
+    caps_total: bool,
+    world: World,
+    credit: Credit | None,
+) -> Iterator[GateCheck]:
+    ramp_s = max(parse_seconds(effort.ramp), credit.ramp_s if credit else 0.0)
+    ramp = f"{round(1e3 * ramp_s)}ms"
+    settings = {"SIZE": effort.size, "RAMP": ramp, "RUNTIME": effort.runtime}
+    bursting, tier = tier, credit.base if credit else tier
+
+    def job(name: str, least_s: float = 0.0, **more: str) -> Jobs:
+        world.progress.step(f"truth gate of {tier.name}: {name}")
+        runtime = f"{round(1e3 * max(parse_seconds(effort.runtime), least_s))}ms"
+        return fio.run(name, {**settings, "RUNTIME": runtime, **more})
+
+    def rate(block: int, least_s: float) -> float:
+        (cell,) = job("depth", least_s, **_cell(expected.depth(bursting), f"{block // 1024}k"))
+        return bytes_per_s(cell) / block
+
+    def empty(*blocks_bytes: int) -> None:
+        if credit:
+            credit.use_up(blocks_bytes, rate)
+
+    job("prepare")
+    deep, large = expected.depth(tier), expected.depth(tier, _LARGE_BYTES, _LARGE_DEPTH)
+    empty(*drain.at_both_peaks_bytes(bursting), IOPS_BLOCK_BYTES)
+    yield from _iops(tier, job("iops", _window_s(tier), IODEPTH=str(deep)), deep, caps_total)
+    empty(_LARGE_BYTES)
+    window_s = _window_s(tier, _LARGE_BYTES)
+    yield from _bytes(tier, job("bytes", window_s, IODEPTH=str(large)), large)
+    if credit:
+        yield from credit.never_fell()
+    pause_s = expected.pause_s(tier)
+    tail_s = latency_tail.window_s(tier, thorough=bool(effort.ladder))
+    timing_s = max(_FEWEST_TIMED_IOS * pause_s, tail_s)
+    alone = job("latency", timing_s, PAUSE_US=str(round(1e6 * pause_s)))
+    yield from _latency(tier, alone)
+    yield from latency_tail.checks(tier, alone[0])
+    yield from _fsync(job("fsync"))
+    window_s = _window_s(tier)
+    empty(*(IOPS_BLOCK_BYTES for _ in effort.ladder[:1]))
+    steps = [(step, job("depth", window_s, **_cell(step, "4k"))) for step in effort.ladder]
+    yield from _ladder(tier, steps)
+    for size in effort.block_bytes:
+        cell = _cell(deep, f"{size // 1024}k")
+        yield _block(tier, size, job("depth", _window_s(tier, size), **cell), deep)
+    world.progress.step(f"truth gate of {tier.name}: integrity", effort.verify_s or None)
+    yield _integrity(fio.verified(_verify_settings(tier, effort)))
+
+
+def _window_s(tier: Tier, block_bytes: int = IOPS_BLOCK_BYTES) -> float:
+    """The shortest window in which a low rate can be told from one of 5 % more."""
+    cap = expected.cap_per_s(tier, block_bytes)
+    return _FEWEST_IOS / cap if cap else 0.0
+
+
+def _cell(iodepth: int, block: str) -> dict[str, str]:
+    """Random reads as one cell of depth.fio."""
+    return {
+        "RW": "randread",
+        "READ_PCT": "100",
+        "NUMJOBS": "1",
+        "BS": block,
+        "IODEPTH": str(iodepth),
+    }
+
+
+def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
+    """Settings for passes of about `verify_s` in all: each writes its bytes and reads them back."""
+    rate = min(
+        tier.bytes_per_s or _UNTHROTTLED_BYTES_PER_S,
+        (tier.iops or _UNTHROTTLED_BYTES_PER_S) * _VERIFY_BLOCK_BYTES,
+        _UNTHROTTLED_BYTES_PER_S,
+    )
+    passes = round(effort.verify_s * rate / (2 * effort.verify_bytes))
+    return {
+        "VERIFY_SIZE": str(effort.verify_bytes),
+        "VERIFY_JOBS": "1",
+        "VERIFY_LOOPS": str(max(1, passes)),
+    }
+
+
+# ------------------------------------------------------------------ checks
+
+
+_IOPS: Mapping[str, tuple[GateQuantity, float]] = {  # way → what is measured, share of reads
+    "read": ("iops_read", 1.0),
+    "write": ("iops_write", 0.0),
+    "mixed": ("iops_mixed", 0.5),
+}
+
+
+def _iops(tier: Tier, jobs: Jobs, depth: int, caps_total: bool) -> Iterator[GateCheck]:
+    for job in jobs:
+        way = job["jobname"].removeprefix("iops-")
+        quantity, share = _IOPS[way]
+        limit, rate = f"IOPS, 4 KiB random {way}", bytes_per_s(job) / IOPS_BLOCK_BYTES
+        if way == "mixed" and not caps_total:
+            check = GateCheck(limit, "1/s", None, rate, None, "not declared")
+        else:
+            check = _rate(tier, limit, rate, IOPS_BLOCK_BYTES, depth, share)
+        yield replace(check, quantity=quantity)
+
+
+def _bytes(tier: Tier, jobs: Jobs, depth: int) -> Iterator[GateCheck]:
+    for job in jobs:
+        way = job["jobname"].removeprefix("bytes-")
+        limit, share = f"bandwidth, 256 KiB sequential {way}", float(way == "read")
+        check = _rate(tier, limit, bytes_per_s(job), _LARGE_BYTES, depth, share, in_bytes=True)
+        yield replace(check, quantity="bandwidth_read" if share else "bandwidth_write")
+
+
+def _latency(tier: Tier, jobs: Jobs) -> Iterator[GateCheck]:
+    ways: dict[expected.Way, GateQuantity] = {"read": "latency_read", "write": "latency_write"}
+    for way, quantity in ways.items():
+        limit = f"median latency at queue depth 1, {way}"
+        measured_s, judged_s = median_s(jobs[0], way), expected.latency_s(tier, way)
+        assumed_s = tier.read_latency_s if way == "read" else tier.write_latency_s
+        most_pct = LATENCY_TOLERANCE_PCT
+        check = _check(limit, "s", judged_s, measured_s, most_pct, more_is_faster=False)
+        if judged_s is None and assumed_s is not None:
+            check = replace(check, declared=assumed_s, verdict="assumed, not judged")
+        yield replace(check, quantity=quantity)
+
+
+def _fsync(jobs: Jobs) -> Iterator[GateCheck]:
+    mean_s = jobs[0]["sync"]["lat_ns"]["mean"] * 1e-9
+    yield GateCheck("fdatasync after 8 KiB", "s", None, mean_s, None, "not declared", "fdatasync")
+
+
+def _ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck]:
+    """IOPS at each depth, for information, and the depth where the cap is reached.
+
+    Below the cap, IOPS = depth / latency; so the cap is reached at cap × latency (Little's law).
+    """
+    rates = {step: bytes_per_s(jobs[0]) / IOPS_BLOCK_BYTES for step, jobs in steps}
+    for step, rate in rates.items():
+        limit = f"IOPS, 4 KiB random read at queue depth {step}"
+        yield GateCheck(limit, "1/s", None, rate, None, "not declared", "iops_at_depth")
+    if not rates:
+        return
+    cap = expected.cap_per_s(tier, IOPS_BLOCK_BYTES) or max(rates.values())
+    knee = next((step for step, rate in rates.items() if rate >= _REACHED * cap), None)
+    if knee is None:
+        deepest = max(rates)
+        limit = f"IOPS at queue depth {deepest}, where the cap should be reached"
+        check = _rate(tier, limit, rates[deepest], IOPS_BLOCK_BYTES, deepest, 1.0)
+        yield replace(check, quantity="iops_at_depth")
+        return
+    latency_s = expected.latency_s(tier, "read")
+    by_law = f" (cap × latency: {cap * latency_s:.1f})" if latency_s else ""
+    limit = f"queue depth at which reads reach the cap{by_law}"
+    yield GateCheck(limit, "", None, float(knee), None, "not declared", "depth_at_cap")
+
+
+def _block(tier: Tier, size: int, jobs: Jobs, depth: int) -> GateCheck:
+    limit = f"bandwidth, {size // 1024} KiB random read"
+    check = _rate(tier, limit, bytes_per_s(jobs[0]), size, depth, 1.0, in_bytes=True)
+    return replace(check, quantity="bandwidth_at_size")
+
+
+def _integrity(verified: bool) -> GateCheck:
+    limit, failed = "integrity: blocks that did not read back as written", float(not verified)
+    verdict: GateWord = "ok" if verified else "failed"
+    return GateCheck(limit, "", 0.0, failed, 0.0, verdict, "integrity")
+
+
+def _rate(
+    tier: Tier,
+    limit: str,
+    measured: float,
+    block_bytes: int,
+    depth: int,
+    read_share: float,
+    in_bytes: bool = False,
+) -> GateCheck:
+    """A rate held against the lowest of the tier's caps and what `depth` requests can reach."""
+    unit, each = ("bytes/s", block_bytes) if in_bytes else ("1/s", 1)
+    cap = expected.cap_per_s(tier, block_bytes)
+    reach = expected.reach_per_s(tier, depth, read_share)
+    if cap is not None and reach is not None and reach < _REACHED * cap:
+        limit = f"{limit} ({expected.bound_by_depth(tier, depth, read_share)})"
+        most = reach * each
+        check = _check(limit, unit, most, measured, LATENCY_TOLERANCE_PCT, more_is_faster=True)
+        if check.verdict != "ok":
+            return check
+        return GateCheck(limit, unit, cap * each, measured, None, "not reachable")
+    if not in_bytes and (why := expected.bound_by_bytes(tier, block_bytes)):
+        limit = f"{limit} ({why})"
+    declared = None if cap is None else cap * each
+    check = _check(limit, unit, declared, measured, RATE_TOLERANCE_PCT, more_is_faster=True)
+    peak = expected.at_peak(tier) if tier.is_real else None
+    most_per_s = expected.cap_per_s(peak, block_bytes) if peak else None
+    most = (most_per_s or 0.0) * each * (1 + RATE_TOLERANCE_PCT / 100)
+    bursting = check.verdict.startswith("faster") and measured <= most
+    return replace(check, verdict="bursting") if bursting else check
+
+
+def _check(
+    limit: str,
+    unit: str,
+    declared: float | None,
+    measured: float,
+    tolerance_pct: float,
+    *,
+    more_is_faster: bool,
+) -> GateCheck:
+    if declared is None:
+        return GateCheck(limit, unit, None, measured, None, "not declared")
+    off_pct = (measured / declared - 1) * 100
+    if abs(off_pct) <= tolerance_pct:
+        return GateCheck(limit, unit, declared, measured, tolerance_pct, "ok")
+    faster = (off_pct > 0) == more_is_faster
+    verdict: GateWord = "faster than declared (cache or burst)" if faster else "slow"
+    return GateCheck(limit, unit, declared, measured, tolerance_pct, verdict)

@@ -1,0 +1,246 @@
+"""What the cloud's own metadata service says of a machine's disks, held against the profile.
+
+It is asked only if the profile names the cloud, at a link-local address that never leaves the host,
+and on the machine that has the disks.
+Sources: Azure, "Azure Instance Metadata Service" (instance, storageProfile; figures only of Ultra
+Disks); links to disks by LUN, Azure/azure-vm-utils and WALinuxAgent. AWS, "Instance metadata
+categories" and "Use IMDSv2"; "NVMe EBS volumes" (model, volume id as serial). Google Cloud,
+"Default VM metadata values" (disks/) and "Disk symlinks" (google-<device name>).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from orchestrator.kernel import block_devices, mounts
+from orchestrator.platforms import own_images
+from orchestrator.powers import HOST_NETWORK, ContainerSpec, Machine, World
+from orchestrator.system import http_client
+from orchestrator.tier import Tier
+from orchestrator.tiers.common.real.node_places import DiskPath
+
+Ask = Callable[[str, str, Mapping[str, str]], str]  # method, URL, headers → body
+Told = Mapping[str, Any]
+Found = Mapping[DiskPath, mounts.RealDisk]
+
+ADDRESS = "http://169.254.169.254"
+AZURE_URL = f"{ADDRESS}/metadata/instance?api-version=2021-02-01"
+AWS_TOKEN_URL = f"{ADDRESS}/latest/api/token"
+AWS_URL = f"{ADDRESS}/latest/meta-data"
+GCP_URL = f"{ADDRESS}/computeMetadata/v1/instance/?recursive=true"
+_TIMEOUT_S = 1.0
+_TOKEN_LIFE_S = 60
+_ASKING_S = 60.0  # with the container's start
+_ASKING = f"""
+import json, sys
+from urllib.request import ProxyHandler, Request, build_opener
+method, url, headers = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+asked = Request(url, headers=headers, method=method)
+answer = build_opener(ProxyHandler({{}})).open(asked, timeout={_TIMEOUT_S})
+sys.stdout.write(answer.read().decode())
+"""
+_SAME_PCT = 5.0  # a provisioned rate this near to the tier's is the same, MB or MiB
+
+_TYPES = {  # what a cloud calls a type → the catalog's name
+    "Standard_LRS": "azure/standard-hdd",
+    "StandardSSD_LRS": "azure/standard-ssd",
+    "StandardSSD_ZRS": "azure/standard-ssd",
+    "Premium_LRS": "azure/premium",
+    "Premium_ZRS": "azure/premium",
+    "PremiumV2_LRS": "azure/premium-v2",
+    "UltraSSD_LRS": "azure/ultra",
+    "PERSISTENT-BALANCED": "gcp/pd-balanced",
+    "PERSISTENT-SSD": "gcp/pd-ssd",
+}
+_AWS_LOCAL = "aws/local-nvme"
+_AWS_MODELS = {  # NVMe model → whether it is local to the machine
+    "Amazon Elastic Block Store": False,
+    "Amazon EC2 NVMe Instance Storage": True,
+}
+_NOT_TOLD = {
+    "azure": "which size a disk is, and the figures of any but Ultra Disks",
+    "aws": "type and provisioned figures of EBS volumes: `aws ec2 describe-volumes` does",
+    "gcp": "size and provisioned figures of a disk: `gcloud compute disks describe` does",
+}
+
+
+@dataclass(frozen=True)
+class MetadataAnswer:
+    """`disks`: path → what was told of each device under it. `differences`: from the profile.
+    `warnings`: those that make it another disk than the one that is meant, and why nothing was
+    told, if so."""
+
+    cloud: str = ""
+    machine: str = ""
+    disks: Mapping[str, Told] = field(default_factory=dict)
+    differences: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    failure: str = ""
+
+    def recorded(self) -> dict[str, Any]:
+        """As a run's facts keep it."""
+        known = {
+            "machine": self.machine,
+            "disks": dict(self.disks),
+            "differences": list(self.differences),
+            "failure": self.failure,
+        }
+        named = {name: value for name, value in known.items() if value}
+        return {"provider": self.cloud, **named, "not_told": _NOT_TOLD.get(self.cloud, "")}
+
+
+def together(answers: Sequence[MetadataAnswer]) -> MetadataAnswer:
+    """The answers of several machines as one."""
+    first = answers[0]
+    if len(answers) == 1:
+        return first
+    return MetadataAnswer(
+        first.cloud,
+        ", ".join(dict.fromkeys(one.machine for one in answers if one.machine)),
+        {path: told for one in answers for path, told in one.disks.items()},
+        tuple(text for one in answers for text in one.differences),
+        tuple(text for one in answers for text in one.warnings),
+        "; ".join(dict.fromkeys(one.failure for one in answers if one.failure)),
+    )
+
+
+def ask(method: str, url: str, headers: Mapping[str, str]) -> str:
+    """Asks the service. OSError if it does not answer at once."""
+    return http_client.get(url, _TIMEOUT_S, headers=headers, method=method)
+
+
+def asked_there(world: World) -> Ask:
+    """`ask` from a container in the network of a machine that is elsewhere: the service tells each
+    machine of its own disks alone."""
+
+    def asking(method: str, url: str, headers: Mapping[str, str]) -> str:
+        spec = ContainerSpec(
+            name=f"{world.scope}-metadata",
+            image=own_images.need(world.root, "disk", world.platform),
+            entrypoint=("python3",),
+            command=("-c", _ASKING, method, url, json.dumps(dict(headers))),
+            role="client",
+            network=HOST_NETWORK,
+        )
+        done = world.platform.once(spec, timeout_s=_ASKING_S)
+        if done.exit_code != 0:
+            said = done.tail().strip().splitlines()
+            raise OSError(said[-1] if said else f"the question ended with {done.exit_code}")
+        return done.out
+
+    return asking
+
+
+def about(tier: Tier, found: Found, machine: Machine, asking: Ask = ask) -> MetadataAnswer:
+    """What the cloud that the tier names says of its disks; nothing if it names none."""
+    if tier.cloud is None:
+        return MetadataAnswer()
+    readers = {"azure": _azure, "aws": _aws, "gcp": _gcp}
+    try:
+        size, told_of = readers[tier.cloud](machine, asking)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        failure = f"the metadata service of {tier.cloud} told nothing: {error}"
+        return MetadataAnswer(tier.cloud, failure=failure, warnings=(failure,))
+    disks: dict[str, Told] = {}
+    differences: list[str] = []
+    contradictions: list[str] = []
+    for place, disk in found.items():
+        devices = sorted(block_devices.physical(disk.device, machine))
+        told = {device: _told(tier.cloud, device, told_of, machine) for device in devices}
+        disks[place.key] = {device: facts for device, facts in told.items() if facts}
+        if place.only_wal:
+            continue
+        for device, facts in disks[place.key].items():
+            which = f"{place.title} is on {device}"
+            contradictions += [f"{which}, {text}" for text in _of_another_type(tier, facts)]
+            alone = len(devices) == 1  # a stripe's figures are sums
+            differences += [f"{which}, {text}" for text in _otherwise(tier, facts, alone)]
+    differences = contradictions + differences
+    return MetadataAnswer(tier.cloud, size, disks, tuple(differences), tuple(contradictions))
+
+
+def _told(cloud: str, device: str, told_of: Mapping[str, Told], machine: Machine) -> Told:
+    if cloud != "aws":
+        return told_of.get(device, {})
+    facts = block_devices.facts(device, machine)
+    local = _AWS_MODELS.get(str(facts.get("model")))
+    if local is None:
+        return {}
+    return {"type": "instance store" if local else "EBS", "volume": facts.get("serial", "")}
+
+
+def _of_another_type(tier: Tier, told: Told) -> Iterator[str]:
+    kind, meant = str(told.get("type", "")), tier.catalog_type
+    if not meant or not kind:
+        return
+    named = _TYPES.get(kind)
+    local = {"instance store": True, "EBS": False}.get(kind)
+    if named not in (None, meant) or (local is not None and local != (meant == _AWS_LOCAL)):
+        yield f"which the cloud calls {kind}; the profile says {meant}"
+
+
+def _otherwise(tier: Tier, told: Told, alone: bool) -> Iterator[str]:
+    caching = str(told.get("caching") or "None")
+    if caching != "None":
+        yield f"whose host caching is {caching}: reads may come from the host and not from the disk"
+    if not alone or tier.vm_caps:
+        return
+    for name, mine, word in (
+        ("iops", tier.iops, "IOPS"),
+        ("bytes_per_s", tier.bytes_per_s, "bytes/s"),
+    ):
+        theirs = told.get(name)
+        if theirs and mine and abs(theirs / mine - 1) * 100 > _SAME_PCT:
+            yield f"provisioned with {theirs:,} {word}; the profile says {mine:,}"
+
+
+# ------------------------------------------------------------------ the clouds
+
+
+def _azure(machine: Machine, asking: Ask) -> tuple[str, Mapping[str, Told]]:
+    compute = json.loads(asking("GET", AZURE_URL, {"Metadata": "true"}))["compute"]
+    told_of: dict[str, Told] = {}
+    for disk in compute["storageProfile"]["dataDisks"]:
+        lun = disk["lun"]
+        links = (f"/dev/disk/azure/data/by-lun/{lun}", f"/dev/disk/azure/scsi1/lun{lun}")
+        facts = {
+            "lun": int(lun),
+            "name": disk.get("name"),
+            "type": (disk.get("managedDisk") or {}).get("storageAccountType"),
+            "size_bytes": int(disk.get("diskSizeGB") or 0) * 2**30,
+            "caching": disk.get("caching"),
+            "iops": int(disk.get("opsPerSecondThrottle") or 0),
+            "bytes_per_s": int(disk.get("bytesPerSecondThrottle") or 0),
+        }
+        for device in _linked(links, machine):
+            told_of[device] = {name: value for name, value in facts.items() if value is not None}
+    return str(compute["vmSize"]), told_of
+
+
+def _aws(machine: Machine, asking: Ask) -> tuple[str, Mapping[str, Told]]:
+    """The service names no disk's type; what is local to the machine is seen by its model."""
+    life = {"X-aws-ec2-metadata-token-ttl-seconds": str(_TOKEN_LIFE_S)}
+    token = {"X-aws-ec2-metadata-token": asking("PUT", AWS_TOKEN_URL, life)}
+    return asking("GET", f"{AWS_URL}/instance-type", token).strip(), {}
+
+
+def _gcp(machine: Machine, asking: Ask) -> tuple[str, Mapping[str, Told]]:
+    instance = json.loads(asking("GET", GCP_URL, {"Metadata-Flavor": "Google"}))
+    told_of: dict[str, Told] = {}
+    for disk in instance["disks"]:
+        facts = {"name": disk["deviceName"], "type": disk.get("type")}
+        for device in _linked((f"/dev/disk/by-id/google-{disk['deviceName']}",), machine):
+            told_of[device] = facts
+    return str(instance["machineType"]).rpartition("/")[2], told_of
+
+
+def _linked(links: tuple[str, ...], machine: Machine) -> Iterator[str]:
+    """The device that udev's links name; none if this system has no such links."""
+    for link in links:
+        if machine.exists(link):
+            yield Path(machine.real_path(link)).name
+            return

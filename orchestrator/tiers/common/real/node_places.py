@@ -1,0 +1,103 @@
+"""Where nodes keep their data and their WAL on real disks: the paths of a tier, and below them the
+directories in which the nodes work. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator import units
+from orchestrator.errors import UsageError
+from orchestrator.tier import NodeDisks, Tier
+
+FOLDER = "tierbench-data"
+
+
+@dataclass(frozen=True)
+class Use:
+    """What a node keeps on a disk: its data, or its WAL."""
+
+    node: str
+    wal: bool = False
+
+    @property
+    def folder(self) -> str:
+        return f"{self.node}-wal" if self.wal else self.node
+
+    def __str__(self) -> str:
+        return f"{self.node}'s WAL" if self.wal else self.node
+
+
+@dataclass(frozen=True)
+class DiskPath:
+    """A path of the profile, with what is kept there; no `uses`: the data of all nodes. `machine`:
+    which of several has it."""
+
+    path: str
+    uses: tuple[Use, ...] = ()
+    machine: str = ""
+
+    @property
+    def key(self) -> str:
+        """By which records know it."""
+        return f"{self.machine}:{self.path}" if self.machine else self.path
+
+    @property
+    def title(self) -> str:
+        """As errors and reports name it: `node-2 (/mnt/p15-b)`."""
+        return f"{units.listed([str(use) for use in self.uses]) or 'all nodes'} ({self.key})"
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The nodes whose data are here."""
+        return tuple(use.node for use in self.uses if not use.wal)
+
+    @property
+    def only_wal(self) -> bool:
+        return bool(self.uses) and all(use.wal for use in self.uses)
+
+
+def chosen(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
+    """The paths that the tier names for these nodes, each once. UsageError if it names none."""
+    if not (tier.disks or tier.path):
+        raise UsageError(
+            f"{tier.name}: give `disks`, or one `path`: the directories where they are mounted"
+        )
+    return places_of(tier, nodes) if tier.disks else (DiskPath(tier.path or ""),)
+
+
+def places_of(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
+    """The paths of the nodes' disks. UsageError if a node has none."""
+    uses: dict[tuple[str, str], list[Use]] = {}
+    for node in nodes:
+        if tier.disks and node not in tier.disks:
+            raise UsageError(
+                f"{tier.name}: `disks` has no disk for {node}",
+                advice=f"add it to `disks`, or take NODES={len(tier.disks)}",
+            )
+        place = tier.disks.get(node, NodeDisks(tier.path or ""))
+        uses.setdefault((place.machine, place.data), []).append(Use(node))
+        if place.wal:
+            uses.setdefault((place.machine, place.wal), []).append(Use(node, wal=True))
+    return tuple(DiskPath(path, tuple(kept), machine) for (machine, path), kept in uses.items())
+
+
+def holding(tier: Tier, nodes: Sequence[str]) -> dict[Path, int]:
+    """Folder → how many of these nodes, all on one machine, have their data there."""
+    at = places_of(tier, nodes)
+    counts = {Path(place.path): sum(not use.wal for use in place.uses) for place in at}
+    return {path: count for path, count in counts.items() if count}
+
+
+def directories(tier: Tier, nodes: Sequence[str]) -> dict[Path, Path]:
+    """Each directory in which these nodes work → the path of its disk: those of their data, in
+    their order, and then those of their WAL. UsageError if a node has none."""
+    path_of = {use: Path(place.path) for place in places_of(tier, nodes) for use in place.uses}
+    ordered = sorted(path_of, key=lambda use: (use.wal, nodes.index(use.node)))
+    return {path_of[use] / FOLDER / use.folder: path_of[use] for use in ordered}
+
+
+def node_of(directory: Path) -> str:
+    """The node that works in such a directory, or whose snapshot has its name."""
+    return directory.stem.removesuffix("-wal")

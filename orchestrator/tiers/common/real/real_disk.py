@@ -1,0 +1,235 @@
+"""Directories on real disks: which disk is meant, if it can be that one, if it is still there.
+
+Each node gets a directory of its own below `<path>/tierbench-data`, which only we use, and one for
+its WAL on the disk named for that. A container makes and removes them, so that files of the
+database's user can be removed too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from orchestrator import units
+from orchestrator.errors import (
+    Mistake,
+    RunError,
+    TierbenchError,
+    UnavailableError,
+    UsageError,
+    VoidError,
+)
+from orchestrator.kernel import block_devices, mounts
+from orchestrator.model import Volume
+from orchestrator.parts import Disks
+from orchestrator.powers import Machine, World
+from orchestrator.tier import Tier
+from orchestrator.tiers.common.real import removal, snapshots
+from orchestrator.tiers.common.real.node_places import FOLDER, DiskPath, Use, chosen, places_of
+
+MECHANISM = {"mechanism": "a real disk, not throttled"}
+_MARK = snapshots.MARK
+
+
+def found(
+    tier: Tier, nodes: Sequence[str], needed_bytes: Callable[[DiskPath], int], machine: Machine
+) -> dict[DiskPath, mounts.RealDisk]:
+    """The disk at each path of the tier for these nodes, which are all on the machine. Raises as
+    `believable` does; if more than one is wrong, UsageError with all of them."""
+    return _found(tier, chosen(tier, nodes), needed_bytes, machine)
+
+
+def _found(
+    tier: Tier, at: Sequence[DiskPath], needed_bytes: Callable[[DiskPath], int], machine: Machine
+) -> dict[DiskPath, mounts.RealDisk]:
+    disks: dict[DiskPath, mounts.RealDisk] = {}
+    failures: list[tuple[DiskPath, UsageError | UnavailableError]] = []
+    for place in at:
+        try:
+            disks[place] = believable(tier, place.path, needed_bytes(place), machine)
+        except (UsageError, UnavailableError) as error:
+            failures.append((place, error))
+    if len(failures) == 1:
+        raise failures[0][1]
+    if failures:
+        raise UsageError(
+            f"{len(failures)} disks of {tier.name} cannot be used",
+            advice=failures[0][1].advice,
+            mistakes=tuple(Mistake(place.title, error.what) for place, error in failures),
+        )
+    return disks
+
+
+@contextmanager
+def attached(
+    tier: Tier,
+    sizes_bytes: Mapping[str, int],
+    world: World,
+    filled: bool = False,
+    stays: bool = False,
+) -> Iterator[Disks]:
+    """A directory for each node on the disk of its data, and one on that of its WAL, all of them on
+    the machine. `filled`: they are there already, and somebody else's to remove. `stays`: see
+    `folders`."""
+    at = places_of(tier, list(sizes_bytes))
+
+    def needed_bytes(place: DiskPath) -> int:
+        return sum(sizes_bytes[use.node] for use in place.uses if not use.wal)
+
+    disks = _found(tier, at, needed_bytes, world.machine)
+    kept: dict[Use, tuple[Path, mounts.RealDisk]] = {}
+    with ExitStack() as up:
+        for place, disk in disks.items():
+            up.enter_context(watched(disk, world.machine))
+            names = [use.folder for use in place.uses]
+            made = (
+                _filled(disk.path, names, world.machine)
+                if filled
+                else up.enter_context(folders(disk.path, names, world, disk if stays else None))
+            )
+            kept |= {use: (folder, disk) for use, folder in zip(place.uses, made, strict=True)}
+        shown = {place.key: facts(place, disk, world.machine) for place, disk in disks.items()}
+        volumes = tuple(_volume(node, kept) for node in sizes_bytes)
+        yield Disks(volumes, {**MECHANISM, "disks": shown})
+
+
+def _volume(node: str, kept: Mapping[Use, tuple[Path, mounts.RealDisk]]) -> Volume:
+    folder, disk = kept[Use(node)]
+    volume = Volume(str(folder), disk.node, restored=False, kept=False)
+    if Use(node, wal=True) not in kept:
+        return volume
+    folder, disk = kept[Use(node, wal=True)]
+    return replace(volume, wal=str(folder), wal_device=disk.node)
+
+
+def facts(place: DiskPath, disk: mounts.RealDisk, machine: Machine) -> dict[str, Any]:
+    """What a reader must know of the disk."""
+    used: dict[str, Any] = {"used_by": [str(use) for use in place.uses] or ["all nodes"]}
+    if place.machine:
+        used["machine"] = place.machine
+    parts = block_devices.made_of(disk.facts)
+    made = {"made_of": parts} if parts else {}
+    return {**used, **disk.facts, **made, "free_bytes": machine.free_bytes(str(disk.path))}
+
+
+@contextmanager
+def watched(disk: mounts.RealDisk, machine: Machine) -> Iterator[None]:
+    """VoidError if the disk is gone at the end, whatever else failed because of it."""
+    cause: TierbenchError | None = None
+    try:
+        yield
+    except (RunError, UnavailableError) as error:
+        if mounts.is_there(disk, machine):
+            raise
+        cause = error
+    if cause or not mounts.is_there(disk, machine):
+        raise VoidError(
+            f"the disk {disk.node} vanished from {disk.mount.path} in mid-run",
+            advice="see the kernel's log (`dmesg`); what was measured on it is void",
+            evidence=cause.what if cause else "",
+        ) from cause
+
+
+def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> mounts.RealDisk:
+    """The disk at the path `at`. UsageError if it cannot be the one that is meant,
+    UnavailableError if it cannot be written or lacks space."""
+    path = Path(at)
+    disk = mounts.find(path, machine)
+    if not tier.allow_root_disk:
+        _require_own_mount(disk, machine)
+    _require_as_expected(tier, disk)
+    if "ro" in disk.mount.options.split(","):
+        raise UnavailableError(f"{path} is mounted read-only", advice="remount it writable")
+    free = free_bytes(path, machine)
+    if free < needed_bytes:
+        raise UnavailableError(
+            f"{path} has {units.format_bytes(free)} free; {units.format_bytes(needed_bytes)} are "
+            "needed",
+            advice="take a smaller SCALE or fewer NODES, or make room",
+        )
+    return disk
+
+
+def free_bytes(path: Path, machine: Machine) -> int:
+    """What is free at `path`, and what restored directories there take: they are filled again, or
+    removed."""
+    ours, free = path / FOLDER, machine.free_bytes(str(path))
+    names = machine.listing(str(ours)) if machine.exists(str(ours)) else ()
+    return free + sum(snapshots.held_bytes(ours / name, machine) for name in names)
+
+
+def _require_own_mount(disk: mounts.RealDisk, machine: Machine) -> None:
+    path = disk.path
+    if disk.mount.path != machine.real_path(str(path)):
+        raise UsageError(
+            f"{path} is not a mount point: it is a directory of {disk.mount.path} (on {disk.node})",
+            advice="is the disk mounted? Give its mount point, or say "
+            "`allow_root_disk: true` to take whatever disk is there",
+        )
+    if mounts.on_root_disk(disk, machine):
+        raise UsageError(
+            f"{path} is on {disk.whole}, the disk of the system itself",
+            advice="take another disk, or say `allow_root_disk: true`: the system's own "
+            "writes are then part of what is measured",
+        )
+
+
+def _require_as_expected(tier: Tier, disk: mounts.RealDisk) -> None:
+    """UsageError if the file system is another, or is mounted otherwise, than the tier says."""
+    kind = disk.mount.kind
+    if tier.file_system not in (None, kind):
+        raise UsageError(
+            f"{disk.path} has {kind}, and the profile expects {tier.file_system}",
+            advice="mount the file system that is meant, or correct `file_system`",
+        )
+    options = disk.mount.options.split(",")
+    lacking = [option for option in tier.mount_options if option not in options]
+    if lacking:
+        raise UsageError(
+            f"{disk.path} is not mounted with {', '.join(lacking)}, as the profile expects, but "
+            f"with {disk.mount.options}",
+            advice="remount it, or correct `mount_options`",
+        )
+
+
+@contextmanager
+def folders(
+    path: Path, names: Sequence[str], world: World, stay: mounts.RealDisk | None = None
+) -> Iterator[tuple[Path, ...]]:
+    """An empty directory for each name below `path`/tierbench-data; removed afterwards, and before
+    (a killed run may have left it). They `stay` on that disk if it is still there and the block did
+    not raise; if just these were restored and stayed before, they are not empty."""
+    ours, machine = path / FOLDER, world.machine
+    content = snapshots.content_of_ours(ours, machine)
+    made = tuple(ours / name for name in names)
+    restored = {_MARK, *names, *(snapshots.note_of(folder).name for folder in made)}
+    remains = False
+    try:
+        if stay is None or set(content) != restored or not removal.is_ours(ours, world):
+            removal.anew(ours, names, world)
+        yield made
+        remains = stay is not None and mounts.is_there(stay, machine)
+    finally:
+        if not remains and machine.is_folder(str(path)):
+            _remove(ours, world)
+
+
+def _filled(path: Path, names: Sequence[str], machine: Machine) -> tuple[Path, ...]:
+    """The directories that something else has filled. RunError if one is missing."""
+    ours = path / FOLDER
+    missing = [name for name in names if not machine.is_folder(str(ours / name))]
+    if missing:
+        raise RunError(
+            f"after the profile's `restore` {ours} has no {' and no '.join(missing)}",
+            advice="the command must bring back all that is below TIERBENCH_DATA when it saves",
+        )
+    return tuple(ours / name for name in names)
+
+
+def _remove(ours: Path, world: World) -> None:
+    for left in removal.there([ours], world):
+        if left.foreign or left.kept:
+            raise RunError(f"the directories of the nodes could not be removed: {left}")

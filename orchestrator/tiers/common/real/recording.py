@@ -1,0 +1,184 @@
+"""A real disk measured into the small file that can be rehearsed anywhere (`recorded_disk`).
+
+fio works in a folder of its own on the mounted disk, as for the truth gate of a mounted tier, but
+there is nothing to hold it against: how many requests and bytes a second the disk lets through,
+how long a single request takes, and whether its rate falls under a lasting load.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator import __version__
+from orchestrator.errors import GateError
+from orchestrator.model import Volume
+from orchestrator.planning import latency_quantiles
+from orchestrator.planning.recorded_disk import (
+    RecordedBurst,
+    RecordedDisk,
+    RecordedLatency,
+    RecordedLimits,
+)
+from orchestrator.powers import World
+from orchestrator.system.clock import stamp
+from orchestrator.tier import Quantiles, Tier
+from orchestrator.tiers.common.gate import fio_jobs
+from orchestrator.tiers.common.gate.fio_jobs import FioContainer, Jobs
+from orchestrator.tiers.common.gate.truth_gate import IOPS_BLOCK_BYTES
+from orchestrator.tiers.common.real import node_places, real_disk
+from orchestrator.tiers.common.real.where import require_one_machine
+
+_DEPTH, _LARGE_DEPTH = 128, 32
+_RAMP = "500ms"
+_PROBE_S = 1.0
+_UNHURRIED = 0.5  # of the disk's rate, as in the truth gate: a lone request never waits for a cap
+_STEP_S = 5.0
+_FIRST_STEPS = 3
+_FALLEN = 0.9  # a rate below this share of the first ones: the burst is over
+_ROOM = 1.25  # of the file that fio writes
+
+
+@dataclass(frozen=True)
+class RecordingEffort:
+    """How much is measured: the size of fio's file, the time for each rate, for single requests
+    (reads and writes in turn), and for a lasting load that may end a burst."""
+
+    file_bytes: int = 2**30
+    rate_s: float = 10.0
+    latency_s: float = 90.0
+    hold_s: float = 0.0
+
+
+QUICK = RecordingEffort(2**28, rate_s=1.0, latency_s=10.0)
+
+
+def record(
+    path: Path, effort: RecordingEffort, world: World, allow_root_disk: bool = False
+) -> RecordedDisk:
+    """Measures the disk mounted at `path`, in a folder of its own that is removed again. Raises as
+    `real_disk.believable` does; GateError if fio cannot run or times no request."""
+    where = str(path)
+    tier = Tier(
+        "recorded", where, "mounted", None, None, path=where, allow_root_disk=allow_root_disk
+    )
+    require_one_machine(tier, world)
+    disk = real_disk.believable(tier, where, round(_ROOM * effort.file_bytes), world.machine)
+    place = node_places.DiskPath(where)
+    began_s, facts = world.clock.now(), real_disk.facts(place, disk, world.machine)
+    with (
+        real_disk.watched(disk, world.machine),
+        real_disk.folders(disk.path, ["record"], world) as (folder,),
+        fio_jobs.fio_on(Volume(str(folder), disk.node, restored=False), world) as fio,
+    ):
+        version = fio.container.exec(("fio", "--version"), timeout_s=30).out
+        world.progress.step("writing the file to work on")
+        fio.run("prepare", {"SIZE": str(effort.file_bytes)})
+        burst = _burst(fio, effort, world)  # first, while there is credit
+        limits = _limits(fio, effort, world)
+        read, write, counts = _latencies(fio, effort, limits, world)
+    day, what = stamp(began_s), str(facts.get("model") or facts["device"])
+    return RecordedDisk(
+        schema_version=1,
+        source=f"`tierbench disk record` of {what} at {path}",
+        as_of=f"{day[:4]}-{day[4:6]}-{day[6:8]}",
+        limits=limits,
+        latency=RecordedLatency(read_quantiles_s=read, write_quantiles_s=write),
+        burst=burst,
+        measured={
+            "began": day,
+            "took_s": round(world.clock.now() - began_s, 1),
+            "fio": version.strip(),
+            "tierbench": __version__,
+            "kernel": world.machine.facts().kernel,
+            **counts,
+        },
+        device=facts,
+    )
+
+
+def _limits(fio: FioContainer, effort: RecordingEffort, world: World) -> RecordedLimits:
+    settings = {"SIZE": str(effort.file_bytes), "RAMP": _RAMP, "RUNTIME": _fio_time(effort.rate_s)}
+    world.progress.step("how many requests a second", 3 * effort.rate_s)
+    iops = [
+        fio_jobs.bytes_per_s(job) / IOPS_BLOCK_BYTES
+        for job in fio.run("iops", {**settings, "IODEPTH": str(_DEPTH)})
+    ]
+    world.progress.step("how many bytes a second", 2 * effort.rate_s)
+    rates = [
+        fio_jobs.bytes_per_s(job)
+        for job in fio.run("bytes", {**settings, "IODEPTH": str(_LARGE_DEPTH)})
+    ]
+    read, write, mixed = (round(rate, 1) for rate in iops)
+    read_bytes, write_bytes = (round(rate) for rate in rates)
+    return RecordedLimits(
+        iops_read=read,
+        iops_write=write,
+        iops_mixed=mixed,
+        bytes_per_s_read=read_bytes,
+        bytes_per_s_write=write_bytes,
+    )
+
+
+def _latencies(
+    fio: FioContainer, effort: RecordingEffort, limits: RecordedLimits, world: World
+) -> tuple[Quantiles, Quantiles, dict[str, int]]:
+    """Quantiles of single reads and of single writes, and how many of each were timed."""
+
+    def timed(seconds: float, pause_s: float) -> Jobs:
+        return fio.run(
+            "latency",
+            {
+                "SIZE": str(effort.file_bytes),
+                "RAMP": _RAMP,
+                "RUNTIME": _fio_time(seconds),
+                "PAUSE_US": str(round(1e6 * pause_s)),
+            },
+        )
+
+    world.progress.step("how long a single request takes", effort.latency_s)
+    alone_per_s = fio_jobs.bytes_per_s(timed(_PROBE_S, 0.0)[0]) / IOPS_BLOCK_BYTES
+    unhurried_per_s = _UNHURRIED * min(limits.iops_read, limits.iops_write, limits.iops_mixed)
+    pause_s = 0.0 if alone_per_s <= unhurried_per_s else 1 / unhurried_per_s
+    job = timed(effort.latency_s, pause_s)[0]
+    tables: list[Quantiles] = []
+    for way in ("read", "write"):
+        counts = {int(ns) / 1e9: int(n) for ns, n in job[way]["lat_ns"].get("bins", {}).items()}
+        try:
+            tables.append(latency_quantiles.of_histogram(counts))
+        except ValueError as error:
+            raise GateError(f"fio timed no {way}: {error}", advice="measure for longer") from error
+    read, write = tables
+    return read, write, {f"{way}s_timed": job[way]["lat_ns"]["N"] for way in ("read", "write")}
+
+
+def _burst(fio: FioContainer, effort: RecordingEffort, world: World) -> RecordedBurst | None:
+    """What a load that lasts `hold_s` shows of a burst; None if its rate did not fall."""
+    settings = {"RW": "randread", "READ_PCT": "100", "NUMJOBS": "1", "BS": "4k", "RAMP": "0"}
+    settings |= {"SIZE": str(effort.file_bytes), "IODEPTH": str(_DEPTH)}
+    begin_s, rates = world.clock.monotonic(), list[tuple[float, float]]()
+    while (at_s := world.clock.monotonic() - begin_s) < effort.hold_s:
+        world.progress.step("does its rate fall under a lasting load", effort.hold_s - at_s)
+        jobs = fio.run("depth", {**settings, "RUNTIME": _fio_time(_STEP_S)})
+        rates.append((at_s, fio_jobs.bytes_per_s(jobs[0]) / IOPS_BLOCK_BYTES))
+    return burst_in(rates)
+
+
+def burst_in(rates: Sequence[tuple[float, float]]) -> RecordedBurst | None:
+    """The burst in (seconds since the load began, IOPS): where the rate falls and stays low."""
+    if len(rates) <= _FIRST_STEPS:
+        return None
+    peak = statistics.median(rate for _, rate in rates[:_FIRST_STEPS])
+    low = len(rates)
+    while low > 0 and rates[low - 1][1] < _FALLEN * peak:
+        low -= 1
+    if not 0 < low < len(rates):
+        return None
+    base = statistics.median(rate for _, rate in rates[low:])
+    return RecordedBurst(iops=round(peak, 1), base_iops=round(base, 1), duration_s=rates[low][0])
+
+
+def _fio_time(seconds: float) -> str:
+    return f"{round(1e3 * seconds)}ms"

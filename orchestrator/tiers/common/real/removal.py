@@ -1,0 +1,149 @@
+"""Removes folders with our mark, on whichever machine they are, and says what it found of each.
+
+What removes looks at the mark itself (`platforms/common/marked.py`), here or in a container.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.errors import RunError, UsageError
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common import marked
+from orchestrator.powers import Completed, ContainerSpec, Mount, World
+from orchestrator.units import format_bytes
+
+HOST = "/host"  # the machine's paths, as the containers here see them
+SNAPSHOTS = "tierbench-snapshots"
+_COPY_S = 6 * 3600.0
+
+
+@dataclass(frozen=True)
+class MarkedFolder:
+    """A folder that carries, or might carry, our mark. `foreign`: why it is not touched; `kept`:
+    what of it cannot be removed; `machine`: where it is, if not on this computer."""
+
+    place: str
+    size_bytes: int = 0
+    foreign: str = ""
+    kept: tuple[str, ...] = ()
+    machine: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.place} of {self.machine}" if self.machine else self.place
+        if self.foreign in (marked.UNMARKED, marked.UNSAID):
+            return (
+                f"{place} {self.foreign}, so it is left alone; if an earlier release made it and "
+                f"nobody needs it: rm -r --one-file-system -- {shlex.quote(self.place)}"
+            )
+        if self.foreign:
+            return f"{place} {self.foreign}: it is left alone"
+        left = f"; these stay: {'; '.join(self.kept)}" if self.kept else ""
+        return f"{place} ({format_bytes(self.size_bytes)}){left}"
+
+
+def owner(world: World) -> str:
+    """What our mark says of folders that this program makes now."""
+    return marked.owner(world.cache, world.platform.campaign)
+
+
+def named(name: str, world: World, *places: str) -> str:
+    """The name that only this cache gives, with these places."""
+    text = "\0".join((str(world.cache.resolve()), *places))
+    return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def make(folder: Path, world: World) -> None:
+    """Makes a folder of the cache with our mark. UsageError if it is somebody else's."""
+    if why := marked.make(str(folder), owner(world)):
+        raise UsageError(
+            str(MarkedFolder(str(folder), foreign=why)),
+            advice="let TIERBENCH_CACHE name another folder, or remove this if nobody needs it",
+        )
+
+
+def is_ours(folder: Path, world: World) -> bool:
+    """Whether a folder of the machine with the disks has the mark of this cache."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        said = json.loads(world.machine.read(f"{folder}/{marked.MARK}"))
+        ours = json.loads(owner(world))
+        return all(said[key] == ours[key] for key in ("host", "cache"))
+    return False
+
+
+def here(folders: Iterable[Path], world: World, only_list: bool = False) -> Iterator[MarkedFolder]:
+    """Removes folders of this computer, or only lists what would go."""
+    for folder in folders:
+        if found := marked.remove(str(folder), owner(world), only_list):
+            yield MarkedFolder(
+                found["place"], found["bytes"], found["foreign"], tuple(found["kept"])
+            )
+
+
+def there(
+    folders: Sequence[Path], world: World, only_list: bool = False
+) -> tuple[MarkedFolder, ...]:
+    """The same for folders of the machine with the disks, by a container. RunError if it fails."""
+    if not folders:
+        return ()
+    verb, roots = "list" if only_list else "remove", [root_of(folder) for folder in folders]
+    done = in_container(program(verb, world, [f"{HOST}{one}" for one in folders]), roots, world)
+    if done.exit_code != 0:
+        raise RunError(f"{folders[0]} could not be removed", evidence=done.out)
+    return read(done.out, HOST)
+
+
+def anew(folder: Path, names: Sequence[str], world: World) -> None:
+    """Makes a folder with our mark and empty ones in it, in place of what a killed run left there.
+    RunError if something of it is not ours, or cannot be removed."""
+    arguments = [f"{HOST}{folder}", *names]
+    done = in_container(program("anew", world, arguments), [root_of(folder)], world)
+    if done.exit_code != 0:
+        raise RunError(
+            f"{folder} cannot be made anew: {done.out.strip().replace(HOST, '')[-400:]}",
+            advice="look at what is there; remove or unmount it by hand if nobody needs it",
+        )
+
+
+def root_of(folder: Path) -> Path:
+    """The path of a person in which our folder is: data sets are in a folder of ours again."""
+    return folder.parent.parent if folder.parent.name == SNAPSHOTS else folder.parent
+
+
+def read(said: str, root: str, at: str = "", machine: str = "") -> tuple[MarkedFolder, ...]:
+    """What our program printed in a container that has the path `at` of the machine as `root`."""
+
+    def found(line: str) -> MarkedFolder:
+        one = json.loads(line)
+        place, *kept = (f"{at}{path.removeprefix(root)}" for path in (one["place"], *one["kept"]))
+        return MarkedFolder(place, one["bytes"], one["foreign"], tuple(kept), machine)
+
+    return tuple(map(found, filter(str.strip, said.splitlines())))
+
+
+def program(verb: str, world: World, arguments: Sequence[str] = ()) -> tuple[str, ...]:
+    """What lists or removes folders in a container: see `marked`."""
+    source = Path(marked.__file__).read_text(encoding="utf-8")
+    return ("python3", "-c", source, verb, owner(world), *arguments)
+
+
+def in_container(program: Sequence[str], roots: Iterable[Path], world: World) -> Completed:
+    """Runs a program of our image `disk` that sees each of `roots` below /host."""
+    spec = ContainerSpec(
+        name=f"{world.scope}-folders",
+        image=own_images.need(world.root, "disk", world.platform),
+        entrypoint=tuple(program[:1]),
+        command=tuple(program[1:]),
+        role="client",
+        mounts=tuple(
+            Mount(world.machine.real_path(str(root)), f"{HOST}{root}", on_machine=True)
+            for root in dict.fromkeys(roots)
+        ),
+    )
+    return world.platform.once(spec, timeout_s=_COPY_S)

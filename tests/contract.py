@@ -1,0 +1,201 @@
+"""What every platform does, whatever runs its containers. A class of tests for each kind of
+platform, of which a place that has one makes its own, with the fixtures `platform` and `sleeper`,
+a container that does nothing until it is removed:
+
+- `Lifecycle`: all, those of tests too;
+- `Commands`: all in which commands really run;
+- `Containers`: those whose containers really run and end.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import NodeError, RunError
+from orchestrator.powers import ContainerSpec, Mount, Platform
+
+NOBODY = "tierbench-nobody"
+
+
+def names(platform: Platform, role: str) -> list[str]:
+    return [entry.name for entry in platform.find_containers(role)]
+
+
+class Lifecycle:
+    def test_a_container_is_there_while_it_runs(
+        self, platform: Platform, sleeper: ContainerSpec
+    ) -> None:
+        with platform.running(sleeper) as container:
+            assert (container.name, container.address) == (sleeper.name, sleeper.address)
+            assert container.id and container.state() == "running"
+            assert platform.container(sleeper.name).state() == "running"
+            assert sleeper.name in names(platform, sleeper.role)
+            assert sleeper.name not in names(platform, "another-role")
+            assert container.find_machine() in platform.machines()
+        assert container.state() == "gone" and sleeper.name not in names(platform, "")
+
+    def test_machines_are_known_and_not_asked_for(self, platform: Platform) -> None:
+        machines = platform.machines()
+        assert machines and platform.machines() == machines
+        assert len({machine.name for machine in machines}) == len(machines)
+
+    def test_a_container_that_is_not_there(self, platform: Platform) -> None:
+        assert platform.container(NOBODY).state() == "gone"
+        assert platform.container(NOBODY).logs() == ""
+        assert platform.container(NOBODY).find_image() == ""
+        platform.container(NOBODY).remove(1)
+
+    def test_one_that_is_removed_early_is_no_error(
+        self, platform: Platform, sleeper: ContainerSpec
+    ) -> None:
+        with platform.running(sleeper) as container:
+            container.remove(1)
+            assert container.state() == "gone"
+
+    def test_an_error_of_the_block_is_the_one_that_is_raised(
+        self, platform: Platform, sleeper: ContainerSpec
+    ) -> None:
+        with pytest.raises(NodeError, match="it died"), platform.running(sleeper):
+            raise NodeError("it died")
+        assert platform.container(sleeper.name).state() == "gone"
+
+    def test_each_node_has_an_address(self, platform: Platform) -> None:
+        with platform.network("tierbench-net", 3) as network:
+            assert len(set(network.addresses)) == 3
+
+    def test_no_other_campaign_is_there_and_nothing_is_left(self, platform: Platform) -> None:
+        assert platform.guard.other() is None and platform.answers()
+        assert platform.sweep(only_list=True) == () == platform.sweep()
+
+    def test_an_image_that_does_not_exist(
+        self, platform: Platform, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("orchestrator.platforms.kubernetes.images._TOLD_S", 0.1)
+        assert not platform.images.present("nobody.test/none:0")
+        assert platform.images.id("nobody.test/none:0") is None
+        assert "nobody.test/none:0" in platform.images.ways_to_get("nobody.test/none:0")
+
+
+class Commands(Lifecycle):
+    def test_a_command_gets_its_environment_and_gives_its_output(
+        self, platform: Platform, sleeper: ContainerSpec
+    ) -> None:
+        secret = "a b ' \" $x \\ é"
+        with platform.running(sleeper) as container:
+            script = "echo $SECRET; echo error >&2; exit 7"
+            done = container.exec(("sh", "-c", script), timeout_s=20, env={"SECRET": secret})
+            assert container.find_image()
+        assert (done.exit_code, done.out, done.err) == (7, f"{secret}\n", "error\n")
+
+    def test_lines_come_as_they_are_written_and_large_output_whole(
+        self, platform: Platform, sleeper: ContainerSpec
+    ) -> None:
+        lines: list[str] = []
+        with platform.running(sleeper) as container:
+            script = "echo one; sleep 0.2; echo two"
+            container.exec(("sh", "-c", script), timeout_s=20, on_line=lines.append)
+            large = container.exec(("head", "-c", "3000000", "/dev/zero"), timeout_s=60)
+        assert lines == ["one", "two"] and len(large.out) == 3_000_000
+
+    def test_a_command_past_its_time_is_an_error(
+        self, platform: Platform, sleeper: ContainerSpec
+    ) -> None:
+        with (
+            platform.running(sleeper) as container,
+            pytest.raises(RunError, match="did not end within 1 s"),
+        ):
+            container.exec(("sleep", "60"), timeout_s=1)
+
+    def test_a_command_is_talked_with(self, platform: Platform, sleeper: ContainerSpec) -> None:
+        script = "while read -r line; do echo got $line; done"
+        with platform.running(sleeper) as container:
+            with container.conversation(("sh", "-c", script)) as talk:
+                for word in ("one", "two"):
+                    talk.send(word)
+                    assert talk.receive(20) == f"got {word}"
+                with pytest.raises(RunError, match="no answer"):
+                    talk.receive(0.5)
+            with container.conversation(("true",)) as talk, pytest.raises(RunError):
+                talk.receive(20)
+
+    def test_a_stopped_container_stays_with_its_log(
+        self, platform: Platform, sleeper: ContainerSpec
+    ) -> None:
+        with platform.running(sleeper) as container:
+            container.stop(10)
+            assert container.state().startswith("exited") and isinstance(container.logs(), str)
+
+
+class Containers(Commands):
+    def test_a_container_runs_to_its_end(self, platform: Platform, sleeper: ContainerSpec) -> None:
+        script = "echo to out; echo to err >&2; exit 3"
+        done = platform.once(replace(sleeper, command=("-c", script)), timeout_s=60)
+        assert (done.exit_code, set(done.out.splitlines())) == (3, {"to out", "to err"})
+        with pytest.raises(RunError, match="did not end within 2 s"):
+            platform.once(sleeper, timeout_s=2)
+        assert platform.container(sleeper.name).state() == "gone"
+
+    def test_a_container_that_ends_is_an_error_of_the_run(
+        self, platform: Platform, sleeper: ContainerSpec
+    ) -> None:
+        spec = replace(sleeper, command=("-c", "echo broken; sleep 3; exit 5"))
+        with platform.running(spec) as container:
+            threading.Event().wait(5)
+            assert (container.state(), container.logs()) == ("exited (exit 5)", "broken\n")
+
+    def test_a_watched_container_that_dies_is_named(
+        self, platform: Platform, sleeper: ContainerSpec
+    ) -> None:
+        dying = replace(sleeper, name="tierbench-other", command=("-c", "sleep 4; exit 1"))
+        with (
+            platform.running(sleeper) as container,
+            platform.running(dying) as other,
+            pytest.raises(NodeError, match=r"tierbench-other died .*exit 1"),
+        ):
+            container.exec(("sleep", "30"), timeout_s=25, watch=[other])
+
+    def test_politely_stopped_and_killed(self, platform: Platform, sleeper: ContainerSpec) -> None:
+        polite = "trap 'echo stopped politely; exit 0' TERM; echo up; while :; do sleep 0.1; done"
+        with platform.running(replace(sleeper, command=("-c", polite))) as container:
+            container.stop(60)
+            assert container.state() == "exited (exit 0)"
+            assert container.logs() == "up\nstopped politely\n"
+            assert container.logs(tail=1) == "stopped politely\n"
+            with pytest.raises(NodeError):
+                container.exec(("true",), timeout_s=5)
+        deaf = "trap '' TERM; while :; do sleep 0.1; done"
+        with platform.running(replace(sleeper, command=("-c", deaf))) as container:
+            container.stop(1)
+            assert container.state() == "exited (exit 137)"
+
+    def test_files_of_this_computer_are_seen_inside_and_come_back(
+        self, platform: Platform, sleeper: ContainerSpec, tmp_path: Path
+    ) -> None:
+        given, out, single = tmp_path / "given", tmp_path / "out", tmp_path / "root.crt"
+        given.mkdir()
+        out.mkdir()
+        (given / "workload.lua").write_text("first")
+        single.write_text("certificate")
+        mounts = (
+            Mount(str(given), "/given", read_only=True),
+            Mount(str(out), "/out"),
+            Mount(str(single), "/tls/root.crt", read_only=True),
+        )
+        show = ("cat", "/given/workload.lua", "/tls/root.crt")
+        with platform.running(replace(sleeper, mounts=mounts)) as container:
+            assert container.exec(show, timeout_s=20).out == "firstcertificate"
+            (given / "workload.lua").write_text("second")
+            assert container.exec(show, timeout_s=20).out == "secondcertificate"
+            container.exec(("sh", "-c", "mkdir /out/raw; echo rows > /out/raw/1"), timeout_s=20)
+            assert (out / "raw" / "1").read_text() == "rows\n"
+
+    def test_files_of_a_container_that_has_ended_are_here(
+        self, platform: Platform, sleeper: ContainerSpec, tmp_path: Path
+    ) -> None:
+        mounts, script = (Mount(str(tmp_path), "/out"),), "echo end > /out/end; exit 1"
+        done = platform.once(replace(sleeper, mounts=mounts, command=("-c", script)), timeout_s=60)
+        assert done.exit_code == 1 and (tmp_path / "end").read_text() == "end\n"

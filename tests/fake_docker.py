@@ -1,0 +1,166 @@
+"""docker-py's client with an engine in memory, which keeps containers, volumes and networks and
+raises what docker-py was seen to raise. Names, errors and wording are docker-py's and moby's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import requests
+from docker.errors import APIError, ImageNotFound, NotFound
+
+from tests.fakes import FakeClock
+
+RESET = requests.exceptions.ConnectionError(
+    "('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))"
+)
+SILENT = requests.exceptions.ReadTimeout("UnixHTTPConnectionPool: Read timed out. (timeout=120)")
+
+
+def refusal(status: int, words: str) -> APIError:
+    response = requests.Response()
+    response.status_code = status
+    return APIError(words, response=response, explanation=words)
+
+
+@dataclass
+class Thing:
+    """A container, a volume or a network."""
+
+    engine: Engine
+    kind: str
+    name: str
+    attrs: dict[str, Any]
+    id: str = "id"
+
+    @property
+    def status(self) -> str:
+        return str(self.attrs["State"]["Status"])
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return dict(self.attrs.get("Config", self.attrs).get("Labels") or {})
+
+    def remove(self, **_: Any) -> None:
+        self.engine.called(f"remove {self.kind} {self.name}")
+        self.engine.things.remove(self)
+
+    def stop(self, **_: Any) -> None:
+        self.engine.called(f"stop {self.name}")
+
+    def start(self) -> None:
+        self.engine.called(f"start {self.name}")
+
+    def reload(self) -> None: ...
+
+    def wait(self, timeout: float) -> dict[str, int]:
+        self.engine.clock.sleep(self.engine.lasts_s and min(timeout, self.engine.lasts_s))
+        self.engine.called(f"wait {self.name}")
+        if self.engine.lasts_s > timeout:
+            raise SILENT
+        return {"StatusCode": 0}
+
+    def logs(self, **_: Any) -> bytes:
+        self.engine.called(f"logs {self.name}")
+        return b"a line\n"
+
+
+class Family:
+    def __init__(self, engine: Engine, kind: str) -> None:
+        self._engine, self._kind = engine, kind
+
+    def get(self, which: str) -> Thing:
+        self._engine.called(f"get {self._kind} {which}")
+        for thing in self._engine.things:
+            if thing.kind == self._kind and which in (thing.name, thing.id):
+                return thing
+        raise NotFound(f"No such {self._kind}: {which}")
+
+    def list(self, filters: Any = None, **_: Any) -> list[Thing]:
+        self._engine.called(f"list {self._kind}")
+        things = [thing for thing in self._engine.things if thing.kind == self._kind]
+        asked = (filters or {}).get("label", [])
+        labels = [label.split("=") for label in ([asked] if isinstance(asked, str) else asked)]
+        return [
+            thing
+            for thing in things
+            if all(
+                name in thing.labels and thing.labels[name] in (value or [thing.labels[name]])
+                for name, *value in labels
+            )
+        ]
+
+    def create(self, name: str, labels: Any = None, ipam: Any = None, **_: Any) -> Thing:
+        self._engine.called(f"create {self._kind} {name}")
+        for thing in self._engine.things:
+            if self._kind == "volume" and (thing.kind, thing.name) == ("volume", name):
+                return thing  # as moby does: the existing one, with its own labels
+        attrs = {"Labels": labels, "CreatedAt": self._engine.now(), "IPAM": ipam or {}}
+        return self._engine.add(self._kind, name, attrs)
+
+
+class NoImages:
+    def get(self, tag: str) -> Any:
+        raise ImageNotFound(f"No such image: {tag}")
+
+
+class Api:
+    base_url = "http+docker://localhost"  # docker-py's, for a socket
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def create_host_config(self, **options: Any) -> Any:
+        return options
+
+    def create_container(
+        self, name: str, labels: Any, host_config: Any, **_: Any
+    ) -> dict[str, str]:
+        self._engine.called(f"create container {name}")
+        attrs = {
+            "Config": {"Labels": labels},
+            "State": {"Running": True, "Pid": 7, "Status": "running"},
+            "NetworkSettings": {"Ports": {}},
+            "HostConfig": host_config,
+        }
+        return {"Id": self._engine.add("container", name, attrs).id}
+
+
+@dataclass
+class Engine:
+    """The engine. `errors`: call → errors that its next calls raise."""
+
+    clock: FakeClock
+    things: list[Thing] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
+    errors: dict[str, list[Exception]] = field(default_factory=dict)
+    lasts_s: float = 0.0
+    ahead_s: int = 0
+
+    def __post_init__(self) -> None:
+        self.containers, self.volumes = Family(self, "container"), Family(self, "volume")
+        self.networks, self.api = Family(self, "network"), Api(self)
+        self.images = NoImages()
+
+    def called(self, call: str) -> None:
+        self.calls.append(call)
+        if self.errors.get(call):
+            raise self.errors[call].pop(0)
+
+    def add(self, kind: str, name: str, attrs: dict[str, Any]) -> Thing:
+        self.things.append(Thing(self, kind, name, attrs, f"id-{name}"))
+        return self.things[-1]
+
+    def now(self) -> str:
+        return f"2026-11-22T00:{self.ahead_s // 60:02d}:{self.ahead_s % 60:02d}Z"
+
+    def info(self) -> dict[str, str]:
+        return {"SystemTime": self.now().replace("Z", ".123456789Z")}
+
+    def ping(self) -> bool:
+        self.called("ping")
+        return True
+
+    def names(self, kind: str) -> list[str]:
+        return [thing.name for thing in self.things if thing.kind == kind]

@@ -1,0 +1,102 @@
+"""What starting costs: `--help` and the Tab key import nothing that only the work needs.
+
+Goal: help and completion come at once. Method: the modules that a process of its own has loaded
+when it has answered; no clock, which a busy machine would belie.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import typer
+
+from orchestrator.cli import main
+from orchestrator.cli.commands import COMMANDS
+from tests import ROOT
+
+HEAVY = {
+    "altair",
+    "docker",
+    "jinja2",
+    "kubernetes",
+    "numpy",
+    "orchestrator.keys.schema",  # pydantic itself is what typer reads words with
+    "pandas",
+    "psycopg",
+    "pyarrow",
+    "requests",
+    "scipy",
+    "yaml",
+}
+PROBE = """
+import sys
+from orchestrator.cli.main import app
+try:
+    app(prog_name="tierbench")
+finally:
+    sys.stderr.write(" ".join(sys.modules))
+"""
+PROGRAM: Any = typer.main.get_command(main.app)
+
+
+def loaded(words: list[str], **environment: str) -> tuple[str, set[str]]:
+    """What `tierbench` says, and the modules it has then."""
+    asked = subprocess.run(
+        [sys.executable, "-c", PROBE, *words],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return asked.stdout, set(asked.stderr.split())
+
+
+def completed(words: list[str]) -> tuple[str, set[str]]:
+    return loaded(
+        [],
+        _TIERBENCH_COMPLETE="complete_bash",
+        COMP_WORDS="\n".join(("tierbench", *words)),
+        COMP_CWORD=str(len(words)),
+    )
+
+
+@pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["compare", "--help"]])
+def test_help_loads_nothing_heavy(words: list[str]) -> None:
+    said, modules = loaded(words)
+    assert "Usage: tierbench" in said
+    assert "orchestrator" in modules, "the modules were not listed"
+    assert modules & HEAVY == set()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ([""], "compare"),
+        (["com"], "compare-results"),
+        (["compare", "--dr"], "--drain"),
+        (["run", "--profile", "ul"], "ultra"),
+        (["calibrate", "--profile", "ul"], "ultra"),
+        (["rehearse", "--workloads", "point"], "point-select-20"),
+        (["clean", "--profile", "ul"], "ultra"),
+        (["helm-values", "ul"], "ultra"),
+        (["storage-class", "ul"], "ultra"),
+        (["export", "--fo"], "--format"),
+        (["tiers", "list", "--min-i"], "--min-iops"),
+    ],
+)
+def test_completion_loads_nothing_heavy(words: list[str], offered: str) -> None:
+    said, modules = completed(words)
+    assert offered in said.split()
+    assert modules & HEAVY == set()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_says_of_a_command_what_the_command_says(name: str) -> None:
+    """The one of `--help` stands in the table, because the command itself is not loaded for it."""
+    command = PROGRAM.loaded(name)
+    assert (command.name, " ".join(command.help.split())) == (name, COMMANDS[name].help)

@@ -1,0 +1,181 @@
+"""`tierbench verify`: every link from raw files to verdict is made again; each break is named."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orchestrator.analysis import results
+from orchestrator.analysis.verdicts import judge
+from orchestrator.cli.main import _guarded, app
+from orchestrator.errors import EXIT_DIFFERS, EXIT_DONE
+from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.system import parquet, store
+from tests.campaigns import build_campaign
+
+TYPES = ["new_order", "payment", "delivery"]
+
+
+def transactions(start_s: float, end_s: float, seed: int) -> list[bytes]:
+    """A thread's records (workloads/lib/recorder.lua), some of them before and after the window."""
+    random = np.random.default_rng(seed)
+    begins_ns = np.sort(random.uniform(start_s - 5, end_s + 5, 3000) * 1e9).astype(np.int64)
+    rows = zip(
+        begins_ns.tolist(),
+        random.lognormal(9, 0.7, 3000).astype(int).tolist(),
+        random.choice(3, 3000, p=(0.5, 0.45, 0.05)).tolist(),
+        random.choice(3, 3000, p=(0.97, 0.01, 0.02)).tolist(),
+        strict=True,
+    )
+    return [struct.pack("<qIIIBBH", ns, us, 0, 0, kind, how, 0) for ns, us, kind, how in rows]
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign of two runs, written as a run is: its figures are those of its raw files."""
+    where = tmp_path_factory.mktemp("results")
+    campaign = build_campaign(profiles=["ultra"], workloads=["tpcc"], repetitions=2)
+    folder = store.create(where, campaign.plan, campaign.fingerprint, 1_750_000_000.0)
+    for number, run in enumerate(campaign.runs):
+        raw = store.run_folder(folder, run.record.run) / "raw"
+        window = results.measured_window(run.record)
+        assert window
+        (raw / "recorder.json").write_text(json.dumps({"types": TYPES, "mode": {}}))
+        (raw / "sysbench.out").write_text("    transactions:    3000   (1.00)\n")
+        for thread in range(2):
+            rows = transactions(*window, seed=10 * number + thread)
+            (raw / f"latency-{thread}.bin").write_bytes(b"".join(rows))
+        read = Sysbench().read(run.record.workload, raw, *window)
+        record = replace(run.record, measurements=read.measurements)
+        store.save_run(raw.parent, record, read.intervals, read.latencies, [run.sampled.whole()])
+    store.save_verdict(folder, judge(store.load(folder)))
+    return folder
+
+
+def verified(folder: Path) -> int:
+    return _guarded(lambda: app(["verify", str(folder)], standalone_mode=False))
+
+
+def test_a_campaign_that_is_whole_has_no_difference(
+    sound: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {file: file.read_bytes() for file in sound.rglob("*") if file.is_file()}
+    assert verified(sound) == EXIT_DONE
+    told = capsys.readouterr().out
+    assert re.search(
+        r"^runs/01-ultra-tpcc-r1: \d+ figures counted again from raw/, 6000 transactions of "
+        r"latencies.parquet$",
+        told,
+        re.MULTILINE,
+    )
+    assert re.search(r"^verdict.json: \d+ cells made again from the records$", told, re.MULTILINE)
+    assert told.endswith("no difference\n")
+    assert before == {file: file.read_bytes() for file in sound.rglob("*") if file.is_file()}
+
+
+def first(folder: Path) -> Path:
+    return folder / "runs" / "01-ultra-tpcc-r1"
+
+
+def changed(file: Path, change: Callable[[Any], None]) -> None:
+    content = json.loads(file.read_text())
+    change(content)
+    file.write_text(json.dumps(content))
+
+
+def faster(record: dict[str, Any]) -> None:
+    for figure in record["measurements"]:
+        if (figure["metric"], figure["scope"]) == ("latency_p99_s", "all"):
+            figure["value"] *= 0.9
+
+
+def raw_byte(folder: Path) -> None:
+    file = first(folder) / "raw" / "latency-1.bin"
+    content = bytearray(file.read_bytes())
+    content[28 * 1500 + 10] ^= 0x01  # a latency in the middle of the window, by 65,536 µs
+    file.write_bytes(content)
+
+
+def one_transaction(folder: Path) -> None:
+    file = first(folder) / "latencies.parquet"
+    (table,) = parquet.parts(file)
+    parquet.write(file, [table.drop(index=3000)])
+
+
+def slower_table(folder: Path) -> None:
+    file = first(folder) / "latencies.parquet"
+    (table,) = parquet.parts(file)
+    parquet.write(file, [table.assign(latency_s=table["latency_s"] * 1.01)])
+
+
+@pytest.mark.parametrize(
+    ("tamper", "said"),
+    [
+        (
+            lambda f: changed(first(f) / "record.json", faster),
+            (
+                r"record.json: latency_p99_s \(all\) is [\d.]+, from raw/ [\d.]+",
+                r"record.json: latency_p99_s \(all\) is [\d.]+; it would be the \d+th of \d+ in "
+                r"latencies.parquet, where \d+ are faster and \d+ as fast or faster",
+                r"verdict.json: ultra × tpcc, latency_p99_s of run 1 \(all\) is [\d.]+, from the ",
+            ),
+        ),
+        (raw_byte, (r"record.json: latency_avg_s \(all\) is [\d.]+, from raw/ [\d.]+",)),
+        (one_transaction, (r"latencies.parquet: has 5999 transactions, raw/ 6000",)),
+        (slower_table, (r"record.json: latency_avg_s \(all\) is [\d.]+, from latencies.parquet ",)),
+        (
+            lambda f: shutil.rmtree(first(f) / "raw"),
+            (r"raw/ is missing or cut: .*/raw holds no transaction records",),
+        ),
+        (
+            lambda f: (first(f) / "raw" / "latency-1.bin").unlink(),
+            (r"latencies.parquet: has 6000 transactions, raw/ 3000",),
+        ),
+        (
+            lambda f: (first(f) / "latencies.parquet").unlink(),
+            (r"latencies.parquet: has 0 transactions, raw/ 6000",),
+        ),
+        (
+            lambda f: changed(f / "verdict.json", lambda v: v["cells"][0].update(mean=1.0)),
+            (r"verdict.json: ultra × tpcc, \w+ \(\w+\) is 1, from the records [\d.]+",),
+        ),
+        (lambda f: (f / "verdict.json").unlink(), (r"verdict.json: .*No such file",)),
+        (
+            lambda f: (first(f) / "record.json").write_text("{"),
+            (r"left out: .*record.json does not have the form this version reads",),
+        ),
+    ],
+)
+def test_what_was_changed_is_named_with_file_and_figures(
+    sound: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    tamper: Callable[[Path], object],
+    said: tuple[str, ...],
+) -> None:
+    folder = tmp_path / "campaign"
+    shutil.copytree(sound, folder)
+    tamper(folder)
+    assert verified(folder) == EXIT_DIFFERS
+    told = capsys.readouterr().out
+    for pattern in said:
+        assert re.search(rf"^  differs: {pattern}", told, re.MULTILINE), told
+    assert re.search(r"^[1-9]\d* differences?$", told, re.MULTILINE)
+
+
+def test_published_figures_leave_nothing_to_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _guarded(lambda: app(["import-study", "--results", str(tmp_path)], standalone_mode=False))
+    capsys.readouterr()
+    assert verified(tmp_path / "latest") == EXIT_DONE
+    assert "published figures, which leave no raw files" in capsys.readouterr().out

@@ -1,0 +1,93 @@
+"""What CI runs: nothing is left out for long, and a build that failed is told.
+
+The script runs against a `make` that writes down what it was asked; git is the real one.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from tests import ROOT, turns
+
+MAKE = """#!/usr/bin/env bash
+case " $BROKEN " in *" $1 "*) echo "no Go here"; exit 2;; esac
+echo "$*" >>"$ASKED"
+"""
+Ran = tuple[subprocess.CompletedProcess[str], list[str]]
+Run = Callable[[str], Ran]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Runs `.ci/run` where the named targets of make fail; its output, and the targets made."""
+    (tmp_path / "make").write_text(MAKE)
+    (tmp_path / "make").chmod(0o755)
+    asked = tmp_path / "asked"
+
+    def ran(broken: str) -> Ran:
+        environment = {
+            **os.environ,
+            "PATH": f"{tmp_path}:{os.environ['PATH']}",
+            "XDG_CACHE_HOME": str(tmp_path / "cache"),
+            "ASKED": str(asked),
+            "BROKEN": broken,
+        }
+        done = subprocess.run(
+            [ROOT / ".ci/run"], env=environment, capture_output=True, text=True, timeout=60
+        )
+        return done, asked.read_text().splitlines()
+
+    return ran
+
+
+def test_all_steps_are_made_and_kubernetes_is_built_before_it_is_used(run: Run) -> None:
+    done, made = run("")
+    turn = int((ROOT / "tests/slow_turn").read_text())
+    assert done.returncode == 0, done.stderr
+    assert [target for target in made if target != "cluster-programs"] == [
+        ".venv/.ready",
+        "check",
+        "test-fast",
+        "test PART=docker",
+        "test-kubernetes",
+        f"test-slow TURN={turn}",
+    ]
+    assert made.index("cluster-programs") < made.index("test PART=docker")
+
+
+@pytest.mark.parametrize(
+    ("broken", "said", "never"),
+    [
+        ("cluster-programs", "no Go here", "test PART"),
+        ("check", "no Go here", "test-fast"),
+        ("test-slow", "no Go here", "test-slow"),
+    ],
+)
+def test_what_fails_is_told_and_ends_it(run: Run, broken: str, said: str, never: str) -> None:
+    done, made = run(broken)
+    assert done.returncode != 0
+    assert said in done.stdout
+    assert not [target for target in made if target.startswith(never)]
+
+
+def slow_tests(*more: str) -> list[str]:
+    """Those of two files that pytest would run."""
+    files = ["tests/integration/test_enforcements.py", "tests/integration/test_tiers.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-m", "slow", *files, *more]
+    listed = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "CI": ""}, capture_output=True, text=True, timeout=120
+    )
+    return [line for line in listed.stdout.splitlines() if "::" in line]
+
+
+def test_five_turns_run_every_slow_test_once() -> None:
+    shares = [slow_tests("--turn", str(turn)) for turn in range(7, 7 + turns.TURNS)]
+    assert sorted(chain(*shares)) == sorted(slow_tests())
+    assert len(slow_tests()) > max(map(len, shares)) > 0

@@ -1,0 +1,120 @@
+"""Limits of emulated disks are lifted while nothing is measured, and set and read back before.
+
+Method: disks in memory that keep the limits they are given, as `device set` and `device limits` of
+a real one do; what a real one answers is in tests/integration/test_tiers.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import GateError, RunError
+from orchestrator.model import Node, Volume
+from orchestrator.parts import Disks
+from orchestrator.powers import Completed
+from orchestrator.tier import Burst, LatencyModel, SlowEpochs, Tier
+from orchestrator.tiers import emulated
+from orchestrator.tiers.emulated import EmulatedTier, limits_of
+from tests.fakes import FakePlatform, completed, fake_world
+
+CONSTANT = Tier("premium", "Premium", "emulated", 1100, 125_000_000, 0.003, 0.002)
+BURSTS = replace(CONSTANT, burst=Burst(3500, 170_000_000, 30.0, 50.0))
+MODEL = LatencyModel(((0.0, 1e-3),), ((0.0, 1e-3),), "s", "2026", SlowEpochs(3.0, 1.0, 2.0))
+DRAWN = replace(CONSTANT, read_latency_s=None, write_latency_s=None, latency_model=MODEL)
+RATES = ("iops", "bytes_per_s", "iops_burst", "bytes_burst")
+LATENCIES = ("read_latency_us", "write_latency_us")
+NONE = dict.fromkeys(("iops_burst", "iops_burst_length", "bytes_burst", "bytes_burst_length"), 0.0)
+
+
+class Served(FakePlatform):
+    """Two disks of the tier. `stuck`: limits of the second that no `set` changes; `drawn`: constant
+    latencies are refused, as by a disk that draws them."""
+
+    def __init__(self, tier: Tier, *stuck: str) -> None:
+        super().__init__()
+        self.is_gone = False
+        at_start = {name.replace("-", "_"): float(v) for name, v in limits_of(tier).items()}
+        self.limits = {f"disk-{n}": {**NONE, "burst_start": 100.0, **at_start} for n in (1, 2)}
+        self.stuck, self._draws = stuck, tier.latency_model is not None
+        servers = [Node(f"disk-node-{n}", "disk", container=f"disk-{n}") for n in (1, 2)]
+        self.disks = Disks(tuple(Volume("v", "/dev/l", False, server=one) for one in servers), {})
+
+    def exec(self, container: str, argv: Sequence[str], **_: Any) -> Completed:
+        self.asked.append(("exec", container, *argv))
+        verb, *settings = argv[1:]
+        if self.is_gone:
+            return completed("", 69, "device: no disk is served here")
+        if verb == "set":
+            wanted = dict(one.split("=") for one in settings)
+            if self._draws and set(wanted) & set(LATENCIES):
+                return completed("", 64, '{"error": "latencies are drawn from a table"}')
+            stuck = self.stuck if container == "disk-2" else ()
+            new = {name: float(value) for name, value in wanted.items() if name not in stuck}
+            self.limits[container] |= new
+        return completed(json.dumps(self.limits[container]))
+
+
+def lifted(tier: Tier, *stuck: str) -> tuple[Served, Any]:
+    platform = Served(tier, *stuck)
+    world = fake_world(platform=platform)
+    EmulatedTier().lift(tier, platform.disks, world)
+    return platform, world
+
+
+@pytest.mark.parametrize("tier", [CONSTANT, BURSTS, DRAWN], ids=["constant", "burst", "drawn"])
+def test_nothing_is_limited_until_all_is_again(tier: Tier) -> None:
+    declared = Served(tier).limits
+    platform, world = lifted(tier)
+    gone = RATES if tier is DRAWN else (*RATES, *LATENCIES)
+    for limits in platform.limits.values():
+        assert {name: limits[name] for name in gone} == dict.fromkeys(gone, 0)
+    assert platform.limits["disk-1"].get("slow_factor") == declared["disk-1"].get("slow_factor")
+    EmulatedTier().enforce(tier, platform.disks, world)
+    assert platform.limits == declared
+    EmulatedTier().require_enforced(tier, platform.disks, world)
+    credits = [word for asked in platform.asked for word in asked if word == "burst_start=50"]
+    assert len(credits) == (2 if tier is BURSTS else 0), "a bucket is filled as its tier says"
+
+
+@pytest.mark.parametrize("name", ["iops", "bytes_per_s", "write_latency_us"])
+def test_a_disk_that_does_not_take_its_limit_back_is_never_measured(name: str) -> None:
+    platform, world = lifted(CONSTANT)
+    platform.stuck = (name,)
+    with pytest.raises(GateError, match=rf"enforces {name}=0.0, expected"):
+        EmulatedTier().enforce(CONSTANT, platform.disks, world)
+    with pytest.raises(GateError, match=rf"enforces {name}=0.0, expected"):
+        EmulatedTier().require_enforced(CONSTANT, platform.disks, world)
+
+
+def test_what_lifting_does_not_touch_is_read_back_too() -> None:
+    platform, world = lifted(DRAWN)
+    platform.limits["disk-2"]["slow_factor"] = 1.0
+    with pytest.raises(GateError, match=r"enforces slow_factor=1.0, expected 3"):
+        EmulatedTier().enforce(DRAWN, platform.disks, world)
+
+
+def test_a_disk_that_does_not_say_what_it_enforces_is_never_measured() -> None:
+    platform, world = lifted(DRAWN)
+    EmulatedTier().enforce(DRAWN, platform.disks, world)
+    del platform.limits["disk-1"]["slow_factor"]
+    with pytest.raises(GateError, match="does not say what slow_factor is"):
+        EmulatedTier().require_enforced(DRAWN, platform.disks, world)
+
+
+def test_a_disk_that_does_not_answer_fails_the_run() -> None:
+    platform, world = lifted(CONSTANT)
+    platform.is_gone = True
+    with pytest.raises(RunError, match="no disk is served here"):
+        EmulatedTier().enforce(CONSTANT, platform.disks, world)
+
+
+@pytest.mark.parametrize(("tier", "is_lifted"), [(CONSTANT, True), (DRAWN, True), (None, False)])
+def test_whether_a_disk_is_lifted(tier: Tier | None, is_lifted: bool) -> None:
+    platform = lifted(tier)[0] if tier else Served(CONSTANT)
+    world = fake_world(platform=platform)
+    assert emulated.any_lifted(list(platform.limits), world) is is_lifted
