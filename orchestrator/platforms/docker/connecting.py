@@ -65,12 +65,22 @@ def connect(engine: str | None = None) -> Connection:
             environment.pop(name, None)
     advice = {"advice": f"does it run, and is it reached from here? {_TRY}"} if engine else {}
     with engine_errors(f"connecting to {engine or host}", **advice), _without(_OTHER_AUTHORITIES):
+        _require_listening(environment.get("DOCKER_HOST") or host)
         client = docker.from_env(timeout=_TIMEOUT_S, environment=environment)
         if client.api.base_url.startswith("https://"):
             client.api.trust_env = False
         client.ping()
     reached = _of(through.host) if through else reach(client.api.base_url)
     return Connection(client, reached, host)
+
+
+def _require_listening(host: str) -> None:
+    """OSError where nothing listens on a Unix socket: docker-py, which would find that out as well,
+    leaves its own unclosed."""
+    scheme, _, path = host.partition("://")
+    if scheme == "unix":
+        with socket.socket(socket.AF_UNIX) as tried:
+            tried.connect(path)
 
 
 @contextmanager

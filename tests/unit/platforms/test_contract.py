@@ -32,4 +32,5 @@ class TestDockerInMemory(Lifecycle):
     def platform(self, monkeypatch: pytest.MonkeyPatch) -> DockerPlatform:
         clock = FakeClock()
         monkeypatch.setattr(docker, "from_env", lambda **_: Engine(clock))
+        monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:2375")  # nothing is asked there
         return DockerPlatform(clock)

@@ -29,6 +29,7 @@ SPEC = ContainerSpec("tierbench-x", "image", ("true",), "client")
 def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     engine = Engine(FakeClock())
     monkeypatch.setattr(docker, "from_env", lambda **_: engine)
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:2375")  # nothing is asked there
     return engine
 
 
