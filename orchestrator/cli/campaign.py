@@ -23,7 +23,7 @@ from orchestrator.cli import outside, plans
 from orchestrator.cli.options import Request
 from orchestrator.collectors import collectors
 from orchestrator.databases import PREFERRED, databases
-from orchestrator.databases.yugabytedb import checklist, first_runs, image
+from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.load_generators import load_generators
 from orchestrator.model import ClusterSpec, Note, Plan, Profile
@@ -31,7 +31,7 @@ from orchestrator.parts import AUTO, Parts
 from orchestrator.planning import costs, machines, notes, plan, slo
 from orchestrator.platforms import own_images
 from orchestrator.powers import Progress, World
-from orchestrator.run import checks, experiment, proving, schedule, until
+from orchestrator.run import checks, experiment, schedule
 from orchestrator.run.gates import Gates
 from orchestrator.system import revision, store
 from orchestrator.tier import Gate
@@ -95,7 +95,12 @@ def _at_work(
         costs.check(made, request.max_cost)  # of another database
         made = replace(made, notes=(*made.notes, *_other_load(world)))
         return experiment.execute(
-            made, parts, world, results, facts, schedule.first_of(until.decided(progress), _at_rate)
+            made,
+            parts,
+            world,
+            results,
+            facts,
+            schedule.first_of(schedule.decided(progress), _at_rate),
         )
 
 
@@ -142,7 +147,7 @@ def _that_starts(made: Plan, request: Request, parts: Parts, world: World) -> Pl
         return made
     try:
         checks.check(made, parts, world)
-        proving.start(preferred, parts, world)
+        checks.start(preferred, parts, world)
     except Exception as error:  # whatever it is: PostgreSQL is tried before anything ends
         failure = error.what if isinstance(error, TierbenchError) else str(error)
         without = plans.make_plan(request, world.root, world.cache, failure)
@@ -258,7 +263,7 @@ def first_run(
         spec, platform, placing = _of_profile(profile, version), profile.platform, profile.placing
     with outside.at_work(root, cache, progress, platform, placing) as (world, engine):
         image.obtain(spec, engine)
-        yield from first_runs.kept(checklist.first_run(spec, world), spec, engine, world, results)
+        yield from checklist.kept(checklist.first_run(spec, world), spec, engine, world, results)
 
 
 def _of_profile(profile: Profile, version: str | None) -> ClusterSpec:

@@ -15,7 +15,7 @@ from orchestrator.cli import outside
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.cli.options import Compared, Request
 from orchestrator.databases import PREFERRED, choose, databases
-from orchestrator.databases.yugabytedb import first_runs, image
+from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.load_generators import bind, keys, warmed
 from orchestrator.model import ClusterSpec, Note, Placing, Plan, Profile, Workload
@@ -270,7 +270,7 @@ def _pull(cluster: ClusterSpec, connected: Connected) -> None:
 
 def _proven(cluster: ClusterSpec, connected: Connected, folder: Path) -> str:
     try:
-        return first_runs.passed(cluster, connected(), folder)
+        return checklist.passed(cluster, connected(), folder)
     except UnavailableError:
         return ""
 

@@ -15,7 +15,7 @@ from functools import partial
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from orchestrator.collectors.common import local, pages
+from orchestrator.collectors.common import local
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, Node, Sample
 from orchestrator.system import http_client
 
@@ -51,12 +51,12 @@ _PRESSURE = {
 class NodeExporterCollector:
     name = "node_exporter"
 
-    def __init__(self, get: pages.Get = http_client.get) -> None:
+    def __init__(self, get: local.Get = http_client.get) -> None:
         self._get = get
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
         exporters = [
-            pages.Page(
+            local.Page(
                 node.name,
                 _url(node),
                 partial(readings, devices=_devices(node), wal_device=node.wal_device),
@@ -64,7 +64,7 @@ class NodeExporterCollector:
             for node in nodes
             if NODE_EXPORTER in node.sources
         ]
-        return pages.samples(exporters, now_s, self._get)
+        return local.samples(exporters, now_s, self._get)
 
 
 def _devices(node: Node) -> list[str]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from orchestrator.collectors.common import local
-from orchestrator.collectors.common.pages import Get, Page, samples
+from orchestrator.collectors.common.local import Get, Page, samples
 from orchestrator.model import Node, Sample, sources
 from orchestrator.system import http_client
 from orchestrator.yugabyte import counters, pages

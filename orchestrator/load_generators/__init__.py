@@ -9,10 +9,10 @@ from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators import fio
 from orchestrator.load_generators.benchbase import config
 from orchestrator.load_generators.benchbase.adapter import BenchBase
-from orchestrator.load_generators.common.sysbench_console import SET_FOR_ALL
+from orchestrator.load_generators.common.options import SET_FOR_ALL
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.load_generators.fio import Fio
-from orchestrator.load_generators.sysbench import run_options
+from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench.adapter import Sysbench
 from orchestrator.load_generators.sysbench_stock import options as stock_options
 from orchestrator.load_generators.sysbench_stock.adapter import IMAGE_VARIABLE, SysbenchStock
@@ -22,13 +22,13 @@ from orchestrator.parts import LoadGenerator
 STEADY_MOST_S = 120.0  # at least; sooner than after 30 s it is never found
 _BINDERS = {"benchbase": config.bind}
 _CHECKS: Mapping[str, Callable[[Workload], None]] = {
-    "sysbench": run_options.check,
+    "sysbench": command_lines.check,
     "sysbench-stock": lambda load: stock_options.check(load, not os.environ.get(IMAGE_VARIABLE)),
     "benchbase": config.check,
     "fio": fio.check,
 }
 _KEYS: Mapping[str, Callable[[str], Mapping[str, Sequence[str]]]] = {
-    "sysbench": run_options.keys,
+    "sysbench": command_lines.keys,
     "sysbench-stock": stock_options.keys,
     "fio": lambda _: fio.KEYS,
 }
@@ -56,7 +56,7 @@ def warmed(workload: Workload, how: str) -> Workload:
     do that."""
     if how == "fixed":
         return workload
-    if workload.generator != Sysbench.name or workload.script not in run_options.KNOWN:
+    if workload.generator != Sysbench.name or workload.script not in command_lines.KNOWN:
         raise UsageError(
             f"{workload.name} is run by {workload.generator} ({workload.script}), whose warm-up "
             "has a fixed time: --warmup steady needs a built-in script on sysbench",

@@ -1,16 +1,23 @@
-"""Checks of everything that could fail late, made before a campaign starts anything."""
+"""Checks of everything that could fail late, made before a campaign starts anything: parts, space,
+memory; and clusters started once to see that they come up here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from functools import partial
 
+from orchestrator.errors import UnavailableError
 from orchestrator.load_generators.common import several
-from orchestrator.model import ClusterSpec, Plan
-from orchestrator.parts import Parts
+from orchestrator.model import ClusterSpec, Plan, Profile, Volume, Workload
+from orchestrator.parts import Parts, TakesSpace, TierMechanism
+from orchestrator.planning import disk_matrix, node_disks
 from orchestrator.planning.plan import as_used
-from orchestrator.powers import World
-from orchestrator.run import space
+from orchestrator.platforms.common.machines import of_nodes, on
+from orchestrator.powers import Machine, World
+from orchestrator.units import format_bytes
 
 
 def check(plan: Plan, parts: Parts, world: World) -> None:
@@ -40,4 +47,136 @@ def every(plan: Plan, parts: Parts, world: World) -> Iterator[tuple[str, Callabl
             if cluster.clients > 1:
                 name = f"{profile.name}: {workload.name} by {cluster.clients} clients"
                 yield name, partial(several.check, generator, workload, cluster)
-    yield "space", partial(space.check_space, plan, parts.tiers, world)
+    yield "space", partial(check_space, plan, parts.tiers, world)
+
+
+# What an empty XFS takes of a sparse file: 91 MiB of one of 250 GB, most of it its log.
+_FILE_SYSTEM_BYTES = 128 * 2**20
+
+
+@dataclass(frozen=True)
+class Need:
+    """What the runs of a profile take at once on one machine, against what is there: `place` is a
+    folder, or None for its memory. `machine`: its name, if there are several. A disk's nominal size
+    is an upper bound: a data set uses roughly what its disk is sized for."""
+
+    profile: str
+    what: str
+    place: str | None
+    needed_bytes: int
+    free_bytes: int
+    machine: str = ""
+
+    @property
+    def is_met(self) -> bool:
+        return self.needed_bytes <= self.free_bytes
+
+    def __str__(self) -> str:
+        on = f" of {self.machine}" if self.machine else ""
+        has = (
+            f"{self.machine or 'this machine'} has"
+            if self.place is None
+            else f"{self.place}{on} has"
+        )
+        free = "" if self.place is None else " free"
+        return (
+            f"{self.profile} needs {format_bytes(self.needed_bytes)} {self.what}; "
+            f"{has} {format_bytes(self.free_bytes)}{free}"
+        )
+
+
+def check_space(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) -> None:
+    """UnavailableError if the disks of one run could not even hold the data they are sized for, or
+    a machine has less memory than its nodes are given. Others' clusters need neither here."""
+    for need in needs(plan, tiers, world):
+        if not need.is_met:
+            elsewhere = ", or put the cache elsewhere (TIERBENCH_CACHE)" if need.place else ""
+            advice = f"take a smaller SCALE or fewer NODES{elsewhere}"
+            raise UnavailableError(str(need), advice=advice)
+
+
+def needs(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) -> Iterator[Need]:
+    """Space and memory of each profile, as far as they can be seen from here."""
+    for profile in plan.profiles:
+        mechanism = tiers[profile.tier.enforcement]
+        if not isinstance(mechanism, TakesSpace):
+            continue
+        of_databases = [workload for workload in plan.workloads if workload.database is None]
+        for workload in of_databases[:1]:  # all of them alike: what counts is the disks' size
+            yield from _disks(profile, workload, mechanism, world)
+            yield from _memory(profile, world)
+        for workload in plan.workloads:
+            if workload.database is not None:
+                yield from _disks(profile, workload, mechanism, world)
+
+
+def _disks(
+    profile: Profile, workload: Workload, mechanism: TakesSpace, world: World
+) -> Iterator[Need]:
+    nodes, each_bytes = profile.cluster.nodes, profile.cluster.size.disk_bytes
+    what = f"for the disks of {_counted(nodes)}"
+    if workload.database is not None:  # one disk with one file, however large the disk
+        nodes, each_bytes = 1, disk_matrix.file_bytes(workload) + _FILE_SYSTEM_BYTES
+        what = f"for the file of {workload.name}"
+    if any(one.machine for one in profile.tier.disks.values()):
+        yield from _apart(profile, nodes, each_bytes, mechanism, world)
+        return
+    machines = of_nodes(world.platform)
+    for place, copies in mechanism.places(profile.tier, nodes, world).items():
+        needed_bytes = math.ceil(copies / len(machines)) * each_bytes
+        for machine in machines:
+            with suppress(OSError):  # it cannot be seen from here
+                free_bytes = machine.free_bytes(str(place))
+                name = _named(machine, machines)
+                yield Need(profile.name, what, str(place), needed_bytes, free_bytes, name)
+
+
+def _apart(
+    profile: Profile, nodes: int, each_bytes: int, mechanism: TakesSpace, world: World
+) -> Iterator[Need]:
+    """Of real disks that are on the machines of their nodes."""
+    for node in node_disks.node_names(nodes):
+        alone, there = node_disks.alone(profile.tier, node), on(node, world)
+        what, name = f"for the disk of {node}", there.machine.name
+        for place, copies in mechanism.places(alone, 1, there).items():
+            with suppress(OSError):
+                free_bytes = there.machine.free_bytes(str(place))
+                needed_bytes = copies * each_bytes
+                yield Need(profile.name, what, str(place), needed_bytes, free_bytes, name)
+
+
+def _memory(profile: Profile, world: World) -> Iterator[Need]:
+    cluster, machines = profile.cluster, of_nodes(world.platform)
+    nodes = math.ceil(cluster.nodes / len(machines))
+    for machine in machines:
+        if (installed := machine.facts().memory_bytes) > 0:
+            what = f"of memory for {_counted(nodes)}"
+            name, needed_bytes = _named(machine, machines), nodes * cluster.size.memory_bytes
+            yield Need(profile.name, what, None, needed_bytes, installed, name)
+
+
+def _named(machine: Machine, machines: Sequence[Machine]) -> str:
+    return machine.name if len(machines) > 1 else ""
+
+
+def _counted(nodes: int) -> str:
+    return "1 node" if nodes == 1 else f"{nodes} nodes"
+
+
+NETWORK = "tierbench-proving"
+
+
+def start(clusters: Iterable[ClusterSpec], parts: Parts, world: World) -> None:
+    """Starts each different cluster on this machine's own disk, and stops it. Raises what starting
+    it raises."""
+    specs = list(clusters)
+    for spec in (spec for number, spec in enumerate(specs) if spec not in specs[:number]):
+        database = parts.databases[spec.database]
+        world.progress.step(f"seeing that {database.name} starts here, {spec.nodes} node(s)")
+        with ExitStack() as up:
+            names = [f"{NETWORK}-{number}" for number in range(1, spec.nodes + 1)]
+            volumes = [Volume(name, "", restored=False) for name in names]
+            for name in names:
+                up.enter_context(world.platform.volume(name, "", ""))
+            network = up.enter_context(world.platform.network(NETWORK, spec.nodes))
+            up.enter_context(database.running(spec, volumes, network, world))

@@ -31,10 +31,10 @@ from orchestrator.parts import Disks, LiftsLimits, Parts, Shared
 from orchestrator.planning import disk_matrix, durations, paces
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import World
-from orchestrator.run import checks, datasets, identity, observed, recording, window
-from orchestrator.run.context import Draft, RunContext
+from orchestrator.run import checks, datasets, observed, recording, window
 from orchestrator.run.credit import COUNTERS
 from orchestrator.run.gates import Gates, require_passed
+from orchestrator.run.recording import Draft, RunContext
 from orchestrator.run.schedule import Following, Schedule, nothing
 from orchestrator.run.setbacks import ClockWatch, Setbacks
 from orchestrator.run.telemetry import machines_of, sampling, watched
@@ -272,7 +272,7 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
     draft.facts = {
         "tier": dict(disks.facts),
         "database_before": here.database.facts(cluster, world).recorded(),
-        "identity": identity.of_run(here).recorded(),
+        "identity": recording.of_run(here).recorded(),
     }
     watch, tier = ClockWatch(world.clock), here.profile.tier
     # The points of a disk matrix are one window, whose end is known when it has come.

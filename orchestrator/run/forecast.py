@@ -17,7 +17,7 @@ from orchestrator.planning import durations
 from orchestrator.planning.costs import RentedItem, bought_disks, rented
 from orchestrator.platforms.unasked import NotAsked
 from orchestrator.powers import World
-from orchestrator.run import checks, datasets, observed, space
+from orchestrator.run import checks, datasets, observed
 from orchestrator.tier import Price
 
 
@@ -54,7 +54,7 @@ class Forecast:
     steps: tuple[durations.TimedStep, ...]
     later: tuple[tuple[str, float], ...]
     loads: tuple[durations.Load, ...]
-    needs: tuple[space.Need, ...]
+    needs: tuple[checks.Need, ...]
     costs: tuple[Cost, ...]
     rented: tuple[RentedItem, ...]
     passed: tuple[str, ...]
@@ -129,10 +129,10 @@ def timed(plan: Plan, parts: Parts, world: World) -> Plan:
     return durations.timed(plan, loads(plan, parts, world), observed.learnt(world.cache))
 
 
-def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[space.Need]:
+def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[checks.Need]:
     for profile in plan.profiles:
         with suppress(TierbenchError):
-            yield from space.needs(replace(plan, profiles=(profile,)), parts.tiers, world)
+            yield from checks.needs(replace(plan, profiles=(profile,)), parts.tiers, world)
 
 
 def _costs(plan: Plan) -> Iterator[Cost]:

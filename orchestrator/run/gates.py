@@ -4,7 +4,7 @@ real disks are also taken after the last run and, as asked, between runs.
 A gate that passed is kept in the cache under all that it depends on: the tier's limits, how they
 are enforced, the image of the disk, the fio jobs, the machine. While that is unchanged, later
 campaigns use it again for seven days. Real disks are always measured. Of disks that are made on
-each node's machine there is a gate on each of these (`machine_gates`).
+each node's machine there is a gate on each of these.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -23,16 +24,72 @@ from orchestrator.parts import DrainsBurst, KeepsGate, MadeOnMachines, TierMecha
 from orchestrator.planning import durations, paces
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
-from orchestrator.powers import World
-from orchestrator.run import machine_gates, observed
+from orchestrator.platforms.common.machines import is_here
+from orchestrator.powers import Machine, World
+from orchestrator.run import observed
 from orchestrator.run.credit import BurstCredit
-from orchestrator.run.machine_gates import GatePlace
 from orchestrator.run.schedule import Schedule
 from orchestrator.system import store
-from orchestrator.tier import Gate, Tier
-from orchestrator.tiers.common.emulated import host_load
+from orchestrator.tier import Gate, GateCheck, Tier
+from orchestrator.tiers.common.emulated import disk_files, host_load
 from orchestrator.tiers.common.real import removal
 from orchestrator.units import format_quantity, format_seconds
+
+
+@dataclass(frozen=True)
+class GatePlace:
+    """A machine that runs nodes of a database. `nodes`: those, if the campaign has several
+    machines; `placement`: of the first of them."""
+
+    machine: Machine
+    placement: str = "node-1"
+    nodes: tuple[str, ...] = ()
+
+    def named(self, check: GateCheck) -> GateCheck:
+        if not self.nodes:
+            return check
+        return replace(check, disk=f"{self.nodes[0]} ({self.machine.name})", nodes=self.nodes)
+
+
+def _gate_places(nodes: int, world: World) -> tuple[GatePlace, ...]:
+    """Each machine that runs some of so many nodes, once. Of several machines the platform decides
+    which: nodes are then started there for a moment, empty."""
+    machines = world.platform.machines()
+    if len(machines) == 1:
+        return (GatePlace(machines[0]),)
+    found: dict[str, GatePlace] = {}
+    for number, machine in enumerate(disk_files.machines_of_nodes(nodes, world), start=1):
+        node = f"node-{number}"
+        place = found.setdefault(machine.name, GatePlace(machine, node))
+        found[machine.name] = replace(place, nodes=(*place.nodes, node))
+    return tuple(found.values())
+
+
+def _machine_identity(place: GatePlace, world: World) -> Any:
+    """What a kept gate depends on of its machine. This computer has the cache to itself; gates of
+    others lie there side by side."""
+    facts = place.machine.facts()
+    kind = (facts.kernel, facts.cpus, facts.cpu_model)
+    if is_here(world):
+        return kind
+    return (world.platform.facts().get("ID"), place.machine.name, *kind)
+
+
+def _as_one(gates: Sequence[tuple[GatePlace, Gate]]) -> Gate:
+    """One gate with the checks of all machines, as old as the oldest and as busy as the busiest;
+    `device` has the facts of each under `machines`."""
+    place, first = gates[0]
+    if not place.nodes:
+        return first
+    devices = {place.machine.name: dict(gate.device) for place, gate in gates}
+    return Gate(
+        first.tier,
+        min(gate.taken_s for _, gate in gates),
+        tuple(place.named(check) for place, gate in gates for check in gate.checks),
+        {**first.device, **host_load.worst(devices.values()), "machines": devices},
+        reused=all(gate.reused for _, gate in gates),
+    )
+
 
 MAX_AGE_S = 7 * 86_400.0
 _RETRIES = 2
@@ -74,7 +131,7 @@ class Gates:
                 (place, self._kept(tier, place) or self._taken(tier, place, drain=drain))
                 for place in self._places(tier)
             ]
-            self._add(tier, machine_gates.together(gates))
+            self._add(tier, _as_one(gates))
         return self._in_force[tier.name]
 
     def after(self, run: Run) -> None:
@@ -114,9 +171,7 @@ class Gates:
         """Takes the gate now; keeps it if it passed. `drain`: a real disk's burst credit is used
         up first, and it is then held to its base limits."""
         places = self._places(tier)
-        return machine_gates.together(
-            [(place, self._taken(tier, place, thorough, drain)) for place in places]
-        )
+        return _as_one([(place, self._taken(tier, place, thorough, drain)) for place in places])
 
     def _places(self, tier: Tier) -> tuple[GatePlace, ...]:
         """Where the gate is taken: once, where the mechanism has its disks, or on each machine."""
@@ -126,7 +181,7 @@ class Gates:
         if self._schedule is not None:
             profiles = self._schedule.plan.profiles
             nodes = max(one.cluster.nodes for one in profiles if one.tier.name == tier.name)
-        return machine_gates.places(nodes, self._scoped())
+        return _gate_places(nodes, self._scoped())
 
     def _taken(
         self, tier: Tier, place: GatePlace, thorough: bool = False, drain: bool = False
@@ -194,7 +249,7 @@ class Gates:
                 "schema_version": 2,  # checks have their quantity
                 "limits": {k: v for k, v in asdict(tier).items() if k not in _NAMES},
                 "jobs": own_images.content_hash(self._world.root / "workloads" / "fio"),
-                "machine": machine_gates.identity(place, self._world),
+                "machine": _machine_identity(place, self._world),
             },
             sort_keys=True,
         )

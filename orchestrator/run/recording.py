@@ -1,4 +1,6 @@
-"""What a run leaves, whatever happens in it: its record, its tables, logs, and why it failed.
+"""One run: what its steps share, and what it leaves, whatever happens in it.
+
+That is its record, its tables, logs, what took part in it, and why it failed.
 
 A run's outcome is "interrupted" until it is done, and it is saved as done before anything is taken
 down: whatever ends this program in between, the record tells the truth.
@@ -8,14 +10,126 @@ from __future__ import annotations
 
 import contextlib
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
+from orchestrator.collectors.common import local
 from orchestrator.errors import InterruptedByUser, TierbenchError, UnavailableError, VoidError
-from orchestrator.model import Cluster, Doubt, Node, Record
-from orchestrator.run.context import RunContext
+from orchestrator.facts import IdentityFacts
+from orchestrator.kernel import containers, mounts
+from orchestrator.model import (
+    Cluster,
+    Doubt,
+    Node,
+    Outcome,
+    Phase,
+    PhaseName,
+    Plan,
+    Profile,
+    Record,
+    Run,
+    Workload,
+)
+from orchestrator.parts import Database, LoadGenerator, Parts, Result
+from orchestrator.planning.plan import as_used
+from orchestrator.platforms.common.machines import ToldOf
+from orchestrator.powers import Platform, World
+from orchestrator.run.gates import Gates
+from orchestrator.run.telemetry import Readings
 from orchestrator.system import at_once, store
+from orchestrator.tier import Gate
+
+
+@dataclass
+class Draft:
+    """What is known of a run so far; it becomes the run's Record whatever happens.
+
+    `trouble`: the exception raised, even if the run was done and only taking it down failed.
+    `spent`: seconds on each part that estimates reckon apart.
+    """
+
+    outcome: Outcome = "interrupted"
+    failure: str | None = "stopped before the run ended"
+    trouble: Exception | None = None
+    phases: list[Phase] = field(default_factory=list)
+    nodes: tuple[Node, ...] = ()
+    gate: Gate | None = None
+    result: Result | None = None
+    readings: Readings | None = None
+    facts: dict[str, Any] | None = None
+    doubts: list[Doubt] = field(default_factory=list)
+    spent: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """One run. `campaign` is the folder of all runs; the scope of `world` is the run's own.
+    `forgone`: folder of snapshots → why nodes do not start from them, of all runs so far."""
+
+    plan: Plan
+    run: Run
+    parts: Parts
+    gates: Gates
+    campaign: Path
+    world: World
+    draft: Draft
+    forgone: dict[Path, str]
+
+    @cached_property
+    def folder(self) -> Path:
+        """The run's own folder, with its `raw/` made."""
+        return store.run_folder(self.campaign, self.run)
+
+    @property
+    def raw(self) -> Path:
+        return self.folder / "raw"
+
+    @property
+    def workload(self) -> Workload:
+        return self.plan.workload(self.run.workload)
+
+    @property
+    def profile(self) -> Profile:
+        return as_used(self.plan.profile(self.run.profile), self.workload)
+
+    @property
+    def database(self) -> Database:
+        return self.parts.databases[self.profile.cluster.database]
+
+    @property
+    def generator(self) -> LoadGenerator:
+        return self.parts.load_generators[self.workload.generator]
+
+    def begin_phase(self, name: PhaseName) -> None:
+        """The phase `name` begins now, and the one before ends; one that goes on stays one."""
+        now_s = self.world.clock.now()
+        self.extend_phase(now_s)
+        if not self.draft.phases or self.draft.phases[-1].name != name:
+            self.draft.phases.append(Phase(name, now_s, now_s))
+
+    def extend_phase(self, end_s: float) -> None:
+        """The newest phase lasted until `end_s` at least."""
+        if phases := self.draft.phases:
+            phases[-1] = replace(phases[-1], end_s=end_s)
+
+    def windows(self, warmup: Phase, measure: Phase) -> None:
+        """Puts what the load generator says of its two phases in the place of the "warm-up" that
+        began when it was started; since they ended the run has been in the phase "check"."""
+        self.draft.phases.pop()
+        self.extend_phase(warmup.start_s)
+        self.draft.phases += [warmup, measure, Phase("check", measure.end_s, measure.end_s)]
+
+    @contextmanager
+    def spending(self, what: str) -> Iterator[None]:
+        """Notes how long the block took, if it ended well."""
+        started_s = self.world.clock.monotonic()
+        yield
+        spent, took_s = self.draft.spent, self.world.clock.monotonic() - started_s
+        spent[what] = spent.get(what, 0.0) + took_s
 
 
 @contextmanager
@@ -145,3 +259,54 @@ def _record(here: RunContext) -> Record:
         facts=facts,
         doubts=tuple(draft.doubts),
     )
+
+
+_DIGITS = 12  # of an image's id, as engines show it
+
+
+def of_run(here: RunContext) -> IdentityFacts:
+    """Reads it while the run's containers are up."""
+    nodes, world = here.draft.nodes, here.world
+    scripts = ""
+    with contextlib.suppress(OSError, TierbenchError):
+        scripts = here.generator.scripts(here.workload, world)
+    return IdentityFacts(
+        scripts=scripts or None,
+        images=_images(nodes, world.platform),
+        file_systems=dict(_file_systems(nodes, world)),
+        machine_types=_machine_types(nodes, world.platform),
+    )
+
+
+def _machine_types(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
+    """Database node → the type of its machine, where the platform says it."""
+    told = {one.name: one.told for one in platform.machines() if isinstance(one, ToldOf)}
+    machines = {node.name: told.get(node.machine) for node in nodes if node.role == "database"}
+    return {name: one.instance_type for name, one in machines.items() if one and one.instance_type}
+
+
+def _images(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
+    """Role → its images, if the nodes of a role differ all of them."""
+    found: dict[str, set[str]] = {}
+    for node in nodes:
+        if node.container is None:
+            continue
+        with contextlib.suppress(TierbenchError):
+            if image := platform.container(node.container).find_image():
+                short = image.removeprefix("sha256:")[:_DIGITS]
+                found.setdefault(node.role, set()).add(short)
+    return {role: ", ".join(sorted(images)) for role, images in found.items()}
+
+
+def _file_systems(nodes: Sequence[Node], world: World) -> Iterator[tuple[str, str]]:
+    """Node → `xfs rw,relatime,…`, as its own process sees the disk mounted."""
+    for node in nodes:
+        if node.role != "database" or not node.device:
+            continue
+        with contextlib.suppress(OSError, ValueError):
+            machine = local.on(world.platform)(node)
+            table = machine.read(f"/proc/{containers.process_of(machine, node)}/mountinfo")
+            for mount in mounts.parsed(table):
+                if mounts.device_name(mount, machine) == node.device:
+                    yield node.name, f"{mount.kind} {mount.options}"
+                    break

@@ -2,6 +2,11 @@
 
 A campaign with a fixed number of repetitions is its plan. Others ask, when all planned runs are
 made, for a plan with more of them: `Following` decides, from the campaign's files alone.
+
+With `--until decided` the campaign is then judged as it stands. Each workload whose decision is
+open gets one more repetition on every tier, so that repetitions stay whole, until none is open or
+the most that were asked for are made. What is open is said in `decision.py`, the level of each such
+judgement in `looks.py`.
 """
 
 from __future__ import annotations
@@ -10,8 +15,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from orchestrator.analysis.conclusions import Decision
+from orchestrator.analysis.decisions.decision import decisions
+from orchestrator.analysis.doubts import campaign_checks
+from orchestrator.analysis.statistics.looks import repetitions
+from orchestrator.analysis.telemetry.bottlenecks import bottlenecks
 from orchestrator.errors import TierbenchError
 from orchestrator.model import Note, Plan, Run
+from orchestrator.planning.plan import grown
+from orchestrator.powers import Progress
 from orchestrator.system import store
 
 # The campaign's folder → its plan with further runs behind those made, or None: it is done.
@@ -66,3 +78,27 @@ class Schedule:
     def is_last(self, run: Run) -> bool:
         """Whether no run is planned after `run`."""
         return run.number == len(self.plan.runs)
+
+
+def decided(progress: Progress) -> Following:
+    """What follows in a campaign whose plan has `looks`; nothing in others."""
+
+    def following(folder: Path) -> Plan | None:
+        campaign = store.load(folder)
+        plan = campaign.plan
+        if not plan.looks:
+            return None
+        limits, doubts = bottlenecks(campaign), campaign_checks.find(campaign)
+        found = [one for one in decisions(campaign, limits, doubts) if one.is_open]
+        more = [one for one in found if repetitions(plan, one.workload) < max(plan.looks)]
+        for decision in found:
+            progress.note(_told(plan, decision))
+        return grown(plan, [one.workload for one in more]) if more else None
+
+    return following
+
+
+def _told(plan: Plan, decision: Decision) -> str:
+    made, most = repetitions(plan, decision.workload), max(plan.looks)
+    what = f"one more of at most {most}" if made < most else "no more, as asked"
+    return f"{decision.workload} is open after {made} repetitions, {what}: {decision.reason}"

@@ -2,15 +2,20 @@
 
 Masters at :7000, tablet servers at :9000, YSQL at :13000, always plain HTTP, reached through ports
 published on 127.0.0.1 (or at a cluster's own addresses). A failed reading is an OSError.
+
+A build is read from these pages alone: `version()` of every released build prints `-b0` (issues
+2447 and 12323 of yugabyte/yugabyte-db).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.system.http_client import get_json
+from orchestrator.yugabyte import versions
 
 # The servers' names in a node's `sources`.
 MASTER, TSERVER, YSQL = "yb-master", "yb-tserver", "yb-ysql"
@@ -123,3 +128,21 @@ def health(masters: Sequence[str]) -> Health:
         dead_nodes=len(content.get("dead_nodes", ())),
         under_replicated_tablets=len(content.get("under_replicated_tablets", ())),
     )
+
+
+def read(banner: str, servers: Iterable[str]) -> str:
+    """`2.18.1.0-b84`, from the tablet servers' pages; if they differ, every release of theirs.
+
+    The banner's number alone, `2.18.1.0`, if no page answers; empty if the banner has none either.
+    """
+    releases: dict[str, None] = {}
+    for server in servers:
+        with contextlib.suppress(OSError, KeyError, TypeError):
+            releases[version(server)] = None
+    number = versions.banner_number(banner)
+    return ", ".join(releases) or (versions.dotted(number) if number else "")
+
+
+def differs(expected: str, running: str) -> bool:
+    """Whether both have a build, and not the same release and build."""
+    return "-b" in expected and "-b" in running and expected != running

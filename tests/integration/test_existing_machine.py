@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from orchestrator.databases.existing import poolers
+from orchestrator.databases.existing import flavours
 from orchestrator.databases.existing.adapter import ExistingCluster
 from orchestrator.errors import UnavailableError
 from orchestrator.planning import project_files
@@ -114,4 +114,4 @@ def test_a_pgbouncer_in_front_is_refused_with_what_to_do_or_noticed(
             else:
                 with pytest.raises(UnavailableError) as raised:
                     ExistingCluster().check(declared.cluster, world)
-                assert raised.value.advice == poolers.ADVICE
+                assert raised.value.advice == flavours.ADVICE

@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.load_generators.common import sysbench_console
-from orchestrator.load_generators.sysbench import run_options
+from orchestrator.load_generators.common import options
+from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench.adapter import Sysbench
 from orchestrator.load_generators.sysbench.records import Records
 from orchestrator.model import Cluster, Dataset, Node, Workload
@@ -159,7 +159,7 @@ def test_what_only_the_loader_knows_reaches_the_loader_alone(world: World, tmp_p
         made.run(tpcc)
 
 
-@pytest.mark.parametrize("script", list(run_options.KNOWN))
+@pytest.mark.parametrize("script", list(command_lines.KNOWN))
 def test_every_known_option_is_one_of_the_script_and_the_script_has_no_other(
     script: str, world: World, tmp_path: Path
 ) -> None:
@@ -168,9 +168,9 @@ def test_every_known_option_is_one_of_the_script_and_the_script_has_no_other(
         ask = ["sysbench", f"/workloads/{script}", "--verbosity=0", "help"]
         said = world.platform.container(client.container or "").exec(ask, timeout_s=20).out
     own = {line.split("[")[0].split("=")[0].strip() for line in said.splitlines() if " --" in line}
-    own = {name.removeprefix("--") for name in own} - set(run_options.SET_HERE)
-    of_sysbench = {sysbench_console.PREPARED, *sysbench_console.RANDOM}
-    assert own == set(run_options.KNOWN[script]) - of_sysbench
+    own = {name.removeprefix("--") for name in own} - set(command_lines.SET_HERE)
+    of_sysbench = {options.PREPARED, *options.RANDOM}
+    assert own == set(command_lines.KNOWN[script]) - of_sysbench
 
 
 def test_the_documented_workload_runs(world: World, tmp_path: Path) -> None:

@@ -39,12 +39,13 @@ from orchestrator.model import (
 from orchestrator.parts import Parts
 from orchestrator.platforms import own_images
 from orchestrator.powers import Container, ContainerSpec, Network, World
-from orchestrator.run import experiment, proving
+from orchestrator.run import checks as run_checks
+from orchestrator.run import experiment
 from orchestrator.system import sql
 from orchestrator.system.store import load
 from orchestrator.tier import Tier
 from orchestrator.tiers.unlimited import UnlimitedTier
-from orchestrator.yugabyte import counters, lsm
+from orchestrator.yugabyte import counters
 from tests import ROOT
 from tests.fakes import QuietProgress
 from tests.integration import servers
@@ -64,8 +65,8 @@ def image(standin_image: str) -> str:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The stand-in is at rest sooner than a database."""
-    monkeypatch.setattr(lsm, "QUIET_S", 2.5)
-    monkeypatch.setattr(lsm, "POLL_S", 0.2)
+    monkeypatch.setattr(counters, "QUIET_S", 2.5)
+    monkeypatch.setattr(counters, "POLL_S", 0.2)
 
 
 class Switched:
@@ -242,10 +243,10 @@ def test_a_cluster_is_started_once_to_see_that_it_does(image: str, world: World)
     parts = Parts({"yugabytedb": YugabyteDB()}, {}, {}, ())
     single, broken = spec(image, count=1), spec(image, count=1, no_such_flag="1")
     with mock.patch.object(YugabyteDB, "running", autospec=True, side_effect=RUNNING) as running:
-        proving.start([single, single], parts, world)
+        run_checks.start([single, single], parts, world)
         assert running.call_count == 1
         with pytest.raises(NodeError, match="is exited"):
-            proving.start([single, broken], parts, world)
+            run_checks.start([single, broken], parts, world)
 
 
 # ------------------------------------------------------------------ bad luck

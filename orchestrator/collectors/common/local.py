@@ -1,8 +1,10 @@
-"""Reading nodes one by one, each on its own machine."""
+"""Reading nodes one by one, each on its own machine or from web pages of its servers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from orchestrator.model import Node, Sample
@@ -80,3 +82,24 @@ def each_on_its_machine(
         return now_s if read_s is None else read_s
 
     return each(nodes, readings, read_at)
+
+
+_TIMEOUT_S = 2.0  # the other collectors wait meanwhile
+
+Get = Callable[[str, float], str]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page with counters of the node `name`. `parse`: its text → readings."""
+
+    name: str
+    url: str
+    parse: Callable[[str], Iterable[Reading]]
+
+
+def samples(pages: Sequence[Page], now_s: float, get: Get) -> Iterator[Sample]:
+    """Samples of all pages that can be read; then OSError with the failures of the others."""
+    with ThreadPoolExecutor(max_workers=max(1, len(pages))) as pool:
+        bodies = {page: pool.submit(get, page.url, _TIMEOUT_S) for page in pages}
+        yield from each(pages, lambda page: page.parse(bodies[page].result()), lambda _: now_s)

@@ -1,4 +1,5 @@
-"""Database nodes in containers: names, passwords, endpoints, commands, and the check for deaths."""
+"""Database nodes in containers: names, passwords, endpoints, commands, the check for deaths, and
+whether each node's WAL is on the disk that the profile names for it."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError, UsageError
+from orchestrator.kernel import mounts
 from orchestrator.model import TLS_IF_OFFERED, Endpoint, Node, Tls, Volume
 from orchestrator.powers import Completed, Container, ContainerSpec, World
 from orchestrator.system import at_once
@@ -175,3 +177,28 @@ def run(
             evidence=(done.out + done.err)[-2000:],
         )
     return done
+
+
+_READ_S = 20.0
+
+
+def devices(nodes: Sequence[Node], directory: str, world: World) -> dict[str, str]:
+    """Node → device that holds its WAL, of the nodes with a disk for it. `directory`: of the WAL in
+    the container, maybe a link. NodeError if it is on another device."""
+    found: dict[str, str] = {}
+    for node in nodes:
+        if node.wal_device is None:
+            continue
+        real = run(node, ("readlink", "-f", directory), _READ_S, world, (node,))
+        listed = run(node, ("cat", "/proc/self/mountinfo"), _READ_S, world, (node,))
+        mount = mounts.deepest(real.out.strip(), mounts.parsed(listed.out))
+        machine = world.platform.container(container_name(node)).find_machine()
+        device = mount and mounts.device_name(mount, machine)
+        if device != node.wal_device:
+            raise NodeError(
+                f"the WAL of {node.name} is at {real.out.strip()} on {device or 'no disk'}, and "
+                f"the profile's disk for it is {node.wal_device}",
+                advice="this is a fault of the program: its figures would be of another disk",
+            )
+        found[node.name] = device
+    return found

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from orchestrator.databases.existing import declaration, own_commands, poolers, probe
+from orchestrator.databases.existing import declaration, flavours, owned_database, probe
 from orchestrator.databases.existing import postgresql_queries as postgresql
 from orchestrator.databases.existing.declaration import Existing
 from orchestrator.databases.existing.lease import Lease
@@ -25,7 +25,7 @@ from orchestrator.platforms.common.machines import is_here, on
 from orchestrator.powers import HOST_NETWORK, ContainerSpec, Network, World
 from orchestrator.system import host, sql
 from orchestrator.system.sql import Connect
-from orchestrator.yugabyte import cache, lsm, versions
+from orchestrator.yugabyte import counters, queries, versions
 
 _NO_TLS = "server does not support SSL"  # libpq's words
 _ADVICE_TLS = (
@@ -53,7 +53,7 @@ class _Used:
     observed: probe.Observation
     own: OwnDatabase
     version_asked: str | None
-    begun: lsm.ByNode
+    begun: counters.ByNode
     counted: postgresql.Counters = field(default_factory=dict)
     keep: Path | None = None
     restored_s: float | None = None
@@ -105,7 +105,7 @@ class ExistingCluster:
             advice = _ADVICE_TLS if _NO_TLS in reason else _ADVICE
             raise UnavailableError(
                 f"the existing cluster does not answer: {reason}",
-                advice=poolers.ADVICE if poolers.REFUSED in reason else advice,
+                advice=flavours.ADVICE if flavours.REFUSED in reason else advice,
             ) from error
 
     def reserved(self, spec: ClusterSpec, world: World) -> AbstractContextManager[None]:
@@ -156,7 +156,7 @@ class ExistingCluster:
             handle.keep = snapshot
             return
         began_s = world.clock.monotonic()
-        own_commands.restore(handle.declared, snapshot, world)
+        owned_database.restore(handle.declared, snapshot, world)
         _vacuum(handle)  # a dump has no statistics
         handle.restored_s = round(world.clock.monotonic() - began_s, 1)
 
@@ -167,14 +167,14 @@ class ExistingCluster:
         _vacuum(handle)
         _await_quiet(cluster, world)
         if handle.keep is not None:
-            own_commands.save(handle.declared, handle.keep, world)
+            owned_database.save(handle.declared, handle.keep, world)
 
     def warm(self, cluster: Cluster, world: World) -> None:
         declared: Existing = cluster.handle.declared
         addresses = [
             declaration.address(declared, each, declared.database) for each in declared.servers
         ]
-        cache.fill(self._connect, addresses, world)
+        queries.fill(self._connect, addresses, world)
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         handle: _Used = cluster.handle
@@ -182,7 +182,7 @@ class ExistingCluster:
         idle = probe.nodes_without_leaders(handle.declared)
         if idle:
             world.progress.warn(f"{', '.join(idle)} lead no tablet: the other nodes take all load")
-        handle.begun, handle.counted = lsm.read(cluster.nodes), _counters(handle)
+        handle.begun, handle.counted = counters.read(cluster.nodes), _counters(handle)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """RunError if the cluster no longer answers, or another campaign is on it by now."""
@@ -193,7 +193,7 @@ class ExistingCluster:
             since = (
                 postgresql.since(handle.counted, _counters(handle))
                 if handle.observed.flavour == declaration.POSTGRESQL
-                else lsm.since(handle.begun, lsm.read(cluster.nodes))
+                else counters.since(handle.begun, counters.read(cluster.nodes))
             )
         except (OSError, KeyError, ValueError) as error:
             raise RunError(
@@ -253,5 +253,5 @@ def _vacuum(handle: _Used) -> None:
 
 
 def _await_quiet(cluster: Cluster, world: World) -> None:
-    if lsm.read(cluster.nodes):  # empty if the profile declares no tablet servers' pages
-        lsm.await_quiet(cluster.nodes, world, deadline_s=_QUIET_S)
+    if counters.read(cluster.nodes):  # empty if the profile declares no tablet servers' pages
+        counters.await_quiet(cluster.nodes, world, deadline_s=_QUIET_S)

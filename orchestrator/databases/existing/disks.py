@@ -1,14 +1,60 @@
-"""Which disks of a host hold a database: its directories, held against what node_exporter shows."""
+"""A host by its node_exporter: its size, and which of its disks hold a database's directories."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from orchestrator.databases.existing import machines, postgresql_queries
+from prometheus_client.parser import text_string_to_metric_families
+
+from orchestrator.databases.existing import postgresql_queries
 from orchestrator.databases.existing.declaration import Existing, device
 from orchestrator.system.sql import Session
 from orchestrator.units import listed
 from orchestrator.yugabyte import pages
+
+_PARTITION = re.compile(r"(?:(.*\d)p|(.*\D))\d+")  # nvme0n1p1, sda1
+
+
+def processors(body: str) -> int:
+    return len({labels["cpu"] for labels in _labels(body, "node_cpu_seconds_total")})
+
+
+def memory_bytes(body: str) -> int | None:
+    for family in text_string_to_metric_families(body):
+        if family.name == "node_memory_MemTotal_bytes":
+            return int(family.samples[0].value)
+    return None
+
+
+def has_pressure(body: str) -> bool:
+    return any(True for _ in _labels(body, "node_pressure_io_waiting_seconds_total"))
+
+
+def device_of(body: str, path: str) -> str | None:
+    """The disk whose counters are in the page and whose file system holds `path`: that of the
+    longest mount point above it. A partition counts as its whole disk. None if none is known: some
+    kernels call the root's `/dev/root`, and a file system may be on no disk."""
+    mounts = {
+        labels["mountpoint"]: labels["device"].removeprefix("/dev/")
+        for labels in _labels(body, "node_filesystem_size_bytes")
+    }
+    above = [mount for mount in mounts if f"{path}/".startswith(f"{mount.rstrip('/')}/")]
+    if not above:
+        return None
+    name = mounts[max(above, key=len)]
+    mapped = _labels(body, "node_disk_device_mapper_info")  # /dev/mapper/data → dm-0
+    name = {f"mapper/{one['name']}": one["device"] for one in mapped}.get(name, name)
+    partition = _PARTITION.fullmatch(name)
+    disks = {labels["device"] for labels in _labels(body, "node_disk_reads_completed_total")}
+    known = [name, *(partition.groups() if partition else ())]
+    return next((disk for disk in known if disk in disks), None)
+
+
+def _labels(body: str, metric: str) -> Iterator[Mapping[str, str]]:
+    for family in text_string_to_metric_families(body):
+        yield from (sample.labels for sample in family.samples if sample.name == metric)
 
 
 @dataclass(frozen=True)
@@ -55,7 +101,7 @@ def _words(text: str) -> tuple[str, ...]:
 def of_host(declared: Existing, number: int, where: Places, page: str) -> HostDisks:
     """`page`: of node_exporter, with its collectors filesystem and diskstats. A declared device is
     believed, because a directory may have another name outside of a container."""
-    found = {path: machines.device_of(page, path) for path in (*where.data, *where.wal)}
+    found = {path: device_of(page, path) for path in (*where.data, *where.wal)}
     data, logs = (dict.fromkeys(filter(None, map(found.get, p))) for p in (where.data, where.wal))
     own = device(declared, number)
     counted = (own,) if own else tuple(data)
@@ -73,5 +119,5 @@ def of_host(declared: Existing, number: int, where: Places, page: str) -> HostDi
         lost.append(f"{listed(list(data))} hold its data, and only {own} counts")
     if len(wal) > 1:
         lost.append(f"{listed(wal)} hold its log, and do not count")
-    on_root = not own and machines.device_of(page, "/") in data
+    on_root = not own and device_of(page, "/") in data
     return HostDisks(counted, wal[0] if len(wal) == 1 else None, "; ".join(lost), on_root)

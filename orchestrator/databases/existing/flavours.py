@@ -1,8 +1,8 @@
-"""Which database answers: PostgreSQL and YugabyteDB are measured, others are refused by name.
+"""What answers: PostgreSQL and YugabyteDB are measured, other databases are refused by name, and a
+connection pooler in their place is noticed.
 
 Many servers speak PostgreSQL's protocol. What is loaded, settled and judged here is PostgreSQL's or
-YugabyteDB's: on another server the figures would be of something else. Each is recognised by what
-real ones were seen to say; `source` is where that can be read.
+YugabyteDB's: on another server the figures would be of something else.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from orchestrator.databases.existing.declaration import POSTGRESQL, YUGABYTEDB
-from orchestrator.system.sql import Session
+from orchestrator.system.sql import Identified, Session
 from orchestrator.yugabyte import versions
 
 _POSTGRESQL = re.compile(r"PostgreSQL \d")
@@ -116,3 +116,24 @@ def _has(session: Session) -> tuple[set[str], set[str]]:
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
+
+
+# PgBouncer's answer to a session that brings settings, which ours do (seen of 1.18).
+REFUSED = "unsupported startup parameter"
+ADVICE = (
+    "those are a pooler's words (PgBouncer): name the database's own hosts and ports in "
+    "`existing.hosts`; or, to measure through the pooler, let it have "
+    "`ignore_startup_parameters = options`"
+)
+# YugabyteDB's own: https://docs.yugabyte.com/stable/additional-features/connection-manager-ysql/
+FLAG = "enable_ysql_conn_mgr"
+
+
+def between(session: Session) -> str | None:
+    """How a pooler shows itself: it gives its clients another process number for cancelling than
+    that of the process which answers (PgBouncer 1.18: a random one). None if it does not."""
+    given = session.given_process_id() if isinstance(session, Identified) else None
+    answers = session.rows("SELECT pg_backend_pid() AS id")[0]["id"] if given is not None else None
+    if given == answers:
+        return None
+    return f"the session was given process {given}, and process {answers} answers"

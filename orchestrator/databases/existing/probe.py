@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from orchestrator.databases.existing import disks, flavours, machines, poolers, postgresql_queries
+from orchestrator.databases.existing import disks, flavours, postgresql_queries
 from orchestrator.databases.existing.declaration import POSTGRESQL, YUGABYTEDB, Existing, address
 from orchestrator.databases.existing.disks import HostDisks, Places
 from orchestrator.databases.existing.postgresql_queries import TIMED
@@ -16,7 +16,7 @@ from orchestrator.facts import DatabaseFacts
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, ClusterSpec, Node, sources
 from orchestrator.system import http_client
 from orchestrator.system.sql import Connect
-from orchestrator.yugabyte import pages, queries, release, server_facts, versions
+from orchestrator.yugabyte import pages, queries, server_facts, versions
 
 _POSTGRESQL_VERSION = re.compile(r"PostgreSQL (\d+(?:\.\d+)*)")
 # The settings of PostgreSQL that decide what survives a power cut.
@@ -91,7 +91,7 @@ def look(declared: Existing, connect: Connect) -> Observation:
     pooler = next((host.pooler for host in hosts if host.pooler), None)
     return Observation(
         flavour=flavour,
-        version=release.read(banners[0], declared.tservers) if parts else number,
+        version=pages.read(banners[0], declared.tservers) if parts else number,
         number=number,
         banners=banners,
         nodes=next((host.nodes for host in hosts if host.nodes), None),
@@ -107,7 +107,7 @@ def _ask(declared: Existing, number: int, connect: Connect) -> _Answers:
     at = address(declared, declared.servers[number], declared.maintenance_database)
     with connect(at, 30.0) as session:
         banner = queries.banner(session)
-        answers = _Answers(banner, flavours.other(banner, session), poolers.between(session))
+        answers = _Answers(banner, flavours.other(banner, session), flavours.between(session))
         if answers.other:
             return answers
         if versions.banner_number(banner) is not None:
@@ -124,7 +124,7 @@ def _machine(declared: Existing, number: int, where: Places) -> SeenMachine:
         return SeenMachine()
     url = declared.node_exporters[number]
     body = http_client.get(f"{url}/metrics?collect[]=cpu&collect[]=meminfo")
-    cpus, memory_bytes = machines.processors(body), machines.memory_bytes(body)
+    cpus, memory_bytes = disks.processors(body), disks.memory_bytes(body)
     if where.data or where.wal:
         body = http_client.get(f"{url}/metrics?collect[]=filesystem&collect[]=diskstats")
     own = disks.of_host(declared, number, where, body)
@@ -135,7 +135,7 @@ def _counts_pressure(url: str) -> bool:
     """Whether the exporter has this collector and the kernel its counters: one that has not
     refuses a page that asks for it."""
     try:
-        return machines.has_pressure(http_client.get(f"{url}/metrics?collect[]=pressure"))
+        return disks.has_pressure(http_client.get(f"{url}/metrics?collect[]=pressure"))
     except OSError:
         return False
 
@@ -175,7 +175,7 @@ def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
 
 def notes(spec: ClusterSpec, declared: Existing, observed: Observation) -> Iterator[str]:
     """Warnings: differences from the profile that are no mistakes, and missing figures."""
-    if spec.version is not None and release.differs(spec.version, observed.version):
+    if spec.version is not None and pages.differs(spec.version, observed.version):
         yield f"it runs {observed.version}; the profile says {spec.version}"
     if observed.flavour == YUGABYTEDB and observed.copies is None:
         yield "copies and tablets were not checked: declare `existing.masters`"
@@ -281,8 +281,8 @@ def facts(
         durability = server_facts.picked(flags, server_facts.DURABILITY)
         durable = server_facts.durable(flags)
         known = replace(known, durability=durability, durable=durable)
-        if any(each.get(poolers.FLAG) == "true" for each in flags.values()):
-            known = replace(known, pooler=f"its tablet servers run with `{poolers.FLAG}`")
+        if any(each.get(flavours.FLAG) == "true" for each in flags.values()):
+            known = replace(known, pooler=f"its tablet servers run with `{flavours.FLAG}`")
         more["flags"] = server_facts.picked(flags, server_facts.EXPLANATORY)
     if declared.masters:
         placement = server_facts.placement(watched)

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
-from orchestrator.databases.common import container_nodes, wal_disks
+from orchestrator.databases.common import container_nodes
 from orchestrator.databases.postgresql import checkpoints, nodes, queries, settings
 from orchestrator.errors import RunError, UnavailableError
 from orchestrator.facts import DatabaseFacts
@@ -87,7 +87,7 @@ class PostgreSQL:
                     container_nodes.described(*each, world)
                     for each in zip(numbers, plans, volumes, started, strict=True)
                 )
-                wal_disks.devices(described, nodes.PG_WAL, world)
+                container_nodes.devices(described, nodes.PG_WAL, world)
                 yield Cluster(self.name, version, described, (endpoint,), network.name)
             except BaseException:
                 nodes.kill(names, world)
@@ -161,7 +161,7 @@ class PostgreSQL:
             facts = queries.facts(session, cluster.nodes[0].memory_bytes, image)
         log = world.platform.container(cluster.nodes[0].container or "").logs()
         facts = replace(facts, checkpoints_s=checkpoints.completed_s(log))
-        on_disks = wal_disks.devices(cluster.nodes, nodes.PG_WAL, world)
+        on_disks = container_nodes.devices(cluster.nodes, nodes.PG_WAL, world)
         return replace(facts, more={**facts.more, "wal_devices": on_disks}) if on_disks else facts
 
     def _checkpoint(self, cluster: Cluster, world: World) -> None:

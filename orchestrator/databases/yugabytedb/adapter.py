@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from orchestrator.databases.common import container_nodes, wal_disks
+from orchestrator.databases.common import container_nodes
 from orchestrator.databases.yugabytedb import flags, image, nodes, settings, tls
-from orchestrator.databases.yugabytedb.inferred import Unread
+from orchestrator.databases.yugabytedb.nodes import Unread
 from orchestrator.databases.yugabytedb.readiness import (
     Leaders,
     Readiness,
@@ -42,7 +42,7 @@ from orchestrator.model import (
 from orchestrator.powers import Container, ContainerSpec, Network, World
 from orchestrator.system import at_once, sql
 from orchestrator.system.sql import Connect
-from orchestrator.yugabyte import cache, lsm, pages, queries, release, server_facts, versions
+from orchestrator.yugabyte import counters, pages, queries, server_facts, versions
 
 _FLUSH_S = 600.0
 _Started = list[tuple[Node, Endpoint]]
@@ -57,7 +57,7 @@ class _Running:
     settings: settings.Settings
     masters: str
     readiness: Readiness
-    begun: lsm.ByNode
+    begun: counters.ByNode
     ulimits: dict[str, Mapping[str, str]]
     unread: Unread
     plans: list[ContainerSpec] = field(default_factory=list)
@@ -202,7 +202,7 @@ class YugabyteDB:
             )
         handle.readiness.await_copies(up, endpoints[0])
         check_flags(up, handle.settings, handle.unread, spec.replication_factor)
-        wal_disks.devices(up, flags.WAL_DISK_DIR, world)
+        container_nodes.devices(up, flags.WAL_DISK_DIR, world)
         admin = admin_address(endpoints[0], handle.readiness.password(up[0]))
         with self._connect(admin, 120.0) as session:
             version = self._release(handle.settings.version, queries.banner(session), up, world)
@@ -215,7 +215,7 @@ class YugabyteDB:
     ) -> str:
         """The release that runs. NodeError if SQL names another one than expected. Another build,
         or none that can be read, gives a warning here and a doubt in the report."""
-        running = release.read(banner, sources(up, pages.TSERVER).values())
+        running = pages.read(banner, sources(up, pages.TSERVER).values())
         number = versions.banner_number(banner)
         if number not in (None, expected.number) and self._refuse_other_release:
             raise NodeError(
@@ -245,18 +245,18 @@ class YugabyteDB:
 
         # What is not flushed is in the write-ahead log all the same.
         handle.unread.command("whether memory tables are on disk", flush)
-        lsm.await_quiet(cluster.nodes, world)
+        counters.await_quiet(cluster.nodes, world)
         handle.readiness.await_remembered_masters(cluster.nodes)
 
     def warm(self, cluster: Cluster, world: World) -> None:
         """Reads all tables over all nodes, for at most ten minutes."""
-        cache.fill(self._connect, [sql.local(endpoint) for endpoint in cluster.endpoints], world)
+        queries.fill(self._connect, [sql.local(endpoint) for endpoint in cluster.endpoints], world)
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         """Waits until leaders are spread and the disks are quiet, then reads the counters."""
         handle: _Running = cluster.handle
         handle.leaders = handle.readiness.await_balance(cluster.nodes, handle.masters)
-        lsm.await_quiet(cluster.nodes, world, deadline_s=1800)
+        counters.await_quiet(cluster.nodes, world, deadline_s=1800)
         handle.begun = self._counters(cluster)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
@@ -269,7 +269,7 @@ class YugabyteDB:
     def _facts(self, cluster: Cluster, handle: _Running, world: World) -> DatabaseFacts:
         unread, ups = handle.unread, cluster.nodes
         servers = check_flags(ups, handle.settings, unread, handle.masters.count(",") + 1)
-        on_disks = wal_disks.devices(ups, flags.WAL_DISK_DIR, world)
+        on_disks = container_nodes.devices(ups, flags.WAL_DISK_DIR, world)
         with self._connect(sql.local(cluster.endpoints[0]), 60.0) as session:
             banner = queries.banner(session)
             execution = server_facts.execution(session, servers)
@@ -289,7 +289,7 @@ class YugabyteDB:
             execution=execution,
             data_bytes=placement.pop("data_bytes", None),
             cache_bytes=cluster.nodes[0].memory_bytes,
-            since_reset=lsm.since(handle.begun, ended) if ended else {},
+            since_reset=counters.since(handle.begun, ended) if ended else {},
             leaders_moved=(
                 handle.readiness.leaders_moved(handle.leaders, ups) if handle.leaders else None
             ),
@@ -304,11 +304,14 @@ class YugabyteDB:
             },
         )
 
-    def _counters(self, cluster: Cluster) -> lsm.ByNode:
+    def _counters(self, cluster: Cluster) -> counters.ByNode:
         unread: Unread = cluster.handle.unread
-        none: lsm.ByNode = {}
+        none: counters.ByNode = {}
         return unread.attempt(
-            "the storage engine's counters", lambda: lsm.read(cluster.nodes), none, cluster.nodes
+            "the storage engine's counters",
+            lambda: counters.read(cluster.nodes),
+            none,
+            cluster.nodes,
         )
 
 

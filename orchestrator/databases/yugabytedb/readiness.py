@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.databases.yugabytedb import flags, nodes
-from orchestrator.databases.yugabytedb.inferred import Unread, raise_if_dead
+from orchestrator.databases.yugabytedb.nodes import Unread, raise_if_dead
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.errors import NodeError, RunError
 from orchestrator.model import ClusterSpec, Endpoint, Node, sources

@@ -22,13 +22,13 @@ from orchestrator.analysis.figures import transactions
 from orchestrator.errors import LoadError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.benchbase import config, results
-from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE, find, provide
-from orchestrator.load_generators.benchbase.loaded import (
+from orchestrator.load_generators.benchbase.config import (
     COUNT_ROWS,
     NOT_KEPT,
     conditions,
     miscounted,
 )
+from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE, find, provide
 from orchestrator.load_generators.common import consistency, merging, several
 from orchestrator.load_generators.common.client import (
     LOAD_TIMEOUT_S,

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import LoadError, TierbenchError, UsageError
-from orchestrator.load_generators.common import clocks, merging
+from orchestrator.load_generators.common import merging
+from orchestrator.load_generators.common.client import Offset, ShiftedClock, compare
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, Phase, Tls, Workload
 from orchestrator.parts import LoadGenerator, Result, Share, Splits
 from orchestrator.platforms.common.machines import is_here
@@ -129,8 +130,8 @@ class _Ran:
 
     warmup: Phase
     measure: Phase
-    before: clocks.Offset | None
-    after: clocks.Offset | None
+    before: Offset | None
+    after: Offset | None
     threads: int
     shift_s: float
 
@@ -164,11 +165,11 @@ def _alone(
     generator without a record of each transaction are by this computer's clock anyway."""
     if is_here(world):
         return generator.run(workload, cluster, client, out, world)
-    before = clocks.compare(client, world)
+    before = compare(client, world)
     shift_s = before.shift_s if before and isinstance(generator, Splits) else 0.0
     own = _as_client(world, shift_s)
     warmup, measure = generator.run(workload, cluster, client, out, own)
-    after = clocks.compare(client, world)
+    after = compare(client, world)
     ran = _Ran(
         _moved(warmup, shift_s), _moved(measure, shift_s), before, after, workload.threads, shift_s
     )
@@ -181,7 +182,7 @@ def _as_client(world: World, shift_s: float) -> World:
     """With the client's clock, which is that much later."""
     return replace(
         world,
-        clock=clocks.ShiftedClock(world.clock, shift_s),
+        clock=ShiftedClock(world.clock, shift_s),
         window_begins=lambda time_s: world.window_begins(time_s - shift_s),
     )
 
@@ -237,7 +238,7 @@ class _Together:
 
     def _carry(self, at: int) -> _Ran:
         client, workload = self._clients[at], self._workloads[at]
-        before = clocks.compare(client, self._world)
+        before = compare(client, self._world)
         shift_s = before.shift_s if before else 0.0
         progress = _Prefixed(self._world.progress, client.name, len(self._clients), at == 0)
         whole = replace(self._world, progress=progress, window_begins=self._window_begins)
@@ -252,7 +253,7 @@ class _Together:
         warmup, measure = self._generator.run_share(
             workload, share, self._cluster, client, self._out / client.name, own
         )
-        after = clocks.compare(client, self._world)
+        after = compare(client, self._world)
         warmup, measure = _moved(warmup, shift_s), _moved(measure, shift_s)
         return _Ran(warmup, measure, before, after, workload.threads, shift_s)
 

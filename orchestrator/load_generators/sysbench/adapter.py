@@ -27,7 +27,7 @@ from orchestrator.load_generators.common.client import (
     put,
     run_in_client,
 )
-from orchestrator.load_generators.common.sysbench_console import STOP_GRACE_S, version
+from orchestrator.load_generators.common.options import STOP_GRACE_S, version
 from orchestrator.load_generators.sysbench.command_lines import (
     BEGINS_FILE,
     TOGETHER_S,

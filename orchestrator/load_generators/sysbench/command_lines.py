@@ -1,15 +1,112 @@
-"""The command lines of our scripts: to load with LuaJIT, to run with sysbench."""
+"""The command lines of our scripts, to load with LuaJIT and to run with sysbench; and the options
+that a workload's file may set: each takes effect, or is refused.
+
+Of two equal options sysbench silently uses the last, and it cannot know which of its options a
+script ignores. So options that tierbench sets itself, or that a script of ours ignores, are refused
+before anything starts. A user's own script may have any other option.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
 
+from orchestrator.errors import Mistake
 from orchestrator.keys.addresses import Server
-from orchestrator.load_generators.common.sysbench_console import flags
-from orchestrator.load_generators.sysbench import run_options
+from orchestrator.keys.strict_yaml import raise_all
+from orchestrator.load_generators.common.options import (
+    PREPARED,
+    RANDOM,
+    SET_FOR_ALL,
+    flags,
+    is_of_cluster,
+    misfit,
+)
 from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, longest_s
 from orchestrator.model import Cluster, Workload
 from orchestrator.parts import Share
+
+_LOOP = ("arrival_rate", "isolation", "max_attempts", PREPARED)
+_TABLES = (*_LOOP, *RANDOM, "skip_trx")
+KNOWN: Mapping[str, tuple[str, ...]] = {
+    "sysbench/point_select.lua": _TABLES,
+    "sysbench/insert.lua": _TABLES,
+    "tpcc/tpcc.lua": (*_LOOP, "batches", "think", "weights"),
+}
+# Parameters of a data set that the run gets too, and those of the loader alone.
+_OF_RUN = ("tables", "table_size", "warehouses")
+_LAYOUT = ("tablets", "sharding", "sequence_cache")  # of sysbench's tables, where they are sharded
+_OF_LOADER = ("create_secondary", "foreign_keys", "analyze", "slice_rows", *_LAYOUT)
+# Script's folder → parameters of its load.lua.
+_PARAMETERS = {
+    "sysbench": ("tables", "table_size", "create_secondary", "analyze", "slice_rows", *_LAYOUT),
+    "tpcc": ("warehouses", "foreign_keys", "analyze", "slice_rows", "tablets"),
+}
+
+_STATEMENTS = "`statements_per_transaction` sets it"
+SET_HERE: Mapping[str, str] = {
+    **dict.fromkeys(("statements", "point_selects"), _STATEMENTS),
+    **SET_FOR_ALL,
+    "seed": SET_FOR_ALL["rand_seed"],
+    **dict.fromkeys(("rate", "tx_rate"), "sysbench gives up when it is late: use `arrival_rate`"),
+    **dict.fromkeys(("out", "record", "report_interval", "ends_file"), "the figures depend on it"),
+    **dict.fromkeys(("begins_file", "first_thread", "part"), "`clients` of the cluster sets it"),
+    **dict.fromkeys((*_OF_RUN, *_OF_LOADER), "it belongs under `dataset`"),
+}
+
+
+def check(workload: Workload) -> None:
+    """UsageError listing everything in the file that would have no effect."""
+    where = f"workloads/{workload.name}.yaml"
+    raise_all([Mistake(f"{where}: {key}", what) for key, what in _mistakes(workload)])
+
+
+def keys(script: str) -> Mapping[str, tuple[str, ...]]:
+    """What a script of ours takes under `options` and `dataset`; of a user's it is unknown."""
+    return {
+        "options": KNOWN.get(script, ()),
+        "dataset": _PARAMETERS.get(str(PurePosixPath(script).parent), ()),
+    }
+
+
+def run_parameters(workload: Workload) -> dict[str, Any]:
+    """Returns the parameters of the data set that the run gets."""
+    parameters = workload.dataset.parameters
+    return {key: value for key, value in parameters.items() if key not in _OF_LOADER}
+
+
+def run_options(workload: Workload) -> dict[str, Any]:
+    """Returns the workload's options. Keys are drawn uniformly by default: sysbench's own default
+    reads one hot percent of the rows, and hardly ever the disk."""
+    return {"rand_type": "uniform", **workload.options}
+
+
+def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
+    known = KNOWN.get(workload.script)
+    for key, value in workload.options.items():
+        if key in SET_HERE:
+            yield f"options.{key}", SET_HERE[key]
+        elif is_of_cluster(key):
+            yield f"options.{key}", "the cluster and its database set it"
+        elif known is not None and key not in known:
+            yield f"options.{key}", f"{workload.script} has no such option; it has {_list(known)}"
+        elif (known is not None or key == "rand_type") and (what := misfit(key, value)):
+            yield f"options.{key}", what
+    loader = _PARAMETERS.get(str(PurePosixPath(workload.script).parent))
+    for key, value in workload.dataset.parameters.items():
+        if loader is not None and key not in loader:
+            yield f"dataset.{key}", f"the loader has no such parameter; it has {_list(loader)}"
+        elif loader is not None and (what := misfit(key, value)):
+            yield f"dataset.{key}", what
+    if workload.statements_per_transaction and "skip_trx" not in (known or ("skip_trx",)):
+        what = f"the transactions of {workload.script} have no given number of statements"
+        yield "statements_per_transaction", what
+
+
+def _list(names: tuple[str, ...]) -> str:
+    return ", ".join(names)
+
 
 BEGINS_FILE = "/tmp/tierbench-begins"  # in the client
 TOGETHER_S = 120.0  # how long its threads wait for those of other clients at most
@@ -57,8 +154,8 @@ def run_command(workload: Workload, cluster: Cluster, share: Share | None = None
         f"/workloads/{workload.script}",
         "--db-driver=pgsql",
         *connection(cluster),
-        *flags(run_options.run_parameters(workload)),
-        *flags(run_options.run_options(workload)),
+        *flags(run_parameters(workload)),
+        *flags(run_options(workload)),
         *([f"--statements={statements}"] if statements else []),
         f"--threads={workload.threads}",
         f"--time={most_s:g}",

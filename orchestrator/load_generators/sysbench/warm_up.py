@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.analysis.statistics import stats
-from orchestrator.load_generators.common.sysbench_console import STARTED
+from orchestrator.load_generators.common.options import STARTED
 from orchestrator.model import Phase, Workload
 from orchestrator.powers import World
 from orchestrator.units import format_number

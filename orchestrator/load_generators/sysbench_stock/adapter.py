@@ -23,12 +23,7 @@ from orchestrator.load_generators.common.client import (
     client_container,
     run_in_client,
 )
-from orchestrator.load_generators.common.sysbench_console import (
-    STARTED,
-    STOP_GRACE_S,
-    flags,
-    progress,
-)
+from orchestrator.load_generators.common.options import STARTED, STOP_GRACE_S, flags, progress
 from orchestrator.load_generators.sysbench_stock import options, results
 from orchestrator.model import (
     CLIENT,

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 
 from orchestrator.errors import Mistake
 from orchestrator.keys.strict_yaml import raise_all
-from orchestrator.load_generators.common.option_values import misfit
-from orchestrator.load_generators.common.sysbench_console import (
+from orchestrator.load_generators.common.options import (
     PREPARED,
     RANDOM,
     SET_FOR_ALL,
     is_of_cluster,
+    misfit,
 )
 from orchestrator.model import Workload
 

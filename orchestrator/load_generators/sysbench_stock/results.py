@@ -18,7 +18,7 @@ import pandas as pd
 
 from orchestrator.analysis.statistics import stats
 from orchestrator.errors import LoadError
-from orchestrator.load_generators.common.sysbench_console import version
+from orchestrator.load_generators.common.options import version
 from orchestrator.metrics import INTERVAL_COLUMNS, PERCENTILES, measured
 from orchestrator.model import Measurement
 

@@ -17,7 +17,7 @@ from orchestrator import facts as counted
 from orchestrator.analysis.telemetry import bottlenecks, resources
 from orchestrator.databases.postgresql import queries
 from orchestrator.system.sql import Row
-from orchestrator.yugabyte import counters, lsm
+from orchestrator.yugabyte import counters
 from tests.campaigns import Shape, build_campaign
 
 ELAPSED_S = 70.0  # of a synthetic run: 10 s of warm-up, 60 s measured
@@ -74,7 +74,7 @@ def yugabytedb(sync_s: float = 7.0, nodes: int = 3) -> Mapping[str, Any]:
     names = [f"node-{number}" for number in range(1, nodes + 1)]
     begun = {name: counters.storage(tablet_server(200, 1.0)) for name in names}
     now = {name: counters.storage(tablet_server(4_200, 1.0 + sync_s)) for name in names}
-    return {"durable": True, "since_reset": lsm.since(begun, now)}
+    return {"durable": True, "since_reset": counters.since(begun, now)}
 
 
 def figures(facts: Mapping[str, Any]) -> dict[str, float]:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from orchestrator.cli import doctor, main, outside, provision
-from orchestrator.databases.yugabytedb import checklist, first_runs
+from orchestrator.databases.yugabytedb import checklist
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
 from orchestrator.platforms import own_images
@@ -112,7 +112,7 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         yield from ()
 
     monkeypatch.setattr(outside, "at_work", at_work)
-    monkeypatch.setattr(first_runs, "kept", kept)
+    monkeypatch.setattr(checklist, "kept", kept)
     return begun
 
 

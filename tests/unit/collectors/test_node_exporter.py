@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchestrator.collectors.node_exporter import NodeExporterCollector, readings
-from orchestrator.databases.existing import machines
+from orchestrator.databases.existing import disks
 from orchestrator.model import NODE_EXPORTER, PRESSURE, Node
 from tests import ROOT
 
@@ -67,7 +67,7 @@ def test_pressure_is_read_where_the_kernel_counts_it() -> None:
     found = {name: value for name, _, value in readings(PAGE + WAITED, ["vda"])}
     assert set(found) == OF_A_NODE | PRESSURES
     assert found["pressure_io_some_seconds_total"] == 159.817709
-    assert machines.has_pressure(WAITED) and not machines.has_pressure(PAGE)
+    assert disks.has_pressure(WAITED) and not disks.has_pressure(PAGE)
 
 
 def test_it_is_asked_for_only_where_it_is_known_to_be() -> None:
@@ -86,4 +86,4 @@ def test_it_is_asked_for_only_where_it_is_known_to_be() -> None:
 
 
 def test_processors_and_memory_of_a_machine() -> None:
-    assert (machines.processors(PAGE), machines.memory_bytes(PAGE)) == (2, 25274793984)
+    assert (disks.processors(PAGE), disks.memory_bytes(PAGE)) == (2, 25274793984)

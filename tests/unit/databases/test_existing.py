@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases.existing import cleaning, declaration, disks, leftovers, machines, probe
+from orchestrator.databases.existing import cleaning, declaration, disks, leftovers, probe
 from orchestrator.databases.existing.adapter import ExistingCluster
 from orchestrator.databases.existing.leftovers import Owner
 from orchestrator.databases.existing.owned_database import Terminal
@@ -748,7 +748,7 @@ PAGE = MOUNTS + DISKS + MAPPED
 def test_a_directory_is_on_the_disk_of_its_mount_as_counters_name_it(
     path: str, disk: str | None
 ) -> None:
-    assert machines.device_of(PAGE, path) == disk
+    assert disks.device_of(PAGE, path) == disk
 
 
 @pytest.mark.parametrize(

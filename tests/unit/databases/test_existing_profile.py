@@ -51,7 +51,7 @@ from orchestrator.planning.plan import make_plan
 from orchestrator.powers import Network, World
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import existing_clusters
-from orchestrator.run import experiment, space
+from orchestrator.run import checks, experiment
 from orchestrator.system import sql, store
 from orchestrator.tier import Gate
 from orchestrator.tiers import tier_mechanisms
@@ -242,7 +242,7 @@ def test_a_remote_cluster_needs_no_memory_or_disk_here(
     this_machine_has(monkeypatch, 0, 1)
     world = fake_world(Log(), tmp_path)
     for text in (SMALL, SIZED):
-        space.check_space(plan_of(read(text, tmp_path)), tier_mechanisms(), world)
+        checks.check_space(plan_of(read(text, tmp_path)), tier_mechanisms(), world)
 
 
 class _Session:

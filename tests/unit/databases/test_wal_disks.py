@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.databases.common import wal_disks
+from orchestrator.databases.common import container_nodes
 from orchestrator.databases.postgresql import nodes as postgresql
 from orchestrator.databases.yugabytedb import flags, nodes, readiness, settings
-from orchestrator.databases.yugabytedb.inferred import Unread
+from orchestrator.databases.yugabytedb.nodes import Unread
 from orchestrator.errors import NodeError
 from orchestrator.model import ClusterSpec, Node, NodeSize, Volume
 from orchestrator.platforms.common.machines import LocalMachine
@@ -57,14 +57,14 @@ NODE = Node("node-1", "database", container="net-node-1", device="sdb", wal_devi
 
 def test_it_is_where_the_profile_says(tmp_path: Path) -> None:
     here = world(tmp_path, "/wal/pg_wal")
-    assert wal_disks.devices([NODE], postgresql.PG_WAL, here) == {"node-1": "sdc"}
-    assert wal_disks.devices([replace(NODE, wal_device=None)], postgresql.PG_WAL, here) == {}
+    assert container_nodes.devices([NODE], postgresql.PG_WAL, here) == {"node-1": "sdc"}
+    assert container_nodes.devices([replace(NODE, wal_device=None)], postgresql.PG_WAL, here) == {}
 
 
 def test_it_is_with_the_data_after_all(tmp_path: Path) -> None:
     here = world(tmp_path, "/data/pgdata/pg_wal")
     with pytest.raises(NodeError, match="WAL of node-1 is at /data/pgdata/pg_wal on sdb"):
-        wal_disks.devices([NODE], postgresql.PG_WAL, here)
+        container_nodes.devices([NODE], postgresql.PG_WAL, here)
 
 
 def test_postgresql_gets_it_mounted_where_its_image_looks() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases.yugabytedb import checklist, first_runs, flags
+from orchestrator.databases.yugabytedb import checklist, flags
 from orchestrator.databases.yugabytedb.checklist import CheckedFact
 from orchestrator.databases.yugabytedb.checks import FACTS, Fact, Probe
 from orchestrator.errors import NodeError, RunError
@@ -201,7 +201,7 @@ def test_the_list_ends_with_a_count_and_a_file_to_attach(tmp_path: Path) -> None
     progress = QuietProgress()
     world = replace(fake_world(cache=tmp_path), progress=progress)
     engine: Any = Platform()
-    list(first_runs.kept(made, checklist.spec(), engine, world, tmp_path / "results"))
+    list(checklist.kept(made, checklist.spec(), engine, world, tmp_path / "results"))
     assert progress.said[0] == "1 of 2 confirmed, these differ: memory"
     (file,) = (tmp_path / "results").iterdir()
     assert str(file) in progress.said[1]

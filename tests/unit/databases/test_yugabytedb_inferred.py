@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from orchestrator.databases.yugabytedb import settings
-from orchestrator.databases.yugabytedb.inferred import PATIENCE_S, Unread
+from orchestrator.databases.yugabytedb.nodes import PATIENCE_S, Unread
 from orchestrator.databases.yugabytedb.readiness import check_flags
 from orchestrator.errors import NodeError, RunError
 from orchestrator.model import ClusterSpec, Node, NodeSize
 from orchestrator.powers import World
-from orchestrator.yugabyte import lsm, pages
+from orchestrator.yugabyte import counters, pages
 from tests.fakes import FakePlatform, Log, QuietProgress, fake_world
 
 SPEC = ClusterSpec("yugabytedb", 1, 1, NodeSize(2.0, 2 * 2**30, 2**30))
@@ -96,8 +96,8 @@ def test_durability_that_is_read_and_wrong_is_refused(monkeypatch: pytest.Monkey
 
 
 def test_counters_that_stay_unreadable_keep_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lsm, "read", raising(ValueError("not a list of entities")))
+    monkeypatch.setattr(counters, "read", raising(ValueError("not a list of entities")))
     world: World = fake_world()
     begun_s = world.clock.monotonic()
-    lsm.await_quiet(NODES, world)
+    counters.await_quiet(NODES, world)
     assert 60.0 <= world.clock.monotonic() - begun_s < 120.0

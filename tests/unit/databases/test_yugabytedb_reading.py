@@ -20,12 +20,12 @@ from cryptography import x509
 
 from orchestrator.collectors.node_exporter import NodeExporterCollector, readings
 from orchestrator.collectors.yugabytedb import EVERY_S, YugabyteDBCollector
-from orchestrator.databases.existing.machines import device_of, processors
+from orchestrator.databases.existing.disks import device_of, processors
 from orchestrator.databases.yugabytedb import tls
 from orchestrator.errors import RunError
 from orchestrator.model import Node, Sample
 from orchestrator.system import http_client
-from orchestrator.yugabyte import counters, lsm, pages, queries, server_facts
+from orchestrator.yugabyte import counters, pages, queries, server_facts
 from tests.fakes import fake_world
 
 
@@ -120,11 +120,11 @@ def test_what_happened_since_leaves_resets_out() -> None:
         "node-1": {"wal_syncs_total": 30.0, "wal_sync_seconds_total": 1.5, "sst_files": 9.0},
         "node-2": {"wal_syncs_total": 7.0},  # was not there before
     }
-    since = lsm.since(begun, now)
+    since = counters.since(begun, now)
     assert since["wal_syncs"] == 20.0
     assert since["wal_sync_avg_s"] == pytest.approx(0.025)
     assert "sst_files" not in since
-    restarted = lsm.since(begun, {"node-1": {"wal_syncs_total": 3.0}})
+    restarted = counters.since(begun, {"node-1": {"wal_syncs_total": 3.0}})
     assert "wal_syncs" not in restarted and restarted["wal_sync_avg_s"] is None
 
 
@@ -307,18 +307,22 @@ def test_quiet_is_a_while_without_a_flush_or_a_merge(monkeypatch: pytest.MonkeyP
         working_s = min(here.clock.monotonic() - start_s, 60.0)
         return {"node-1": {"flush_written_bytes_total": working_s}}
 
-    monkeypatch.setattr(lsm, "read", busy_for_a_minute)
-    lsm.await_quiet((), here)
-    assert 60.0 + lsm.QUIET_S <= here.clock.monotonic() - start_s < 63.0 + lsm.QUIET_S + lsm.POLL_S
+    monkeypatch.setattr(counters, "read", busy_for_a_minute)
+    counters.await_quiet((), here)
+    assert (
+        60.0 + counters.QUIET_S
+        <= here.clock.monotonic() - start_s
+        < 63.0 + counters.QUIET_S + counters.POLL_S
+    )
 
 
 def test_a_disk_that_never_rests_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     here = fake_world()
     monkeypatch.setattr(
-        lsm, "read", lambda _: {"a": {"flush_written_bytes_total": here.clock.now()}}
+        counters, "read", lambda _: {"a": {"flush_written_bytes_total": here.clock.now()}}
     )
     with pytest.raises(RunError, match="still flushing or merging files after 10 minutes"):
-        lsm.await_quiet((), here, deadline_s=600)
+        counters.await_quiet((), here, deadline_s=600)
 
 
 # ------------------------------------------------------------------ collectors

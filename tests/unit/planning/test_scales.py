@@ -16,7 +16,7 @@ from orchestrator.cli.options import Request
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import Plan
 from orchestrator.planning import project_files
-from orchestrator.run import space
+from orchestrator.run import checks
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT
 from tests.fakes import Log, fake_world, this_machine_has
@@ -38,7 +38,7 @@ def plan(profile: str, workloads: list[str], scale: str, database: str = "postgr
 def refusal(made: Plan, folder: Path) -> str:
     """Why the disks or the memory do not suffice, or an empty text."""
     try:
-        space.check_space(made, tier_mechanisms(), fake_world(Log(), folder))
+        checks.check_space(made, tier_mechanisms(), fake_world(Log(), folder))
     except UnavailableError as error:
         return error.what
     return ""

@@ -12,7 +12,7 @@ from orchestrator.errors import LoadError, NodeError, UnavailableError, Unfinish
 from orchestrator.kernel import mounts
 from orchestrator.platforms.common import marked
 from orchestrator.powers import World
-from orchestrator.run import datasets, space
+from orchestrator.run import checks, datasets
 from orchestrator.tier import Tier
 from tests.fakes import FakeTier, Log, fake_world
 from tests.plans import a_plan, a_profile, a_workload
@@ -51,9 +51,9 @@ def test_disks_without_room_are_refused_before_anything_starts(tmp_path: Path) -
     """Nor is any asked where the mechanism keeps nothing here."""
     log = Log()
     world = fake_world(log, tmp_path)
-    space.check_space(a_plan(), {"emulated": Large(log, 0)}, world)
+    checks.check_space(a_plan(), {"emulated": Large(log, 0)}, world)
     with pytest.raises(UnavailableError, match="for the disks of 1 node;"):
-        space.check_space(a_plan(), {"emulated": Large(log, 2**40)}, world)
+        checks.check_space(a_plan(), {"emulated": Large(log, 2**40)}, world)
 
 
 def test_a_data_set_starts_where_it_was_loaded_and_an_older_one_is_loaded_anew(make: Make) -> None:

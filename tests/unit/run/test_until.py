@@ -22,7 +22,7 @@ from orchestrator.metrics import measured
 from orchestrator.model import Plan, Record
 from orchestrator.parts import Result
 from orchestrator.planning.plan import grown as grown_by_one
-from orchestrator.run import until
+from orchestrator.run import schedule
 from orchestrator.system import store
 from tests import ROOT
 from tests.fakes import FakeGenerator, Log, QuietProgress
@@ -59,7 +59,7 @@ def plan(workloads: Sequence[str], first: int, most: int) -> Plan:
 def grown(campaign: Campaign, changes: Changes, first: int = 2, most: int = 6) -> list[Record]:
     generator = Listed(campaign.log, changes)
     campaign.parts = replace(campaign.parts, load_generators={"sysbench": generator})
-    following = until.decided(campaign.world.progress)
+    following = schedule.decided(campaign.world.progress)
     return campaign.execute(plan=plan(list(changes), first, most), following=following)
 
 
@@ -125,7 +125,7 @@ def test_a_lost_run_does_not_end_it(make: Make) -> None:
 
 def test_a_campaign_of_fixed_length_stays_as_planned(make: Make) -> None:
     campaign = make()
-    following = until.decided(campaign.world.progress)
+    following = schedule.decided(campaign.world.progress)
     records = campaign.execute(plan=a_plan(("premium", "ultra")), following=following)
     assert len(records) == 2
 

@@ -23,7 +23,7 @@ from orchestrator.planning.rehearsal import Model
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
 from orchestrator.powers import Completed, ContainerSpec, Machine, MachineFacts, World
-from orchestrator.run import datasets, space
+from orchestrator.run import checks, datasets
 from orchestrator.tier import Tier
 from orchestrator.tiers.common.emulated import disk_files
 from orchestrator.tiers.common.real import removal
@@ -301,7 +301,7 @@ def test_each_machine_must_have_what_its_nodes_need(tmp_path: Path) -> None:
         EmulatedTier().check(TIER, world)
     assert "modprobe fuse" in raised.value.advice
     plan = a_plan()
-    needs = list(space.needs(plan, {"emulated": EmulatedTier()}, world))
+    needs = list(checks.needs(plan, {"emulated": EmulatedTier()}, world))
     assert [(one.machine, one.place) for one in needs] == [
         ("vm1", str(FOLDER)),
         ("vm2", str(FOLDER)),

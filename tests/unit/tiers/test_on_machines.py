@@ -16,7 +16,7 @@ from orchestrator.kernel import mounts
 from orchestrator.parts import Disks
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
-from orchestrator.run import space
+from orchestrator.run import checks
 from orchestrator.tier import Gate, GateCheck, NodeDisks, Tier
 from orchestrator.tiers.common.real import disk_gates, restoring, snapshots
 from orchestrator.tiers.mounted import MountedTier
@@ -178,7 +178,7 @@ def test_the_gate_measures_each_disk_on_its_machine(tier: Tier, world: World) ->
 def test_space_is_counted_where_each_disk_is(tier: Tier, world: World) -> None:
     profile = replace(a_profile(nodes=2), tier=tier)
     plan = replace(a_plan(), profiles=(profile,))
-    needs = space.needs(plan, {"mounted": MountedTier()}, world)
+    needs = checks.needs(plan, {"mounted": MountedTier()}, world)
     asked = [(need.machine, need.place, need.needed_bytes) for need in needs if need.place]
     places = [one.data for one in tier.disks.values()]
     assert asked == [("vm1", places[0], 2**30), ("vm2", places[1], 2**30)]

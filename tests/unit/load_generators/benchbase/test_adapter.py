@@ -17,7 +17,7 @@ import pytest
 
 from orchestrator.errors import LoadError
 from orchestrator.load_generators.benchbase.adapter import BenchBase
-from orchestrator.load_generators.benchbase.loaded import (
+from orchestrator.load_generators.benchbase.config import (
     COUNT_ROWS,
     conditions_on_its_tables,
     miscounted,

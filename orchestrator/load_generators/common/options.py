@@ -1,0 +1,87 @@
+"""Options and parameters by name, which load generators share: what their values must be, what no
+workload may set; and what is alike in all that sysbench prints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from orchestrator.model import Workload
+from orchestrator.units import format_number, short
+
+RANDOM = ("rand_type", "rand_spec_iter", "rand_spec_pct", "rand_spec_res", "rand_pareto_h")
+DISTRIBUTIONS = ("uniform", "gaussian", "special", "pareto")  # of sysbench 1.0.20
+PREPARED = "db_ps_mode"
+# Options that no workload on sysbench may set → what does.
+SET_FOR_ALL: Mapping[str, str] = {
+    "rand_seed": "the campaign's SEED (--seed) sets it",
+    **dict.fromkeys(("threads", "num_threads"), "`threads` of the scale sets it"),
+    **dict.fromkeys(("time", "max_time"), "`warmup` and `measure` of the scale set it"),
+    **dict.fromkeys(("events", "max_requests"), "a run is as long as its scale says"),
+}
+STARTED = "Threads started!"
+_BANNER = re.compile(r"^sysbench (\S+)", re.MULTILINE)
+STOP_GRACE_S = 60.0
+
+
+def is_of_cluster(option: str) -> bool:
+    """Whether sysbench finds its server by this option."""
+    return option.startswith(("pgsql_", "mysql_", "db_")) and option != PREPARED
+
+
+def version(console: str) -> str | None:
+    """sysbench's version, from the first line that it prints."""
+    banner = _BANNER.search(console)
+    return banner[1] if banner else None
+
+
+def flags(parameters: Mapping[str, Any]) -> list[str]:
+    return [f"--{key.replace('_', '-')}={value}" for key, value in parameters.items()]
+
+
+def progress(line: str, workload: Workload, before_s: float = 0.0) -> str:
+    """The step of a line of sysbench's report, `before_s` after the begin of the warm-up."""
+    second, tps = re.match(r"\[ (\d+)s \]", line), re.search(r"tps: ([\d.]+)", line)
+    rate = f"{format_number(float(tps[1]))} transactions/s" if tps else line
+    elapsed_s = before_s + (int(second[1]) if second else 0)
+    if elapsed_s <= workload.warmup_s:
+        return f"warm-up {elapsed_s:g}/{workload.warmup_s:g} s: {rate}"
+    return f"measuring {elapsed_s - workload.warmup_s:g}/{workload.measure_s:g} s: {rate}"
+
+
+TRANSACTION_TYPES = 5
+_SWITCH = ("on", "off")
+_SWITCHES = "create_secondary foreign_keys analyze skip_trx secondary auto_inc range_selects"
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(_SWITCHES.split(), _SWITCH),
+    "batches": (*_SWITCH, "auto"),
+    "isolation": ("read uncommitted", "read committed", "repeatable read", "serializable"),
+    "rand_type": DISTRIBUTIONS,
+    "sharding": ("hash", "range"),
+    "think": ("none", "spec"),
+    PREPARED: ("auto", "disable"),
+}
+_NUMBERS = ("arrival_rate", "rand_pareto_h", "warmup", "measure")  # all others are whole
+_ABOVE_0 = (
+    *("tables", "table_size", "warehouses", "slice_rows", "max_attempts", "threads"),
+    *("range_size", "delta", "random_points", "number_of_ranges"),
+)
+
+
+def misfit(key: str, value: Any) -> str:
+    """What is wrong with the value of a key that its load generator takes; "" if nothing is."""
+    if key == "weights":
+        words = str(value).split(",")
+        fits = len(words) == TRANSACTION_TYPES and all(word.strip().isdecimal() for word in words)
+        kind = f"{TRANSACTION_TYPES} whole numbers, separated by commas, not all 0"
+        return "" if fits and any(map(int, words)) else f"is {kind}, not {short(value)}"
+    if key in _WORDS:
+        words = [*_WORDS[key], *((0, 1, "true", "false") if "off" in _WORDS[key] else ())]
+        named = ", ".join(_WORDS[key])
+        given = str(value).lower() if key == "isolation" else value  # True is 1
+        return "" if given in words else f"is one of {named}, not {short(value)}"
+    least, number = int(key in _ABOVE_0), key in _NUMBERS
+    if type(value) in ((int, float) if number else (int,)) and least <= value < float("inf"):
+        return ""
+    return f"is a {'' if number else 'whole '}number, {least} or more, not {short(value)}"
