@@ -9,7 +9,6 @@ JSON is kept untouched, one file per point.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import math
 import shlex
@@ -23,6 +22,7 @@ from typing import Any
 from orchestrator.errors import LoadError, Mistake, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.keys.strict_yaml import raise_all
+from orchestrator.load_generators.common.merging import nearest_rank
 from orchestrator.metrics import measured
 from orchestrator.model import (
     CLIENT,
@@ -262,17 +262,10 @@ def _percentiles(histograms: Sequence[Mapping[str, int]], in_flight: int) -> dic
         counts.update({int(value): int(number) for value, number in bins.items()})
     total = counts.total()
     return {
-        metric: _ranked(counts, math.ceil(share * total)) * 1e-9
+        metric: nearest_rank(counts, share) * 1e-9
         for metric, share in _PERCENTILES.items()
         if total - math.ceil(share * total) >= _BEYOND + in_flight
     }
-
-
-def _ranked(counts: Mapping[int, int], rank: int) -> int:
-    """The smallest value that at least `rank` counted values do not exceed."""
-    values = sorted(counts)
-    ranks = itertools.accumulate(counts[value] for value in values)
-    return next(value for value, last in zip(values, ranks, strict=True) if last >= rank)
 
 
 def _together(

@@ -27,6 +27,7 @@ from rich.table import Table
 
 from orchestrator.cli import outside
 from orchestrator.cli.console import ConsoleProgress
+from orchestrator.databases.common import container_nodes
 from orchestrator.databases.postgresql import nodes
 from orchestrator.databases.postgresql.adapter import PostgreSQL
 from orchestrator.load_generators import load_generators
@@ -96,7 +97,7 @@ def measured(repeats: int, world: World) -> Iterator[Costs]:
         cluster = up.enter_context(PostgreSQL().running(spec, disks.volumes, network, world))
         extension = "--command=CREATE EXTENSION pg_stat_statements"
         argv = (*nodes.PSQL, "--dbname=bench", "--username=postgres", extension)
-        nodes.run(cluster, cluster.nodes[0], argv, timeout_s=60, world=world)
+        container_nodes.run(cluster.nodes[0], argv, 60, world, cluster.nodes)
         for number, pair in enumerate(pairs()):
             costs: Costs = {workload.name: [] for workload in pair}
             for repeat in range(1, repeats + 1):

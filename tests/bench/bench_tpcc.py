@@ -40,6 +40,7 @@ from rich.table import Table
 from orchestrator.cli import outside
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.collectors.cgroup import CgroupCollector
+from orchestrator.databases.common import container_nodes
 from orchestrator.databases.postgresql import nodes
 from orchestrator.databases.postgresql.adapter import PostgreSQL
 from orchestrator.errors import UnavailableError
@@ -209,7 +210,8 @@ def bare_copy(cluster: Cluster, network: str, out: Path, world: World) -> Cost:
         "--file=/data/dump",
         "bench",
     )
-    run = functools.partial(nodes.run, cluster, cluster.nodes[0], timeout_s=600, world=world)
+    up = cluster.nodes
+    run = functools.partial(container_nodes.run, up[0], timeout_s=600, world=world, watched=up)
     run(("pg_dump", user, workers, *dump))
     run((*nodes.PSQL, "--command=DROP OWNED BY bench"))
     started_s = time.monotonic()

@@ -114,4 +114,4 @@ def test_a_pgbouncer_in_front_is_refused_with_what_to_do_or_noticed(
             else:
                 with pytest.raises(UnavailableError) as raised:
                     ExistingCluster().check(declared.cluster, world)
-                assert raised.value.advice == flavours.ADVICE
+                assert raised.value.advice == flavours.POOLER_ADVICE

@@ -19,6 +19,7 @@ USER = DATABASE = "bench"
 # What docs/SCALE.md has figures for; an engine's network holds as many and 140 clients besides.
 MAX_NODES = 100
 _LOOK_S = 20.0
+_MOUNTS = ("cat", "/proc/self/mountinfo")
 
 Log = Callable[[str, World], str]
 
@@ -88,10 +89,8 @@ def _device(plan: ContainerSpec, volume: Volume, world: World) -> str | None:
         return volume.device.removeprefix("/dev/") or None
     targets = [mount.target for mount in plan.mounts if mount.source == volume.name]
     with suppress(TierbenchError):
-        argv = ("cat", "/proc/self/mountinfo")
-        for line in (
-            world.platform.container(plan.name).exec(argv, timeout_s=_LOOK_S).out.splitlines()
-        ):
+        container = world.platform.container(plan.name)
+        for line in container.exec(_MOUNTS, timeout_s=_LOOK_S).out.splitlines():
             place, _, behind = line.partition(" - ")  # … mount point … - type, source, options
             if place.split()[4:5] == targets and (source := behind.split()[1:2]):
                 name = source[0].removeprefix("/dev/")
@@ -121,6 +120,16 @@ def raise_if_dead(names: Sequence[str], world: World, log: Log = last_lines) -> 
             raise NodeError(
                 f"the database node {name} is {state}", advice=why, evidence=log(name, world)
             )
+
+
+def stop(names: Sequence[str], timeout_s: float, world: World) -> None:
+    """Stops all nodes at once, so that none goes on without the others; kills what runs longer."""
+
+    def stop_node(name: str) -> None:
+        with suppress(TierbenchError):  # the removal of the container reports it
+            world.platform.container(name).stop(timeout_s)
+
+    at_once.each(stop_node, names)
 
 
 def raise_cause(
@@ -179,18 +188,15 @@ def run(
     return done
 
 
-_READ_S = 20.0
-
-
-def devices(nodes: Sequence[Node], directory: str, world: World) -> dict[str, str]:
+def wal_devices(nodes: Sequence[Node], directory: str, world: World) -> dict[str, str]:
     """Node → device that holds its WAL, of the nodes with a disk for it. `directory`: of the WAL in
     the container, maybe a link. NodeError if it is on another device."""
     found: dict[str, str] = {}
     for node in nodes:
         if node.wal_device is None:
             continue
-        real = run(node, ("readlink", "-f", directory), _READ_S, world, (node,))
-        listed = run(node, ("cat", "/proc/self/mountinfo"), _READ_S, world, (node,))
+        real = run(node, ("readlink", "-f", directory), _LOOK_S, world, (node,))
+        listed = run(node, _MOUNTS, _LOOK_S, world, (node,))
         mount = mounts.deepest(real.out.strip(), mounts.parsed(listed.out))
         machine = world.platform.container(container_name(node)).find_machine()
         device = mount and mounts.device_name(mount, machine)

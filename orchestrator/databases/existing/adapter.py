@@ -12,10 +12,11 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from orchestrator.databases.existing import declaration, flavours, owned_database, probe
+from orchestrator.databases.existing import declaration, flavours, leftovers, probe
 from orchestrator.databases.existing import postgresql_queries as postgresql
-from orchestrator.databases.existing.declaration import Existing
+from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing
 from orchestrator.databases.existing.lease import Lease
+from orchestrator.databases.existing.leftovers import Leftover
 from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, Terminal
 from orchestrator.errors import Mistake, RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.facts import DatabaseFacts
@@ -105,7 +106,7 @@ class ExistingCluster:
             advice = _ADVICE_TLS if _NO_TLS in reason else _ADVICE
             raise UnavailableError(
                 f"the existing cluster does not answer: {reason}",
-                advice=flavours.ADVICE if flavours.REFUSED in reason else advice,
+                advice=flavours.POOLER_ADVICE if flavours.POOLER_REFUSED in reason else advice,
             ) from error
 
     def reserved(self, spec: ClusterSpec, world: World) -> AbstractContextManager[None]:
@@ -156,7 +157,7 @@ class ExistingCluster:
             handle.keep = snapshot
             return
         began_s = world.clock.monotonic()
-        owned_database.restore(handle.declared, snapshot, world)
+        handle.own.restore(snapshot)
         _vacuum(handle)  # a dump has no statistics
         handle.restored_s = round(world.clock.monotonic() - began_s, 1)
 
@@ -167,12 +168,12 @@ class ExistingCluster:
         _vacuum(handle)
         _await_quiet(cluster, world)
         if handle.keep is not None:
-            owned_database.save(handle.declared, handle.keep, world)
+            handle.own.save(handle.keep)
 
     def warm(self, cluster: Cluster, world: World) -> None:
         declared: Existing = cluster.handle.declared
         addresses = [
-            declaration.address(declared, each, declared.database) for each in declared.servers
+            declaration.address(declared, declared.database, server) for server in declared.servers
         ]
         queries.fill(self._connect, addresses, world)
 
@@ -255,3 +256,44 @@ def _vacuum(handle: _Used) -> None:
 def _await_quiet(cluster: Cluster, world: World) -> None:
     if counters.read(cluster.nodes):  # empty if the profile declares no tablet servers' pages
         counters.await_quiet(cluster.nodes, world, deadline_s=_QUIET_S)
+
+
+def clean(world: World, connect: Connect = sql.session, only_list: bool = False) -> Iterator[str]:
+    """Goes through all databases that this cache remembers; one line each. One that cannot be
+    dropped now, because its cluster or its password is not at hand, stays remembered."""
+    for left in leftovers.all_of(world.cache):
+        declared = left.declared
+        what = f"database {declared.database} at {declared.where}, of campaign "
+        what += f"{left.owner.campaign}"
+        if only_list:
+            yield f"{what}, if it is still there and ours"
+            continue
+        try:
+            yield f"{what}{_dropped(left, world, connect)}"
+        except TierbenchError as error:
+            again = f"; drop it with: {left.command}"
+            yield f"{what}: may still be there ({error.what}){again}"
+
+
+def _dropped(left: Leftover, world: World, connect: Connect) -> str:
+    """Drops one that is still ours; says what was found otherwise."""
+    made = left.owner
+    if not made.cache:
+        return (
+            f": left alone, because an older release made it on {made.host} and did not say with "
+            f"which cache; drop it with: {left.command}"
+        )
+    if not made.is_from(world.cache):
+        return (
+            f": left alone, because {made.host} made it with the cache {made.cache}: run "
+            "`tierbench clean` there"
+        )
+    if left.declared.database == LEASE_DATABASE:
+        return Lease(left.declared, connect, world).clear()
+    own = OwnDatabase(left.declared, connect, lambda _question, _may_ask: False, world)
+    exists, _ = own.found()
+    try:
+        own.drop()
+    except UsageError as error:
+        return f": left alone, because {error.what}"
+    return "" if exists else ": was gone"

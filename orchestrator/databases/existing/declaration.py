@@ -187,10 +187,11 @@ def tls(declared: Existing) -> Tls:
     return Tls(cast(TlsMode, declared.tls), *paths)
 
 
-def address(declared: Existing, server: Server, database: str) -> Address:
-    """The address of a session with this server. UnavailableError if the password cannot be
-    read."""
-    return replace(sql.local(endpoint(declared, server)), database=database)
+def address(declared: Existing, database: str, server: Server | None = None) -> Address:
+    """The address of a session with this server, by default the first. UnavailableError if the
+    password cannot be read."""
+    at = sql.local(endpoint(declared, server or declared.servers[0]))
+    return replace(at, database=database)
 
 
 def endpoint(declared: Existing, server: Server) -> Endpoint:

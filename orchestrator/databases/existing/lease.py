@@ -15,12 +15,12 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 
 from orchestrator.databases.existing import leftovers
 from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing, address
-from orchestrator.databases.existing.owned_database import OBJECTS
+from orchestrator.databases.existing.owned_database import OBJECTS, mark_of
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.powers import World
 from orchestrator.system import host
@@ -40,10 +40,7 @@ _TAKEN = (
     f"OR lease.beat < excluded.beat - interval '{_SILENT_S:g} s' RETURNING holder"
 )
 _SEEN = f"SELECT holder, beat < clock_timestamp() - interval '{_SILENT_S:g} s' AS silent FROM lease"
-_MARK = (
-    "SELECT shobj_description(oid, 'pg_database') AS mark FROM pg_database "
-    f"WHERE datname = '{LEASE_DATABASE}'"
-)
+_MARK = mark_of(LEASE_DATABASE)
 
 
 @dataclass(frozen=True)
@@ -241,18 +238,11 @@ class Lease:
                     raise
                 self.world.clock.sleep(_AGAIN_S)
 
-    @contextmanager
-    def _session(self) -> Iterator[Session]:
-        inside = address(self.declared, self.declared.servers[0], LEASE_DATABASE)
-        with self.connect(inside, _STATEMENT_S) as session:
-            yield session
+    def _session(self) -> AbstractContextManager[Session]:
+        return self.connect(address(self.declared, LEASE_DATABASE), _STATEMENT_S)
 
-    @contextmanager
-    def _outside(self) -> Iterator[Session]:
-        declared = self.declared
-        outside = address(declared, declared.servers[0], declared.maintenance_database)
-        with self.connect(outside, _DDL_S) as session:
-            yield session
+    def _outside(self) -> AbstractContextManager[Session]:
+        return self.connect(address(self.declared, self.declared.maintenance_database), _DDL_S)
 
 
 def _holder(text: str) -> Holder:

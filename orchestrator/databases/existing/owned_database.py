@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -30,6 +30,8 @@ from orchestrator.units import format_seconds
 
 _MARK = "tierbench made this: "
 _DDL_S = 600.0
+_COMMAND_S = 6 * 3600.0
+_TLS_VARIABLES = {"root": "PGSSLROOTCERT", "certificate": "PGSSLCERT", "key": "PGSSLKEY"}
 # A backend notices that its client is gone only when it next reads from it.
 _DROP_ATTEMPTS, _DROP_EVERY_S = 6, 5.0
 _IN_USE = "is being accessed by other users"
@@ -50,6 +52,14 @@ OBJECTS = (
 )
 
 Confirm = Callable[[str, bool], bool]
+
+
+def mark_of(database: str) -> str:
+    """The statement that reads the comment on a database."""
+    return (
+        "SELECT shobj_description(oid, 'pg_database') AS mark FROM pg_database "
+        f"WHERE datname = '{database}'"
+    )
 
 
 class Terminal:
@@ -125,10 +135,7 @@ class OwnDatabase:
             return self._seen(session)
 
     def _seen(self, session: Session) -> tuple[bool, Owner | None]:
-        rows = session.rows(
-            "SELECT shobj_description(oid, 'pg_database') AS mark FROM pg_database "
-            f"WHERE datname = '{self.name}'"
-        )
+        rows = session.rows(mark_of(self.name))
         return bool(rows), owner_of(str(rows[0]["mark"] or "")) if rows else None
 
     def is_ours(self, owner: Owner | None) -> bool:
@@ -186,18 +193,15 @@ class OwnDatabase:
                     raise
                 self.world.clock.sleep(_DROP_EVERY_S)
 
-    @contextmanager
-    def session(self, timeout_s: float) -> Iterator[Session]:
+    def session(self, timeout_s: float) -> AbstractContextManager[Session]:
         """A session in our database."""
-        inside = address(self.declared, self.declared.servers[0], self.name)
-        with self.connect(inside, timeout_s) as session:
-            yield session
+        return self.connect(address(self.declared, self.name), timeout_s)
 
     @contextmanager
     def _session_outside(self) -> Iterator[Session]:
         declared = self.declared
         try:
-            outside = address(declared, declared.servers[0], declared.maintenance_database)
+            outside = address(declared, declared.maintenance_database)
             with self.connect(outside, _DDL_S) as session:
                 yield session
         except RunError as error:
@@ -206,6 +210,45 @@ class OwnDatabase:
                 advice=f"the user {declared.user} must be allowed to create and drop the "
                 f"database {self.name}",
             ) from error
+
+    # -------------------------------------------------------------- the owner's commands
+
+    def save(self, snapshot: Path) -> None:
+        """Keeps the database that was just loaded; `snapshot` says afterwards that it was kept.
+        RunError if the command fails."""
+        self._run("save", self.declared.save or "", snapshot)
+        snapshot.write_text("saved by the profile's own command\n")
+
+    def restore(self, snapshot: Path) -> None:
+        """Fills our new, empty database with what was kept. RunError if the command fails."""
+        self._run("restore", self.declared.restore or "", snapshot)
+
+    def _run(self, verb: str, command: str, snapshot: Path) -> None:
+        self.world.progress.step(f"`{verb}` of the profile, for the database {self.name}")
+        env = self._environment(snapshot)
+        done = self.world.shell.run(("bash", "-c", command), timeout_s=_COMMAND_S, env=env)
+        if done.exit_code != 0:
+            raise RunError(
+                f"the profile's `{verb}` command ended with {done.exit_code}",
+                advice="try it by hand with the variables that docs/YUGABYTEDB.md names",
+                evidence=done.tail(),
+            )
+
+    def _environment(self, snapshot: Path) -> dict[str, str]:
+        """What libpq's programs read, of the first host and our database, and the snapshot's
+        name."""
+        at = address(self.declared, self.name)
+        files = {name: getattr(at.tls, field) for field, name in _TLS_VARIABLES.items()}
+        return {
+            "TIERBENCH_SNAPSHOT": snapshot.parent.name,
+            "PGHOST": at.host,
+            "PGPORT": str(at.port),
+            "PGUSER": at.user,
+            "PGDATABASE": at.database,
+            "PGSSLMODE": "disable" if at.tls.mode == "off" else at.tls.mode,
+            **{name: file for name, file in files.items() if file},
+            **({"PGPASSWORD": at.password} if at.password else {}),
+        }
 
 
 def owner_of(comment: str) -> Owner | None:
@@ -216,48 +259,3 @@ def owner_of(comment: str) -> Owner | None:
         return Owner(**json.loads(comment.removeprefix(_MARK)))
     except (ValueError, TypeError):
         return None
-
-
-_COMMAND_S = 6 * 3600.0
-_TLS_VARIABLES = {"root": "PGSSLROOTCERT", "certificate": "PGSSLCERT", "key": "PGSSLKEY"}
-
-
-def save(declared: Existing, snapshot: Path, world: World) -> None:
-    """Keeps the database that was just loaded; `snapshot` says afterwards that it was kept.
-    RunError if the command fails."""
-    _run("save", declared.save or "", declared, snapshot, world)
-    snapshot.write_text("saved by the profile's own command\n")
-
-
-def restore(declared: Existing, snapshot: Path, world: World) -> None:
-    """Fills our new, empty database with what was kept. RunError if the command fails."""
-    _run("restore", declared.restore or "", declared, snapshot, world)
-
-
-def _run(verb: str, command: str, declared: Existing, snapshot: Path, world: World) -> None:
-    world.progress.step(f"`{verb}` of the profile, for the database {declared.database}")
-    done = world.shell.run(
-        ("bash", "-c", command), timeout_s=_COMMAND_S, env=_environment(declared, snapshot)
-    )
-    if done.exit_code != 0:
-        raise RunError(
-            f"the profile's `{verb}` command ended with {done.exit_code}",
-            advice="try it by hand with the variables that docs/YUGABYTEDB.md names",
-            evidence=done.tail(),
-        )
-
-
-def _environment(declared: Existing, snapshot: Path) -> dict[str, str]:
-    """What libpq's programs read, of the first host and our database, and the snapshot's name."""
-    at = address(declared, declared.servers[0], declared.database)
-    files = {name: getattr(at.tls, field) for field, name in _TLS_VARIABLES.items()}
-    return {
-        "TIERBENCH_SNAPSHOT": snapshot.parent.name,
-        "PGHOST": at.host,
-        "PGPORT": str(at.port),
-        "PGUSER": at.user,
-        "PGDATABASE": at.database,
-        "PGSSLMODE": "disable" if at.tls.mode == "off" else at.tls.mode,
-        **{name: file for name, file in files.items() if file},
-        **({"PGPASSWORD": at.password} if at.password else {}),
-    }

@@ -52,7 +52,7 @@ class Observation:
     copies: int | None
     health: pages.Health | None
     machines: tuple[SeenMachine, ...]
-    other: flavours.Other | None = None
+    other: str | None = None
     pooler: str | None = None
     waits_counted: bool = True
 
@@ -68,7 +68,7 @@ class _Answers:
     """What one host says through SQL. `nodes`: how many a YugabyteDB knows."""
 
     banner: str
-    other: flavours.Other | None
+    other: str | None
     pooler: str | None
     nodes: int | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -104,10 +104,12 @@ def look(declared: Existing, connect: Connect) -> Observation:
 
 
 def _ask(declared: Existing, number: int, connect: Connect) -> _Answers:
-    at = address(declared, declared.servers[number], declared.maintenance_database)
+    at = address(declared, declared.maintenance_database, declared.servers[number])
     with connect(at, 30.0) as session:
         banner = queries.banner(session)
-        answers = _Answers(banner, flavours.other(banner, session), flavours.between(session))
+        answers = _Answers(
+            banner, flavours.refused(banner, session), flavours.pooler_between(session)
+        )
         if answers.other:
             return answers
         if versions.banner_number(banner) is not None:
@@ -146,7 +148,7 @@ def _counts_pressure(url: str) -> bool:
 def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
     """Everything in which the cluster is not as the profile says."""
     if observed.other is not None:
-        text = f"this is {observed.other.name}, which is not measured: {observed.other.wrong}"
+        text = f"this is {observed.other}, which is not measured: {flavours.REFUSED_BECAUSE}"
         yield Mistake("cluster.existing.hosts", text)
         return
     if not observed.flavour:
@@ -274,15 +276,15 @@ def facts(
     flags = _flags(sources(watched, pages.TSERVER))
     masters = _flags({str(number): url for number, url in enumerate(declared.masters)})
     settings = server_facts.settings("tserver", flags) | server_facts.settings("master", masters)
-    with connect(address(declared, declared.servers[0], declared.database), 60.0) as session:
+    with connect(address(declared, declared.database), 60.0) as session:
         execution = server_facts.execution(session, flags)
     known = replace(known, execution=execution, settings=settings or None)
     if flags:
         durability = server_facts.picked(flags, server_facts.DURABILITY)
         durable = server_facts.durable(flags)
         known = replace(known, durability=durability, durable=durable)
-        if any(each.get(flavours.FLAG) == "true" for each in flags.values()):
-            known = replace(known, pooler=f"its tablet servers run with `{flavours.FLAG}`")
+        if any(each.get(flavours.POOLER_FLAG) == "true" for each in flags.values()):
+            known = replace(known, pooler=f"its tablet servers run with `{flavours.POOLER_FLAG}`")
         more["flags"] = server_facts.picked(flags, server_facts.EXPLANATORY)
     if declared.masters:
         placement = server_facts.placement(watched)
@@ -298,7 +300,7 @@ def _flags(urls: Mapping[str, str]) -> dict[str, dict[str, str]]:
 def _postgresql(declared: Existing, known: DatabaseFacts, connect: Connect) -> DatabaseFacts:
     settings: dict[str, dict[str, str]] = {}
     for server in reversed(declared.servers):  # the first last: the rest is of it
-        with connect(address(declared, server, declared.database), 60.0) as session:
+        with connect(address(declared, declared.database, server), 60.0) as session:
             settings[str(server)] = postgresql_queries.settings(session)
             rows = session.rows(_DURABLE)
             size = session.rows(_SIZES)[0]

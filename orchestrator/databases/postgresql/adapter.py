@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from orchestrator.databases.common import container_nodes
-from orchestrator.databases.postgresql import checkpoints, nodes, queries, settings
+from orchestrator.databases.postgresql import nodes, queries, settings
 from orchestrator.errors import RunError, UnavailableError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Volume
@@ -87,15 +87,15 @@ class PostgreSQL:
                     container_nodes.described(*each, world)
                     for each in zip(numbers, plans, volumes, started, strict=True)
                 )
-                container_nodes.devices(described, nodes.PG_WAL, world)
+                container_nodes.wal_devices(described, nodes.PG_WAL, world)
                 yield Cluster(self.name, version, described, (endpoint,), network.name)
             except BaseException:
-                nodes.kill(names, world)
+                container_nodes.stop(names, 0, world)
                 raise
             if any(volume.kept for volume in volumes):
                 nodes.stop_cleanly(names, world)
             else:
-                nodes.kill(names, world)
+                container_nodes.stop(names, 0, world)
 
     def _await_ready(self, endpoint: Endpoint, names: Sequence[str], world: World) -> str:
         """Waits until the primary answers and every standby has caught up; returns its version."""
@@ -121,7 +121,8 @@ class PostgreSQL:
         sessions = max(2, round(primary.cpus or 2))
         # No limit on buffers: each session would wait until its own few are written.
         command = (*nodes.VACUUM, "--buffer-usage-limit=0", f"--jobs={sessions}")
-        nodes.run(cluster, primary, command, _VACUUM_S, world)
+        # All nodes are watched: a commit would wait for a standby that never comes back.
+        container_nodes.run(primary, command, _VACUUM_S, world, cluster.nodes)
         self._checkpoint(cluster, world)
 
     def warm(self, cluster: Cluster, world: World) -> None:
@@ -153,15 +154,15 @@ class PostgreSQL:
             queries.reset_counters(session)
 
     def checkpoint_interval_s(self, spec: ClusterSpec) -> float:
-        return checkpoints.interval_s(settings.applied(spec)["checkpoint_timeout"])
+        return settings.checkpoint_interval_s(spec)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         image = own_images.tag(world.root, "postgres")
         with self._session(cluster, world) as session:
             facts = queries.facts(session, cluster.nodes[0].memory_bytes, image)
         log = world.platform.container(cluster.nodes[0].container or "").logs()
-        facts = replace(facts, checkpoints_s=checkpoints.completed_s(log))
-        on_disks = container_nodes.devices(cluster.nodes, nodes.PG_WAL, world)
+        facts = replace(facts, checkpoints_s=nodes.checkpoints_s(log))
+        on_disks = container_nodes.wal_devices(cluster.nodes, nodes.PG_WAL, world)
         return replace(facts, more={**facts.more, "wal_devices": on_disks}) if on_disks else facts
 
     def _checkpoint(self, cluster: Cluster, world: World) -> None:

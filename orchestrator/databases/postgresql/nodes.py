@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from datetime import datetime
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.databases.common.container_nodes import DATABASE, USER
 from orchestrator.databases.postgresql import settings
 from orchestrator.databases.postgresql.queries import Extent
-from orchestrator.errors import NodeError, RunError, TierbenchError
-from orchestrator.model import Cluster, ClusterSpec, Node, Volume
+from orchestrator.errors import NodeError, RunError
+from orchestrator.model import ClusterSpec, Node, Volume
 from orchestrator.powers import ContainerSpec, Mount, Network, World
 from orchestrator.system import at_once
 
@@ -20,6 +21,11 @@ WARM_S = 600.0
 WAL_DISK = "/wal"  # where the image's `node` expects the disk of the WAL, if there is one
 PG_WAL = "/data/pgdata/pg_wal"
 _SHUT_DOWN = "database system is shut down"
+# `2026-01-01 12:19:35.470 UTC [21] LOG:  checkpoint complete: wrote 4 buffers …`: the server's own
+# `log_line_prefix` and our image's time zone. Not the time in the text, which is a duration.
+_CHECKPOINT = re.compile(
+    r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) UTC \[\d+\] LOG:  checkpoint complete:", re.MULTILINE
+)
 
 
 def container_specs(
@@ -77,14 +83,6 @@ def set_passwords(primary: str, password: str, standby_password: str, world: Wor
         raise NodeError(f"{primary} could not set its passwords", evidence=done.err[-2000:])
 
 
-def kill(names: Sequence[str], world: World) -> None:
-    def kill_node(name: str) -> None:
-        with suppress(TierbenchError):  # the removal of the container reports it
-            world.platform.container(name).stop(0)
-
-    at_once.each(kill_node, names)
-
-
 def stop_cleanly(names: Sequence[str], world: World) -> None:
     """Stops the primary first: it ends only when its standbys have received its last checkpoint."""
 
@@ -102,17 +100,18 @@ def stop_cleanly(names: Sequence[str], world: World) -> None:
     at_once.each(stop, names[1:])
 
 
+def checkpoints_s(log: str) -> tuple[float, ...] | None:
+    """When each checkpoint was complete, in Unix seconds. None if the log has none: each run begins
+    with one, so then it cannot be read, or was told not to speak of them."""
+    times = (datetime.fromisoformat(f"{time}+00:00") for time in _CHECKPOINT.findall(log))
+    return tuple(time.timestamp() for time in times) or None
+
+
 # ------------------------------------------------------------------ commands in containers
 
 _AS_BENCH = (f"--username={USER}", f"--dbname={DATABASE}")
 PSQL = ("psql", *_AS_BENCH, "--no-psqlrc", "--quiet", "--output=/dev/null", "--set=ON_ERROR_STOP=1")
 VACUUM = ("vacuumdb", *_AS_BENCH, "--quiet", "--freeze", "--analyze")
-
-
-def run(cluster: Cluster, node: Node, argv: Sequence[str], timeout_s: float, world: World) -> None:
-    """RunError if the command fails; NodeError if any node dies, because a commit would then wait
-    for a standby that never comes back."""
-    container_nodes.run(node, argv, timeout_s, world, cluster.nodes)
 
 
 def read(node: Node, extents: Sequence[Extent], world: World) -> bool:

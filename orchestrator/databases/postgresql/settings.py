@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator, Mapping
 
 from orchestrator.databases.common.container_nodes import MAX_NODES
-from orchestrator.errors import Mistake
+from orchestrator.errors import Mistake, UsageError
 from orchestrator.model import ClusterSpec
-from orchestrator.units import format_bytes
+from orchestrator.units import format_bytes, parse_seconds
 
 ACCEPT_DATA_LOSS = "accept_data_loss"
 PORT = 5432
@@ -52,17 +52,13 @@ def slot(number: int) -> str:
     return f"node_{number}"
 
 
-def quorum(replication_factor: int) -> int:
-    """How many standbys must flush a commit, so that a majority has it with the primary."""
-    return replication_factor // 2
-
-
 def synchronous_standby_names(replication_factor: int) -> str:
-    """`ANY 1 (node_2, node_3)`; empty for a single node."""
+    """`ANY 1 (node_2, node_3)`: so many standbys must flush a commit that a majority has it with
+    the primary; empty for a single node."""
     if replication_factor < 2:
         return ""
     standbys = ", ".join(slot(number) for number in range(2, replication_factor + 1))
-    return f"ANY {quorum(replication_factor)} ({standbys})"
+    return f"ANY {replication_factor // 2} ({standbys})"
 
 
 def applied(spec: ClusterSpec) -> dict[str, str]:
@@ -82,6 +78,18 @@ def _lower(spec: ClusterSpec) -> dict[str, str]:
 def options(settings: Mapping[str, str]) -> tuple[str, ...]:
     """The server's arguments: `-c name=value` each."""
     return tuple(part for name, value in settings.items() for part in ("-c", f"{name}={value}"))
+
+
+def checkpoint_interval_s(spec: ClusterSpec) -> float:
+    """`checkpoint_timeout`, also as a profile may write it: a bare number is in seconds there."""
+    setting = applied(spec)["checkpoint_timeout"]
+    text = setting.strip().strip("'")
+    try:
+        return float(text) if text.isdigit() else parse_seconds(text)
+    except ValueError as error:
+        raise UsageError(
+            f"checkpoint_timeout is {setting!r}: {error}", advice="write 30s or 5min"
+        ) from error
 
 
 def _derived(spec: ClusterSpec) -> dict[str, str]:

@@ -12,7 +12,7 @@ Facts, traps and their sources: docs/YUGABYTEDB.md.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -118,7 +118,8 @@ class YugabyteDB:
                 raise
             finally:
                 names = [f"{network.name}-node-{number}" for number in range(1, spec.nodes + 1)]
-                nodes.stop(names, 60 if kept else 0, world)
+                # It has no cleaner stop: servers are killed and recover from their logs.
+                container_nodes.stop(names, 60 if kept else 0, world)
 
     def _start(
         self,
@@ -143,23 +144,17 @@ class YugabyteDB:
             )
         ]
         starting = [world.platform.running(plan) for plan in plans]
-        at_the_same_time = all(volume.restored for volume in volumes)
-        containers: Iterator[Container] = (
-            iter(up.enter_context(at_once.entered(starting)))
-            if at_the_same_time
-            else map(up.enter_context, starting)
-        )
-        if at_the_same_time:
-            containers = iter(list(containers))
+        containers: Iterable[Container] = map(up.enter_context, starting)  # one after the other
+        if all(volume.restored for volume in volumes):
+            containers = up.enter_context(at_once.entered(starting))
             logs = at_once.each(lambda plan: nodes.log_bytes(plan.name, world), plans)
             handle.readiness = handle.readiness.after_replay(max(logs), volumes[0].bytes_per_s)
         started: _Started = []
-        for number, (plan, volume) in enumerate(zip(plans, volumes, strict=True), start=1):
-            container = next(containers)
+        parts = zip(plans, volumes, certificates, containers, strict=True)
+        for number, (plan, volume, place, container) in enumerate(parts, start=1):
             self._keep_limits(handle, number, plan, container, world)
             urls = nodes.sources(container)
             node = container_nodes.described(number, plan, volume, container, world, urls)
-            place = certificates[number - 1]
             secured = (
                 Tls("verify-full", str(place.resolve() / "ca.crt")) if place else TLS_IF_OFFERED
             )
@@ -202,7 +197,7 @@ class YugabyteDB:
             )
         handle.readiness.await_copies(up, endpoints[0])
         check_flags(up, handle.settings, handle.unread, spec.replication_factor)
-        container_nodes.devices(up, flags.WAL_DISK_DIR, world)
+        container_nodes.wal_devices(up, flags.WAL_DISK_DIR, world)
         admin = admin_address(endpoints[0], handle.readiness.password(up[0]))
         with self._connect(admin, 120.0) as session:
             version = self._release(handle.settings.version, queries.banner(session), up, world)
@@ -257,7 +252,7 @@ class YugabyteDB:
         handle: _Running = cluster.handle
         handle.leaders = handle.readiness.await_balance(cluster.nodes, handle.masters)
         counters.await_quiet(cluster.nodes, world, deadline_s=1800)
-        handle.begun = self._counters(cluster)
+        handle.begun = _counters(cluster)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """RunError if the cluster does not answer; NodeError if that is because a node died."""
@@ -269,14 +264,14 @@ class YugabyteDB:
     def _facts(self, cluster: Cluster, handle: _Running, world: World) -> DatabaseFacts:
         unread, ups = handle.unread, cluster.nodes
         servers = check_flags(ups, handle.settings, unread, handle.masters.count(",") + 1)
-        on_disks = container_nodes.devices(ups, flags.WAL_DISK_DIR, world)
+        on_disks = container_nodes.wal_devices(ups, flags.WAL_DISK_DIR, world)
         with self._connect(sql.local(cluster.endpoints[0]), 60.0) as session:
             banner = queries.banner(session)
             execution = server_facts.execution(session, servers)
         placement: dict[str, Any] = unread.attempt(
             "copies, tablets and data files", lambda: server_facts.placement(ups), {}, ups
         )
-        ended = self._counters(cluster)
+        ended = _counters(cluster)
         durability = server_facts.picked(servers, server_facts.DURABILITY)
         known = "durable_wal_write" in durability
         return DatabaseFacts(
@@ -304,15 +299,11 @@ class YugabyteDB:
             },
         )
 
-    def _counters(self, cluster: Cluster) -> counters.ByNode:
-        unread: Unread = cluster.handle.unread
-        none: counters.ByNode = {}
-        return unread.attempt(
-            "the storage engine's counters",
-            lambda: counters.read(cluster.nodes),
-            none,
-            cluster.nodes,
-        )
+
+def _counters(cluster: Cluster) -> counters.ByNode:
+    unread: Unread = cluster.handle.unread
+    up = cluster.nodes
+    return unread.attempt("the storage engine's counters", lambda: counters.read(up), {}, up)
 
 
 def _new(start: Callable[[], _Started], handle: _Running, up: ExitStack, world: World) -> _Started:

@@ -181,19 +181,6 @@ def _on_its_disk(plan: ContainerSpec, name: str, script: str, world: World) -> C
     return world.platform.once(spec, 120)
 
 
-def stop(names: Sequence[str], timeout_s: float, world: World) -> None:
-    """Stops all nodes at once, so that none goes on without the others.
-
-    YugabyteDB has no cleaner stop than this: its servers are killed and recover from their logs.
-    """
-
-    def stop_node(name: str) -> None:
-        with contextlib.suppress(TierbenchError):  # the removal of the container reports it
-            world.platform.container(name).stop(timeout_s)
-
-    at_once.each(stop_node, names)
-
-
 # ------------------------------------------------------------------ commands in containers
 
 

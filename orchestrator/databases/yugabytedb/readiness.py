@@ -130,16 +130,13 @@ class Readiness:
         def complete() -> bool:
             nonlocal state
             raise_if_dead(up, self._world)
-            state = missing()
-            return not state
-
-        def missing() -> str:
             for node in up:
                 masters = str(nodes.remembered(node, self._world).get("current_masters", ""))
                 known = len([master for master in masters.split(",") if master])
                 if known < self._factor:
-                    return f"{node.name} remembers {known} of {self._factor} masters"
-            return ""
+                    state = f"{node.name} remembers {known} of {self._factor} masters"
+                    return False
+            return True
 
         deadline_s = NODE_DEADLINE_S
         if not wait_until(complete, deadline_s=deadline_s, clock=self._world.clock, every_s=0.5):

@@ -149,7 +149,8 @@ class BenchBase:
     def run(
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
     ) -> tuple[Phase, Phase]:
-        return self._run(workload, 1, 1, cluster, client, out, world)
+        alone = Share(1, 1, 0, world.clock.now, lambda _: None)
+        return self.run_share(workload, alone, cluster, client, out, world)
 
     def run_share(
         self,
@@ -162,19 +163,7 @@ class BenchBase:
     ) -> tuple[Phase, Phase]:
         """All are started at once; each begins when its Java has."""
         share.begin()
-        return self._run(workload, share.number, share.of, cluster, client, out, world)
-
-    def _run(
-        self,
-        workload: Workload,
-        part: int,
-        parts: int,
-        cluster: Cluster,
-        client: Node,
-        out: Path,
-        world: World,
-    ) -> tuple[Phase, Phase]:
-        settings, xml = self._rendered(workload, cluster, world, part, parts)
+        settings, xml = self._rendered(workload, cluster, world, share.number, share.of)
         (out / _CONFIG).write_text(xml)
         times_s: dict[str, float] = {}
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from orchestrator.model import Cluster, Endpoint
 from orchestrator.powers import World
 from orchestrator.system import sql
 
-_HEADER = re.compile(r"^-- name: (?P<name>\w+); when: (?P<when>\w+); holds: (?P<holds>.*)$")
+_HEADER = re.compile(r"^-- name: (\w+); when: (\w+); holds: (.*)$", re.MULTILINE)
 _ROWS_OF = re.compile(r"^-- rows of (\w+): (.*)$", re.MULTILINE)
 LOADED = "loaded"
 
@@ -82,21 +82,12 @@ class ConsistencyOutcome:
 
 def conditions(text: str) -> tuple[Condition, ...]:
     """Parses a consistency file."""
-    return tuple(_blocks(text.splitlines()))
-
-
-def _blocks(lines: Sequence[str]) -> Iterator[Condition]:
-    header: re.Match[str] | None = None
-    block: list[str] = []
-    for line in [*lines, "-- name: end; when: never; holds: nothing"]:
-        next_header = _HEADER.match(line)
-        if next_header is None:
-            block.append(line)
-            continue
-        if header is not None:
-            statement = "\n".join(block).strip().removesuffix(";")
-            yield Condition(header["name"], header["when"], header["holds"], statement)
-        header, block = next_header, []
+    _, *parts = _HEADER.split(text)  # name, when, holds and statement, in turn
+    blocks = zip(*(iter(parts),) * 4, strict=True)
+    return tuple(
+        Condition(name, when, holds, statement.strip().removesuffix(";"))
+        for name, when, holds, statement in blocks
+    )
 
 
 def rows_of(text: str) -> dict[str, str]:
@@ -159,8 +150,8 @@ def check(
         (violations,) = map(int, row.values())
         return Checked(condition.name, condition.holds, violations)
 
-    wanted = _wanted(text, fresh)
-    return ConsistencyOutcome(tuple(map(evaluated, wanted)), len(chosen), len(present))
+    checked = tuple(map(evaluated, _wanted(text, fresh)))
+    return ConsistencyOutcome(checked, len(chosen), len(present))
 
 
 def _wanted(text: str, fresh: bool) -> list[Condition]:
@@ -174,9 +165,8 @@ def _checked(
         return check(text, cluster.endpoints[0], fresh=fresh, seed=seed, connect=connect)
     except RunError as error:
         wanted = _wanted(text, fresh)
-        return ConsistencyOutcome(
-            tuple(Checked(c.name, c.holds, None, error.what) for c in wanted), 0, 0
-        )
+        unchecked = (Checked(c.name, c.holds, None, error.what) for c in wanted)
+        return ConsistencyOutcome(tuple(unchecked), 0, 0)
 
 
 def verify(

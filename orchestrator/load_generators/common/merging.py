@@ -6,8 +6,10 @@ another. So figures are those of one client that did all of it (docs/METHOD.md).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ from pandas.api.types import union_categoricals
 from orchestrator.facts import GeneratorFacts
 
 _CATEGORIES = ("type", "sqlstate")
+Value = TypeVar("Value", int, float)
 
 
 def one_table(tables: Sequence[pd.DataFrame], shifts_s: Sequence[float]) -> pd.DataFrame:
@@ -39,35 +42,26 @@ def one_of(
     """Counts and rates are summed; the warm-up, which all had at once, and what all say alike are
     kept; the rest is said by client. `notes`: what is known of each, with `shifted_s`, by which its
     clock is ahead."""
-    named = list(facts)
-    began_s = {
-        name: float(notes[name]["began_s"])
-        if one.began_s is None
-        else one.began_s - float(notes[name]["shifted_s"])
-        for name, one in facts.items()
-    }
-    clients = {
-        name: {
-            **notes[name],
-            "began_s": began_s[name],
-            "recorded_transactions": facts[name].recorded_transactions,
-        }
-        for name in named
-    }
-    flat = [
-        {**one.recorded(), "began_s": None, "errors": one.more.get("errors")}
-        for one in facts.values()
-    ]
-    keys = dict.fromkeys(key for one in flat for key in one)
-    together = {key: _together(key, [one.get(key) for one in flat], named) for key in keys}
-    found = {key: value for key, value in together.items() if value is not None}
-    skew_s = max(began_s.values()) - min(began_s.values())
-    return GeneratorFacts.read({**found, "start_skew_s": skew_s, "clients": clients})
+    clients: dict[str, dict[str, Any]] = {}
+    flat: list[dict[str, Any]] = []
+    for name, own in facts.items():
+        began_s = float(notes[name]["began_s"])
+        if own.began_s is not None:
+            began_s = own.began_s - float(notes[name]["shifted_s"])
+        count = own.recorded_transactions
+        clients[name] = {**notes[name], "began_s": began_s, "recorded_transactions": count}
+        flat.append({**own.recorded(), "began_s": None, "errors": own.more.get("errors")})
+    keys = dict.fromkeys(key for own in flat for key in own)
+    together = {key: _together(key, [own.get(key) for own in flat], list(facts)) for key in keys}
+    known = {key: value for key, value in together.items() if value is not None}
+    begins_s = [client["began_s"] for client in clients.values()]
+    skew_s = max(begins_s) - min(begins_s)
+    return GeneratorFacts.read({**known, "start_skew_s": skew_s, "clients": clients})
 
 
 def _together(key: str, values: list[Any], named: Sequence[str]) -> Any:
     if key == "errors":
-        return _errors([one for one in values if one])
+        return sum_errors(entry for errors in values if errors for entry in errors)
     if any(value is None for value in values):
         return None
     if key == "warmup_s":
@@ -87,11 +81,20 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _errors(lists: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+def sum_errors(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Counts by kind, type and SQLSTATE, each with the first message."""
     totals: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for entry in (entry for one in lists for entry in one):
+    for entry in entries:
         key = tuple(entry.get(name) for name in ("kind", "type", "sqlstate"))
         total = totals.setdefault(key, {**entry, "count": 0})
         total["count"] += entry["count"]
     return list(totals.values())
+
+
+def nearest_rank(histogram: Mapping[Value, int], share: float) -> Value:
+    """The smallest value (or class of values) that at least this share of all counted does not
+    exceed."""
+    values = sorted(histogram)
+    ranks = list(itertools.accumulate(histogram[value] for value in values))
+    rank = math.ceil(share * ranks[-1])
+    return next(value for value, last in zip(values, ranks, strict=True) if last >= rank)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -165,26 +165,38 @@ def _alone(
     generator without a record of each transaction are by this computer's clock anyway."""
     if is_here(world):
         return generator.run(workload, cluster, client, out, world)
-    before = compare(client, world)
-    shift_s = before.shift_s if before and isinstance(generator, Splits) else 0.0
-    own = _as_client(world, shift_s)
-    warmup, measure = generator.run(workload, cluster, client, out, own)
-    after = compare(client, world)
-    ran = _Ran(
-        _moved(warmup, shift_s), _moved(measure, shift_s), before, after, workload.threads, shift_s
-    )
-    if isinstance(generator, Splits) or (before and after):  # else it changes nothing
+    records = isinstance(generator, Splits)
+
+    def run_alone(own: World, _shift_s: float) -> tuple[Phase, Phase]:
+        return generator.run(workload, cluster, client, out, own)
+
+    ran = _by_its_clock(run_alone, client, workload.threads, world, shifts=records)
+    if records or (ran.before and ran.after):  # else it changes nothing
         (out / _NOTES).write_text(json.dumps({client.name: ran.note()}, indent=1) + "\n")
     return ran.warmup, ran.measure
 
 
-def _as_client(world: World, shift_s: float) -> World:
-    """With the client's clock, which is that much later."""
-    return replace(
+def _by_its_clock(
+    run: Callable[[World, float], tuple[Phase, Phase]],
+    client: Node,
+    threads: int,
+    world: World,
+    shifts: bool = True,
+) -> _Ran:
+    """`run` gets a world with the client's clock, and by how much that is later. `shifts`: whether
+    it is to be seen at all."""
+    before = compare(client, world)
+    shift_s = before.shift_s if before and shifts else 0.0
+    own = replace(
         world,
         clock=ShiftedClock(world.clock, shift_s),
         window_begins=lambda time_s: world.window_begins(time_s - shift_s),
     )
+    warmup, measure = (
+        replace(phase, start_s=phase.start_s - shift_s, end_s=phase.end_s - shift_s)
+        for phase in run(own, shift_s)
+    )
+    return _Ran(warmup, measure, before, compare(client, world), threads, shift_s)
 
 
 class _Together:
@@ -223,9 +235,9 @@ class _Together:
             client.name: future.result()
             for client, future in zip(self._clients, futures, strict=True)
         }
-        notes = {name: one.note() for name, one in ran.items()}
+        notes = {name: own.note() for name, own in ran.items()}
         (self._out / _NOTES).write_text(json.dumps(notes, indent=1) + "\n")
-        return _common([one.warmup for one in ran.values()], [one.measure for one in ran.values()])
+        return _common(ran.values())
 
     def _carried(self, at: int) -> _Ran:
         try:
@@ -238,24 +250,20 @@ class _Together:
 
     def _carry(self, at: int) -> _Ran:
         client, workload = self._clients[at], self._workloads[at]
-        before = compare(client, self._world)
-        shift_s = before.shift_s if before else 0.0
         progress = _Prefixed(self._world.progress, client.name, len(self._clients), at == 0)
-        whole = replace(self._world, progress=progress, window_begins=self._window_begins)
-        own = _as_client(whole, shift_s)
-        first = [0, *accumulate(one.threads for one in self._workloads)][at]
+        world = replace(self._world, progress=progress, window_begins=self._window_begins)
+        first = [0, *accumulate(load.threads for load in self._workloads)][at]
 
-        def agree(would: bool) -> float | None:
-            agreed_s = self._agree_on_window(at, would)
-            return None if agreed_s is None else agreed_s + shift_s
+        def run_share(own: World, shift_s: float) -> tuple[Phase, Phase]:
+            def agree(would: bool) -> float | None:
+                agreed_s = self._agree_on_window(at, would)
+                return None if agreed_s is None else agreed_s + shift_s
 
-        share = Share(at + 1, len(self._clients), first, lambda: self._begin() + shift_s, agree)
-        warmup, measure = self._generator.run_share(
-            workload, share, self._cluster, client, self._out / client.name, own
-        )
-        after = compare(client, self._world)
-        warmup, measure = _moved(warmup, shift_s), _moved(measure, shift_s)
-        return _Ran(warmup, measure, before, after, workload.threads, shift_s)
+            share = Share(at + 1, len(self._clients), first, lambda: self._begin() + shift_s, agree)
+            folder = self._out / client.name
+            return self._generator.run_share(workload, share, self._cluster, client, folder, own)
+
+        return _by_its_clock(run_share, client, workload.threads, world)
 
     def _agree(self) -> None:
         """Once, when all clients are ready."""
@@ -302,21 +310,17 @@ class _Together:
         raise error
 
 
-def _moved(phase: Phase, shift_s: float) -> Phase:
-    return replace(phase, start_s=phase.start_s - shift_s, end_s=phase.end_s - shift_s)
-
-
-def _common(warmups: Sequence[Phase], measures: Sequence[Phase]) -> tuple[Phase, Phase]:
+def _common(ran: Collection[_Ran]) -> tuple[Phase, Phase]:
     """The warm-up since all were running, and the time in which all measured. LoadError if none."""
-    start_s = max(phase.start_s for phase in measures)
-    end_s = min(phase.end_s for phase in measures)
+    start_s = max(own.measure.start_s for own in ran)
+    end_s = min(own.measure.end_s for own in ran)
     if end_s <= start_s:
         raise LoadError(
             f"the clients never measured at the same time: the last began {start_s - end_s:.1f} s "
             "after the first had ended",
             advice="measure for longer, or give the clients machines that start programs alike",
         )
-    begun_s = max(phase.start_s for phase in warmups)
+    begun_s = max(own.warmup.start_s for own in ran)
     return Phase("warm-up", min(begun_s, start_s), start_s), Phase("measure", start_s, end_s)
 
 

@@ -20,7 +20,7 @@ from orchestrator.analysis.figures import transactions
 from orchestrator.analysis.loads import overload
 from orchestrator.errors import LoadError, UnfinishedError, UsageError
 from orchestrator.facts import GeneratorFacts
-from orchestrator.load_generators.common import consistency
+from orchestrator.load_generators.common import consistency, merging
 from orchestrator.load_generators.common.client import (
     LOAD_TIMEOUT_S,
     client_container,
@@ -209,6 +209,12 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
     console = (out / "sysbench.out").read_text()
     totals = _TOTAL.findall(console)
     threads = [json.loads(file.read_text()) for file in sorted(out.glob("errors-*.json"))]
+    errors = [
+        {"kind": kind, **entry}
+        for thread in threads
+        for kind in ("retried", "failed")
+        for entry in thread.get(kind, ())
+    ]
     mode = json.loads((out / "recorder.json").read_text()).get("mode", {})
     warming = found(out)
     return GeneratorFacts(
@@ -222,19 +228,11 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
         warmup_s=warming.pop("warmup_s", None),
         warmup_steady=warming.pop("steady", None),
         began_s=began_s(out),
-        more={"errors": _sum_errors(threads), **({"warmup_drift": warming} if warming else {})},
+        more={
+            "errors": merging.sum_errors(errors),
+            **({"warmup_drift": warming} if warming else {}),
+        },
     )
-
-
-def _sum_errors(threads: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    totals: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for thread in threads:
-        for kind in ("retried", "failed"):
-            for entry in thread.get(kind, ()):
-                key = (kind, entry["type"], entry["sqlstate"])
-                total = totals.setdefault(key, {"kind": kind, **entry, "count": 0})
-                total["count"] += entry["count"]
-    return list(totals.values())
 
 
 # ------------------------------------------------------------------ progress

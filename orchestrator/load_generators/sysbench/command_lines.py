@@ -148,7 +148,11 @@ def load_command(workload: Workload, cluster: Cluster) -> list[str]:
 
 def run_command(workload: Workload, cluster: Cluster, share: Share | None = None) -> list[str]:
     statements = workload.statements_per_transaction
-    most_s = longest_s(workload) + (TOGETHER_S if share else 0.0)
+    most_s, part = longest_s(workload), []
+    if share:
+        most_s += TOGETHER_S
+        part = [f"--first-thread={share.first_thread}", f"--part={share.number}/{share.of}"]
+        part += [f"--begins-file={BEGINS_FILE}"]
     return [
         "sysbench",
         f"/workloads/{workload.script}",
@@ -162,14 +166,6 @@ def run_command(workload: Workload, cluster: Cluster, share: Share | None = None
         "--report-interval=1",
         "--out=/out",
         *([f"--ends-file={ENDS_FILE}"] if workload.warmup_most_s else []),
-        *(_share_options(share) if share else []),
+        *part,
         "run",
-    ]
-
-
-def _share_options(share: Share) -> list[str]:
-    return [
-        f"--first-thread={share.first_thread}",
-        f"--part={share.number}/{share.of}",
-        f"--begins-file={BEGINS_FILE}",
     ]

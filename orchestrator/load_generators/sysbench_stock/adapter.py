@@ -61,7 +61,7 @@ class SysbenchStock:
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         options.check(workload, upstream=self._image is None)
-        if options.is_path(workload.script) and _file(workload, world) is None:
+        if options.is_path(workload.script) and _own_script(workload, world) is None:
             raise UsageError(
                 f"workload {workload.name}: there is no script {workload.script}",
                 advice="give its path below workloads/, or on this machine",
@@ -76,7 +76,7 @@ class SysbenchStock:
 
     def scripts(self, workload: Workload, world: World) -> str:
         """Returns a hash of the user's script; sysbench's own are in the image."""
-        file = _file(workload, world) if options.is_path(workload.script) else None
+        file = _own_script(workload, world)
         return hashlib.sha256(file.read_bytes()).hexdigest()[:12] if file else ""
 
     def client(
@@ -194,15 +194,17 @@ def _reports(out: Path, phase: str) -> Iterator[results.Report]:
 # ------------------------------------------------------------------ command lines
 
 
-def _file(workload: Workload, world: World) -> Path | None:
-    """The user's script; None if there is no such file."""
+def _own_script(workload: Workload, world: World) -> Path | None:
+    """The user's script; None if there is no such file, or it is one of sysbench's own."""
+    if not options.is_path(workload.script):
+        return None
     places = (world.root / "workloads" / workload.script, Path(workload.script))
     return next((file for file in places if file.is_file()), None)
 
 
 def _script(workload: Workload, world: World) -> dict[str, str]:
     """The text of a user's script as the client gets it; it may be outside of what is mounted."""
-    file = _file(workload, world) if options.is_path(workload.script) else None
+    file = _own_script(workload, world)
     return {"SYSBENCH_SCRIPT": file.read_text() if file else ""}
 
 

@@ -18,6 +18,7 @@ import pandas as pd
 
 from orchestrator.analysis.statistics import stats
 from orchestrator.errors import LoadError
+from orchestrator.load_generators.common.merging import nearest_rank
 from orchestrator.load_generators.common.options import version
 from orchestrator.metrics import INTERVAL_COLUMNS, PERCENTILES, measured
 from orchestrator.model import Measurement
@@ -102,15 +103,7 @@ def measurements(reports: Sequence[Report], statements: int | None) -> Iterator[
         histogram.update(one.histogram)
     for metric, percent in PERCENTILES.items():
         if count >= stats.percentile_min_count(percent):
-            yield measured(metric, percentile_ms(histogram, percent) * 1e-3)
-
-
-def percentile_ms(histogram: Mapping[float, int], percent: float) -> float:
-    """The nearest rank's class."""
-    values = sorted(histogram)
-    ranks = list(itertools.accumulate(histogram[value] for value in values))
-    rank = math.ceil(percent / 100 * ranks[-1])
-    return next(value for value, last in zip(values, ranks, strict=True) if last >= rank)
+            yield measured(metric, nearest_rank(histogram, percent / 100) * 1e-3)
 
 
 def intervals(phases: Mapping[str, tuple[float, Sequence[Report]]]) -> pd.DataFrame:

@@ -57,14 +57,16 @@ NODE = Node("node-1", "database", container="net-node-1", device="sdb", wal_devi
 
 def test_it_is_where_the_profile_says(tmp_path: Path) -> None:
     here = world(tmp_path, "/wal/pg_wal")
-    assert container_nodes.devices([NODE], postgresql.PG_WAL, here) == {"node-1": "sdc"}
-    assert container_nodes.devices([replace(NODE, wal_device=None)], postgresql.PG_WAL, here) == {}
+    assert container_nodes.wal_devices([NODE], postgresql.PG_WAL, here) == {"node-1": "sdc"}
+    assert (
+        container_nodes.wal_devices([replace(NODE, wal_device=None)], postgresql.PG_WAL, here) == {}
+    )
 
 
 def test_it_is_with_the_data_after_all(tmp_path: Path) -> None:
     here = world(tmp_path, "/data/pgdata/pg_wal")
     with pytest.raises(NodeError, match="WAL of node-1 is at /data/pgdata/pg_wal on sdb"):
-        container_nodes.devices([NODE], postgresql.PG_WAL, here)
+        container_nodes.wal_devices([NODE], postgresql.PG_WAL, here)
 
 
 def test_postgresql_gets_it_mounted_where_its_image_looks() -> None:
