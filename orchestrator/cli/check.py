@@ -67,7 +67,7 @@ def _tls(environment: Mapping[str, str]) -> Tls:
     return Tls(cast(TlsMode, mode), environment.get("PGSSLROOTCERT"))
 
 
-def _word(checked: consistency.Checked) -> str:
+def _word(checked: consistency.Condition) -> str:
     if checked.problem:
         return f"[yellow]could not be evaluated ({escape(checked.problem)})[/yellow]"
     return f"[red]broken by {checked.violations} rows[/red]" if checked.violations else "holds"

@@ -22,7 +22,7 @@ from orchestrator.system import http_client
 # Only these parts of the page: all of it is hundreds of kilobytes.
 _PATH = "/metrics?collect[]=cpu&collect[]=diskstats&collect[]=meminfo&collect[]=netdev"
 _PRESSURE_PATH = f"{_PATH}&collect[]=pressure"
-_NOT_BUSY = {"idle", "iowait", "steal"}
+_IDLE = {"idle", "iowait"}
 
 # Metric of one device → our name, unit.
 _DISK = {
@@ -37,15 +37,17 @@ _DISK = {
     "node_disk_io_time_weighted_seconds_total": ("disk_queue_seconds_total", "s"),
     "node_disk_flush_requests_total": ("disk_flushes_total", ""),
 }
-_NETWORK = {
-    "node_network_receive_bytes_total": "network_received_bytes_total",
-    "node_network_transmit_bytes_total": "network_sent_bytes_total",
+# Sums over the whole machine, without its loopback. "waiting" is the kernel's "some": time in which
+# at least one task waited.
+_TOTALS = {
+    "node_network_receive_bytes_total": ("network_received_bytes_total", "bytes"),
+    "node_network_transmit_bytes_total": ("network_sent_bytes_total", "bytes"),
+    **{
+        f"node_pressure_{name}_waiting_seconds_total": (f"pressure_{name}_some_seconds_total", "s")
+        for name in ("cpu", "io", "memory")
+    },
 }
-# "waiting" is the kernel's "some": time in which at least one task waited.
-_PRESSURE = {
-    f"node_pressure_{resource}_waiting_seconds_total": f"pressure_{resource}_some_seconds_total"
-    for resource in ("cpu", "io", "memory")
-}
+_BUSY, _STEAL = ("cpu_seconds_total", "s"), ("cpu_steal_seconds_total", "s")
 
 
 class NodeExporterCollector:
@@ -55,24 +57,15 @@ class NodeExporterCollector:
         self._get = get
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
-        exporters = [
-            local.Page(
-                node.name,
-                _url(node),
-                partial(readings, devices=_devices(node), wal_device=node.wal_device),
-            )
-            for node in nodes
-            if NODE_EXPORTER in node.sources
-        ]
+        exporters = [_page(node) for node in nodes if NODE_EXPORTER in node.sources]
         return local.samples(exporters, now_s, self._get)
 
 
-def _devices(node: Node) -> list[str]:
-    return node.sources.get(DISK_DEVICE, "").split()
-
-
-def _url(node: Node) -> str:
-    return node.sources[NODE_EXPORTER] + (_PRESSURE_PATH if PRESSURE in node.sources else _PATH)
+def _page(node: Node) -> local.Page:
+    path = _PRESSURE_PATH if PRESSURE in node.sources else _PATH
+    devices = node.sources.get(DISK_DEVICE, "").split()
+    parse = partial(readings, devices=devices, wal_device=node.wal_device)
+    return local.Page(node.name, f"{node.sources[NODE_EXPORTER]}{path}", parse)
 
 
 def readings(
@@ -80,39 +73,32 @@ def readings(
 ) -> Iterator[local.Reading]:
     """Metric, unit, value. ValueError if the text is not in Prometheus' format, KeyError if it does
     not have one of the devices (none leave the disk out)."""
-    cpu: dict[str, float] = {}
-    network: dict[str, float] = {}
+    totals: dict[tuple[str, str], float] = {}
     memory: dict[str, float] = {}
-    pressure: dict[str, float] = {}
     disk: dict[str, list[local.Reading]] = {device: [] for device in (*devices, wal_device or "")}
     for family in text_string_to_metric_families(body):
         for sample in family.samples:
-            name, labels = sample.name, sample.labels
-            if name == "node_cpu_seconds_total":
-                kind = "steal" if labels["mode"] == "steal" else "busy"
-                if kind == "steal" or labels["mode"] not in _NOT_BUSY:
-                    cpu[kind] = cpu.get(kind, 0.0) + sample.value
-            elif name in _DISK and labels.get("device") in disk:
-                disk[labels["device"]].append((*_DISK[name], sample.value))
-            elif name in _NETWORK and labels.get("device") != "lo":
-                network[_NETWORK[name]] = network.get(_NETWORK[name], 0.0) + sample.value
-            elif name in _PRESSURE:
-                pressure[_PRESSURE[name]] = sample.value
+            name, device, ours = sample.name, sample.labels.get("device"), None
+            if name == "node_cpu_seconds_total" and sample.labels["mode"] not in _IDLE:
+                ours = _STEAL if sample.labels["mode"] == "steal" else _BUSY
+            elif name in _DISK and device in disk:
+                disk[device].append((*_DISK[name], sample.value))
+            elif name in _TOTALS and device != "lo":
+                ours = _TOTALS[name]
             elif name.startswith("node_memory_"):
                 memory[name.removeprefix("node_memory_").removesuffix("_bytes")] = sample.value
+            if ours:
+                totals[ours] = totals.get(ours, 0.0) + sample.value
     for device, own in disk.items():
         if device and not own:
             raise KeyError(f"node_exporter knows no device {device!r}")
-    if "busy" in cpu:
-        yield "cpu_seconds_total", "s", cpu["busy"]
-        yield "cpu_steal_seconds_total", "s", cpu.get("steal", 0.0)
+    if _BUSY in totals:
+        totals.setdefault(_STEAL, 0.0)
+    for (metric, unit), total in totals.items():
+        yield metric, unit, total
     yield from _together([disk[device] for device in devices])
-    for name, unit, value in disk[wal_device or ""]:
-        yield f"wal_{name}", unit, value
-    for name, value in network.items():
-        yield name, "bytes", value
-    for name, value in pressure.items():
-        yield name, "s", value
+    for metric, unit, value in disk[wal_device or ""]:
+        yield f"wal_{metric}", unit, value
     if "MemTotal" in memory and "MemAvailable" in memory:
         yield "memory_used_bytes", "bytes", memory["MemTotal"] - memory["MemAvailable"]
     if "Cached" in memory:

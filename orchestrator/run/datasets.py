@@ -153,10 +153,8 @@ def _load(
 ) -> None:
     spec, family, folder = profile.cluster, workload.dataset.family, _folder(snapshots, world)
     database, generator = parts.databases[spec.database], parts.load_generators[workload.generator]
-    before, started_s = (
-        _Unfinished.prepared(folder, snapshots, mechanism, world),
-        world.clock.monotonic(),
-    )
+    before = _Unfinished.prepared(folder, snapshots, mechanism, world)
+    started_s = world.clock.monotonic()
     store.write_json(folder / _PLACES, [str(one.parent) for one in snapshots])
     world.progress.step(f"loading {family}: starting {database.name}")
     failure = facts = None

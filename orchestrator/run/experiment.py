@@ -272,7 +272,7 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
     draft.facts = {
         "tier": dict(disks.facts),
         "database_before": here.database.facts(cluster, world).recorded(),
-        "identity": recording.of_run(here).recorded(),
+        "identity": recording.identity_of(here).recorded(),
     }
     watch, tier = ClockWatch(world.clock), here.profile.tier
     # The points of a disk matrix are one window, whose end is known when it has come.

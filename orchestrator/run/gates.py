@@ -35,6 +35,14 @@ from orchestrator.tiers.common.emulated import disk_files, host_load
 from orchestrator.tiers.common.real import removal
 from orchestrator.units import format_quantity, format_seconds
 
+MAX_AGE_S = 7 * 86_400.0
+_RETRIES = 2
+# These fields of a tier change nothing on the device.
+_NAMES = (
+    *("name", "title", "like", "price", "source", "as_of", "notes"),
+    *("burst", "burst_time_scale", "latency_assumed", "catalog_type", "snapshots", "storage_class"),
+)
+
 
 @dataclass(frozen=True)
 class GatePlace:
@@ -46,8 +54,6 @@ class GatePlace:
     nodes: tuple[str, ...] = ()
 
     def named(self, check: GateCheck) -> GateCheck:
-        if not self.nodes:
-            return check
         return replace(check, disk=f"{self.nodes[0]} ({self.machine.name})", nodes=self.nodes)
 
 
@@ -91,15 +97,6 @@ def _as_one(gates: Sequence[tuple[GatePlace, Gate]]) -> Gate:
     )
 
 
-MAX_AGE_S = 7 * 86_400.0
-_RETRIES = 2
-# These fields of a tier change nothing on the device.
-_NAMES = (
-    *("name", "title", "like", "price", "source", "as_of", "notes"),
-    *("burst", "burst_time_scale", "latency_assumed", "catalog_type", "snapshots", "storage_class"),
-)
-
-
 class Gates:
     """The truth gates of a campaign: each tier's before its first run; a real disk's again after
     the last run and, if asked for, between runs."""
@@ -127,11 +124,7 @@ class Gates:
         """The gate in force, passed or not: of this campaign, kept from before, or taken now."""
         if tier.name not in self._in_force:
             drain = self._schedule is not None and self._schedule.plan.drain
-            gates = [
-                (place, self._kept(tier, place) or self._taken(tier, place, drain=drain))
-                for place in self._places(tier)
-            ]
-            self._add(tier, _as_one(gates))
+            self._add(tier, self.measure(tier, drain=drain, may_be_kept=True))
         return self._in_force[tier.name]
 
     def after(self, run: Run) -> None:
@@ -153,13 +146,10 @@ class Gates:
                 del self._in_force[tier.name], self._tiers[tier.name]
                 what = f"the truth gate of {tier.name} after run {run.number} could not be taken"
                 self._world.progress.warn(f"{what}: {error}")
-            else:
-                self._warn_if_failed(tier, run)
-
-    def _warn_if_failed(self, tier: Tier, run: Run) -> None:
-        if not self._in_force[tier.name].passed:
-            text = f"after run {run.number} the disk of {tier.name} does not pass its gate any more"
-            self._world.progress.warn(text)
+                continue
+            if not self._in_force[tier.name].passed:
+                what = f"after run {run.number} the disk of {tier.name} does not pass its gate"
+                self._world.progress.warn(f"{what} any more")
 
     def _add(self, tier: Tier, gate: Gate) -> None:
         self._tiers[tier.name], self._in_force[tier.name] = tier, gate
@@ -167,11 +157,17 @@ class Gates:
         self.credit.checked(tier, gate)
         self._keep(self._all)
 
-    def measure(self, tier: Tier, thorough: bool = False, drain: bool = False) -> Gate:
+    def measure(
+        self, tier: Tier, thorough: bool = False, drain: bool = False, may_be_kept: bool = False
+    ) -> Gate:
         """Takes the gate now; keeps it if it passed. `drain`: a real disk's burst credit is used
-        up first, and it is then held to its base limits."""
-        places = self._places(tier)
-        return _as_one([(place, self._taken(tier, place, thorough, drain)) for place in places])
+        up first, and it is then held to its base limits. `may_be_kept`: one that was kept will
+        do."""
+        gates = []
+        for place in self._places(tier):
+            kept = self._kept(tier, place) if may_be_kept else None
+            gates.append((place, kept or self._taken(tier, place, thorough, drain)))
+        return _as_one(gates)
 
     def _places(self, tier: Tier) -> tuple[GatePlace, ...]:
         """Where the gate is taken: once, where the mechanism has its disks, or on each machine."""

@@ -264,7 +264,7 @@ def _record(here: RunContext) -> Record:
 _DIGITS = 12  # of an image's id, as engines show it
 
 
-def of_run(here: RunContext) -> IdentityFacts:
+def identity_of(here: RunContext) -> IdentityFacts:
     """Reads it while the run's containers are up."""
     nodes, world = here.draft.nodes, here.world
     scripts = ""

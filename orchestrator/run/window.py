@@ -57,17 +57,11 @@ def _credit_pct(tier: Tier) -> float | None:
 
 
 @dataclass
-class _Moment:
-    time_s: float
-    reading: host_load.Reading
-
-
-@dataclass
 class _EmulatedDisk:
     volume: Volume
     world: World
-    first: _Moment | None = None
-    last: _Moment | None = None
+    first: tuple[float, host_load.Reading] | None = None  # with the moment at which it was read
+    last: tuple[float, host_load.Reading] | None = None
     more: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -80,9 +74,9 @@ class _EmulatedDisk:
     def end(self) -> None:
         self.last = self._read()
 
-    def _read(self) -> _Moment:
+    def _read(self) -> tuple[float, host_load.Reading]:
         reading = host_load.read(self.volume, self.world)
-        return _Moment(self.world.clock.now(), reading)
+        return self.world.clock.now(), reading
 
     def fill(self, percent: float) -> None:
         """Sets the burst credit. What cannot be set stays as it was, and the begin's figures say
@@ -96,29 +90,28 @@ class _EmulatedDisk:
     def facts(self) -> dict[str, Any]:
         if self.first is None or self.last is None:
             return {}
-        before, after = self.first.reading, self.last.reading
+        (_, before), (_, after) = self.first, self.last
         load = host_load.since(before, after)
         load.pop("host_cpu_pct", None)
         counts = host_load.counted_apart(before, after)
-        sides = {"begin": _shown(self.first), "end": _shown(self.last)}
-        overhead = host_load.overheads(before, after)
-        found = {
-            **load,
+        groups = {
             **{way: asdict(count) for way, count in counts.items()},
-            **({"overhead": overhead} if overhead else {}),
-            **{name: side for name, side in sides.items() if side},
+            "overhead": host_load.overheads(before, after),
+            "begin": _shown(*self.first),
+            "end": _shown(*self.last),
         }
-        return {**found, **self.more} if found else {}
+        facts = {**load, **{name: group for name, group in groups.items() if group}}
+        return {**facts, **self.more} if facts else {}
 
 
-def _shown(moment: _Moment) -> dict[str, Any]:
+def _shown(time_s: float, reading: host_load.Reading) -> dict[str, Any]:
     """The server's own counters, credit in % of a full bucket."""
-    own: Mapping[str, Any] = moment.reading.disk
+    own: Mapping[str, Any] = reading.disk
     if not own:
         return {}
     credits = {f"{name}_pct": 100 * own[name] for name in _CREDITS if own.get(name) is not None}
     counters = {name: value for name, value in own.items() if name not in (*_CREDITS, "time_s")}
-    return {"time_s": moment.time_s, **counters, **credits}
+    return {"time_s": time_s, **counters, **credits}
 
 
 class _Watch:

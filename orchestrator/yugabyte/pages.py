@@ -52,7 +52,6 @@ class TabletServer:
     host: str
     alive: bool
     user_leaders: int
-    user_tablets: int
     sst_files: int
     sst_bytes: int
     raw_bytes: int
@@ -68,7 +67,6 @@ def tablet_servers(masters: Sequence[str]) -> tuple[TabletServer, ...]:
             host=address.rsplit(":", 1)[0],
             alive=row.get("status") == "ALIVE",
             user_leaders=int(row.get("user_tablets_leaders", 0)),
-            user_tablets=int(row.get("user_tablets_total", 0)),
             sst_files=int(row.get("num_sst_files", 0)),
             sst_bytes=int(row.get("total_sst_file_size_bytes", 0)),
             raw_bytes=int(row.get("uncompressed_sst_file_size_bytes", 0)),

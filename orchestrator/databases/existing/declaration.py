@@ -249,6 +249,7 @@ def _mistake(key: str, text: str) -> Mistake:
     return Mistake(f"cluster.existing.{key}", text)
 
 
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO  # who must not read a file with passwords: libpq's rule
 _FIELD = re.compile(r"((?:\\.|[^:\\])*)(?::|$)")
 
 
@@ -257,34 +258,29 @@ def own(path: str) -> str:
     others may read it."""
     file = Path(path).expanduser()
     try:
-        with file.open() as opened:
-            mode = os.fstat(opened.fileno()).st_mode
-            text = opened.read().strip()
+        mode, text = _content(path)
     except OSError as error:
         raise UnavailableError(
             f"the password file {path} cannot be read: {error.strerror}",
             advice="correct `existing.password_file` in the profile",
         ) from error
-    if _is_open(mode):
+    if mode & _OTHERS:
         raise UnavailableError(
             f"the password file {file} may be read by others (mode {stat.S_IMODE(mode):04o})",
             advice=f"chmod 600 {file}",
         )
-    return text
+    return text.strip()
 
 
 def of_libpq(path: str, host: str, port: int, database: str, user: str) -> str:
     """The password of the first line that fits (host:port:database:user:password, `*` fits all);
     "" if there is none, or if libpq would not read the file (its documentation, "The Password
     File")."""
-    file = Path(path).expanduser()
     try:
-        with file.open() as opened:
-            if _is_open(os.fstat(opened.fileno()).st_mode):
-                return ""
-            lines = opened.read().splitlines()
+        mode, text = _content(path)
     except OSError:
         return ""
+    lines = text.splitlines() if not mode & _OTHERS else []
     wanted = (host, str(port), database, user)
     for line in lines:
         fields = [re.sub(r"\\(.)", r"\1", each) for each in _FIELD.findall(line)]
@@ -295,6 +291,7 @@ def of_libpq(path: str, host: str, port: int, database: str, user: str) -> str:
     return ""
 
 
-def _is_open(mode: int) -> bool:
-    """Whether others may read it: libpq's rule."""
-    return bool(mode & (stat.S_IRWXG | stat.S_IRWXO))
+def _content(path: str) -> tuple[int, str]:
+    """A file's mode and text. OSError if it cannot be read."""
+    with Path(path).expanduser().open() as file:
+        return os.fstat(file.fileno()).st_mode, file.read()

@@ -141,11 +141,10 @@ class Lease:
         elif marked:
             self._prepare()  # a kill may have left half of it
             with self._session() as session:
-                rows = session.rows(_SEEN)
-            holder = _holder(str(rows[0]["holder"])) if rows else self._mine
-            if rows and not (rows[0]["silent"] or holder.is_dead or holder == self._mine):
+                holder, silent = _holder(session)
+            if holder and not (silent or holder.is_dead or holder == self._mine):
                 return f": left alone, because {holder} is on the cluster"
-            self._remove(holder)
+            self._remove(holder or self._mine)
             found = ""
         leftovers.forget(self.world.cache, self._remembered)
         return found
@@ -161,15 +160,13 @@ class Lease:
     def _known(self) -> Holder | None:
         """Who is there; None if nobody has made the row."""
         with suppress(RunError), self._session() as session:
-            rows = session.rows(_SEEN)
-            return _holder(str(rows[0]["holder"])) if rows else None
+            return _holder(session)[0]
         return None
 
     def _other(self, session: Session) -> Holder | None:
         """Takes the row if it is free, ours, or a dead campaign's."""
         while not session.rows(_TAKEN.format(holder=_quoted(self._mine))):
-            rows = session.rows(_SEEN)
-            holder = _holder(str(rows[0]["holder"])) if rows else None
+            holder, _ = _holder(session)
             if holder is not None and not holder.is_dead:
                 return holder
             if holder is not None:
@@ -245,10 +242,15 @@ class Lease:
         return self.connect(address(self.declared, self.declared.maintenance_database), _DDL_S)
 
 
-def _holder(text: str) -> Holder:
-    """RunError if no tierbench wrote it."""
+def _holder(session: Session) -> tuple[Holder | None, bool]:
+    """Who is in the row, if anybody, and whether silent for long. RunError if no tierbench wrote
+    it."""
+    rows = session.rows(_SEEN)
+    if not rows:
+        return None, False
+    text = str(rows[0]["holder"])
     try:
-        return Holder(**json.loads(text))
+        return Holder(**json.loads(text)), bool(rows[0]["silent"])
     except (ValueError, TypeError) as error:
         raise RunError(f"{text!r} in {LEASE_DATABASE} is not understood") from error
 

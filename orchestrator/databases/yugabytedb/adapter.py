@@ -51,17 +51,21 @@ _Started = list[tuple[Node, Endpoint]]
 @dataclass
 class _Running:
     """The handle of a running cluster. `begun`: its counters when measuring began. `ulimits`: of
-    each node's processes, as they are in force. `unread`: what could not be read so far. `plans`:
-    its containers, as they were started. `leaders`: of tablets when measuring began."""
+    each node's processes, as they are in force. `plans`: its containers, as they were started.
+    `leaders`: of tablets when measuring began."""
 
     settings: settings.Settings
     masters: str
     readiness: Readiness
-    begun: counters.ByNode
-    ulimits: dict[str, Mapping[str, str]]
-    unread: Unread
+    begun: counters.ByNode = field(default_factory=dict)
+    ulimits: dict[str, Mapping[str, str]] = field(default_factory=dict)
     plans: list[ContainerSpec] = field(default_factory=list)
     leaders: Leaders | None = None
+
+    @property
+    def unread(self) -> Unread:
+        """What could not be read so far."""
+        return self.readiness.unread
 
 
 class YugabyteDB:
@@ -103,9 +107,8 @@ class YugabyteDB:
         """
         chosen, _ = settings.read(spec)
         masters = flags.master_addresses(spec, network.addresses)
-        unread = Unread(world)
-        readiness = Readiness(spec, chosen, self._connect, unread, world)
-        handle = _Running(chosen, masters, readiness, {}, {}, unread)
+        readiness = Readiness(spec, chosen, self._connect, Unread(world), world)
+        handle = _Running(chosen, masters, readiness)
         kept = any(volume.kept for volume in volumes)
         with ExitStack() as up:
             try:

@@ -15,7 +15,7 @@ import datetime
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -135,15 +135,21 @@ def first_run(
         def looked_at(
             asked: ClusterSpec, disks: Sequence[str], restored: bool, *facts: Fact
         ) -> Iterator[CheckedFact]:
+            """The findings on this cluster; if it does not come up, the first is not confirmed."""
             volumes = [Volume(name, "", restored=restored) for name in disks]
+            running = database.running(asked, volumes, network, world)
             with ExitStack() as cluster_up:
-                running = database.running(asked, volumes, network, world)
-
-                def probe() -> Probe:
+                try:
                     cluster = cluster_up.enter_context(running)
-                    return Probe(cluster, connect, world, release)
-
-                yield from _looked_at(facts, probe, world)
+                except Exception as error:
+                    yield _of_error(facts[0], error, "not confirmed")
+                    reason = RuntimeError("the cluster did not come up")
+                    for fact in facts[1:]:
+                        yield _of_error(fact, reason, "could not be looked at")
+                    return
+                for fact in facts:
+                    world.progress.step(f"checking: {fact.claim}")
+                    yield finding(fact, Probe(cluster, connect, world, release))
 
         yield from looked_at(cluster_spec, names, False, START, *FACTS, SETTLE)
         for fact in (COLD_COPY, SECOND_COPY):
@@ -165,23 +171,6 @@ def _need_lasting_disks(platform: Platform) -> None:
             advice="make a class the default: annotate it with "
             "storageclass.kubernetes.io/is-default-class=true",
         )
-
-
-def _looked_at(
-    facts: tuple[Fact, ...], start: Callable[[], Probe], world: World
-) -> Iterator[CheckedFact]:
-    """The findings on the cluster that `start` starts; without it, the first is not confirmed."""
-    try:
-        probe = start()
-    except Exception as error:
-        yield _of_error(facts[0], error, "not confirmed")
-        for fact in facts[1:]:
-            reason = RuntimeError("the cluster did not come up")
-            yield _of_error(fact, reason, "could not be looked at")
-        return
-    for fact in facts:
-        world.progress.step(f"checking: {fact.claim}")
-        yield finding(fact, probe)
 
 
 def finding(fact: Fact, probe: Probe) -> CheckedFact:

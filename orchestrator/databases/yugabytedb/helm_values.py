@@ -39,6 +39,7 @@ def values(
             advice="leave it out for this purpose",
         )
     repository, _, tag = tags(settings)[0].rpartition(":")
+    optimizes = settings.version.has("cost_based_optimizer")  # of `yugabyted` too, as _committed
     memory_gib = memory(spec)
     master_cpus = max(_LEAST_MASTER_CPUS, round(spec.size.cpus * _MASTER_CPU_SHARE, 1))
     cpus = {"master": master_cpus, "tserver": max(0.5, spec.size.cpus - master_cpus)}
@@ -59,7 +60,7 @@ def values(
             "master": {**_committed(settings), **flags.master_flags(spec, settings)},
             "tserver": {
                 **_committed(settings),
-                **_optimizer(settings),
+                **({"ysql_pg_conf_csv": "yb_enable_cbo=on"} if optimizes else {}),
                 **flags.tserver_flags(spec, settings),
             },
         },
@@ -76,12 +77,6 @@ def _committed(settings: Settings) -> dict[str, str]:
     """What `yugabyted` gives both servers, which the chart starts without it."""
     since = settings.version.has("read_committed")
     return {"yb_enable_read_committed_isolation": "true"} if since else {}
-
-
-def _optimizer(settings: Settings) -> dict[str, str]:
-    """The same of the tablet server alone."""
-    since = settings.version.has("cost_based_optimizer")
-    return {"ysql_pg_conf_csv": "yb_enable_cbo=on"} if since else {}
 
 
 def _placed(placing: Placing) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class Readiness:
         self, spec: ClusterSpec, settings: Settings, connect: Connect, unread: Unread, world: World
     ) -> None:
         self._factor, self._tls = spec.replication_factor, settings.tls
-        self._connect, self._unread, self._world = connect, unread, world
+        self._connect, self.unread, self._world = connect, unread, world
         self._replay_s = 0.0
 
     def after_replay(self, log_bytes: int, disk_bytes_per_s: int | None) -> Readiness:
@@ -85,7 +85,7 @@ class Readiness:
             alive = sum(server.alive for server in servers)
             return "" if alive >= len(up) else f"{alive} of {len(up)} tablet servers are alive"
 
-        counted = self._unread.patiently("the masters' list of tablet servers", uncounted)
+        counted = self.unread.patiently("the masters' list of tablet servers", uncounted)
 
         def missing() -> str:
             with self._connect(admin_address(endpoint, self.password(up[0])), 30.0) as session:
@@ -105,7 +105,7 @@ class Readiness:
             health = pages.health(masters)
             return "" if health.well else str(health)
 
-        copied = self._unread.patiently("the number and state of copies", uncopied)
+        copied = self.unread.patiently("the number and state of copies", uncopied)
 
         def missing() -> str:
             if text := copied():
@@ -140,7 +140,7 @@ class Readiness:
 
         deadline_s = NODE_DEADLINE_S
         if not wait_until(complete, deadline_s=deadline_s, clock=self._world.clock, every_s=0.5):
-            self._unread.note("the masters that each node remembers", state)
+            self.unread.note("the masters that each node remembers", state)
 
     def await_balance(self, up: Sequence[Node], masters: str) -> Leaders:
         """Waits until the leaders of each table are spread and nothing moves any more; only warns
@@ -154,7 +154,7 @@ class Readiness:
             found = Leaders(tablets, _uneven(tablets, pages.leaders(urls)))
             return found.uneven
 
-        spread = self._unread.patiently("the leaders of each table", unspread)
+        spread = self.unread.patiently("the leaders of each table", unspread)
 
         def ready() -> bool:
             nonlocal idle_polls, found
@@ -178,7 +178,7 @@ class Readiness:
     def leaders_moved(self, begun: Leaders, up: Sequence[Node]) -> str | None:
         """What was uneven of leaders when measuring began, or has moved since; None if nothing."""
         urls = list(sources(up, pages.MASTER).values())
-        now = self._unread.attempt(
+        now = self.unread.attempt(
             "the leaders of each table",
             lambda: pages.tablet_leaders(urls, container_nodes.DATABASE),
             begun.tablets,

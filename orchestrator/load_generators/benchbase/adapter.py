@@ -35,6 +35,7 @@ from orchestrator.load_generators.common.client import (
     client_container,
     run_in_client,
 )
+from orchestrator.load_generators.common.options import seed_of
 from orchestrator.model import (
     CLIENT,
     TLS_IF_OFFERED,
@@ -142,7 +143,7 @@ class BenchBase:
                 f"BenchBase loaded something else than {settings.warehouses} warehouses: {wrong}",
                 evidence=_tail(done),
             )
-        consistency.verify_loaded(conditions(world), cluster, _seed(workload), world)
+        consistency.verify_loaded(conditions(world), cluster, seed_of(workload), world)
 
     # -------------------------------------------------------------- running
 
@@ -239,7 +240,7 @@ class BenchBase:
         Those about customers' balances are left out, because BenchBase breaks them by itself: it
         computes money in binary floating point, and Payment overwrites a balance it read before.
         """
-        facts = consistency.verify(conditions(world), cluster, _seed(workload), world)
+        facts = consistency.verify(conditions(world), cluster, seed_of(workload), world)
         return {**facts, "not_checked": list(NOT_KEPT)}
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
@@ -290,10 +291,6 @@ def _facts(workload: Workload, clients: int, figures: Sequence[Measurement]) -> 
         "arrival_rate_per_s": rate or None,
         "served_of_asked": next(throughputs, 0) / rate if rate else None,
     }
-
-
-def _seed(workload: Workload) -> int:
-    return int(workload.options.get("seed", 1))
 
 
 # ------------------------------------------------------------------ the console

@@ -87,7 +87,8 @@ def _with_outcomes(
     unplaced = int((outside & _during(attempts, rows)).sum())
     facts = {
         "outcomes_known": bool(histograms)
-        and _tally(attempts) == _tally_of(histograms)
+        and dict(Counter(zip(attempts["kind"], attempts["type"], strict=True)))
+        == _tally(histograms)
         and unplaced <= _MAX_UNPLACED_SHARE * len(attempts),
         "attempts_outside_window": int(outside.sum()) - unplaced,
         "attempts_unplaced": unplaced,
@@ -278,11 +279,7 @@ def _during(attempts: pd.DataFrame, rows: pd.DataFrame) -> pd.Series:
 # ------------------------------------------------------------------ counts
 
 
-def _tally(attempts: pd.DataFrame) -> dict[tuple[str, str], int]:
-    return dict(Counter(zip(attempts["kind"], attempts["type"], strict=True)))
-
-
-def _tally_of(histograms: Mapping[str, Any]) -> dict[tuple[str, str], int]:
+def _tally(histograms: Mapping[str, Any]) -> dict[tuple[str, str], int]:
     keys = {"aborted": "rolled back", "rejected": "refused", "unexpected": "error"}
     return {
         (kind, name): count

@@ -15,7 +15,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.errors import LoadError, RunError
@@ -37,33 +37,28 @@ _STATEMENT_S = 900.0
 
 @dataclass(frozen=True)
 class Condition:
-    """`when`: "always", or "loaded" if it holds only before the first transaction."""
+    """`when`: "always", or "loaded" if it holds only before the first transaction. One that was
+    checked has `violations`, the number of rows that break it, or a `problem`, for which it could
+    not be evaluated."""
 
     name: str
     when: str
     holds: str
     statement: str
-
-
-@dataclass(frozen=True)
-class Checked:
-    """One condition; it holds if `violations`, a number of rows, is 0. `problem`: why it could not
-    be evaluated."""
-
-    name: str
-    holds: str
-    violations: int | None
+    violations: int | None = None
     problem: str | None = None
 
     def recorded(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if value is not None}
+        values: dict[str, Any] = {"name": self.name, "holds": self.holds}
+        values |= {"violations": self.violations, "problem": self.problem}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class ConsistencyOutcome:
     """The checked conditions, and for how many of the `warehouses` they were."""
 
-    conditions: tuple[Checked, ...]
+    conditions: tuple[Condition, ...]
     warehouses_checked: int
     warehouses: int
 
@@ -138,7 +133,7 @@ def check(
     present = [int(row["id"]) for row in ids]
     chosen = sample(present, seed)
 
-    def evaluated(condition: Condition) -> Checked:
+    def evaluated(condition: Condition) -> Condition:
         statement = condition.statement
         if len(chosen) < len(present):
             statement = restricted(statement, tables, chosen)
@@ -146,9 +141,9 @@ def check(
             with connect(at, _STATEMENT_S) as session:
                 (row,) = session.rows(statement)
         except RunError as error:
-            return Checked(condition.name, condition.holds, None, error.what)
+            return replace(condition, problem=error.what)
         (violations,) = map(int, row.values())
-        return Checked(condition.name, condition.holds, violations)
+        return replace(condition, violations=violations)
 
     checked = tuple(map(evaluated, _wanted(text, fresh)))
     return ConsistencyOutcome(checked, len(chosen), len(present))
@@ -164,8 +159,7 @@ def _checked(
     try:
         return check(text, cluster.endpoints[0], fresh=fresh, seed=seed, connect=connect)
     except RunError as error:
-        wanted = _wanted(text, fresh)
-        unchecked = (Checked(c.name, c.holds, None, error.what) for c in wanted)
+        unchecked = (replace(condition, problem=error.what) for condition in _wanted(text, fresh))
         return ConsistencyOutcome(tuple(unchecked), 0, 0)
 
 

@@ -25,9 +25,14 @@ _BANNER = re.compile(r"^sysbench (\S+)", re.MULTILINE)
 STOP_GRACE_S = 60.0
 
 
-def is_of_cluster(option: str) -> bool:
-    """Whether sysbench finds its server by this option."""
-    return option.startswith(("pgsql_", "mysql_", "db_")) and option != PREPARED
+def seed_of(workload: Workload) -> int:
+    return int(workload.options.get("seed", 1))
+
+
+def set_elsewhere(option: str, set_here: Mapping[str, str]) -> str:
+    """What sets this option of sysbench, or the like, if not the workload's file; "" if nothing."""
+    of_cluster = option.startswith(("pgsql_", "mysql_", "db_")) and option != PREPARED
+    return set_here.get(option, "the cluster and its database set it" if of_cluster else "")
 
 
 def version(console: str) -> str | None:

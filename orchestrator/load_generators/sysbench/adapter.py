@@ -27,13 +27,12 @@ from orchestrator.load_generators.common.client import (
     put,
     run_in_client,
 )
-from orchestrator.load_generators.common.options import STOP_GRACE_S, version
+from orchestrator.load_generators.common.options import STOP_GRACE_S, seed_of, version
 from orchestrator.load_generators.sysbench.command_lines import (
     BEGINS_FILE,
     TOGETHER_S,
     load_command,
     run_command,
-    seed_of,
 )
 from orchestrator.load_generators.sysbench.records import Records, began_s
 from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, WarmUp, found, longest_s
@@ -97,9 +96,7 @@ class Sysbench:
     def run(
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
     ) -> tuple[Phase, Phase]:
-        argv = run_command(workload, cluster)
-        warming = WarmUp(workload, out, world, _ending(client, world))
-        return self._run(argv, warming, longest_s(workload), cluster, client, out, world)
+        return self._run(workload, None, cluster, client, out, world)
 
     def run_share(
         self,
@@ -110,32 +107,33 @@ class Sysbench:
         out: Path,
         world: World,
     ) -> tuple[Phase, Phase]:
-        """Its threads wait, connected, for a file that says when all begin, and when they end if
-        their warm-up has a fixed time."""
-
-        def begin() -> float:
-            begin_s = share.begin()
-            end = "" if workload.warmup_most_s else f" {begin_s + longest_s(workload):.6f}"
-            put(client, BEGINS_FILE, f"{begin_s:.6f}{end}", world)
-            return begin_s
-
-        argv = run_command(workload, cluster, share)
-        warming = WarmUp(workload, out, world, _ending(client, world), begin, share.agree)
-        most_s = longest_s(workload) + TOGETHER_S
-        return self._run(argv, warming, most_s, cluster, client, out, world)
+        return self._run(workload, share, cluster, client, out, world)
 
     def _run(
         self,
-        argv: Sequence[str],
-        warming: WarmUp,
-        most_s: float,
+        workload: Workload,
+        share: Share | None,
         cluster: Cluster,
         client: Node,
         out: Path,
         world: World,
     ) -> tuple[Phase, Phase]:
+        """Threads of a share wait, connected, for a file that says when all begin, and when they
+        end if their warm-up has a fixed time."""
+        timeout_s = longest_s(workload) + STOP_GRACE_S
+        warming = WarmUp(workload, out, world, _ending(client, world))
+        if share:
+
+            def begin() -> float:
+                begin_s = share.begin()
+                end = "" if workload.warmup_most_s else f" {begin_s + longest_s(workload):.6f}"
+                put(client, BEGINS_FILE, f"{begin_s:.6f}{end}", world)
+                return begin_s
+
+            timeout_s += TOGETHER_S
+            warming = WarmUp(workload, out, world, _ending(client, world), begin, share.agree)
+        argv = run_command(workload, cluster, share)
         (out / "command.txt").write_text(shlex.join(argv) + "\n")
-        timeout_s = most_s + STOP_GRACE_S
         done = run_in_client(
             client, argv, cluster, world, timeout_s=timeout_s, on_line=warming.line
         )

@@ -20,8 +20,9 @@ from orchestrator.load_generators.common.options import (
     RANDOM,
     SET_FOR_ALL,
     flags,
-    is_of_cluster,
     misfit,
+    seed_of,
+    set_elsewhere,
 )
 from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, longest_s
 from orchestrator.model import Cluster, Workload
@@ -85,10 +86,8 @@ def run_options(workload: Workload) -> dict[str, Any]:
 def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
     known = KNOWN.get(workload.script)
     for key, value in workload.options.items():
-        if key in SET_HERE:
-            yield f"options.{key}", SET_HERE[key]
-        elif is_of_cluster(key):
-            yield f"options.{key}", "the cluster and its database set it"
+        if what := set_elsewhere(key, SET_HERE):
+            yield f"options.{key}", what
         elif known is not None and key not in known:
             yield f"options.{key}", f"{workload.script} has no such option; it has {_list(known)}"
         elif (known is not None or key == "rand_type") and (what := misfit(key, value)):
@@ -110,10 +109,6 @@ def _list(names: tuple[str, ...]) -> str:
 
 BEGINS_FILE = "/tmp/tierbench-begins"  # in the client
 TOGETHER_S = 120.0  # how long its threads wait for those of other clients at most
-
-
-def seed_of(workload: Workload) -> int:
-    return int(workload.options.get("seed", 1))
 
 
 def connection(cluster: Cluster) -> list[str]:

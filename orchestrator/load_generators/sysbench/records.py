@@ -37,7 +37,6 @@ _BLOCK = 4096  # records: small beside a part, even of many hundred files
 _READ = 256 * _BLOCK
 _PART = 2**20
 _SECOND_NS = 10**9
-_BASE36 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @dataclass(frozen=True)
@@ -189,4 +188,4 @@ def _read(path: Path, offset: int, count: int) -> Any:
 
 def _sqlstate(code: int) -> str:
     """A base-36 number as five characters; 0 is none."""
-    return "".join(_BASE36[code // 36**place % 36] for place in range(4, -1, -1)) if code else ""
+    return np.base_repr(code, 36).zfill(5) if code else ""

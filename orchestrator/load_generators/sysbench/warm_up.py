@@ -110,19 +110,15 @@ class WarmUp:
 
     def _show(self, second: int, per_s: float) -> None:
         rate = f"{format_number(per_s)} transactions/s"
-        load, begins_s = self._workload, self._begins_after_s()
-        if begins_s is None:
+        load = self._workload
+        begins_s = (self._middle_s or 0.0) - (self._start_s or 0.0)
+        if self._middle_s is None or self._start_s is None:
             step = f"warm-up {second} s, until steady, {load.warmup_most_s:g} s at most: {rate}"
         elif second <= begins_s:
             step = f"warm-up {second}/{begins_s:.0f} s: {rate}"
         else:
             step = f"measuring {second - begins_s:.0f}/{load.measure_s:g} s: {rate}"
         self._world.progress.step(step)
-
-    def _begins_after_s(self) -> float | None:
-        if self._middle_s is None or self._start_s is None:
-            return None
-        return self._middle_s - self._start_s
 
     def phases(self, began_s: float | None = None) -> tuple[Phase, Phase] | None:
         """Of a run that is over; None if it ended before its window began. `began_s`: when its

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,13 @@ from orchestrator.load_generators.common.client import (
     client_container,
     run_in_client,
 )
-from orchestrator.load_generators.common.options import STARTED, STOP_GRACE_S, flags, progress
+from orchestrator.load_generators.common.options import (
+    STARTED,
+    STOP_GRACE_S,
+    flags,
+    progress,
+    seed_of,
+)
 from orchestrator.load_generators.sysbench_stock import options, results
 from orchestrator.model import (
     CLIENT,
@@ -149,7 +155,10 @@ class SysbenchStock:
         return {}
 
     def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
-        phases = {phase: tuple(_reports(out, phase)) for phase in (_WARMUP, _MEASURE)}
+        phases = {
+            phase: [results.parse(file.read_text()) for file in sorted(out.glob(f"{phase}-*.out"))]
+            for phase in (_WARMUP, _MEASURE)
+        }
         measure = phases[_MEASURE]
         if not measure:
             raise LoadError(f"{out} holds no output of sysbench's measured processes")
@@ -184,11 +193,6 @@ def _facts(
             "reconnects": int(results.total(reports, "reconnects")),
         },
     )
-
-
-def _reports(out: Path, phase: str) -> Iterator[results.Report]:
-    for file in sorted(out.glob(f"{phase}-*.out")):
-        yield results.parse(file.read_text())
 
 
 # ------------------------------------------------------------------ command lines
@@ -252,8 +256,7 @@ def commands(
 def _rand_seed(workload: Workload, part: int, process: int) -> int:
     """Differs between loading, warm-up and window, or the window would draw the keys that the
     warm-up has just read. Never 0, which means the time of day."""
-    seed = int(workload.options.get("seed", 1))
-    return 1 + (seed * 3000 + part * 1000 + process) % (2**31 - 1)
+    return 1 + (seed_of(workload) * 3000 + part * 1000 + process) % (2**31 - 1)
 
 
 def _run_phase(

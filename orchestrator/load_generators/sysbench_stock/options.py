@@ -14,8 +14,8 @@ from orchestrator.load_generators.common.options import (
     PREPARED,
     RANDOM,
     SET_FOR_ALL,
-    is_of_cluster,
     misfit,
+    set_elsewhere,
 )
 from orchestrator.model import Workload
 
@@ -78,10 +78,8 @@ def check(workload: Workload, upstream: bool) -> None:
 
 def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
     for key in workload.options:
-        if key in _SET_HERE:
-            yield f"options.{key}", _SET_HERE[key]
-        elif is_of_cluster(key):
-            yield f"options.{key}", "the cluster and its database set it"
+        if what := set_elsewhere(key, _SET_HERE):
+            yield f"options.{key}", what
     for key, seconds in (("warmup", workload.warmup_s), ("measure", workload.measure_s)):
         if seconds != int(seconds):
             yield f"scales.{key}", f"sysbench counts whole seconds, not {seconds:g}"

@@ -220,8 +220,8 @@ LISTED = {
 def test_tablet_servers_are_read_in_the_order_of_their_addresses(server: Server) -> None:
     server.pages["/api/v1/tablet-servers"] = (200, json.dumps(LISTED))
     assert pages.tablet_servers([server.url]) == (
-        pages.TabletServer("10.201.77.11", True, 1, 3, 3, 199735, 200238, "a.b.d"),
-        pages.TabletServer("10.201.77.12", False, 0, 0, 0, 0, 0, "a.b.c"),
+        pages.TabletServer("10.201.77.11", True, 1, 3, 199735, 200238, "a.b.d"),
+        pages.TabletServer("10.201.77.12", False, 0, 0, 0, 0, "a.b.c"),
     )
 
 

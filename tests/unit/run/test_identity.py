@@ -54,7 +54,7 @@ def of(root: Path, *nodes: Node, scripts: Any = lambda *_: "abc") -> dict[str, A
         workload=a_workload(),
         world=fake_world(platform=Engine(root)),
     )
-    return recording.of_run(here).recorded()
+    return recording.identity_of(here).recorded()
 
 
 def test_scripts_images_and_file_systems_are_recorded(tmp_path: Path) -> None:
