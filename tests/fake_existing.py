@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases.existing.adapter import ExistingCluster
+from orchestrator.databases.existing import ExistingCluster
 from orchestrator.errors import RunError
 from orchestrator.model import Cluster, ClusterSpec, NodeSize
 from orchestrator.powers import Network, World

@@ -61,13 +61,13 @@ def clean_command(root: Path, cache: Path, out: Console, progress: Progress) -> 
 def _each(world: World, out: Console, only_list: bool) -> tuple[bool, list[TierbenchError]]:
     """Does each step, or says what it would remove, whatever became of the one before. Returns
     whether there is anything, and the errors."""
-    from orchestrator.databases.existing import adapter
+    from orchestrator.databases import existing
     from orchestrator.run import datasets
     from orchestrator.tiers.common.real.removal import MarkedFolder
 
     steps: tuple[Callable[[], Iterable[object]], ...] = (
         lambda: world.platform.sweep(only_list),
-        lambda: adapter.clean(world, only_list=only_list),
+        lambda: existing.clean(world, only_list=only_list),
         lambda: datasets.forget(world, only_list),
     )
     failed: list[TierbenchError] = []

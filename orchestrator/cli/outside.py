@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any
 
 from orchestrator.databases import databases
-from orchestrator.databases.existing.adapter import ExistingCluster
+from orchestrator.databases.existing import ExistingCluster
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.load_generators import load_generators
 from orchestrator.model import Placing

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from orchestrator.databases.dry import DryDatabase
-from orchestrator.databases.existing.adapter import ExistingCluster
+from orchestrator.databases.existing import ExistingCluster
 from orchestrator.databases.none import NoDatabase
-from orchestrator.databases.postgresql.adapter import PostgreSQL
-from orchestrator.databases.yugabytedb.adapter import YugabyteDB
+from orchestrator.databases.postgresql import PostgreSQL
+from orchestrator.databases.yugabytedb import YugabyteDB
 from orchestrator.errors import UsageError
 from orchestrator.model import Note
 from orchestrator.parts import AUTO, Database

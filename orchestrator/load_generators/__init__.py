@@ -7,15 +7,13 @@ from dataclasses import replace
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators import fio
-from orchestrator.load_generators.benchbase import config
-from orchestrator.load_generators.benchbase.adapter import BenchBase
+from orchestrator.load_generators.benchbase import BenchBase, config
 from orchestrator.load_generators.common.options import SET_FOR_ALL
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.load_generators.fio import Fio
-from orchestrator.load_generators.sysbench import command_lines
-from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.load_generators.sysbench import Sysbench, command_lines
+from orchestrator.load_generators.sysbench_stock import IMAGE_VARIABLE, SysbenchStock
 from orchestrator.load_generators.sysbench_stock import options as stock_options
-from orchestrator.load_generators.sysbench_stock.adapter import IMAGE_VARIABLE, SysbenchStock
 from orchestrator.model import Workload
 from orchestrator.parts import LoadGenerator
 

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from orchestrator.cli import outside
 from orchestrator.cli.console import ConsoleProgress
-from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.load_generators.sysbench.records import Records
 from tests import ROOT, open_loop
 from tests.integration.postgresql_nodes import NETWORK, plain_volumes, running

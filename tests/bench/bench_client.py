@@ -30,7 +30,7 @@ from rich.table import Table
 
 from orchestrator.cli import outside
 from orchestrator.cli.console import ConsoleProgress
-from orchestrator.databases.postgresql.adapter import PostgreSQL
+from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.errors import UnavailableError
 from orchestrator.kernel import containers
 from orchestrator.load_generators import load_generators

@@ -41,9 +41,9 @@ from rich.console import Console
 from rich.table import Table
 
 from orchestrator.analysis.figures import distributions
-from orchestrator.databases.postgresql.adapter import PostgreSQL
+from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.facts import DatabaseFacts
-from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.load_generators.sysbench.records import RECORD
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Sample, Volume, Workload
 from orchestrator.parts import Disks, Parts, Share

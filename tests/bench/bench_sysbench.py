@@ -28,8 +28,7 @@ from rich.table import Table
 from orchestrator.cli import outside
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.databases.common import container_nodes
-from orchestrator.databases.postgresql import nodes
-from orchestrator.databases.postgresql.adapter import PostgreSQL
+from orchestrator.databases.postgresql import PostgreSQL, nodes
 from orchestrator.load_generators import load_generators
 from orchestrator.model import Cluster, Dataset, Node, Workload
 from orchestrator.planning import project_files

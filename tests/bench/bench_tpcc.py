@@ -41,8 +41,7 @@ from orchestrator.cli import outside
 from orchestrator.cli.console import ConsoleProgress
 from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.databases.common import container_nodes
-from orchestrator.databases.postgresql import nodes
-from orchestrator.databases.postgresql.adapter import PostgreSQL
+from orchestrator.databases.postgresql import PostgreSQL, nodes
 from orchestrator.errors import UnavailableError
 from orchestrator.load_generators import bind, load_generators
 from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize, Workload

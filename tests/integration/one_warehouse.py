@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.model import Cluster, Endpoint, Node, Workload
 from orchestrator.planning import project_files
 from orchestrator.platforms import own_images

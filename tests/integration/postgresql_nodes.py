@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from orchestrator.databases.postgresql.adapter import PostgreSQL
+from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.model import Cluster, ClusterSpec, NodeSize, Volume
 from orchestrator.powers import World
 

@@ -17,10 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.databases.postgresql.adapter import PostgreSQL
-from orchestrator.load_generators.benchbase import results
-from orchestrator.load_generators.benchbase.adapter import BenchBase
-from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.databases.postgresql import PostgreSQL
+from orchestrator.load_generators.benchbase import BenchBase, results
+from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.model import Cluster, ClusterSpec, Dataset, NodeSize, Volume, Workload
 from orchestrator.parts import LoadGenerator, Result
 from orchestrator.powers import World

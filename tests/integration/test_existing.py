@@ -21,11 +21,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from orchestrator.databases.existing.adapter import ExistingCluster
+from orchestrator.databases.existing import ExistingCluster
 from orchestrator.errors import LoadError, UnavailableError
 from orchestrator.load_generators.common.client import client_container
-from orchestrator.load_generators.sysbench.adapter import Sysbench
-from orchestrator.load_generators.sysbench_stock.adapter import SysbenchStock
+from orchestrator.load_generators.sysbench import Sysbench
+from orchestrator.load_generators.sysbench_stock import SysbenchStock
 from orchestrator.model import Cluster, Endpoint, Tls
 from orchestrator.planning import project_files
 from orchestrator.platforms import own_images

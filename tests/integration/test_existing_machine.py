@@ -12,8 +12,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from orchestrator.databases.existing import flavours
-from orchestrator.databases.existing.adapter import ExistingCluster
+from orchestrator.databases.existing import ExistingCluster, flavours
 from orchestrator.errors import UnavailableError
 from orchestrator.planning import project_files
 from orchestrator.system import store

@@ -16,9 +16,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from orchestrator.databases.postgresql.adapter import PostgreSQL
+from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.errors import LoadError, RunError, UnfinishedError
-from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.model import Cluster, Endpoint, Node, Workload
 from orchestrator.parts import Parts
 from orchestrator.planning import project_files

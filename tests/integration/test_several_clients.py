@@ -18,7 +18,7 @@ import pytest
 from orchestrator.analysis.figures import transactions
 from orchestrator.errors import LoadError
 from orchestrator.load_generators.common import several
-from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.model import TLS_IF_OFFERED, Cluster, Dataset, Node, Workload
 from orchestrator.powers import World
 from tests.integration.postgresql_nodes import NETWORK, plain_volumes, running, session

@@ -20,8 +20,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.load_generators.common import options
-from orchestrator.load_generators.sysbench import command_lines
-from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.load_generators.sysbench import Sysbench, command_lines
 from orchestrator.load_generators.sysbench.records import Records
 from orchestrator.model import Cluster, Dataset, Node, Workload
 from orchestrator.planning.profiles import read_workload

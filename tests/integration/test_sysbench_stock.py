@@ -13,8 +13,7 @@ import pytest
 
 from orchestrator.analysis.results import value_of
 from orchestrator.errors import LoadError
-from orchestrator.load_generators.sysbench_stock import options
-from orchestrator.load_generators.sysbench_stock.adapter import SysbenchStock
+from orchestrator.load_generators.sysbench_stock import SysbenchStock, options
 from orchestrator.model import Cluster, Dataset, Node, Workload
 from orchestrator.planning import project_files
 from orchestrator.powers import World

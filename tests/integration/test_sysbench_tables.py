@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.powers import World
 
 pytestmark = pytest.mark.docker

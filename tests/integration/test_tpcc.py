@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.figures import transactions
-from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.load_generators.sysbench.records import Records
 from orchestrator.model import Cluster, Node, Workload
 from orchestrator.platforms.docker.engine import DockerPlatform

@@ -19,9 +19,8 @@ import pytest
 
 from orchestrator import facts as counted
 from orchestrator.collectors.yugabytedb import YugabyteDBCollector
-from orchestrator.databases.existing.adapter import ExistingCluster
-from orchestrator.databases.yugabytedb import checklist, checks, flags, readiness
-from orchestrator.databases.yugabytedb.adapter import YugabyteDB
+from orchestrator.databases.existing import ExistingCluster
+from orchestrator.databases.yugabytedb import YugabyteDB, checklist, checks, flags, readiness
 from orchestrator.errors import NodeError
 from orchestrator.load_generators import load_generators
 from orchestrator.load_generators.common.client import client_container, run_in_client

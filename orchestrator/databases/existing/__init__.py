@@ -1,1 +1,299 @@
-"""A cluster that others run: used as it is, never started, never stopped."""
+"""A cluster that others run: YugabyteDB or PostgreSQL, used as it is, never started, never stopped.
+
+This is how clusters on real disks are compared: with the same workloads, CPU and disk figures from
+node_exporter on their machines, and those of the storage engine from YugabyteDB's own pages. Only
+one database is made, and dropped again. The owner's settings are recorded, not changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from orchestrator.databases.existing import declaration, flavours, leftovers, probe
+from orchestrator.databases.existing import postgresql_queries as postgresql
+from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing
+from orchestrator.databases.existing.lease import Lease
+from orchestrator.databases.existing.leftovers import Leftover
+from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, Terminal
+from orchestrator.errors import Mistake, RunError, TierbenchError, UnavailableError, UsageError
+from orchestrator.facts import DatabaseFacts
+from orchestrator.model import CLIENT, Cluster, ClusterSpec, Volume
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import is_here, on
+from orchestrator.powers import HOST_NETWORK, ContainerSpec, Network, World
+from orchestrator.system import host, sql
+from orchestrator.system.sql import Connect
+from orchestrator.yugabyte import counters, queries, versions
+
+_NO_TLS = "server does not support SSL"  # libpq's words
+_ADVICE_TLS = (
+    "it would send the password and all data in the clear: let the server offer TLS, or, if that "
+    "is well on this network, write `tls: off` under `existing` in the profile"
+)
+_ADVICE = (
+    "check in the profile, under `existing`: hosts, port, user, password, tls, "
+    "maintenance_database, the servers' pages; and that this machine can reach them"
+)
+_REACH = """for at; do
+  timeout 10 bash -c ': < "$0"' "$at" || echo "$at: no connection" &
+done; wait"""
+_QUIET_S = 3600.0
+_VACUUM_S = 6 * 3600.0
+
+
+@dataclass
+class _Used:
+    """The handle of a cluster in use. `begun`: its counters when measuring began. `keep`: the
+    snapshot that the owner's command is to make of what is loaded; `restored_s`: how long it took
+    to bring one back."""
+
+    declared: Existing
+    observed: probe.Observation
+    own: OwnDatabase
+    version_asked: str | None
+    begun: counters.ByNode
+    counted: postgresql.Counters = field(default_factory=dict)
+    keep: Path | None = None
+    restored_s: float | None = None
+
+
+class ExistingCluster:
+    name = "existing"
+
+    def __init__(self, connect: Connect = sql.session, confirm: Confirm | None = None) -> None:
+        self._connect, self._confirm = connect, confirm or Terminal()
+
+    def image(self, spec: ClusterSpec, world: World) -> str:
+        """No image is run and no data are kept, so this only names the cluster."""
+        declared, _ = declaration.read(spec.settings)
+        return f"existing cluster at {declared.where}"
+
+    def restores(self, spec: ClusterSpec) -> bool:
+        declared, _ = declaration.read(spec.settings)
+        return declared.restore is not None
+
+    # -------------------------------------------------------------- before anything is done
+
+    def check(self, spec: ClusterSpec, world: World) -> None:
+        """See `Database`. UnavailableError if the cluster cannot be reached; UsageError if it is
+        not as the profile says, or if the name of our database is taken."""
+        declared, mistakes = declaration.read(spec.settings)
+        mistakes = (*mistakes, *declaration.unreadable(declared))
+        if not mistakes:
+            observed = self._look(declared, world)
+            mistakes = tuple(probe.mistakes(spec, observed))
+            mistakes = mistakes or tuple(_not_from_client(declared, world))
+            for note in probe.notes(spec, declared, observed):
+                world.progress.warn(note)
+        if mistakes:
+            raise UsageError(
+                "the existing cluster cannot be used as the profile says",
+                advice="correct the profile, or the cluster",
+                mistakes=mistakes,
+            )
+        own = OwnDatabase(declared, self._connect, self._confirm, world)
+        own.require_creatable()
+        own.require_replaceable(may_ask=True)
+
+    def _look(self, declared: Existing, world: World) -> probe.Observation:
+        try:
+            return probe.look(declared, self._connect)
+        except (RunError, OSError) as error:
+            reason = error.what if isinstance(error, RunError) else str(error)
+            advice = _ADVICE_TLS if _NO_TLS in reason else _ADVICE
+            raise UnavailableError(
+                f"the existing cluster does not answer: {reason}",
+                advice=flavours.POOLER_ADVICE if flavours.POOLER_REFUSED in reason else advice,
+            ) from error
+
+    def reserved(self, spec: ClusterSpec, world: World) -> AbstractContextManager[None]:
+        declared, _ = declaration.read(spec.settings)
+        return Lease(declared, self._connect, world).held()
+
+    # -------------------------------------------------------------- in use
+
+    @contextmanager
+    def running(
+        self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
+    ) -> Iterator[Cluster]:
+        """Makes our database, empty or as the owner's command restores it; drops it at the end. The
+        cluster itself is left alone.
+
+        The client uses the own network of the machine that runs it, and no address is translated:
+        `check` refuses hosts that are others there.
+        """
+        declared, _ = declaration.read(spec.settings)
+        observed = self._look(declared, world)
+        force = observed.drops_by_force
+        own = OwnDatabase(declared, self._connect, self._confirm, world, force)
+        Lease(declared, self._connect, world).require()
+        own.require_replaceable(may_ask=False)
+        endpoints = tuple(declaration.endpoint(declared, each) for each in declared.servers)
+        handle = _Used(declared, observed, own, spec.version, {})
+        nodes = probe.nodes(declared, observed)
+        own.make()
+        try:
+            flavour, version = observed.flavour, observed.version
+            analyze = flavour != "yugabytedb" or versions.analyzed(version)
+            for snapshot in volumes:
+                self._prepare(handle, Path(snapshot.name), snapshot.restored, world)
+            yield Cluster(flavour, version, nodes, endpoints, HOST_NETWORK, handle, analyze)
+        finally:
+            try:
+                own.drop()
+            except UsageError as error:
+                world.progress.warn(f"the database {own.name} is left alone: {error.what}")
+            except TierbenchError as error:
+                world.progress.warn(
+                    f"the database {own.name} may still be there: {error.what}; `tierbench clean` "
+                    "drops it if it is still this campaign's"
+                )
+
+    def _prepare(self, handle: _Used, snapshot: Path, restored: bool, world: World) -> None:
+        if not restored:
+            handle.keep = snapshot
+            return
+        began_s = world.clock.monotonic()
+        handle.own.restore(snapshot)
+        _vacuum(handle)  # a dump has no statistics
+        handle.restored_s = round(world.clock.monotonic() - began_s, 1)
+
+    def settle(self, cluster: Cluster, world: World) -> None:
+        """PostgreSQL: freezes the rows of our own database. YugabyteDB: waits until it is quiet, if
+        its pages are declared. Then it is kept, if its owner has a command for that."""
+        handle: _Used = cluster.handle
+        _vacuum(handle)
+        _await_quiet(cluster, world)
+        if handle.keep is not None:
+            handle.own.save(handle.keep)
+
+    def warm(self, cluster: Cluster, world: World) -> None:
+        declared: Existing = cluster.handle.declared
+        addresses = [
+            declaration.address(declared, declared.database, server) for server in declared.servers
+        ]
+        queries.fill(self._connect, addresses, world)
+
+    def begin_measuring(self, cluster: Cluster, world: World) -> None:
+        handle: _Used = cluster.handle
+        _await_quiet(cluster, world)
+        idle = probe.nodes_without_leaders(handle.declared)
+        if idle:
+            world.progress.warn(f"{', '.join(idle)} lead no tablet: the other nodes take all load")
+        handle.begun, handle.counted = counters.read(cluster.nodes), _counters(handle)
+
+    def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
+        """RunError if the cluster no longer answers, or another campaign is on it by now."""
+        handle: _Used = cluster.handle
+        Lease(handle.declared, self._connect, world).require()
+        try:
+            facts = probe.facts(handle.declared, handle.observed, cluster.nodes, self._connect)
+            since = (
+                postgresql.since(handle.counted, _counters(handle))
+                if handle.observed.flavour == declaration.POSTGRESQL
+                else counters.since(handle.begun, counters.read(cluster.nodes))
+            )
+        except (OSError, KeyError, ValueError) as error:
+            raise RunError(
+                f"the existing cluster could not be read: {error}",
+                advice="check that its servers' pages still answer this machine",
+            ) from error
+        restored = {} if handle.restored_s is None else {"restore_took_s": handle.restored_s}
+        return replace(
+            facts,
+            version_asked=handle.version_asked,
+            since_reset=since,
+            more={**facts.more, **restored},
+        )
+
+
+def _not_from_client(declared: Existing, world: World) -> Iterator[Mistake]:
+    """Hosts that are others, or do not answer, where the load client runs."""
+    there = on(f"{CLIENT}-1", world)
+    if is_here(there):
+        return
+    machines = ", ".join(machine.name for machine in there.platform.machines())
+    servers = {f"/dev/tcp/{each.host}/{each.port}": each for each in declared.servers}
+    spec = ContainerSpec(
+        name=f"{world.scope}-reach",
+        image=own_images.need(world.root, "client", world.platform),
+        entrypoint=("bash", "-c"),
+        command=(_REACH, "reach", *servers),
+        role="client",
+        network=HOST_NETWORK,
+        placement=f"{CLIENT}-1",
+    )
+    lines = world.platform.once(spec, timeout_s=120).out.splitlines()
+    for place, server in servers.items():
+        failures = [line.partition(place)[2] for line in lines if f"{place}:" in line]
+        if server.is_loopback or failures:
+            why = "is this computer" if server.is_loopback else "answers here"
+            yield Mistake(
+                "cluster.existing.hosts",
+                f"{server} {why}, but the load client runs on {machines}, where it is another or "
+                f"none{', '.join(failures[:1])}: write `hosts: {host.name()}:{server.port}`, or "
+                "another name or address of the server that is the same from both",
+            )
+
+
+def _counters(handle: _Used) -> postgresql.Counters:
+    """Those of a PostgreSQL; of YugabyteDB they are read from its pages."""
+    if handle.observed.flavour != declaration.POSTGRESQL:
+        return {}
+    with handle.own.session(60.0) as session:
+        return postgresql.counters(session, handle.observed.number)
+
+
+def _vacuum(handle: _Used) -> None:
+    if handle.observed.flavour == declaration.POSTGRESQL:
+        with handle.own.session(_VACUUM_S) as session:
+            session.rows("VACUUM (FREEZE, ANALYZE)")
+
+
+def _await_quiet(cluster: Cluster, world: World) -> None:
+    if counters.read(cluster.nodes):  # empty if the profile declares no tablet servers' pages
+        counters.await_quiet(cluster.nodes, world, deadline_s=_QUIET_S)
+
+
+def clean(world: World, connect: Connect = sql.session, only_list: bool = False) -> Iterator[str]:
+    """Goes through all databases that this cache remembers; one line each. One that cannot be
+    dropped now, because its cluster or its password is not at hand, stays remembered."""
+    for left in leftovers.all_of(world.cache):
+        declared = left.declared
+        what = f"database {declared.database} at {declared.where}, of campaign "
+        what += f"{left.owner.campaign}"
+        if only_list:
+            yield f"{what}, if it is still there and ours"
+            continue
+        try:
+            yield f"{what}{_dropped(left, world, connect)}"
+        except TierbenchError as error:
+            again = f"; drop it with: {left.command}"
+            yield f"{what}: may still be there ({error.what}){again}"
+
+
+def _dropped(left: Leftover, world: World, connect: Connect) -> str:
+    """Drops one that is still ours; says what was found otherwise."""
+    made = left.owner
+    if not made.cache:
+        return (
+            f": left alone, because an older release made it on {made.host} and did not say with "
+            f"which cache; drop it with: {left.command}"
+        )
+    if not made.is_from(world.cache):
+        return (
+            f": left alone, because {made.host} made it with the cache {made.cache}: run "
+            "`tierbench clean` there"
+        )
+    if left.declared.database == LEASE_DATABASE:
+        return Lease(left.declared, connect, world).clear()
+    own = OwnDatabase(left.declared, connect, lambda _question, _may_ask: False, world)
+    exists, _ = own.found()
+    try:
+        own.drop()
+    except UsageError as error:
+        return f": left alone, because {error.what}"
+    return "" if exists else ": was gone"

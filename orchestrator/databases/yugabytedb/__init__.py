@@ -1,1 +1,326 @@
-"""YugabyteDB, in containers of its official image."""
+"""YugabyteDB from its own image: nodes under `yugabyted`, every one of which takes SQL.
+
+Shape: n nodes with 1, 3 or 5 copies of every tablet; a write is answered when a majority of the
+copies has it. Each node runs a master, a tablet server and PostgreSQL's front end; leaders are
+spread, so clients spread their connections over all nodes.
+
+A loaded data set is kept as copies of all nodes' disks. They name each other by address, so a copy
+starts only at the addresses where it was loaded; `restore: load` does without copies.
+Facts, traps and their sources: docs/YUGABYTEDB.md.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from orchestrator.databases.common import container_nodes
+from orchestrator.databases.yugabytedb import flags, image, nodes, settings, tls
+from orchestrator.databases.yugabytedb.nodes import Unread
+from orchestrator.databases.yugabytedb.readiness import (
+    Leaders,
+    Readiness,
+    admin_address,
+    check_flags,
+)
+from orchestrator.errors import NodeError, RunError
+from orchestrator.facts import DatabaseFacts
+from orchestrator.model import (
+    TLS_IF_OFFERED,
+    Cluster,
+    ClusterSpec,
+    Endpoint,
+    Node,
+    Tls,
+    Volume,
+    sources,
+)
+from orchestrator.powers import Container, ContainerSpec, Network, World
+from orchestrator.system import at_once, sql
+from orchestrator.system.sql import Connect
+from orchestrator.yugabyte import counters, pages, queries, server_facts, versions
+
+_FLUSH_S = 600.0
+_Started = list[tuple[Node, Endpoint]]
+
+
+@dataclass
+class _Running:
+    """The handle of a running cluster. `begun`: its counters when measuring began. `ulimits`: of
+    each node's processes, as they are in force. `plans`: its containers, as they were started.
+    `leaders`: of tablets when measuring began."""
+
+    settings: settings.Settings
+    masters: str
+    readiness: Readiness
+    begun: counters.ByNode = field(default_factory=dict)
+    ulimits: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    plans: list[ContainerSpec] = field(default_factory=list)
+    leaders: Leaders | None = None
+
+    @property
+    def unread(self) -> Unread:
+        """What could not be read so far."""
+        return self.readiness.unread
+
+
+class YugabyteDB:
+    name = "yugabytedb"
+
+    def __init__(
+        self, connect: Connect = sql.session, *, refuse_other_release: bool = True
+    ) -> None:
+        self._connect, self._refuse_other_release = connect, refuse_other_release
+
+    def image(self, spec: ClusterSpec, world: World) -> str:
+        return image.chosen(settings.read(spec)[0], world.platform)
+
+    def restores(self, spec: ClusterSpec) -> bool:
+        """See `Database`: the profile's `restore` decides."""
+        return settings.read(spec)[0].restores
+
+    # -------------------------------------------------------------- before anything starts
+
+    def check(self, spec: ClusterSpec, world: World) -> None:
+        chosen, mistakes = settings.read(spec)
+        container_nodes.require_none(mistakes, "YugabyteDB")
+        if spec.replication_factor == 1 and spec.nodes > 2:
+            world.progress.warn(
+                "1 copy on more than 2 nodes was seen on 2025.2 alone, where tables had 1 tablet: "
+                "set `tablets` in the workload's `dataset`"
+            )
+        image.need(chosen, world.platform)
+
+    # -------------------------------------------------------------- up and down
+
+    @contextmanager
+    def running(
+        self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
+    ) -> Iterator[Cluster]:
+        """New nodes start one after the other, each joining the first; restored ones at once.
+
+        NodeError if the cluster that runs is not the profile's: release, copies, durability.
+        """
+        chosen, _ = settings.read(spec)
+        masters = flags.master_addresses(spec, network.addresses)
+        readiness = Readiness(spec, chosen, self._connect, Unread(world), world)
+        handle = _Running(chosen, masters, readiness)
+        kept = any(volume.kept for volume in volumes)
+        with ExitStack() as up:
+            try:
+                start = partial(self._start, spec, handle, volumes, network, up, world)
+                restored = any(volume.restored for volume in volumes)
+                started = start() if restored else _new(start, handle, up, world)
+                yield self._await_cluster(spec, handle, started, network.name, world)
+            except RunError as error:
+                nodes.explain(error, handle.plans, world)
+                raise
+            finally:
+                names = [f"{network.name}-node-{number}" for number in range(1, spec.nodes + 1)]
+                # It has no cleaner stop: servers are killed and recover from their logs.
+                container_nodes.stop(names, 60 if kept else 0, world)
+
+    def _start(
+        self,
+        spec: ClusterSpec,
+        handle: _Running,
+        volumes: Sequence[Volume],
+        network: Network,
+        up: ExitStack,
+        world: World,
+    ) -> _Started:
+        tag = image.need(handle.settings, world.platform)
+        password = container_nodes.new_password()
+        certificates: Sequence[Any] = [None] * spec.nodes
+        if handle.settings.tls:
+            folder = world.cache / "certificates" / network.name
+            up.callback(shutil.rmtree, folder, ignore_errors=True)  # private keys are in it
+            certificates = tls.make(folder, network.addresses, world.clock.now())
+        handle.plans = plans = [
+            nodes.container_spec(spec, handle.settings, number, volume, network, tag, certificate)
+            for number, (volume, certificate) in enumerate(
+                zip(volumes, certificates, strict=True), start=1
+            )
+        ]
+        starting = [world.platform.running(plan) for plan in plans]
+        containers: Iterable[Container] = map(up.enter_context, starting)  # one after the other
+        if all(volume.restored for volume in volumes):
+            containers = up.enter_context(at_once.entered(starting))
+            logs = at_once.each(lambda plan: nodes.log_bytes(plan.name, world), plans)
+            handle.readiness = handle.readiness.after_replay(max(logs), volumes[0].bytes_per_s)
+        started: _Started = []
+        parts = zip(plans, volumes, certificates, containers, strict=True)
+        for number, (plan, volume, place, container) in enumerate(parts, start=1):
+            self._keep_limits(handle, number, plan, container, world)
+            urls = nodes.sources(container)
+            node = container_nodes.described(number, plan, volume, container, world, urls)
+            secured = (
+                Tls("verify-full", str(place.resolve() / "ca.crt")) if place else TLS_IF_OFFERED
+            )
+            endpoint = container_nodes.endpoint(container, flags.YSQL, password, secured)
+            started.append((node, endpoint))
+            if not volume.restored:
+                handle.readiness.await_answer(*started[-1], up=[node for node, _ in started])
+        return started
+
+    def _keep_limits(
+        self, handle: _Running, number: int, plan: ContainerSpec, container: Container, world: World
+    ) -> None:
+        """Keeps the limits of the node's processes for the record. The first node's warn if they
+        are too low: the engine gives all nodes the same."""
+        handle.ulimits[f"node-{number}"] = container.ulimits
+        short = nodes.short_limits(plan, container)
+        if short and number == 1:
+            world.progress.warn(
+                f"the engine does not raise the limits of YugabyteDB's processes ({short}): many "
+                "connections may fail"
+            )
+
+    def _await_cluster(
+        self,
+        spec: ClusterSpec,
+        handle: _Running,
+        started: Sequence[tuple[Node, Endpoint]],
+        network: str,
+        world: World,
+    ) -> Cluster:
+        """The cluster, once it is whole, is the profile's, and has the generator's database."""
+        up = tuple(node for node, _ in started)
+        endpoints = tuple(endpoint for _, endpoint in started)
+        for node, endpoint in started:
+            handle.readiness.await_answer(node, endpoint, up)
+        place = flags.place_data(spec)
+        if place is not None:
+            handle.unread.command(
+                "the placement of copies", lambda: nodes.run(up[0], place, 300, world)
+            )
+        handle.readiness.await_copies(up, endpoints[0])
+        check_flags(up, handle.settings, handle.unread, spec.replication_factor)
+        container_nodes.wal_devices(up, flags.WAL_DISK_DIR, world)
+        admin = admin_address(endpoints[0], handle.readiness.password(up[0]))
+        with self._connect(admin, 120.0) as session:
+            version = self._release(handle.settings.version, queries.banner(session), up, world)
+            queries.create_own(session, endpoints[0])
+        analyze = versions.analyzed(version)
+        return Cluster(self.name, version, up, endpoints, network, handle, analyze)
+
+    def _release(
+        self, expected: versions.Version, banner: str, up: Sequence[Node], world: World
+    ) -> str:
+        """The release that runs. NodeError if SQL names another one than expected. Another build,
+        or none that can be read, gives a warning here and a doubt in the report."""
+        running = pages.read(banner, sources(up, pages.TSERVER).values())
+        number = versions.banner_number(banner)
+        if number not in (None, expected.number) and self._refuse_other_release:
+            raise NodeError(
+                f"the image runs YugabyteDB {running}, expected {expected}",
+                advice="correct `version` in the profile, or get the image of that release",
+            )
+        if running != str(expected):
+            world.progress.warn(
+                f"YugabyteDB {running or 'of unknown version'} runs, expected {expected}"
+            )
+        return running or "unknown"
+
+    # -------------------------------------------------------------- while it runs
+
+    def settle(self, cluster: Cluster, world: World) -> None:
+        """Writes memory tables out, waits for the merging that this sets off, and until the disks
+        hold all that a copy of them needs to start."""
+        handle: _Running = cluster.handle
+        secured = handle.settings.tls
+        world.progress.step("writing memory tables to disk, then waiting until nothing is merged")
+
+        def flush() -> None:
+            for node, endpoint in zip(cluster.nodes, cluster.endpoints, strict=True):
+                nodes.flush_tablets(node, endpoint.host, secured, _FLUSH_S, world)
+            words = ("flush_sys_catalog",)
+            nodes.admin(cluster.nodes[0], handle.masters, secured, words, _FLUSH_S, world)
+
+        # What is not flushed is in the write-ahead log all the same.
+        handle.unread.command("whether memory tables are on disk", flush)
+        counters.await_quiet(cluster.nodes, world)
+        handle.readiness.await_remembered_masters(cluster.nodes)
+
+    def warm(self, cluster: Cluster, world: World) -> None:
+        """Reads all tables over all nodes, for at most ten minutes."""
+        queries.fill(self._connect, [sql.local(endpoint) for endpoint in cluster.endpoints], world)
+
+    def begin_measuring(self, cluster: Cluster, world: World) -> None:
+        """Waits until leaders are spread and the disks are quiet, then reads the counters."""
+        handle: _Running = cluster.handle
+        handle.leaders = handle.readiness.await_balance(cluster.nodes, handle.masters)
+        counters.await_quiet(cluster.nodes, world, deadline_s=1800)
+        handle.begun = _counters(cluster)
+
+    def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
+        """RunError if the cluster does not answer; NodeError if that is because a node died."""
+        try:
+            return self._facts(cluster, cluster.handle, world)
+        except RunError as error:
+            container_nodes.raise_cause(error, cluster.nodes, world, nodes.log)
+
+    def _facts(self, cluster: Cluster, handle: _Running, world: World) -> DatabaseFacts:
+        unread, ups = handle.unread, cluster.nodes
+        servers = check_flags(ups, handle.settings, unread, handle.masters.count(",") + 1)
+        on_disks = container_nodes.wal_devices(ups, flags.WAL_DISK_DIR, world)
+        with self._connect(sql.local(cluster.endpoints[0]), 60.0) as session:
+            banner = queries.banner(session)
+            execution = server_facts.execution(session, servers)
+        placement: dict[str, Any] = unread.attempt(
+            "copies, tablets and data files", lambda: server_facts.placement(ups), {}, ups
+        )
+        ended = _counters(cluster)
+        durability = server_facts.picked(servers, server_facts.DURABILITY)
+        known = "durable_wal_write" in durability
+        return DatabaseFacts(
+            version=cluster.version,
+            version_asked=str(handle.settings.version),
+            image=image.chosen(handle.settings, world.platform),
+            stand_in=server_facts.STAND_IN in banner or None,
+            durable=server_facts.durable(servers) if known else None,
+            durability={"asked": handle.settings.durability, **durability},
+            execution=execution,
+            data_bytes=placement.pop("data_bytes", None),
+            cache_bytes=cluster.nodes[0].memory_bytes,
+            since_reset=counters.since(handle.begun, ended) if ended else {},
+            leaders_moved=(
+                handle.readiness.leaders_moved(handle.leaders, ups) if handle.leaders else None
+            ),
+            not_read=unread.text(),
+            more={
+                "banner": banner,
+                "tls": handle.settings.tls,
+                "ulimits": handle.ulimits,
+                **({"wal_devices": on_disks} if on_disks else {}),
+                "flags": server_facts.picked(servers, server_facts.EXPLANATORY),
+                **placement,
+            },
+        )
+
+
+def _counters(cluster: Cluster) -> counters.ByNode:
+    unread: Unread = cluster.handle.unread
+    up = cluster.nodes
+    return unread.attempt("the storage engine's counters", lambda: counters.read(up), {}, up)
+
+
+def _new(start: Callable[[], _Started], handle: _Running, up: ExitStack, world: World) -> _Started:
+    """Starts new nodes. With TLS a first start that fails at the administrator's password, which
+    slow disks let happen, is tried once more on emptied disks."""
+    try:
+        return start()
+    except NodeError as error:
+        if not nodes.PASSWORD.search(error.evidence):
+            raise
+    world.progress.warn(
+        "yugabyted did not change the administrator's password in time: the nodes start once more, "
+        "on emptied disks"
+    )
+    up.close()
+    at_once.each(lambda plan: nodes.empty(plan, world), handle.plans)
+    return start()

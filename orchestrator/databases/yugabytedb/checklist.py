@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import Literal
 
 from orchestrator import __version__
-from orchestrator.databases.yugabytedb import image, settings
-from orchestrator.databases.yugabytedb.adapter import YugabyteDB
+from orchestrator.databases.yugabytedb import YugabyteDB, image, settings
 from orchestrator.databases.yugabytedb.checks import COPIED, FACTS, ROWS, Fact, Probe
 from orchestrator.errors import TierbenchError, UnavailableError
 from orchestrator.model import ClusterSpec, NodeSize, Volume

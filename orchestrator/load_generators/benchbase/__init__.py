@@ -1,1 +1,326 @@
-"""BenchBase, as an alternative for the TPC-C-derived mix."""
+"""BenchBase as a load generator: its own TPC-C-derived workload, on its own schema.
+
+Creating, loading and executing are separate starts of BenchBase. Its configuration is rendered
+from the workload's YAML (config.py); its files are read into the table from which all figures
+come (results.py). Differences from the built-in workload: docs/WORKLOADS.md.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from orchestrator.analysis.figures import transactions
+from orchestrator.errors import LoadError, UsageError
+from orchestrator.facts import GeneratorFacts
+from orchestrator.load_generators.benchbase import config, results
+from orchestrator.load_generators.benchbase.config import (
+    COUNT_ROWS,
+    NOT_KEPT,
+    conditions,
+    miscounted,
+)
+from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE, find, provide
+from orchestrator.load_generators.common import consistency, merging, several
+from orchestrator.load_generators.common.client import (
+    LOAD_TIMEOUT_S,
+    client_container,
+    run_in_client,
+)
+from orchestrator.load_generators.common.options import seed_of
+from orchestrator.model import (
+    CLIENT,
+    TLS_IF_OFFERED,
+    Cluster,
+    ClusterSpec,
+    Measurement,
+    Node,
+    Phase,
+    Tls,
+    Workload,
+)
+from orchestrator.parts import Result, Share
+from orchestrator.platforms import own_images
+from orchestrator.powers import Completed, World
+from orchestrator.system import sql
+from orchestrator.units import format_number
+
+_CONFIG = "benchbase.xml"
+_SCRIPTS = "benchbase"  # below workloads/
+_START = (
+    'printf %s "$BENCHBASE_XML" > /tmp/benchbase.xml && cd "$BENCHBASE_FOLDER" && exec java "$@"'
+)
+# Numbers and times must not depend on the image's language or time zone.
+_JAVA_OPTIONS = (
+    f"-Dlog4j.configuration=file:/workloads/{_SCRIPTS}/log4j.properties",
+    f"-Dattempts=/out/{results.ATTEMPTS}",
+    "-Duser.language=en",
+    "-Duser.country=US",
+    "-Duser.timezone=UTC",
+)
+_BENCHMARK = ("-b", "tpcc", "-c", "/tmp/benchbase.xml")
+_PRINT_PROGRESS = ("-im", "1000", "-mt", "throughput")
+_BEGUN, _MEASURING, _ENDED = "PHASE START", "Warmup complete", "TERMINATE"
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})Z ")
+_THROUGHPUT = re.compile(r"Throughput: ([\d.]+) txn/sec")
+_STAMP_S = 0.001  # stamps are cut to whole milliseconds
+_STOP_GRACE_S = 120.0
+_LONGEST_PAUSE_S = 140.0  # a terminal ends only after its keying and thinking
+# These metrics are left out if the outcome of each row is not known.
+_NEEDS_OUTCOMES = {"nopm", "rollbacks", "failures", "retries"}
+
+
+class BenchBase:
+    name = config.NAME
+
+    def __init__(self, home: Path | None = None, connect: sql.Connect = sql.session) -> None:
+        self._home, self._connect = home, connect
+
+    @classmethod
+    def from_environment(cls) -> BenchBase:
+        home = os.environ.get(HOME_VARIABLE)
+        return cls(Path(home) if home else None)
+
+    def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
+        largest = next(several.shares(workload, spec.clients))
+        settings = config.settings(largest, 1, spec.clients)
+        if "existing.tls_key" in spec.settings:
+            raise UsageError(
+                "BenchBase cannot identify itself with `tls_key`: its driver reads no PEM file",
+                advice="let the server accept a password, or leave out --generator (GENERATOR)",
+            )
+        provide(self._home, spec.database, world)
+        if settings.warehouses_reached < settings.warehouses:
+            each = " in a client" if spec.clients > 1 else ""
+            world.progress.warn(
+                f"each of BenchBase's {settings.terminals} terminals{each} stays at one warehouse: "
+                f"only {settings.warehouses_reached} of {settings.warehouses} warehouses are used"
+            )
+
+    def loader_version(self, workload: Workload, world: World) -> str:
+        """Returns a hash of our scripts, with the identity of BenchBase."""
+        ours = own_images.content_hash(world.root / "workloads" / _SCRIPTS)
+        return f"{ours}-{find(self._home, '', world).identity}"
+
+    def scripts(self, workload: Workload, world: World) -> str:
+        """Returns the same: BenchBase itself is mounted, not in the image."""
+        return self.loader_version(workload, world)
+
+    def client(
+        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
+    ) -> AbstractContextManager[Node]:
+        distribution = find(self._home, "", world)
+        return client_container(
+            distribution.image, network, out, world, tls, distribution.mounts, name
+        )
+
+    # -------------------------------------------------------------- loading
+
+    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
+        settings, xml = self._rendered(workload, cluster, world)
+        family = workload.dataset.family
+        for step in ("create", "load"):
+            world.progress.step(f"loading {family}: BenchBase, {step}")
+            done = self._start([f"--{step}=true"], xml, cluster, client, LOAD_TIMEOUT_S, world)
+            if done.exit_code != 0:
+                raise LoadError(
+                    f"BenchBase could not {step} {family}: {_complaint(done)}", evidence=_tail(done)
+                )
+        world.progress.step(f"counting what was loaded into {family}")
+        with self._connect(sql.local(cluster.endpoints[0]), LOAD_TIMEOUT_S) as session:
+            wrong = miscounted(session.rows(COUNT_ROWS)[0], settings.warehouses)
+        if wrong:
+            # BenchBase's loader only logs a failed batch, and exits with code 0.
+            raise LoadError(
+                f"BenchBase loaded something else than {settings.warehouses} warehouses: {wrong}",
+                evidence=_tail(done),
+            )
+        consistency.verify_loaded(conditions(world), cluster, seed_of(workload), world)
+
+    # -------------------------------------------------------------- running
+
+    def run(
+        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
+    ) -> tuple[Phase, Phase]:
+        alone = Share(1, 1, 0, world.clock.now, lambda _: None)
+        return self.run_share(workload, alone, cluster, client, out, world)
+
+    def run_share(
+        self,
+        workload: Workload,
+        share: Share,
+        cluster: Cluster,
+        client: Node,
+        out: Path,
+        world: World,
+    ) -> tuple[Phase, Phase]:
+        """All are started at once; each begins when its Java has."""
+        share.begin()
+        settings, xml = self._rendered(workload, cluster, world, share.number, share.of)
+        (out / _CONFIG).write_text(xml)
+        times_s: dict[str, float] = {}
+
+        def on_line(line: str) -> None:
+            for mark in (_BEGUN, _MEASURING, _ENDED):
+                if mark in line and mark not in times_s:
+                    times_s[mark] = _stamp(line) or world.clock.now()
+                    if mark == _MEASURING:
+                        world.window_begins(times_s[mark] + settings.lead_in_s)
+            rate = _THROUGHPUT.search(line)
+            if rate:
+                world.progress.step(_progress(times_s, float(rate[1]), workload, world.clock.now()))
+
+        timeout_s = workload.warmup_s + settings.lead_in_s + workload.measure_s + _STOP_GRACE_S
+        timeout_s += _LONGEST_PAUSE_S if settings.thinks else 0.0
+        histograms = f"/out/{results.HISTOGRAMS}"
+        arguments = ["--execute=true", "-d", "/out", "-jh", histograms, *_PRINT_PROGRESS]
+        done = self._start(arguments, xml, cluster, client, timeout_s, world, on_line)
+        (out / "command.txt").write_text(shlex.join(done.argv) + "\n")
+        (out / "benchbase.out").write_text(results.plain(done.out))
+        (out / "benchbase.err").write_text(results.plain(done.err))
+        state = results.final_state(out)
+        if done.exit_code != 0 or state not in (None, "EXIT") or len(times_s) < 3:
+            raise LoadError(
+                f"BenchBase ended with exit code {done.exit_code}, state {state or 'unknown'}: "
+                f"{_complaint(done)}",
+                advice="its output is among the raw files of the run",
+                evidence=_tail(done),
+            )
+        middle_s = times_s[_MEASURING] + settings.lead_in_s
+        return (
+            Phase("warm-up", times_s[_BEGUN], middle_s),
+            Phase("measure", middle_s, times_s[_ENDED] + _STAMP_S),
+        )
+
+    def _rendered(
+        self, workload: Workload, cluster: Cluster, world: World, part: int = 1, parts: int = 1
+    ) -> tuple[config.BenchBaseSettings, str]:
+        settings = config.settings(workload, part, parts)
+        template = (world.root / "workloads" / config.TEMPLATE).read_text()
+        driver = find(self._home, cluster.database, world).driver
+        return settings, config.render(template, settings, cluster, driver)
+
+    def _start(
+        self,
+        arguments: Sequence[str],
+        xml: str,
+        cluster: Cluster,
+        client: Node,
+        timeout_s: float,
+        world: World,
+        on_line: Callable[[str], None] | None = None,
+    ) -> Completed:
+        """Starts BenchBase and waits for its end."""
+        java = [*_JAVA_OPTIONS, "-jar", "benchbase.jar", *_BENCHMARK, *arguments]
+        folder = find(self._home, cluster.database, world).folder
+        return run_in_client(
+            client,
+            ["sh", "-c", _START, "sh", *java],
+            cluster,
+            world,
+            timeout_s=timeout_s,
+            on_line=on_line,
+            env={"BENCHBASE_FOLDER": folder, "BENCHBASE_XML": xml},
+            user="0",  # the official image has a user of its own, who may not write to /out
+        )
+
+    # -------------------------------------------------------------- afterwards
+
+    def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
+        """Checks the built-in workload's conditions that BenchBase keeps; a broken one voids a run.
+
+        Those about customers' balances are left out, because BenchBase breaks them by itself: it
+        computes money in binary floating point, and Payment overwrites a balance it read before.
+        """
+        facts = consistency.verify(conditions(world), cluster, seed_of(workload), world)
+        return {**facts, "not_checked": list(NOT_KEPT)}
+
+    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
+        return self.result(workload, *self.records(out), start_s, end_s)
+
+    def records(self, out: Path) -> tuple[pd.DataFrame, GeneratorFacts]:
+        table, facts = results.read_table(out)
+        return table, GeneratorFacts.read(facts)
+
+    def merged(self, several: Sequence[pd.DataFrame], shifts_s: Sequence[float]) -> pd.DataFrame:
+        return merging.one_table(several, shifts_s)
+
+    def result(
+        self,
+        workload: Workload,
+        table: pd.DataFrame,
+        facts: GeneratorFacts,
+        start_s: float,
+        end_s: float,
+    ) -> Result:
+        figures = transactions.measurements(table, start_s, end_s, None)
+        if not facts.more["outcomes_known"]:
+            figures = tuple(m for m in figures if m.metric not in _NEEDS_OUTCOMES)
+        # BenchBase records nothing of the warm-up, so it has no intervals, rather than empty ones.
+        found = {**facts.recorded(), **_facts(workload, max(1, len(facts.clients)), figures)}
+        return Result(
+            measurements=figures,
+            intervals=transactions.intervals(table, {"measure": (start_s, end_s)}),
+            latencies=(table,),
+            facts=GeneratorFacts.read(found),
+        )
+
+
+def _facts(workload: Workload, clients: int, figures: Sequence[Measurement]) -> Mapping[str, Any]:
+    of_clients = [
+        config.settings(one, part, clients)
+        for part, one in enumerate(several.shares(workload, clients), start=1)
+    ]
+    throughputs = (m.value for m in figures if (m.metric, m.scope) == ("throughput_per_s", "all"))
+    rate = sum(settings.arrival_rate for settings in of_clients)
+    return {
+        "generator": config.NAME,
+        "queueing_in_latency": False,
+        "warmup_recorded": False,
+        "seeded": False,
+        "terminals": sum(settings.terminals for settings in of_clients),
+        "warehouses_reached": max(settings.warehouses_reached for settings in of_clients),
+        "arrival_rate_per_s": rate or None,
+        "served_of_asked": next(throughputs, 0) / rate if rate else None,
+    }
+
+
+# ------------------------------------------------------------------ the console
+
+
+def _stamp(line: str) -> float | None:
+    """Unix seconds of a line's time stamp, which is in UTC; None if it has none."""
+    match = _STAMP.match(line)
+    return datetime.fromisoformat(match[1]).replace(tzinfo=UTC).timestamp() if match else None
+
+
+def _progress(
+    times_s: Mapping[str, float], throughput_per_s: float, workload: Workload, now_s: float
+) -> str:
+    if _MEASURING not in times_s:
+        elapsed_s = now_s - times_s.get(_BEGUN, now_s)
+        return f"warm-up {elapsed_s:.0f}/{workload.warmup_s:g} s"
+    if _ENDED in times_s:
+        return "waiting until BenchBase's terminals have ended"
+    elapsed_s = now_s - times_s[_MEASURING]
+    rate = f"{format_number(throughput_per_s)} transactions/s"
+    return f"measuring {elapsed_s:.0f}/{workload.measure_s:g} s: {rate}"
+
+
+def _complaint(done: Completed) -> str:
+    """The first line in which BenchBase, or Java, reports an error."""
+    lines = [line for line in results.plain(done.out + done.err).splitlines() if line.strip()]
+    errors = [line for line in lines if "ERROR" in line or "Exception" in line]
+    return next(iter(errors or lines[-1:]), "no output")
+
+
+def _tail(done: Completed) -> str:
+    return results.plain(done.tail())

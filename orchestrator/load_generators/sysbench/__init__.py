@@ -1,1 +1,289 @@
-"""Our own scripts of `workloads/` on sysbench's threads."""
+"""sysbench with our workloads under `workloads/` (sysbench tables, TPC-C-derived).
+
+sysbench runs the threads; our Lua records every transaction (format: workloads/lib/recorder.lua).
+Figures come from those records; sysbench's own totals only cross-check them. Needs our image
+`client`. What recording costs the client: `make bench NAME=tpcc`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from orchestrator.analysis.figures import transactions
+from orchestrator.analysis.loads import overload
+from orchestrator.errors import LoadError, UnfinishedError, UsageError
+from orchestrator.facts import GeneratorFacts
+from orchestrator.load_generators.common import consistency, merging
+from orchestrator.load_generators.common.client import (
+    LOAD_TIMEOUT_S,
+    client_container,
+    put,
+    run_in_client,
+)
+from orchestrator.load_generators.common.options import STOP_GRACE_S, seed_of, version
+from orchestrator.load_generators.sysbench.command_lines import (
+    BEGINS_FILE,
+    TOGETHER_S,
+    load_command,
+    run_command,
+)
+from orchestrator.load_generators.sysbench.records import Records, began_s
+from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, WarmUp, found, longest_s
+from orchestrator.model import (
+    CLIENT,
+    TLS_IF_OFFERED,
+    Cluster,
+    ClusterSpec,
+    Node,
+    Phase,
+    Tls,
+    Workload,
+)
+from orchestrator.parts import Result, Share
+from orchestrator.platforms import own_images
+from orchestrator.powers import Completed, World
+from orchestrator.units import format_number
+
+_TOTAL = re.compile(r"^\s+transactions:\s+(\d+)", re.MULTILINE)
+
+
+class Sysbench:
+    name = "sysbench"
+
+    def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
+        own_images.need(world.root, "client", world.platform)
+        script = world.root / "workloads" / workload.script
+        if not script.is_file():
+            raise UsageError(f"workload {workload.name}: there is no script {script}")
+
+    def loader_version(self, workload: Workload, world: World) -> str:
+        """Returns a hash of the loader's scripts and image."""
+        scripts = world.root / "workloads"
+        client = own_images.folder(world.root, "client")
+        parts = (scripts / workload.script).parent, scripts / "lib", client
+        return "-".join(own_images.content_hash(part) for part in parts)
+
+    def scripts(self, workload: Workload, world: World) -> str:
+        """Returns a hash of the script, its loader, and what either of them requires."""
+        return content_hash(world.root / "workloads", workload.script)
+
+    def client(
+        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
+    ) -> AbstractContextManager[Node]:
+        image = own_images.need(world.root, "client", world.platform)
+        return client_container(image, network, out, world, tls, name=name)
+
+    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
+        argv = load_command(workload, cluster)
+        family = workload.dataset.family
+        on_line = _load_progress(family, world)
+        done = run_in_client(
+            client, argv, cluster, world, timeout_s=LOAD_TIMEOUT_S, on_line=on_line
+        )
+        if done.exit_code != 0:
+            what = f"loading {family} failed: {_last_line(done)}"
+            raise UnfinishedError(what, evidence=done.tail())
+        if conditions := _conditions(workload, world):
+            consistency.verify_loaded(conditions, cluster, seed_of(workload), world)
+
+    def run(
+        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
+    ) -> tuple[Phase, Phase]:
+        return self._run(workload, None, cluster, client, out, world)
+
+    def run_share(
+        self,
+        workload: Workload,
+        share: Share,
+        cluster: Cluster,
+        client: Node,
+        out: Path,
+        world: World,
+    ) -> tuple[Phase, Phase]:
+        return self._run(workload, share, cluster, client, out, world)
+
+    def _run(
+        self,
+        workload: Workload,
+        share: Share | None,
+        cluster: Cluster,
+        client: Node,
+        out: Path,
+        world: World,
+    ) -> tuple[Phase, Phase]:
+        """Threads of a share wait, connected, for a file that says when all begin, and when they
+        end if their warm-up has a fixed time."""
+        timeout_s = longest_s(workload) + STOP_GRACE_S
+        warming = WarmUp(workload, out, world, _ending(client, world))
+        if share:
+
+            def begin() -> float:
+                begin_s = share.begin()
+                end = "" if workload.warmup_most_s else f" {begin_s + longest_s(workload):.6f}"
+                put(client, BEGINS_FILE, f"{begin_s:.6f}{end}", world)
+                return begin_s
+
+            timeout_s += TOGETHER_S
+            warming = WarmUp(workload, out, world, _ending(client, world), begin, share.agree)
+        argv = run_command(workload, cluster, share)
+        (out / "command.txt").write_text(shlex.join(argv) + "\n")
+        done = run_in_client(
+            client, argv, cluster, world, timeout_s=timeout_s, on_line=warming.line
+        )
+        (out / "sysbench.out").write_text(done.out)
+        (out / "sysbench.err").write_text(done.err)
+        phases = warming.phases(began_s(out))
+        if done.exit_code != 0 or phases is None:
+            raise LoadError(
+                f"sysbench ended with exit code {done.exit_code}: {_last_line(done)}",
+                advice="its output is among the raw files of the run",
+                evidence=done.tail(),
+            )
+        return phases
+
+    def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
+        """Checks the conditions beside the script, if any; a broken one voids the run."""
+        conditions = _conditions(workload, world)
+        return (
+            consistency.verify(conditions, cluster, seed_of(workload), world) if conditions else {}
+        )
+
+    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
+        return self.result(workload, *self.records(out), start_s, end_s)
+
+    def records(self, out: Path) -> tuple[Records, GeneratorFacts]:
+        records = Records.of_folder(out)
+        return records, _facts(records, out)
+
+    def merged(self, several: Sequence[Records], shifts_s: Sequence[float]) -> Records:
+        return Records.merged(several, shifts_s)
+
+    def result(
+        self,
+        workload: Workload,
+        records: Records,
+        facts: GeneratorFacts,
+        start_s: float,
+        end_s: float,
+    ) -> Result:
+        statements, pooled = workload.statements_per_transaction, workload.thinks
+        warmup_s = workload.warmup_s if facts.warmup_s is None else facts.warmup_s
+        phases = {"warm-up": (start_s - warmup_s, start_s), "measure": (start_s, end_s)}
+        at_a_rate = bool(facts.arrival_rate_per_s) and not pooled
+        window = transactions.Window(start_s, end_s, pooled, at_a_rate)
+        seconds = transactions.Seconds(phases, pooled)
+        flow = overload.Flow(start_s, end_s)
+        for table in records:
+            window.add(table)
+            seconds.add(table)
+            flow.add(table)
+        window.add_unstarted(records.unstarted_s if at_a_rate else {})
+        figures = window.measurements(statements)
+        if facts.arrival_rate_per_s:
+            figures += flow.measurements(facts.arrival_rate_per_s, facts.unstarted or 0.0)
+        return Result(figures, seconds.intervals(), records, facts)
+
+
+def _ending(client: Node, world: World) -> Callable[[float], None]:
+    """What tells the program in the client when its window ends."""
+    return lambda ends_s: put(client, ENDS_FILE, f"{ends_s:.6f}", world)
+
+
+def _conditions(workload: Workload, world: World) -> str:
+    """Returns the text of the conditions beside the script; "" if there are none."""
+    file = (world.root / "workloads" / workload.script).with_name("consistency.sql")
+    return file.read_text() if file.is_file() else ""
+
+
+def _facts(records: Records, out: Path) -> GeneratorFacts:
+    """Cross-checks and counted errors of the whole run, warm-up included."""
+    console = (out / "sysbench.out").read_text()
+    totals = _TOTAL.findall(console)
+    threads = [json.loads(file.read_text()) for file in sorted(out.glob("errors-*.json"))]
+    errors = [
+        {"kind": kind, **entry}
+        for thread in threads
+        for kind in ("retried", "failed")
+        for entry in thread.get(kind, ())
+    ]
+    mode = json.loads((out / "recorder.json").read_text()).get("mode", {})
+    warming = found(out)
+    return GeneratorFacts(
+        version=version(console),
+        recorded_transactions=records.count,
+        recorded_failures=records.failures,
+        sysbench_transactions=int(totals[-1]) if totals else None,
+        unstarted=sum(int(thread.get("unstarted", 0)) for thread in threads),
+        arrival_rate_per_s=mode.get("arrival_rate_per_s") or None,
+        statements_batched=mode.get("batches"),
+        warmup_s=warming.pop("warmup_s", None),
+        warmup_steady=warming.pop("steady", None),
+        began_s=began_s(out),
+        more={
+            "errors": merging.sum_errors(errors),
+            **({"warmup_drift": warming} if warming else {}),
+        },
+    )
+
+
+# ------------------------------------------------------------------ progress
+
+
+def _load_progress(family: str, world: World) -> Callable[[str], None]:
+    def on_line(line: str) -> None:
+        try:
+            state = json.loads(line)
+        except ValueError:
+            return
+        if state.get("phase") == "retry":
+            world.progress.note(f"loading {family}: tried again after {state.get('message')}")
+            return
+        rows_per_s, left_s = state.get("rows_per_s"), state.get("eta_s")
+        text = f"loading {family}: {state.get('phase')}"
+        if rows_per_s:
+            text += f", {format_number(rows_per_s)} rows/s"
+        world.progress.step(text, left_s or None)
+
+    return on_line
+
+
+def _last_line(done: Completed) -> str:
+    lines = [line for line in (done.err or done.out).splitlines() if line.strip()]
+    return lines[-1] if lines else "no output"
+
+
+# ------------------------------------------------------------------ lua files
+
+
+_REQUIRE = re.compile(r"""require\s*\(?\s*["']([\w.]+)["']""")
+
+
+def content_hash(workloads: Path, script: str) -> str:
+    """Returns twelve hexadecimal digits over the script, the `load.lua` beside it, and all that
+    they require, from their folder or from `lib/`. Modules of LuaJIT itself are in the image."""
+    first = workloads / script
+    digest = hashlib.sha256()
+    for file in sorted(_required_files([first, first.with_name("load.lua")], workloads / "lib")):
+        digest.update(str(file.relative_to(workloads)).encode() + b"\0")
+        digest.update(file.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def _required_files(files: list[Path], lib: Path) -> set[Path]:
+    found: set[Path] = set()
+    folder, open_ends = files[0].parent, list(files)
+    while open_ends:
+        file = open_ends.pop()
+        if file in found or not file.is_file():
+            continue
+        found.add(file)
+        names = _REQUIRE.findall(file.read_text())
+        open_ends += [place / f"{name}.lua" for name in names for place in (folder, lib)]
+    return found

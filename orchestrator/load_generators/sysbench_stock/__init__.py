@@ -1,1 +1,319 @@
-"""sysbench's own workloads, unmodified, through its own PostgreSQL driver."""
+"""Stock sysbench: its own scripts, or a user's, unmodified, through its own PostgreSQL driver.
+
+`script` names a script of sysbench (`oltp_read_write`), or is the path of a .lua file: below
+workloads/, or anywhere on this machine. The warm-up is a process of its own, because 1.0.20 cannot
+leave it out of its histogram. 1.0.20's driver takes one host, so each node that takes SQL gets a
+process with its share of the threads. Differences from our own workloads: docs/WORKLOADS.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import LoadError, UnavailableError, UsageError
+from orchestrator.facts import GeneratorFacts
+from orchestrator.load_generators.common.client import (
+    LOAD_TIMEOUT_S,
+    client_container,
+    run_in_client,
+)
+from orchestrator.load_generators.common.options import (
+    STARTED,
+    STOP_GRACE_S,
+    flags,
+    progress,
+    seed_of,
+)
+from orchestrator.load_generators.sysbench_stock import options, results
+from orchestrator.model import (
+    CLIENT,
+    TLS_IF_OFFERED,
+    Cluster,
+    ClusterSpec,
+    Endpoint,
+    Node,
+    Phase,
+    Tls,
+    Workload,
+)
+from orchestrator.parts import Result
+from orchestrator.platforms import own_images
+from orchestrator.powers import World
+from orchestrator.system import sql
+
+IMAGE_VARIABLE = "SYSBENCH_IMAGE"
+NAME = "sysbench-stock"
+_WARMUP, _MEASURE = "warm-up", "measure"
+_FATAL = "FATAL: "
+_OWN = "/tmp/own.lua"  # a user's script from elsewhere, in the client
+_WRITE_OWN = f'printf %s "$SYSBENCH_SCRIPT" > {_OWN}'
+
+
+class SysbenchStock:
+    name = NAME
+
+    def __init__(self, image: str | None = None, connect: sql.Connect = sql.session) -> None:
+        self._image, self._connect = image, connect
+
+    @classmethod
+    def from_environment(cls) -> SysbenchStock:
+        return cls(os.environ.get(IMAGE_VARIABLE) or None)
+
+    def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
+        options.check(workload, upstream=self._image is None)
+        if options.is_path(workload.script) and _own_script(workload, world) is None:
+            raise UsageError(
+                f"workload {workload.name}: there is no script {workload.script}",
+                advice="give its path below workloads/, or on this machine",
+            )
+        self._need(world)
+
+    def loader_version(self, workload: Workload, world: World) -> str:
+        """Returns the identity of sysbench, and of the user's script that makes the tables."""
+        client = own_images.content_hash(own_images.folder(world.root, "client"))
+        image = world.platform.images.id(self._image) if self._image else None
+        return f"{image or client}-{self.scripts(workload, world)}".rstrip("-")
+
+    def scripts(self, workload: Workload, world: World) -> str:
+        """Returns a hash of the user's script; sysbench's own are in the image."""
+        file = _own_script(workload, world)
+        return hashlib.sha256(file.read_bytes()).hexdigest()[:12] if file else ""
+
+    def client(
+        self, network: str, out: Path, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
+    ) -> AbstractContextManager[Node]:
+        return client_container(self._need(world), network, out, world, tls, name=name)
+
+    def _need(self, world: World) -> str:
+        if self._image is None:
+            return own_images.need(world.root, "client", world.platform)
+        if not world.platform.images.present(self._image):
+            raise UnavailableError(
+                f"the image {self._image} of {IMAGE_VARIABLE} is not here",
+                advice=f"build or pull it, or leave {IMAGE_VARIABLE} out for sysbench 1.0.20",
+            )
+        return self._image
+
+    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
+        """sysbench's own `prepare`; then the rows of its tables are counted. YugabyteDB refuses to
+        make several tables at a time, now and then (yugabyte-db issues 3350, 30229), and `prepare`
+        ends at that: there one thread makes them all."""
+        family = workload.dataset.family
+        threads = 1 if cluster.database == "yugabytedb" else workload.loader_threads
+        argv = [
+            *_sysbench(workload, cluster.endpoints[0], world),
+            f"--threads={threads}",
+            *flags(workload.dataset.parameters),
+            f"--rand-seed={_rand_seed(workload, 0, 0)}",
+            "prepare",
+        ]
+        done = run_in_client(
+            client,
+            ["bash", "-c", f"{_WRITE_OWN}; exec {shlex.join(argv)} 2>&1"],
+            cluster,
+            world,
+            timeout_s=LOAD_TIMEOUT_S,
+            on_line=lambda line: world.progress.step(f"loading {family}: {line}") if line else None,
+            env=_script(workload, world),
+        )
+        complaint = _complaint(done.out.splitlines())
+        if done.exit_code != 0 or _FATAL in done.out:  # `prepare` ends with code 0 all the same
+            raise LoadError(f"loading {family} failed: {complaint}", evidence=done.tail())
+        if options.is_path(workload.script) or workload.script == options.BULK_INSERT:
+            return
+        rows = int(workload.dataset.parameters.get("table_size", 10_000))
+        with self._connect(sql.local(cluster.endpoints[0]), LOAD_TIMEOUT_S) as session:
+            for table in range(1, int(workload.dataset.parameters.get("tables", 1)) + 1):
+                (row,) = session.rows(f"SELECT count(*) AS rows FROM sbtest{table}")
+                if row["rows"] != rows:
+                    what = f"sysbench loaded {row['rows']:,} rows into sbtest{table}, not {rows:,}"
+                    raise LoadError(what, evidence=done.tail())
+
+    def run(
+        self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
+    ) -> tuple[Phase, Phase]:
+        starts_s = {}
+        for phase, seconds in ((_WARMUP, workload.warmup_s), (_MEASURE, workload.measure_s)):
+            if seconds:
+                starts_s[phase] = _run_phase(phase, seconds, workload, cluster, client, out, world)
+        if options.is_path(workload.script):
+            (out / "script.lua").write_text(_script(workload, world)["SYSBENCH_SCRIPT"])
+        middle_s = starts_s[_MEASURE]
+        return (
+            Phase("warm-up", starts_s.get(_WARMUP, middle_s), middle_s),
+            Phase("measure", middle_s, middle_s + workload.measure_s),
+        )
+
+    def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
+        """Checks nothing: sysbench's data have no conditions."""
+        return {}
+
+    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
+        phases = {
+            phase: [results.parse(file.read_text()) for file in sorted(out.glob(f"{phase}-*.out"))]
+            for phase in (_WARMUP, _MEASURE)
+        }
+        measure = phases[_MEASURE]
+        if not measure:
+            raise LoadError(f"{out} holds no output of sysbench's measured processes")
+        begins_s = {_WARMUP: start_s - workload.warmup_s, _MEASURE: start_s}
+        return Result(
+            tuple(results.measurements(measure, workload.statements_per_transaction)),
+            results.intervals({phase: (begins_s[phase], phases[phase]) for phase in phases}),
+            None,
+            _facts(workload, measure, self._image),
+        )
+
+
+def _facts(
+    workload: Workload, reports: Sequence[results.Report], image: str | None
+) -> GeneratorFacts:
+    fork = any(report.fork for report in reports)
+    return GeneratorFacts(
+        version=reports[0].version,
+        sysbench_transactions=results.total(reports, "transactions"),
+        more={
+            "generator": f"{NAME}, yugabyte/sysbench" if fork else NAME,
+            "script": workload.script,
+            "image": image or "our own",
+            "processes": len(reports),
+            "distribution": workload.options.get("rand_type", "sysbench's default"),
+            "single_transactions_kept": False,
+            "sqlstates_known": False,
+            "percentiles_within_pct": round(results.HISTOGRAM_STEP / 2 * 100, 2),
+            "queries": {
+                kind: int(results.total(reports, kind)) for kind in ("read", "write", "other")
+            },
+            "reconnects": int(results.total(reports, "reconnects")),
+        },
+    )
+
+
+# ------------------------------------------------------------------ command lines
+
+
+def _own_script(workload: Workload, world: World) -> Path | None:
+    """The user's script; None if there is no such file, or it is one of sysbench's own."""
+    if not options.is_path(workload.script):
+        return None
+    places = (world.root / "workloads" / workload.script, Path(workload.script))
+    return next((file for file in places if file.is_file()), None)
+
+
+def _script(workload: Workload, world: World) -> dict[str, str]:
+    """The text of a user's script as the client gets it; it may be outside of what is mounted."""
+    file = _own_script(workload, world)
+    return {"SYSBENCH_SCRIPT": file.read_text() if file else ""}
+
+
+def _sysbench(workload: Workload, endpoint: Endpoint, world: World) -> list[str]:
+    script = workload.script
+    if options.is_path(script):
+        shipped = (world.root / "workloads" / script).is_file() and not Path(script).is_absolute()
+        script = f"/workloads/{script}" if shipped else _OWN
+    return [
+        "sysbench",
+        script,
+        "--db-driver=pgsql",
+        f"--pgsql-host={endpoint.host}",
+        f"--pgsql-port={endpoint.port}",
+        f"--pgsql-user={endpoint.user}",
+        f"--pgsql-db={endpoint.database}",
+    ]
+
+
+def commands(
+    phase: str, seconds: float, workload: Workload, cluster: Cluster, world: World
+) -> list[list[str]]:
+    """One command for each node that takes SQL, but no more than threads; bulk_insert's processes
+    would write the same rows, so it has one."""
+    most = 1 if workload.script == options.BULK_INSERT else workload.threads
+    endpoints = cluster.endpoints[:most]
+    share, rest = divmod(workload.threads, len(endpoints))
+    return [
+        [
+            *_sysbench(workload, endpoint, world),
+            *flags(workload.dataset.parameters),
+            *flags({key: value for key, value in workload.options.items() if key != "seed"}),
+            f"--rand-seed={_rand_seed(workload, 1 + (phase == _MEASURE), number)}",
+            f"--threads={share + (number < rest)}",
+            f"--time={seconds:g}",
+            "--report-interval=1",
+            "--histogram",
+            f"--percentile={results.PERCENT}",
+            "run",
+        ]
+        for number, endpoint in enumerate(endpoints)
+    ]
+
+
+def _rand_seed(workload: Workload, part: int, process: int) -> int:
+    """Differs between loading, warm-up and window, or the window would draw the keys that the
+    warm-up has just read. Never 0, which means the time of day."""
+    return 1 + (seed_of(workload) * 3000 + part * 1000 + process) % (2**31 - 1)
+
+
+def _run_phase(
+    phase: str,
+    seconds: float,
+    workload: Workload,
+    cluster: Cluster,
+    client: Node,
+    out: Path,
+    world: World,
+) -> float:
+    """Runs the processes of one phase to their end; returns when the first had begun."""
+    argvs = commands(phase, seconds, workload, cluster, world)
+    with (out / "command.txt").open("a") as file:
+        file.writelines(f"{shlex.join(argv)}\n" for argv in argvs)
+    # Each line goes with its process's number, so that one pipe can hold all.
+    started = [
+        f"{{ {shlex.join(argv)} 2>&1 | sed -u 's/^/{number} /'; }} &"
+        for number, argv in enumerate(argvs, start=1)
+    ]
+    wait = "code=0; for job in $(jobs -p); do wait $job || code=$?; done; exit $code"
+    script = "\n".join([_WRITE_OWN, "set -o pipefail", *started, wait])
+    starts_s: list[float] = []
+    before_s = workload.warmup_s if phase == _MEASURE else 0.0
+
+    def on_line(line: str) -> None:
+        line = line.partition(" ")[2]
+        if line.startswith(STARTED):
+            starts_s.append(world.clock.now())
+            if phase == _MEASURE:
+                world.window_begins(starts_s[0])
+        elif line.startswith("[ "):
+            world.progress.step(progress(line, workload, before_s))
+
+    done = run_in_client(
+        client,
+        ["bash", "-c", script],
+        cluster,
+        world,
+        timeout_s=seconds + STOP_GRACE_S,
+        on_line=on_line,
+        env=_script(workload, world),
+    )
+    lines = [line.partition(" ") for line in done.out.splitlines()]
+    for number in range(1, len(argvs) + 1):
+        own = [text for mark, _, text in lines if mark == str(number)]
+        (out / f"{phase}-{number}.out").write_text("\n".join(own) + "\n")
+    if done.exit_code != 0 or len(starts_s) < len(argvs):
+        complaint = _complaint([text for _, _, text in lines])
+        raise LoadError(
+            f"sysbench ended with exit code {done.exit_code}: {complaint}",
+            advice="its output is among the raw files of the run",
+            evidence=done.tail(),
+        )
+    return starts_s[0]
+
+
+def _complaint(lines: Sequence[str]) -> str:
+    fatal = [line for line in lines if line.startswith((_FATAL, "invalid option"))]
+    return next(iter(fatal or [line for line in lines if line.strip()][-1:]), "no output")

@@ -18,7 +18,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.main import _guarded, app
 from orchestrator.errors import EXIT_DIFFERS, EXIT_DONE
-from orchestrator.load_generators.sysbench.adapter import Sysbench
+from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.system import parquet, store
 from tests.campaigns import build_campaign
 

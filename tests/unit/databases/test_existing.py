@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases.existing import adapter, declaration, disks, leftovers, probe
-from orchestrator.databases.existing.adapter import ExistingCluster
+from orchestrator.databases import existing
+from orchestrator.databases.existing import ExistingCluster, declaration, disks, leftovers, probe
 from orchestrator.databases.existing.leftovers import Owner
 from orchestrator.databases.existing.owned_database import Terminal
 from orchestrator.errors import RunError, UnavailableError, UsageError
@@ -174,7 +174,7 @@ def test_what_another_tester_put_in_its_place_is_left_alone_at_the_end() -> None
     assert progress.said == [
         "the database tierbench is left alone: campaign c9 on vm-7 has made one of that name since"
     ]
-    assert not list(adapter.clean(world(), server.connect)), "nothing of ours is there"
+    assert not list(existing.clean(world(), server.connect)), "nothing of ours is there"
 
 
 def test_a_campaign_of_another_host_with_the_same_cache_is_not_ours() -> None:
@@ -185,7 +185,7 @@ def test_a_campaign_of_another_host_with_the_same_cache_is_not_ours() -> None:
     leftovers.remember(CACHE[-1], declared, Owner("vm-7", "c0", 5, str(CACHE[-1])))
     with pytest.raises(UsageError, match="c0 of tierbench on vm-7"), running(server, spec()):
         pass
-    (line,) = adapter.clean(world(), server.connect)
+    (line,) = existing.clean(world(), server.connect)
     assert "vm-7 made it" in line and server.databases["tierbench"] == {"stock"}
     assert len(leftovers.all_of(CACHE[-1])) == 1, "that host still needs it"
 
@@ -256,14 +256,14 @@ def test_cleaning_drops_what_is_remembered() -> None:
         raise KeyboardInterrupt
     assert "tierbench" in server.databases
     server.busy = 0
-    (listed,) = adapter.clean(world(), server.connect, only_list=True)
+    (listed,) = existing.clean(world(), server.connect, only_list=True)
     assert "tierbench" in server.databases
-    (line,) = adapter.clean(world(), server.connect)
+    (line,) = existing.clean(world(), server.connect)
     assert listed == f"{line}, if it is still there and ours"
     where = "10.0.0.11:5433, 10.0.0.12:5433, 10.0.0.13:5433"
     assert line == f"database tierbench at {where}, of campaign c1"
     assert "tierbench" not in server.databases
-    assert list(adapter.clean(world(), server.connect)) == []
+    assert list(existing.clean(world(), server.connect)) == []
 
 
 def test_cleaning_leaves_alone_what_is_somebody_elses_by_now() -> None:
@@ -271,7 +271,7 @@ def test_cleaning_leaves_alone_what_is_somebody_elses_by_now() -> None:
     left_by("c9", server)
     declared, _ = declaration.read(spec().settings)
     leftovers.remember(CACHE[-1], declared, leftovers.owner(CACHE[-1], "c0", 5))
-    (line,) = adapter.clean(world(), server.connect)
+    (line,) = existing.clean(world(), server.connect)
     assert "left alone" in line and server.databases["tierbench"] == {"stock"}
 
 
@@ -284,7 +284,7 @@ def test_cleaning_says_the_command_where_the_cluster_or_its_password_is_not_at_h
     kept = "".join(file.read_text() for file in CACHE[-1].rglob("*.json"))
     assert "s3cret" not in kept
     for _ in range(2):  # it stays remembered
-        (line,) = adapter.clean(world(), Server(unreachable=("db.example",)).connect)
+        (line,) = existing.clean(world(), Server(unreachable=("db.example",)).connect)
         assert line.endswith(
             'drop it with: psql "host=db.example port=6000 user=owner dbname=postgres '
             'sslmode=require" -c \'DROP DATABASE "tierbench"\''

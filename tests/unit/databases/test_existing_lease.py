@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.databases.existing import adapter, declaration, leftovers
+from orchestrator.databases import existing
+from orchestrator.databases.existing import declaration, leftovers
 from orchestrator.databases.existing.lease import Lease
 from orchestrator.errors import RunError, UnavailableError
 from orchestrator.model import ClusterSpec
@@ -141,7 +142,7 @@ def test_cleaning_takes_away_what_a_killed_campaign_has_left() -> None:
     killed = reserved(server, spec())
     killed.__enter__()
     server.lease = json.dumps({**OTHER, "process": ended_process()})
-    (line,) = adapter.clean(world(), server.connect)
+    (line,) = existing.clean(world(), server.connect)
     assert line.startswith("database tierbench_campaign at ") and line.endswith("of campaign c1")
     assert server.databases == {"yugabyte": set()}
     assert leftovers.all_of(CACHE[-1]) == ()
@@ -167,7 +168,7 @@ def test_cleaning_takes_away_what_one_killed_while_it_made_the_database_left(mar
     server.lease, server.databases["tierbench_campaign"] = "", set()
     if not marked:
         server.comments.clear()
-    (line,) = adapter.clean(world(), server.connect)
+    (line,) = existing.clean(world(), server.connect)
     assert line.endswith("of campaign c1"), line
     assert server.databases == {"yugabyte": set()}
     assert leftovers.all_of(CACHE[-1]) == ()
@@ -182,7 +183,7 @@ def test_cleaning_does_not_advise_to_drop_what_others_made_under_the_name(
     killed.__enter__()
     server.databases["tierbench_campaign"] = {"payroll"}
     server.comments = {"tierbench_campaign": comment} if comment else {}
-    (line,) = adapter.clean(world(), server.connect)
+    (line,) = existing.clean(world(), server.connect)
     assert line.endswith(": left alone, because others made it") and "psql" not in line
     assert server.databases["tierbench_campaign"] == {"payroll"}
     assert leftovers.all_of(CACHE[-1]) == ()
@@ -197,7 +198,7 @@ def test_what_is_said_at_the_end_of_a_lease_that_stays_is_so() -> None:
     assert "`tierbench clean` drops it when no campaign is on the cluster" in text
     server.unreachable = ()
     held_by(server)
-    (line,) = adapter.clean(world(), server.connect)
+    (line,) = existing.clean(world(), server.connect)
     assert line.endswith("left alone, because campaign c9 on vm-7 is on the cluster")
 
 
@@ -206,7 +207,7 @@ def test_cleaning_leaves_the_lease_of_a_campaign_that_lives() -> None:
     killed = reserved(server, spec())
     killed.__enter__()
     held_by(server)
-    (line,) = adapter.clean(world(), server.connect)
+    (line,) = existing.clean(world(), server.connect)
     assert line.endswith("left alone, because campaign c9 on vm-7 is on the cluster")
     assert json.loads(server.lease) == OTHER
 
@@ -215,7 +216,7 @@ def test_a_note_of_an_older_release_says_why_it_is_left_alone() -> None:
     server = Server()
     declared, _ = declaration.read(spec().settings)
     leftovers.remember(CACHE[-1], declared, leftovers.Owner(host.name(), "c0", 5))
-    (line,) = adapter.clean(world(), server.connect)
+    (line,) = existing.clean(world(), server.connect)
     assert "an older release made it" in line and "drop it with: psql" in line
 
 

@@ -27,8 +27,7 @@ from orchestrator.cli import campaign, plans
 from orchestrator.cli.main import _guarded, app
 from orchestrator.cli.options import Request
 from orchestrator.collectors.dry import DryCollector
-from orchestrator.databases.existing import declaration, probe
-from orchestrator.databases.existing.adapter import ExistingCluster
+from orchestrator.databases.existing import ExistingCluster, declaration, probe
 from orchestrator.errors import EXIT_DONE, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.metrics import INTERVAL_COLUMNS, measured

@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases.postgresql import nodes, queries, settings
-from orchestrator.databases.postgresql.adapter import PostgreSQL
+from orchestrator.databases.postgresql import PostgreSQL, nodes, queries, settings
 from orchestrator.databases.postgresql.queries import Extent, Relation
 from orchestrator.errors import Mistake, NodeError, RunError, UnavailableError, UsageError
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, NodeSize, Volume

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases.yugabytedb import checklist, flags, image, nodes, settings
-from orchestrator.databases.yugabytedb.adapter import YugabyteDB
+from orchestrator.databases.yugabytedb import YugabyteDB, checklist, flags, image, nodes, settings
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import ClusterSpec, NodeSize, Volume
 from orchestrator.powers import Network

@@ -15,8 +15,7 @@ import pytest
 from cryptography import x509
 
 from orchestrator.databases.common import container_nodes
-from orchestrator.databases.yugabytedb import checklist, flags, nodes, settings, tls
-from orchestrator.databases.yugabytedb.adapter import YugabyteDB
+from orchestrator.databases.yugabytedb import YugabyteDB, checklist, flags, nodes, settings, tls
 from orchestrator.databases.yugabytedb.nodes import Unread
 from orchestrator.databases.yugabytedb.readiness import Readiness, check_flags
 from orchestrator.errors import NodeError, RunError

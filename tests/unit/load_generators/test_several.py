@@ -25,12 +25,11 @@ from hypothesis import strategies as st
 
 from orchestrator.errors import LoadError, NodeError, UsageError
 from orchestrator.facts import GeneratorFacts
-from orchestrator.load_generators.benchbase import config
-from orchestrator.load_generators.benchbase.adapter import BenchBase
+from orchestrator.load_generators import sysbench
+from orchestrator.load_generators.benchbase import BenchBase, config
 from orchestrator.load_generators.common import several
 from orchestrator.load_generators.common.client import client_container, compare
-from orchestrator.load_generators.sysbench import adapter
-from orchestrator.load_generators.sysbench_stock.adapter import SysbenchStock
+from orchestrator.load_generators.sysbench_stock import SysbenchStock
 from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Endpoint, Node, Phase, Tls, Workload
 from orchestrator.parts import Result, Share
 from orchestrator.powers import World
@@ -38,7 +37,7 @@ from tests import benchbase
 from tests.fakes import FakeClock, FakePlatform, Talk, fake_world
 from tests.plans import a_profile, a_workload
 
-SYSBENCH = adapter.Sysbench()
+SYSBENCH = sysbench.Sysbench()
 CLUSTER = Cluster("postgresql", "17", (), (Endpoint("h", 1, 1, "u", "secret", "d"),), "net")
 CLIENTS = tuple(Node(f"client-{k}", "client", f"t-client-{k}") for k in (1, 2, 3))
 TYPES = ["new_order", "payment", "delivery"]

@@ -12,7 +12,8 @@ import pytest
 
 from orchestrator import load_generators
 from orchestrator.errors import LoadError, Mistake, UsageError
-from orchestrator.load_generators.sysbench import adapter, command_lines
+from orchestrator.load_generators import sysbench
+from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench.records import Records
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
 from tests import ROOT
@@ -205,10 +206,10 @@ def folder(path: Path, *files: bytes) -> Path:
 
 def test_the_version_is_what_sysbench_said_of_itself(tmp_path: Path) -> None:
     one = folder(tmp_path, record(1_000_000_000, 1500, 0, 0))
-    assert adapter._facts(Records.of_folder(one), one).version is None  # of older runs
+    assert sysbench._facts(Records.of_folder(one), one).version is None  # of older runs
     console = (ROOT / "tests/fixtures/sysbench-1.0.20/oltp_point_select.out").read_text()
     (one / "sysbench.out").write_text(console)
-    assert adapter._facts(Records.of_folder(one), one).version == "1.0.20"
+    assert sysbench._facts(Records.of_folder(one), one).version == "1.0.20"
 
 
 def test_records_of_all_threads_come_in_order_of_their_start(tmp_path: Path) -> None:
@@ -241,7 +242,7 @@ def test_the_cross_check_with_sysbench_itself(tmp_path: Path) -> None:
         content = {"thread": thread, "retried": [error], "failed": [], "unstarted": unstarted}
         (tmp_path / f"errors-{thread}.json").write_text(json.dumps(content))
     out = folder(tmp_path, record(2_000_000_000, 1500, 0, 0))
-    result = adapter.Sysbench().read(a_workload(), out, 1.0, 5.0)
+    result = sysbench.Sysbench().read(a_workload(), out, 1.0, 5.0)
     facts = result.facts.recorded()
     assert facts["sysbench_transactions"] == 3
     assert facts["recorded_transactions"] == facts["unstarted"] == 1
@@ -259,7 +260,7 @@ def test_latency_is_without_the_wait_for_a_connection_where_terminals_think(
 ) -> None:
     out = folder(tmp_path, record(2_000_000_000, 500_000, 0, 0, queue_us=300_000))
     workload = replace(a_workload(), options=options)
-    result = adapter.Sysbench().read(workload, out, 1.0, 5.0)
+    result = sysbench.Sysbench().read(workload, out, 1.0, 5.0)
     figures = {(m.metric, m.scope): m.value for m in result.measurements}
     assert figures["latency_avg_s", "new_order"] == pytest.approx(latency_s)
     waits = [value for (metric, _), value in figures.items() if metric == "connection_wait_avg_s"]
@@ -271,7 +272,7 @@ def test_latency_is_without_the_wait_for_a_connection_where_terminals_think(
 def test_what_a_loader_tried_again_is_noted(tmp_path: Path) -> None:
     progress = QuietProgress()
     world = replace(fake_world(Log(), tmp_path), progress=progress)
-    on_line = adapter._load_progress("tpcc", world)
+    on_line = sysbench._load_progress("tpcc", world)
     on_line('{"phase":"load","rows_per_s":5}')
     on_line('{"phase":"retry","attempt":1,"message":"XX000: Timed out"}')
     assert progress.said == ["loading tpcc: tried again after XX000: Timed out"]
@@ -284,7 +285,7 @@ def test_the_window_is_announced_when_the_threads_have_started(tmp_path: Path) -
     endpoint = Endpoint("10.0.0.11", 5432, 15432, "postgres", "secret", "tierbench")
     cluster = Cluster("postgresql", "17", (), (endpoint,), "net")
     client = Node("client", "client", "tierbench-client")
-    generator = adapter.Sysbench()
+    generator = sysbench.Sysbench()
     _, measure = generator.run(a_workload(), cluster, client, tmp_path, world)
     assert said == [measure.start_s] == [1_000.0 + a_workload().warmup_s]
 
@@ -308,7 +309,7 @@ def test_the_window_counts_from_when_the_threads_began_however_late_that_is_hear
     cluster = Cluster("postgresql", "17", (), (endpoint,), "net")
     client = Node("client", "client", "tierbench-client")
     workload = a_workload()
-    warmup, measure = adapter.Sysbench().run(workload, cluster, client, tmp_path, world)
+    warmup, measure = sysbench.Sysbench().run(workload, cluster, client, tmp_path, world)
     assert warmup.start_s == begins_s
     assert measure.start_s == warmup.end_s == begins_s + workload.warmup_s
     assert measure.end_s == measure.start_s + workload.measure_s
@@ -334,7 +335,7 @@ def stalled(path: Path, stall_ms: int, options: dict[str, Any]) -> dict[str, flo
     thread = {"thread": 0, "unstarted": len(left) if options else 0, "unstarted_waits": waits}
     (out / "errors-0.json").write_text(json.dumps(thread))
     workload = replace(a_workload(), options=options)
-    result = adapter.Sysbench().read(workload, out, start_s, end_s)
+    result = sysbench.Sysbench().read(workload, out, start_s, end_s)
     return {m.metric: m.value for m in result.measurements if m.scope == "all"}
 
 

@@ -18,10 +18,9 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import LoadError, Mistake, UnavailableError, UsageError
-from orchestrator.load_generators import bind, load_generators
+from orchestrator.load_generators import bind, load_generators, sysbench_stock
 from orchestrator.load_generators.common.merging import nearest_rank
-from orchestrator.load_generators.sysbench_stock import adapter, options, results
-from orchestrator.load_generators.sysbench_stock.adapter import SysbenchStock
+from orchestrator.load_generators.sysbench_stock import SysbenchStock, options, results
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
 from orchestrator.planning import project_files
 from orchestrator.powers import Completed, World
@@ -240,7 +239,7 @@ def test_a_script_that_is_not_there_and_an_image_that_is_not_here(tmp_path: Path
 
 def test_the_run_command(tmp_path: Path) -> None:
     workload = replace(shipped("oltp_read_only"), options={"range_selects": "off", "seed": 7})
-    (argv,) = adapter.commands("measure", 7.0, workload, ONE, fake_world(Log(), tmp_path))
+    (argv,) = sysbench_stock.commands("measure", 7.0, workload, ONE, fake_world(Log(), tmp_path))
     assert argv == [
         *("sysbench", "oltp_read_only", "--db-driver=pgsql"),
         *("--pgsql-host=10.0.0.11", "--pgsql-port=5432", "--pgsql-user=bench", "--pgsql-db=bench"),
@@ -255,7 +254,7 @@ def test_each_node_has_its_process_and_share_of_the_threads(tmp_path: Path) -> N
     workload = replace(shipped("oltp_delete"), threads=3)
 
     def values(option: str, phase: str, used: Workload) -> list[str]:
-        argvs = adapter.commands(phase, 7.0, used, TWO, world)
+        argvs = sysbench_stock.commands(phase, 7.0, used, TWO, world)
         return [part.split("=")[1] for argv in argvs for part in argv if part.startswith(option)]
 
     assert values("--threads", "measure", workload) == ["2", "1"]
@@ -279,8 +278,8 @@ def test_a_script_is_found_in_sysbench_in_workloads_or_by_its_path(tmp_path: Pat
         (str(tmp_path / "other.lua"), "/tmp/own.lua", "-- other"),
     ):
         workload = replace(shipped("oltp_insert"), script=script)
-        assert adapter.commands("measure", 1.0, workload, ONE, world)[0][1] == as_given
-        assert adapter._script(workload, world) == {"SYSBENCH_SCRIPT": text}
+        assert sysbench_stock.commands("measure", 1.0, workload, ONE, world)[0][1] == as_given
+        assert sysbench_stock._script(workload, world) == {"SYSBENCH_SCRIPT": text}
 
 
 def test_scripts_of_sysbench_share_loaded_data_and_a_users_own_have_theirs(tmp_path: Path) -> None:

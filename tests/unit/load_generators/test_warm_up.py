@@ -13,7 +13,8 @@ import pytest
 from orchestrator import load_generators
 from orchestrator.analysis.statistics import stats
 from orchestrator.errors import UsageError
-from orchestrator.load_generators.sysbench import adapter, command_lines
+from orchestrator.load_generators import sysbench
+from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench.warm_up import IN_A_ROW, SHORTEST_S, WarmUp, found
 from orchestrator.model import Cluster, Endpoint, Workload
 from tests.fakes import FakeClock, fake_world
@@ -120,7 +121,7 @@ def test_what_was_found_is_a_fact_and_cuts_the_warm_up(tmp_path: Path) -> None:
     (tmp_path / "sysbench.out").write_text("")
     (tmp_path / "recorder.json").write_text('{"types": ["insert"]}')
     (tmp_path / "latency-0.bin").write_bytes(b"")
-    result = adapter.Sysbench().read(STEADY, tmp_path, 1034.0, 1038.0)
+    result = sysbench.Sysbench().read(STEADY, tmp_path, 1034.0, 1038.0)
     recorded = result.facts.recorded()
     assert (recorded["warmup_s"], recorded["warmup_steady"]) == (34.0, False)
     assert recorded["warmup_drift"] == {"drift_pct": 12.0}

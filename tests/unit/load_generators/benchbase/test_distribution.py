@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import UnavailableError
-from orchestrator.load_generators.benchbase import config, distribution
-from orchestrator.load_generators.benchbase.adapter import BenchBase
+from orchestrator.load_generators.benchbase import BenchBase, config, distribution
 from orchestrator.platforms import own_images
 from tests import ROOT
 from tests.benchbase import SPEC, WORKLOAD, home

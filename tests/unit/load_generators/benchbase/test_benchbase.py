@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from orchestrator.errors import LoadError
-from orchestrator.load_generators.benchbase.adapter import BenchBase
+from orchestrator.load_generators.benchbase import BenchBase
 from orchestrator.load_generators.benchbase.config import (
     COUNT_ROWS,
     conditions_on_its_tables,
