@@ -147,7 +147,7 @@ def _that_starts(made: Plan, request: Request, parts: Parts, world: World) -> Pl
         return made
     try:
         checks.check(made, parts, world)
-        checks.start(preferred, parts, world)
+        checks.prove_start(preferred, parts, world)
     except Exception as error:  # whatever it is: PostgreSQL is tried before anything ends
         failure = error.what if isinstance(error, TierbenchError) else str(error)
         without = plans.make_plan(request, world.root, world.cache, failure)

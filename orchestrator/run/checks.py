@@ -50,6 +50,8 @@ def every(plan: Plan, parts: Parts, world: World) -> Iterator[tuple[str, Callabl
     yield "space", partial(check_space, plan, parts.tiers, world)
 
 
+# ------------------------------------------------------------------ space and memory
+
 # What an empty XFS takes of a sparse file: 91 MiB of one of 250 GB, most of it its log.
 _FILE_SYSTEM_BYTES = 128 * 2**20
 
@@ -163,10 +165,12 @@ def _counted(nodes: int) -> str:
     return "1 node" if nodes == 1 else f"{nodes} nodes"
 
 
+# ------------------------------------------------------------------ whether clusters come up
+
 NETWORK = "tierbench-proving"
 
 
-def start(clusters: Iterable[ClusterSpec], parts: Parts, world: World) -> None:
+def prove_start(clusters: Iterable[ClusterSpec], parts: Parts, world: World) -> None:
     """Starts each different cluster on this machine's own disk, and stops it. Raises what starting
     it raises."""
     specs = list(clusters)

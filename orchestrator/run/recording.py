@@ -261,11 +261,15 @@ def _record(here: RunContext) -> Record:
     )
 
 
+# ------------------------------------------------------------------ what took part in it
+
 _DIGITS = 12  # of an image's id, as engines show it
 
 
 def identity_of(here: RunContext) -> IdentityFacts:
-    """Reads it while the run's containers are up."""
+    """What took part in the run beside profile and workload, read while its containers are up, so
+    that runs of different times can be told apart. What cannot be read is left out ("not
+    recorded"), and never ends a run."""
     nodes, world = here.draft.nodes, here.world
     scripts = ""
     with contextlib.suppress(OSError, TierbenchError):

@@ -128,6 +128,8 @@ def growth(before: Counters, after: Counters) -> dict[str, float]:
     }
 
 
+# ------------------------------------------------------------------ of a cluster
+
 QUIET_S = 15.0  # without a flush or a compaction
 POLL_S = 3.0
 _UNREADABLE_S = 60.0

@@ -128,7 +128,7 @@ def health(masters: Sequence[str]) -> Health:
     )
 
 
-def read(banner: str, servers: Iterable[str]) -> str:
+def release(banner: str, servers: Iterable[str]) -> str:
     """`2.18.1.0-b84`, from the tablet servers' pages; if they differ, every release of theirs.
 
     The banner's number alone, `2.18.1.0`, if no page answers; empty if the banner has none either.
@@ -141,6 +141,6 @@ def read(banner: str, servers: Iterable[str]) -> str:
     return ", ".join(releases) or (versions.dotted(number) if number else "")
 
 
-def differs(expected: str, running: str) -> bool:
+def is_other_build(expected: str, running: str) -> bool:
     """Whether both have a build, and not the same release and build."""
     return "-b" in expected and "-b" in running and expected != running

@@ -84,13 +84,16 @@ def tables(session: Session) -> tuple[str, ...]:
     return tuple(str(row["name"]) for row in session.rows(_TABLES))
 
 
+# ------------------------------------------------------------------ filling the caches
+
 WARM_S = 600.0
 _TIMED_OUT = "statement timeout"
 
 
-def fill(connect: Connect, addresses: Sequence[sql.Address], world: World) -> None:
-    """Reads the largest tables first, so that the small ones stay cached. Stops with a warning
-    after ten minutes, even if the caches are not full. Indexes are left to the warm-up."""
+def fill_caches(connect: Connect, addresses: Sequence[sql.Address], world: World) -> None:
+    """Reads all tables, each once, spread over the nodes; the largest first, so that the small ones
+    stay cached. Stops with a warning after ten minutes, even if the caches are not full. Indexes
+    are left to the warm-up."""
     end_s = world.clock.monotonic() + WARM_S
     with connect(addresses[0], 60.0) as session:
         names = tables(session)

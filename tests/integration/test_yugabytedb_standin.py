@@ -242,10 +242,10 @@ def test_a_cluster_is_started_once_to_see_that_it_does(image: str, world: World)
     parts = Parts({"yugabytedb": YugabyteDB()}, {}, {}, ())
     single, broken = spec(image, count=1), spec(image, count=1, no_such_flag="1")
     with mock.patch.object(YugabyteDB, "running", autospec=True, side_effect=RUNNING) as running:
-        run_checks.start([single, single], parts, world)
+        run_checks.prove_start([single, single], parts, world)
         assert running.call_count == 1
         with pytest.raises(NodeError, match="is exited"):
-            run_checks.start([single, broken], parts, world)
+            run_checks.prove_start([single, broken], parts, world)
 
 
 # ------------------------------------------------------------------ bad luck

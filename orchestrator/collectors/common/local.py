@@ -84,7 +84,10 @@ def each_on_its_machine(
     return each(nodes, readings, read_at)
 
 
-_TIMEOUT_S = 2.0  # the other collectors wait meanwhile
+# ------------------------------------------------------------------ from web pages
+
+# They are read all at once, because a reading must be short: the other collectors wait meanwhile.
+_TIMEOUT_S = 2.0
 
 Get = Callable[[str, float], str]
 

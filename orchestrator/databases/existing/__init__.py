@@ -175,7 +175,7 @@ class ExistingCluster:
         addresses = [
             declaration.address(declared, declared.database, server) for server in declared.servers
         ]
-        queries.fill(self._connect, addresses, world)
+        queries.fill_caches(self._connect, addresses, world)
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         handle: _Used = cluster.handle

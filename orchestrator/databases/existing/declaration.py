@@ -225,13 +225,13 @@ def password(
             )
         return value
     if declared.password_file:
-        return own(declared.password_file)
+        return _password_in(declared.password_file)
     given = declared.hosts.options.get("password") or environment("PGPASSWORD")
     if given or server is None:
         return given or ""
     file = environment("PGPASSFILE") or "~/.pgpass"
     port = server.port or declared.port
-    return of_libpq(file, server.host, port, declared.database, declared.user)
+    return _password_of_libpq(file, server.host, port, declared.database, declared.user)
 
 
 def device(declared: Existing, number: int) -> str | None:
@@ -249,11 +249,13 @@ def _mistake(key: str, text: str) -> Mistake:
     return Mistake(f"cluster.existing.{key}", text)
 
 
+# ------------------------------------------------------------------ files with passwords
+
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO  # who must not read a file with passwords: libpq's rule
 _FIELD = re.compile(r"((?:\\.|[^:\\])*)(?::|$)")
 
 
-def own(path: str) -> str:
+def _password_in(path: str) -> str:
     """The text of a file that holds one password. UnavailableError if it cannot be read, or if
     others may read it."""
     file = Path(path).expanduser()
@@ -272,7 +274,7 @@ def own(path: str) -> str:
     return text.strip()
 
 
-def of_libpq(path: str, host: str, port: int, database: str, user: str) -> str:
+def _password_of_libpq(path: str, host: str, port: int, database: str, user: str) -> str:
     """The password of the first line that fits (host:port:database:user:password, `*` fits all);
     "" if there is none, or if libpq would not read the file (its documentation, "The Password
     File")."""

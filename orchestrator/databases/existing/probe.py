@@ -91,7 +91,7 @@ def look(declared: Existing, connect: Connect) -> Observation:
     pooler = next((host.pooler for host in hosts if host.pooler), None)
     return Observation(
         flavour=flavour,
-        version=pages.read(banners[0], declared.tservers) if parts else number,
+        version=pages.release(banners[0], declared.tservers) if parts else number,
         number=number,
         banners=banners,
         nodes=next((host.nodes for host in hosts if host.nodes), None),
@@ -177,7 +177,7 @@ def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
 
 def notes(spec: ClusterSpec, declared: Existing, observed: Observation) -> Iterator[str]:
     """Warnings: differences from the profile that are no mistakes, and missing figures."""
-    if spec.version is not None and pages.differs(spec.version, observed.version):
+    if spec.version is not None and pages.is_other_build(spec.version, observed.version):
         yield f"it runs {observed.version}; the profile says {spec.version}"
     if observed.flavour == YUGABYTEDB and observed.copies is None:
         yield "copies and tablets were not checked: declare `existing.masters`"

@@ -213,7 +213,7 @@ class YugabyteDB:
     ) -> str:
         """The release that runs. NodeError if SQL names another one than expected. Another build,
         or none that can be read, gives a warning here and a doubt in the report."""
-        running = pages.read(banner, sources(up, pages.TSERVER).values())
+        running = pages.release(banner, sources(up, pages.TSERVER).values())
         number = versions.banner_number(banner)
         if number not in (None, expected.number) and self._refuse_other_release:
             raise NodeError(
@@ -248,7 +248,9 @@ class YugabyteDB:
 
     def warm(self, cluster: Cluster, world: World) -> None:
         """Reads all tables over all nodes, for at most ten minutes."""
-        queries.fill(self._connect, [sql.local(endpoint) for endpoint in cluster.endpoints], world)
+        queries.fill_caches(
+            self._connect, [sql.local(endpoint) for endpoint in cluster.endpoints], world
+        )
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         """Waits until leaders are spread and the disks are quiet, then reads the counters."""

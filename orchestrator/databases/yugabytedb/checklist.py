@@ -194,6 +194,9 @@ def _of_error(fact: Fact, error: Exception, state: State) -> CheckedFact:
     return CheckedFact(fact.name, fact.claim, state, f"{seen}\n{advice}".strip(), fact.inferred)
 
 
+# ------------------------------------------------------------------ where it has passed
+
+
 def passed(spec: ClusterSpec, platform: Platform, cache: Path) -> str:
     """A sentence with the day on which the checklist passed here; empty if it did not."""
     try:

@@ -234,6 +234,8 @@ def remembered(node: Node, world: World) -> dict[str, object]:
     return content if isinstance(content, dict) else {}
 
 
+# ------------------------------------------------------------------ what may fail
+
 # How a page that does not answer, or answers in another form, shows itself.
 UNREADABLE = (OSError, KeyError, IndexError, TypeError, AttributeError, ValueError)
 PATIENCE_S = 60.0  # a page may be unreadable for a moment, as its server starts

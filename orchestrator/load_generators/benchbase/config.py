@@ -223,6 +223,8 @@ def _whole_seconds(value: Any) -> int:
     return int(value)
 
 
+# ------------------------------------------------------------------ what must be loaded
+
 # TPC-C specification 5.11, clause 4.3.3.1. The number of order lines follows from the orders.
 _PER_WAREHOUSE = {
     "warehouse": 1,

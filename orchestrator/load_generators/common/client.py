@@ -106,21 +106,17 @@ def _beating(client: str, world: World, every_s: float = 1.0) -> Iterator[None]:
     stop = threading.Event()
     trouble: list[str] = []
 
-    def loop(numbers: Iterator[int]) -> None:
-        """Until a number cannot be sent: an engine that is restarted cuts the connection."""
-        try:
-            with world.platform.container(client).conversation(_HEAR) as heard:
-                while not stop.is_set():
-                    heard.send(str(next(numbers)))
-                    trouble.clear()
-                    stop.wait(every_s)
-        except Exception as error:  # whatever it is, the next number goes over a new connection
-            trouble[:] = [f"{type(error).__name__}: {error}"]
-
     def beat() -> None:
         numbers = count(1)
         while not stop.is_set():
-            loop(numbers)
+            try:  # until one cannot be sent: an engine that is restarted cuts the connection
+                with world.platform.container(client).conversation(_HEAR) as heard:
+                    while not stop.is_set():
+                        heard.send(str(next(numbers)))
+                        trouble.clear()
+                        stop.wait(every_s)
+            except Exception as error:  # whatever it is, the next goes over a new connection
+                trouble[:] = [f"{type(error).__name__}: {error}"]
             stop.wait(every_s)
 
     thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
@@ -203,6 +199,8 @@ def run_in_client(
     )
 
 
+# ------------------------------------------------------------------ its clock
+
 QUESTIONS = 10
 _ANSWER = ("sh", "-c", "while read -r _; do date +%s.%N; done")
 _TIME = re.compile(r"\d+\.\d{3,9}")  # a `date` without %N leaves its letter there
@@ -222,7 +220,7 @@ class Offset:
         return self.offset_s if abs(self.offset_s) > self.uncertainty_s else 0.0
 
 
-def compare(client: Node, world: World) -> Offset | None:
+def compare_clocks(client: Node, world: World) -> Offset | None:
     """None if the client does not say its time, or not to the millisecond."""
     with (
         suppress(TierbenchError),

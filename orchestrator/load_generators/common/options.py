@@ -55,6 +55,8 @@ def progress(line: str, workload: Workload, before_s: float = 0.0) -> str:
     return f"measuring {elapsed_s - workload.warmup_s:g}/{workload.measure_s:g} s: {rate}"
 
 
+# ------------------------------------------------------------------ values
+
 TRANSACTION_TYPES = 5
 _SWITCH = ("on", "off")
 _SWITCHES = "create_secondary foreign_keys analyze skip_trx secondary auto_inc range_selects"

@@ -23,7 +23,7 @@ from typing import Any
 
 from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.load_generators.common import merging
-from orchestrator.load_generators.common.client import Offset, ShiftedClock, compare
+from orchestrator.load_generators.common.client import Offset, ShiftedClock, compare_clocks
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, Phase, Tls, Workload
 from orchestrator.parts import LoadGenerator, Result, Share, Splits
 from orchestrator.platforms.common.machines import is_here
@@ -185,7 +185,7 @@ def _by_its_clock(
 ) -> _Ran:
     """`run` gets a world with the client's clock, and by how much that is later. `shifts`: whether
     it is to be seen at all."""
-    before = compare(client, world)
+    before = compare_clocks(client, world)
     shift_s = before.shift_s if before and shifts else 0.0
     own = replace(
         world,
@@ -196,7 +196,7 @@ def _by_its_clock(
         replace(phase, start_s=phase.start_s - shift_s, end_s=phase.end_s - shift_s)
         for phase in run(own, shift_s)
     )
-    return _Ran(warmup, measure, before, compare(client, world), threads, shift_s)
+    return _Ran(warmup, measure, before, compare_clocks(client, world), threads, shift_s)
 
 
 class _Together:

@@ -107,6 +107,8 @@ def _list(names: tuple[str, ...]) -> str:
     return ", ".join(names)
 
 
+# ------------------------------------------------------------------ command lines
+
 BEGINS_FILE = "/tmp/tierbench-begins"  # in the client
 TOGETHER_S = 120.0  # how long its threads wait for those of other clients at most
 

@@ -28,7 +28,7 @@ from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators import sysbench
 from orchestrator.load_generators.benchbase import BenchBase, config
 from orchestrator.load_generators.common import several
-from orchestrator.load_generators.common.client import client_container, compare
+from orchestrator.load_generators.common.client import client_container, compare_clocks
 from orchestrator.load_generators.sysbench_stock import SysbenchStock
 from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Endpoint, Node, Phase, Tls, Workload
 from orchestrator.parts import Result, Share
@@ -237,12 +237,12 @@ class Elsewhere(FakePlatform):
 def test_the_clock_of_a_client_is_known_to_half_the_shortest_round_trip() -> None:
     platform = Elsewhere(ahead_s={"t-client-1": 2.5})
     world = fake_world(platform=platform, clock=platform.clock)
-    offset = compare(CLIENTS[0], world)
+    offset = compare_clocks(CLIENTS[0], world)
     assert offset is not None
     assert offset.offset_s == pytest.approx(2.5, abs=1e-6)
     assert offset.uncertainty_s == pytest.approx(0.001)
     assert offset.shift_s == offset.offset_s
-    same = compare(CLIENTS[1], world)
+    same = compare_clocks(CLIENTS[1], world)
     assert same is not None and same.shift_s == 0.0
 
 
@@ -258,8 +258,8 @@ def test_a_client_without_a_usable_date_has_no_known_clock() -> None:
         def receive(self, timeout_s: float) -> str:
             return "1763827200.%N"
 
-    assert compare(CLIENTS[0], fake_world(platform=Short())) is None
-    assert compare(CLIENTS[0], fake_world()) is None  # does not answer at all
+    assert compare_clocks(CLIENTS[0], fake_world(platform=Short())) is None
+    assert compare_clocks(CLIENTS[0], fake_world()) is None  # does not answer at all
 
 
 # ------------------------------------------------------------------ one run
