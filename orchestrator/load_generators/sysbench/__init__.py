@@ -96,20 +96,9 @@ class Sysbench:
     def run(
         self, workload: Workload, cluster: Cluster, client: Node, out: Path, world: World
     ) -> tuple[Phase, Phase]:
-        return self._run(workload, None, cluster, client, out, world)
+        return self.run_share(workload, None, cluster, client, out, world)
 
     def run_share(
-        self,
-        workload: Workload,
-        share: Share,
-        cluster: Cluster,
-        client: Node,
-        out: Path,
-        world: World,
-    ) -> tuple[Phase, Phase]:
-        return self._run(workload, share, cluster, client, out, world)
-
-    def _run(
         self,
         workload: Workload,
         share: Share | None,
@@ -119,7 +108,7 @@ class Sysbench:
         world: World,
     ) -> tuple[Phase, Phase]:
         """Threads of a share wait, connected, for a file that says when all begin, and when they
-        end if their warm-up has a fixed time."""
+        end if their warm-up has a fixed time. Without one they are all of the workload's."""
         timeout_s = longest_s(workload) + STOP_GRACE_S
         warming = WarmUp(workload, out, world, _ending(client, world))
         if share:
