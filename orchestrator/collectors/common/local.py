@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from orchestrator.model import Node, Sample
 from orchestrator.platforms.common.machines import ReadAtOnce
@@ -15,14 +15,16 @@ Reading = tuple[str, str, float]  # metric, unit, value
 Where = Callable[[Node], Machine]  # OSError if the node's machine is not known
 
 
-class Named(Protocol):
-    """A node, or a part of one: `name` is the node's."""
+@dataclass(frozen=True)
+class Page:
+    """A page with counters of the node `name`. `parse`: its text → readings."""
 
-    @property
-    def name(self) -> str: ...
+    name: str
+    url: str
+    parse: Callable[[str], Iterable[Reading]]
 
 
-Subject = TypeVar("Subject", bound=Named)
+Subject = TypeVar("Subject", Node, Page)
 
 
 def on(platform: Platform) -> Where:
@@ -90,15 +92,6 @@ def each_on_its_machine(
 _TIMEOUT_S = 2.0
 
 Get = Callable[[str, float], str]
-
-
-@dataclass(frozen=True)
-class Page:
-    """A page with counters of the node `name`. `parse`: its text → readings."""
-
-    name: str
-    url: str
-    parse: Callable[[str], Iterable[Reading]]
 
 
 def samples(pages: Sequence[Page], now_s: float, get: Get) -> Iterator[Sample]:
