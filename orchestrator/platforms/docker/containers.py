@@ -1,23 +1,172 @@
-"""A container of an engine, and what can be done with it."""
+"""A container of an engine: its commands and their streams, and the files that it is given.
+
+Files of this computer are in a container elsewhere before it starts, so folders are volumes of
+their own: into the file system of a read-only container nothing can be put. From then on `carried`
+keeps them in step.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import io
+import socket as sockets
+import struct
+import tarfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from docker.errors import DockerException, NotFound
 
-from orchestrator.errors import RunError
-from orchestrator.platforms.common import watching
-from orchestrator.platforms.common.output import Output
-from orchestrator.platforms.docker.carrying import Carrier
-from orchestrator.platforms.docker.client import Engine
-from orchestrator.platforms.docker.leftovers import Leftovers
-from orchestrator.platforms.docker.streams import DockerConversation, chunks
-from orchestrator.powers import Completed, Container, Machine
+from orchestrator.errors import RunError, TierbenchError
+from orchestrator.platforms.common import commands
+from orchestrator.platforms.common.carried import Carried, Pipe
+from orchestrator.platforms.common.commands import KEPT, Chunk, LineConversation, Output
+from orchestrator.platforms.docker.campaigns import Leftovers
+from orchestrator.platforms.docker.connection import Engine
+from orchestrator.powers import Clock, Completed, Container, ContainerSpec, Machine, Mount
+
+OUT, ERR = 1, 2
+_HEAD = struct.Struct(">BxxxL")  # which stream, and how many bytes of it follow
+
+
+def pieces(socket: Any) -> Iterator[tuple[int, bytes]]:
+    """Yields (OUT or ERR, bytes) as they come. `socket` comes from `exec_start(…, socket=True)`.
+
+    docker-py's own reader waits for the network before each piece, and so for what TLS has received
+    already; and it misses what came together with the head of the engine's answer.
+    """
+    reader = socket._response.raw._fp.fp
+    getattr(socket, "_sock", socket).settimeout(None)
+    while len(head := reader.read(_HEAD.size)) == _HEAD.size:
+        stream, length = _HEAD.unpack(head)
+        yield stream, reader.read(length)
+
+
+def chunks(socket: Any) -> Iterator[Chunk]:
+    """What `Output` reads; the socket is closed at the end."""
+    try:
+        for stream, data in pieces(socket):
+            yield (None, data) if stream == ERR else (data, None)
+    except (DockerException, OSError, ValueError) as error:
+        raise TierbenchError(f"the output stream broke: {error}") from error
+    finally:
+        # docker-py's own stream would leave the response, and with it the socket, open.
+        with contextlib.suppress(OSError):
+            socket._response.close()
+
+
+class DockerConversation(LineConversation):
+    """A command that is talked with, whose exec was made with `stdin`."""
+
+    def __init__(self, socket: Any, doing: str, clock: Clock) -> None:
+        self._socket = getattr(socket, "_sock", socket)  # docker-py's stream cannot be written to
+        super().__init__(Output(chunks(socket), KEPT), self._socket.sendall, doing, clock)
+
+    def close(self) -> None:
+        """Ends its standard input, which ends every command that reads it."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(sockets.SHUT_WR)
+
+
+def is_carried(mount: Mount) -> bool:
+    """Whether this is a file or folder of this computer."""
+    return mount.source.startswith("/") and not mount.on_machine
+
+
+def bind(mount: Mount) -> str:
+    return f"{mount.source}:{mount.target}:{'ro' if mount.read_only else 'rw'}"
+
+
+class Carrier:
+    """What is carried into the containers of one engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._client = engine, engine.client
+        self._carried: dict[str, list[Carried]] = {}
+
+    def volumes(self, spec: ContainerSpec) -> list[str]:
+        """Places in the container that must be volumes of its own."""
+        return [
+            mount.target
+            for mount in spec.mounts
+            if is_carried(mount) and not Path(mount.source).is_file()
+        ]
+
+    def put_first(self, spec: ContainerSpec, container: str) -> None:
+        """Puts all files into a container that is made and not yet started."""
+        carried = []
+        for mount in filter(is_carried, spec.mounts):
+            one = Carried(Path(mount.source), mount.target, mount.read_only, self._pipe(spec.name))
+            with self._engine.errors(f"carrying {mount.source} into {spec.name}"):
+                if Path(mount.source).is_file():
+                    folder = str(PurePosixPath(mount.target).parent)
+                    self._client.api.put_archive(container, "/", _folders(folder))
+                one.put_first(lambda at, data: self._client.api.put_archive(container, at, data))
+            carried.append(one)
+        self._carried[spec.name] = carried
+
+    @contextmanager
+    def in_step(self, container: str) -> Iterator[None]:
+        """Brings files there before the block, and back after it; after an error as far as it
+        goes."""
+        carried = self._carried.get(container, ())
+        for one in carried:
+            one.put()
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(TierbenchError, OSError):
+                self.take(container)
+            raise
+        self.take(container)
+
+    def take(self, container: str) -> None:
+        """Brings back what has changed in the container."""
+        for one in self._carried.get(container, ()):
+            one.take()
+
+    def forget(self, container: str) -> None:
+        self._carried.pop(container, None)
+
+    def _pipe(self, container: str) -> Pipe:
+        api = self._client.api
+
+        def pipe(argv: Sequence[str], data: bytes, out: Callable[[bytes], None]) -> None:
+            with self._engine.errors(f"carrying files of {container}"):
+                execution = api.exec_create(container, list(argv), stdin=True, user="0")["Id"]
+                socket: Any = api.exec_start(execution, socket=True)
+                getattr(socket, "_sock", socket).sendall(data)
+                errors = b""
+                for stream, piece in pieces(socket):
+                    if stream == OUT:
+                        out(piece)
+                    else:
+                        errors += piece
+                with contextlib.suppress(OSError):
+                    socket._response.close()
+                exit_code = api.exec_inspect(execution)["ExitCode"]
+            if exit_code != 0:
+                raise RunError(
+                    f"files of {container} could not be carried",
+                    evidence=errors.decode(errors="replace")[-2000:],
+                )
+
+        return pipe
+
+
+def _folders(folder: str) -> bytes:
+    """A tar with this folder and its parents, empty."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        path = PurePosixPath(folder)
+        for one in (*reversed(path.parents[:-1]), path):
+            entry = tarfile.TarInfo(str(one).lstrip("/"))
+            entry.type, entry.mode = tarfile.DIRTYPE, 0o755
+            tar.addfile(entry)
+    return archive.getvalue()
 
 
 @dataclass(eq=False)
@@ -51,7 +200,7 @@ class DockerContainer:
             started = clock.monotonic()
             execution, socket = self._begun(doing, argv, environment=dict(env or {}), user=user)
             output = Output(chunks(socket))
-            if not watching.follow(output, on_line, watch, started + timeout_s, clock):
+            if not commands.follow(output, on_line, watch, started + timeout_s, clock):
                 what = f"{doing}: did not end within {timeout_s:g} s"
                 raise RunError(what, evidence=output.tail())
             with self.engine.errors(doing):
@@ -59,7 +208,7 @@ class DockerContainer:
                 code = self.engine.patiently(lambda: inspect(execution))["ExitCode"]
             exit_code = -1 if code is None else int(code)
             if exit_code != 0:
-                watching.after_failure(watch, output, clock)
+                commands.after_failure(watch, output, clock)
             out, err = "".join(output.out), "".join(output.err)
             return Completed(tuple(argv), exit_code, out, err, clock.monotonic() - started)
 

@@ -22,16 +22,13 @@ from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.platforms.common.findings import Finding
-from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.platforms.common.taking_down import taken_down
-from orchestrator.platforms.docker import carrying, devices, ulimits
-from orchestrator.platforms.docker.carrying import Carrier
-from orchestrator.platforms.docker.client import MARK, ROLE, STANDING, Engine
-from orchestrator.platforms.docker.containers import DockerContainer
-from orchestrator.platforms.docker.guard import VolumeGuard
+from orchestrator.platforms.common.lifecycle import taken_down
+from orchestrator.platforms.common.machines import Finding, LocalMachine
+from orchestrator.platforms.docker import containers, limits
+from orchestrator.platforms.docker.campaigns import Leftovers, VolumeGuard, labels_of
+from orchestrator.platforms.docker.connection import MARK, ROLE, STANDING, Engine
+from orchestrator.platforms.docker.containers import Carrier, DockerContainer
 from orchestrator.platforms.docker.images import DockerImages
-from orchestrator.platforms.docker.leftovers import Leftovers, labels_of
 from orchestrator.platforms.docker.networks import Networks
 from orchestrator.powers import (
     HOST_NETWORK,
@@ -63,7 +60,7 @@ class DockerPlatform:
         self, clock: Clock, address: str | None = None, campaign: str = "", known_as: str = ""
     ) -> None:
         self.known_as = known_as
-        self._clock, self._rights = clock, devices.Rights()
+        self._clock, self._rights = clock, limits.Rights()
         self._engine = Engine(clock, address, campaign or secrets.token_hex(3), known_as)
         self._client, self.reach = self._engine.client, self._engine.reach
         self.guard = VolumeGuard(self._engine)
@@ -171,7 +168,7 @@ class DockerPlatform:
             yield self._up(spec, container)
 
     def _brought_down(self, spec: ContainerSpec) -> None:
-        if any(carrying.is_carried(mount) for mount in spec.mounts) and not self._is_here():
+        if any(containers.is_carried(mount) for mount in spec.mounts) and not self._is_here():
             with contextlib.suppress(TierbenchError, OSError):  # it may be dead
                 self._carrier.take(spec.name)
         self._carrier.forget(spec.name)
@@ -206,7 +203,7 @@ class DockerPlatform:
         try:
             return self._rights.started(container, lambda: self._create(spec))
         except APIError as error:
-            if not (spec.ulimits and ulimits.refused(error)):
+            if not (spec.ulimits and limits.ulimits_refused(error)):
                 raise
         self._leftovers.remove_container(spec.name, container.id)
         bare = replace(spec, ulimits={})
@@ -247,13 +244,13 @@ class DockerPlatform:
         return exit_code
 
     def _create(self, spec: ContainerSpec) -> Any:
-        carries = any(map(carrying.is_carried, spec.mounts)) and not self._is_here()
+        carries = any(map(containers.is_carried, spec.mounts)) and not self._is_here()
         at = self.reach.address
         host: dict[str, Any] = {
             "binds": [
-                carrying.bind(mount)
+                containers.bind(mount)
                 for mount in spec.mounts
-                if not (carries and carrying.is_carried(mount))
+                if not (carries and containers.is_carried(mount))
             ],
             "port_bindings": {port: (at, local) for port, local in spec.ports.items()},
             "init": spec.init,
@@ -263,11 +260,11 @@ class DockerPlatform:
             "mem_limit": spec.memory_bytes,
             "memswap_limit": spec.memory_bytes,
             "shm_size": spec.shared_memory_bytes,
-            "ulimits": ulimits.options(spec.ulimits),
+            "ulimits": limits.ulimit_options(spec.ulimits),
         }
         if spec.host_devices:
             self._rights.add_to(host)
-        host.update(devices.limits(spec.io_caps))
+        host.update(limits.io_limits(spec.io_caps))
         api = self._client.api
         networking: Any = None
         if spec.network == HOST_NETWORK:
@@ -310,7 +307,7 @@ class DockerPlatform:
             )
         process = int(state["Pid"])
         if spec.io_caps:
-            devices.read_back(spec.io_caps, process, spec.name, self._machine)
+            limits.read_back(spec.io_caps, process, spec.name, self._machine)
         bindings = container.attrs["NetworkSettings"]["Ports"] or {}
         return replace(
             handle,
@@ -322,6 +319,6 @@ class DockerPlatform:
                 for key, value in bindings.items()
                 if value
             },
-            ulimits=ulimits.in_force(spec.ulimits, process, self._machine),
+            ulimits=limits.ulimits_in_force(spec.ulimits, process, self._machine),
             host=self.reach.address,
         )

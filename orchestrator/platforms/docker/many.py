@@ -20,7 +20,7 @@ from orchestrator.errors import RunError, TierbenchError, UsageError
 from orchestrator.model import Placing
 from orchestrator.planning import machines
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.findings import Finding
+from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.engine import THIS_COMPUTER, DockerPlatform
 from orchestrator.powers import (

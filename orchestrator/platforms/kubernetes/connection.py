@@ -2,7 +2,8 @@
 
 The client's own classes for objects are not used: what it must understand of an answer to pass it
 on differs between versions of the cluster. It finds the cluster, signs in, and opens connections.
-Idempotent calls are repeated for a minute if nothing answers.
+Idempotent calls are repeated for a minute if nothing answers. `cluster_errors` turns what is
+refused or not answered into errors of ours.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import contextlib
 import json
 import os
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -27,11 +29,69 @@ from kubernetes.config.incluster_config import load_incluster_config
 from kubernetes.config.kube_config import KubeConfigMerger, load_kube_config
 from kubernetes.stream import ws_client
 
-from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.platforms.common import patience
-from orchestrator.platforms.kubernetes.errors import Refused, Unanswered
+from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
+from orchestrator.platforms.common import lifecycle
 from orchestrator.powers import Clock
 from orchestrator.units import listed
+
+RIGHTS = "docs/KUBERNETES.md has the rights that tierbench needs, as a Role to copy"
+
+
+class Refused(Exception):
+    """An answer of the API server that is no success. `status`: the HTTP status."""
+
+    def __init__(self, status: int, body: str) -> None:
+        self.status, self.reason, self.message = status, "", body.strip()
+        try:
+            answer = json.loads(body)
+            self.reason = str(answer.get("reason") or "")
+            self.message = str(answer.get("message") or body)
+        except (ValueError, AttributeError):
+            pass
+        super().__init__(self.message)
+
+    @property
+    def is_missing(self) -> bool:
+        return self.status == 404
+
+
+class Unanswered(Exception):
+    """The API server did not answer, or the connection to it was cut."""
+
+
+@contextmanager
+def cluster_errors(doing: str) -> Iterator[None]:
+    """Translates exceptions of the block. `doing` begins the message, as in "starting node-1"."""
+    try:
+        yield
+    except Refused as error:
+        raise _translated(doing, error) from error
+    except Unanswered as error:
+        raise UnavailableError(
+            f"{doing}: the Kubernetes cluster does not answer ({error})",
+            advice="look with `kubectl cluster-info`; KUBECONFIG and the context, the "
+            "profile's or the current one, decide which cluster is meant",
+        ) from error
+
+
+def _translated(doing: str, error: Refused) -> RunError | UnavailableError:
+    text = error.message
+    if error.status == 401:
+        return UnavailableError(
+            f"{doing}: the cluster does not accept the credentials ({text})",
+            advice="sign in again as for kubectl; `kubectl auth whoami` must work",
+        )
+    if error.status == 403 and "exceeded quota" in text:
+        return UnavailableError(
+            f"{doing}: a quota of the namespace is exceeded: {text}",
+            advice="ask for a larger quota, or give nodes less in the profile",
+        )
+    if error.status == 403:
+        return UnavailableError(f"{doing}: not allowed: {text}", advice=RIGHTS)
+    if error.is_missing and "pods" in text:
+        return NodeError(f"{doing}: {text}")
+    return RunError(f"{doing}: Kubernetes refused: {text}")
+
 
 _CONNECT_S, _READ_S = 10.0, 60.0
 _PASSING = (429, 500, 502, 503, 504)  # of a server that starts, is too busy, or is behind a proxy
@@ -110,7 +170,7 @@ class Api:
     def make(self, path: str, thing: Mapping[str, Any]) -> Thing:
         """Is asked again only where no connection was made: whether a call that was not answered
         made it cannot be told."""
-        answer = patience.patiently(
+        answer = lifecycle.patiently(
             lambda: self._asked("POST", path, {}, thing), self._clock, _is_not_begun
         )
         return dict(json.loads(answer))
@@ -139,7 +199,7 @@ class Api:
         headers: dict[str, str] = {}
         self._client.update_params_for_auth(headers, [], ["BearerToken"], path, "GET", None)
         url = ws_client.get_websocket_url(f"{self.host}{path}", query)
-        return patience.patiently(lambda: self._opened(url, headers), self._clock, _is_not_begun)
+        return lifecycle.patiently(lambda: self._opened(url, headers), self._clock, _is_not_begun)
 
     def _opened(self, url: str, headers: Mapping[str, str]) -> Any:
         try:
@@ -157,7 +217,7 @@ class Api:
     def _asked_again(
         self, method: str, path: str, query: Mapping[str, Any], body: Mapping[str, Any] | None
     ) -> bytes:
-        return patience.patiently(
+        return lifecycle.patiently(
             lambda: self._asked(method, path, query, body), self._clock, _is_passing
         )
 

@@ -16,18 +16,15 @@ from orchestrator.model import Placing
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.platforms.common.findings import Finding
-from orchestrator.platforms.kubernetes import examination, requests
-from orchestrator.platforms.kubernetes.connection import Api, Thing
-from orchestrator.platforms.kubernetes.errors import Refused, cluster_errors
-from orchestrator.platforms.kubernetes.guard import NamespaceGuard
+from orchestrator.platforms.common.machines import Finding
+from orchestrator.platforms.kubernetes import examination
+from orchestrator.platforms.kubernetes.campaigns import NamespaceGuard, Sweeper
+from orchestrator.platforms.kubernetes.connection import Api, Refused, Thing, cluster_errors
 from orchestrator.platforms.kubernetes.images import ClusterImages
-from orchestrator.platforms.kubernetes.labels import name_of
-from orchestrator.platforms.kubernetes.leftovers import Sweeper
 from orchestrator.platforms.kubernetes.manifests import Place
+from orchestrator.platforms.kubernetes.placing import Placement
 from orchestrator.platforms.kubernetes.pods import Pods
-from orchestrator.platforms.kubernetes.space import NAMESPACES, Space
-from orchestrator.platforms.kubernetes.spreading import Placement
+from orchestrator.platforms.kubernetes.space import NAMESPACES, Space, name_of
 from orchestrator.platforms.kubernetes.volume_manifests import size_bytes
 from orchestrator.platforms.kubernetes.volumes import Volumes
 from orchestrator.powers import Clock, ContainerSpec, Conversation, Machine, MachineFacts
@@ -165,7 +162,7 @@ class KubernetesPlatform:
     def free_cpus(self, nodes: int) -> float:
         machines = self.placement.machines_of(nodes)
         with cluster_errors("looking at what pods ask for"):
-            return requests.each(nodes, machines, self._api.listed(_PODS))
+            return examination.free_cpus(nodes, machines, self._api.listed(_PODS))
 
     def folder(self, cache: Path) -> Path:
         return _FOLDER

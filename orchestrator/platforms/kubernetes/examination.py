@@ -1,19 +1,20 @@
 """What a cluster offers and lacks for a campaign: asked of its API server, nothing is made.
 
 Rights are asked as the cluster itself decides them (SelfSubjectAccessReview). What no answer tells
-is a finding too, with the moment at which a campaign finds out.
+is a finding too, with the moment at which a campaign finds out. Free CPUs are counted as the
+scheduler counts: by requests, not by use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from orchestrator.platforms.common.findings import Finding
-from orchestrator.platforms.kubernetes.connection import Api, Thing
-from orchestrator.platforms.kubernetes.errors import RIGHTS, Refused, cluster_errors
-from orchestrator.platforms.kubernetes.labels import name_of
-from orchestrator.platforms.kubernetes.space import CLASSES
+from orchestrator.platforms.common.machines import Finding
+from orchestrator.platforms.kubernetes.connection import RIGHTS, Api, Refused, Thing, cluster_errors
+from orchestrator.platforms.kubernetes.manifests import CARRIER_CPU, SHARES
+from orchestrator.platforms.kubernetes.space import CLASSES, name_of
 from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOTS, size_bytes
 from orchestrator.units import format_bytes
 
@@ -155,3 +156,45 @@ def _only_a_campaign_tells() -> Iterator[Finding]:
         ("images", "are pulled by the first pods: TIERBENCH_REGISTRY names where from"),
     ):
         yield Finding(subject, None, text)
+
+
+_OVER = ("Succeeded", "Failed")  # phases of pods that hold nothing any more
+
+
+def cpus(quantity: str) -> float:
+    """Reads a quantity of processors, as in "250m" or "4"."""
+    return float(quantity[:-1]) / 1000 if quantity.endswith("m") else float(quantity)
+
+
+def free_cpus(nodes: int, machines: Sequence[Thing], pods: Iterable[Thing]) -> float:
+    """How many CPUs each of so many nodes of a database may ask for, spread over these machines,
+    beside what carries its files and a load client; a tenth of one is the least that counts.
+    `pods`: all of the cluster."""
+    if not machines:
+        return 0.0
+    free = {one["metadata"]["name"]: _allocatable(one) for one in machines}
+    for pod in pods:
+        name = str(pod["spec"].get("nodeName") or "")
+        if name in free and pod.get("status", {}).get("phase") not in _OVER:
+            free[name] -= _asked(pod["spec"])
+    most = sorted(free.values(), reverse=True)[:nodes]  # those that nodes will find room on
+    left = most[-1] / math.ceil(nodes / len(most)) - cpus(CARRIER_CPU) - cpus(SHARES["client"])
+    return max(0.0, math.floor(10 * left + 1e-6) / 10)
+
+
+def _allocatable(machine: Thing) -> float:
+    status = machine["status"]
+    return cpus(str((status.get("allocatable") or status["capacity"])["cpu"]))
+
+
+def _asked(spec: Thing) -> float:
+    containers, before = spec.get("containers") or [], spec.get("initContainers") or []
+    beside = [one for one in before if one.get("restartPolicy") == "Always"]
+    running = sum(map(_request, (*containers, *beside)))
+    first = max((_request(one) for one in before), default=0.0) + sum(map(_request, beside))
+    return max(running, first) + cpus(str((spec.get("overhead") or {}).get("cpu", "0")))
+
+
+def _request(container: Thing) -> float:
+    asked = (container.get("resources") or {}).get("requests") or {}
+    return cpus(str(asked.get("cpu", "0")))

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from orchestrator.errors import UnavailableError
-from orchestrator.platforms.common import registry
+from orchestrator.platforms import own_images
 from orchestrator.platforms.kubernetes.connection import Thing
-from orchestrator.platforms.kubernetes.spreading import Placement
+from orchestrator.platforms.kubernetes.placing import Placement
 from orchestrator.powers import Clock
 from orchestrator.system.clock import wait_until
 
@@ -43,12 +43,14 @@ class ClusterImages:
         if not self.present(tag):
             return None
         found = [name for node in self._placement.find_machines() for name in _named(node, tag)]
-        return next((name for name in found if "@sha256:" in name), registry.name_of(tag))
+        return next(
+            (name for name in found if "@sha256:" in name), own_images.name_in_registry(tag)
+        )
 
     def ways_to_get(self, tag: str) -> str:
         return (
-            f"push it to a registry that the cluster can reach (`docker tag {tag} "
-            f"REGISTRY/{tag}`, `docker push REGISTRY/{tag}`) and set {registry.VARIABLE}=REGISTRY, "
+            f"push it to a registry that the cluster can reach (`docker tag {tag} REGISTRY/{tag}`, "
+            f"`docker push REGISTRY/{tag}`) and set {own_images.REGISTRY_VARIABLE}=REGISTRY, "
             "or import it on each machine (`ctr -n k8s.io images import`)"
         )
 
@@ -65,7 +67,7 @@ class ClusterImages:
 
 
 def _in_registry(tag: str) -> bool:
-    return registry.name_of(tag) != tag
+    return own_images.name_in_registry(tag) != tag
 
 
 def _images(node: Thing) -> list[Thing]:

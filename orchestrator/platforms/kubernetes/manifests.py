@@ -14,11 +14,12 @@ from typing import Any
 
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
-from orchestrator.platforms.kubernetes.labels import LABEL, NAME, NETWORK, ROLE, object_name
 from orchestrator.platforms.kubernetes.placing import Spread, placement_labels, rules
+from orchestrator.platforms.kubernetes.space import LABEL, NAME, NETWORK, ROLE, object_name
+from orchestrator.platforms.kubernetes.trouble import MAIN
 from orchestrator.powers import HOST_NETWORK, ContainerSpec, Mount
 
-MAIN, CARRIER, GATE = "main", "carrier", "gate"
+CARRIER, GATE = "carrier", "gate"
 SERVICE = "nodes"  # the headless service of a cluster's network
 CARRIED = "/carried"
 READY = f"{CARRIED}/ready"  # its file says that all carried files are there

@@ -14,19 +14,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from orchestrator.errors import NodeError, RunError, TierbenchError
-from orchestrator.platforms.common import watching
+from orchestrator.platforms.common import commands
 from orchestrator.platforms.common.carried import Carried
-from orchestrator.platforms.common.conversations import KEPT, LineConversation
-from orchestrator.platforms.common.output import Output
+from orchestrator.platforms.common.commands import KEPT, LineConversation, Output
 from orchestrator.platforms.kubernetes import manifests, trouble
-from orchestrator.platforms.kubernetes.channels import Frames
-from orchestrator.platforms.kubernetes.connection import Thing
-from orchestrator.platforms.kubernetes.errors import Refused, cluster_errors
-from orchestrator.platforms.kubernetes.labels import object_name
-from orchestrator.platforms.kubernetes.manifests import CARRIER, GATE, MAIN
-from orchestrator.platforms.kubernetes.ports import PortForward
-from orchestrator.platforms.kubernetes.space import Space
-from orchestrator.platforms.kubernetes.trouble import LOST
+from orchestrator.platforms.kubernetes.channels import Frames, PortForward
+from orchestrator.platforms.kubernetes.connection import Refused, Thing, cluster_errors
+from orchestrator.platforms.kubernetes.manifests import CARRIER, GATE
+from orchestrator.platforms.kubernetes.space import Space, object_name
+from orchestrator.platforms.kubernetes.trouble import LOST, MAIN
 from orchestrator.powers import Clock, Completed, Container, ContainerSpec, Machine
 from orchestrator.system.clock import wait_until
 
@@ -92,13 +88,13 @@ class Pod:
                 frames.cut()
                 raise NodeError(f"{doing}: {self.name} is {state}", evidence=output.tail())
 
-        if not watching.follow(output, on_line, watch, deadline, self._clock, raise_if_lost):
+        if not commands.follow(output, on_line, watch, deadline, self._clock, raise_if_lost):
             frames.cut()
         took_s = self._clock.monotonic() - started
         if took_s >= timeout_s and frames.exit_code in (*_ENDED_BY_TIMEOUT, -1):
             raise RunError(f"{doing}: did not end within {timeout_s:g} s", evidence=output.tail())
         if frames.exit_code != 0:
-            watching.after_failure(watch, output, self._clock)
+            commands.after_failure(watch, output, self._clock)
         if frames.exit_code == -1:
             raise self._cut_off(doing, frames, output)
         self._take_files()

@@ -6,24 +6,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from orchestrator.errors import NodeError, RunError, UnavailableError
-from orchestrator.platforms.common import registry
-from orchestrator.platforms.common.taking_down import taken_down
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.kubernetes import manifests, trouble
-from orchestrator.platforms.kubernetes.connection import Thing
-from orchestrator.platforms.kubernetes.errors import cluster_errors
-from orchestrator.platforms.kubernetes.labels import (
+from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
+from orchestrator.platforms.kubernetes.manifests import GATE, Place
+from orchestrator.platforms.kubernetes.placing import Placement
+from orchestrator.platforms.kubernetes.pod import Pod
+from orchestrator.platforms.kubernetes.space import (
     KIND,
     MARK,
     NAME,
     PLACEMENT,
     ROLE,
+    Space,
     annotation_of,
     name_of,
 )
-from orchestrator.platforms.kubernetes.manifests import GATE, MAIN, Place
-from orchestrator.platforms.kubernetes.pod import Pod
-from orchestrator.platforms.kubernetes.space import Space
-from orchestrator.platforms.kubernetes.spreading import Placement
+from orchestrator.platforms.kubernetes.trouble import MAIN
 from orchestrator.powers import Completed, ContainerEntry, ContainerSpec, Machine
 from orchestrator.system.clock import wait_until
 
@@ -103,7 +103,7 @@ class Pods:
         pod, labels, placing = self.pod(spec.name), self._space.labels, self._placement.placing
         pod.clear(grace_s=1)
         with self._placement.choosing(spec.placement) as spread:
-            image = registry.name_of(spec.image)
+            image = own_images.name_in_registry(spec.image)
             manifest = manifests.pod(spec, image, labels, self._places, placing, spread)
             with cluster_errors(f"starting {spec.name}"):
                 if manifests.secret_values(spec):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.platforms.kubernetes.manifests import MAIN
+MAIN = "main"  # the container of a pod that the caller asked for
 
 # Reasons of a waiting container that seldom pass by themselves. ErrImagePull becomes
 # ImagePullBackOff when the kubelet has tried again.

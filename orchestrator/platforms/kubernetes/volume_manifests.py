@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchestrator.platforms.common.claims import RentedVolume, StorageClass, VolumeSource
-from orchestrator.platforms.kubernetes.labels import name_of, object_name
 from orchestrator.platforms.kubernetes.placing import MACHINE
+from orchestrator.platforms.kubernetes.space import name_of, object_name
 
 SNAPSHOTS = "snapshot.storage.k8s.io"
 _DEFAULT = "storageclass.kubernetes.io/is-default-class"

@@ -15,15 +15,20 @@ from orchestrator.platforms.common.claims import (
     StorageClass,
     VolumeSource,
 )
-from orchestrator.platforms.common.taking_down import taken_down
+from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.kubernetes import manifests, trouble, volume_manifests
-from orchestrator.platforms.kubernetes.connection import Thing
-from orchestrator.platforms.kubernetes.errors import cluster_errors
-from orchestrator.platforms.kubernetes.guard import CONTENTS, NamespaceGuard
-from orchestrator.platforms.kubernetes.labels import name_of, object_name
+from orchestrator.platforms.kubernetes.campaigns import CONTENTS, NamespaceGuard
+from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
 from orchestrator.platforms.kubernetes.manifests import Place
-from orchestrator.platforms.kubernetes.space import CLASSES, REMOVAL_S, VOLUMES, Space
-from orchestrator.platforms.kubernetes.spreading import Placement
+from orchestrator.platforms.kubernetes.placing import Placement
+from orchestrator.platforms.kubernetes.space import (
+    CLASSES,
+    REMOVAL_S,
+    VOLUMES,
+    Space,
+    name_of,
+    object_name,
+)
 from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOTS
 from orchestrator.powers import Network
 from orchestrator.system.clock import wait_until

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.platforms.docker import connecting, tunnel
+from orchestrator.platforms.docker import connection, tunnel
 from orchestrator.platforms.docker.tunnel import Tunnel
 from orchestrator.system.shell import Beside
 
@@ -97,7 +97,7 @@ def test_no_error_ends_the_keeper(log: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_the_words_of_ssh_are_passed_on(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "ssh://vm9")
     with pytest.raises(UnavailableError, match=r"ssh://vm9: .*resolve hostname vm9") as refused:
-        connecting.connect()
+        connection.connect()
     assert "ssh -o BatchMode=yes -- vm9 docker version" in refused.value.advice
 
 

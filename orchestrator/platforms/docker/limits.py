@@ -1,8 +1,11 @@
-"""Block devices of containers: the rights to make them, and limits on them, read back.
+"""Limits and rights of containers: block devices, and the processes' own limits, read back.
 
-If a controller is missing, an engine drops limits with only a warning. So they are always read
-back: `blkio.throttle.*_device` (version 1) or `io.max` (version 2) of the container's control
+If a controller is missing, an engine drops limits of I/O with only a warning. So they are always
+read back: `blkio.throttle.*_device` (version 1) or `io.max` (version 2) of the container's control
 group. Formats: Documentation/admin-guide/cgroup-v1/blkio-controller.rst, cgroup-v2.rst.
+
+An engine without the right to raise limits of processes (rootless, or in a container) fails at the
+start with "error setting rlimit…"; the container is then started without.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from docker.errors import APIError
+from docker.types import Ulimit
 
 from orchestrator.errors import GateError, UnavailableError
 from orchestrator.model import DeviceCap
@@ -75,7 +79,7 @@ _NAMES = {
 }
 
 
-def limits(caps: Sequence[DeviceCap]) -> dict[str, list[dict[str, Any]]]:
+def io_limits(caps: Sequence[DeviceCap]) -> dict[str, list[dict[str, Any]]]:
     """Returns keywords of docker-py's `create_host_config`."""
     keywords: dict[str, list[dict[str, Any]]] = {}
     for cap in caps:
@@ -149,3 +153,35 @@ def _version_2(group: str, number: str, machine: Machine) -> dict[str, int]:
                 if values.get(key, "max") != "max"
             }
     return {}
+
+
+_LINES = {"nofile": "Max open files", "nproc": "Max processes"}  # of /proc/<process>/limits
+
+
+def ulimit_options(limits: Mapping[str, int]) -> list[Ulimit]:
+    """Returns the value of docker-py's `ulimits`."""
+    return [Ulimit(name=name, soft=value, hard=value) for name, value in limits.items()]
+
+
+def ulimits_refused(error: APIError) -> bool:
+    """Whether a container did not start because its limits could not be set."""
+    return "rlimit" in str(error).lower()
+
+
+def ulimits_in_force(
+    limits: Mapping[str, Any], process_id: int, machine: Machine
+) -> dict[str, str]:
+    """Returns the soft limits of these names, a number or `unlimited`; none if they cannot be
+    read from here."""
+    if not limits:
+        return {}
+    try:
+        lines = machine.read(f"/proc/{process_id}/limits").splitlines()
+    except OSError:
+        return {}
+    return {
+        name: line.removeprefix(_LINES[name]).split()[0]
+        for line in lines
+        for name in limits
+        if name in _LINES and line.startswith(_LINES[name])
+    }

@@ -1,5 +1,6 @@
-"""The engine that DOCKER_HOST, DOCKER_CONTEXT or the current context of `docker` names, and how it
-is reached; what docker-py raises, as errors of ours."""
+"""The connection to a Docker engine: which one DOCKER_HOST, DOCKER_CONTEXT or the current context
+of `docker` names, and how it is reached. Errors of docker-py become ours, idempotent calls are
+repeated, and labels mark what is made."""
 
 from __future__ import annotations
 
@@ -7,9 +8,10 @@ import ipaddress
 import os
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from docker.context import ContextAPI
 from docker.errors import APIError, DockerException, ImageNotFound
@@ -17,7 +19,9 @@ from docker.errors import APIError, DockerException, ImageNotFound
 import docker
 from docker import DockerClient
 from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
+from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.docker import tunnel
+from orchestrator.powers import Clock
 
 _TIMEOUT_S = 120
 _START = "start it (`make setup` does, as root on Debian), then run `tierbench doctor`"
@@ -147,3 +151,56 @@ def engine_errors(doing: str, advice: str = _START) -> Iterator[None]:
         raise UnavailableError(
             f"{doing}: the Docker engine does not answer ({error})", advice=advice
         ) from error
+
+
+LABEL = "tierbench"
+ROLE = "tierbench.role"
+CAMPAIGN = "tierbench.campaign"
+STANDING = "tierbench.standing"  # on what stays until it is taken down by its name
+MARK = f"{LABEL}=1"
+OURS: dict[str, Any] = {"label": MARK}
+_PASSING = (502, 503, 504)  # of a proxy before the engine, or of one that is starting
+
+Answer = TypeVar("Answer")
+
+
+class Engine:
+    """The engine `address` (a context or an address, None for the environment's), for `campaign`.
+    `known_as`: how errors name it, "" if it is the only one. UnavailableError if it does not
+    answer."""
+
+    def __init__(self, clock: Clock, address: str | None, campaign: str, known_as: str) -> None:
+        self.clock, self.campaign, self.known_as = clock, campaign, known_as
+        with self._named():
+            connected = connect(address)
+        self.client, self.reach, self.host = connected.client, connected.reach, connected.host
+
+    @contextmanager
+    def errors(self, doing: str) -> Iterator[None]:
+        """Translates the engine's errors in the block; those of one that fails say which it is."""
+        with self._named(), engine_errors(doing):
+            yield
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except UnavailableError as error:
+            if self.known_as in error.what:
+                raise
+            what = f"{self.known_as}: {error.what}"
+            raise UnavailableError(what, error.advice, error.evidence) from error
+
+    def patiently(self, call: Callable[[], Answer]) -> Answer:
+        return lifecycle.patiently(call, self.clock, _may_pass)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {LABEL: "1", CAMPAIGN: self.campaign}
+
+
+def _may_pass(error: Exception) -> bool:
+    """A refusal is an answer too, so it is not asked again."""
+    if isinstance(error, APIError):
+        return error.status_code in _PASSING
+    return isinstance(error, DockerException | OSError)

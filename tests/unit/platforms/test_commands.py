@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunError, TierbenchError
-from orchestrator.platforms.common import guarding
-from orchestrator.platforms.common.conversations import LineConversation
-from orchestrator.platforms.common.output import Chunk, Output
+from orchestrator.platforms.common import lifecycle
+from orchestrator.platforms.common.commands import Chunk, LineConversation, Output
 from orchestrator.system.clock import SystemClock
 
 # docker-py's response that another thread has closed: its file object is None by then.
@@ -68,6 +67,6 @@ def test_no_error_ends_the_beats_of_a_guard(monkeypatch: pytest.MonkeyPatch) -> 
             enough.set()
         raise AttributeError("no engine")
 
-    monkeypatch.setattr(guarding, "BEAT_S", 0.001)
-    with guarding.beating(beat):
+    monkeypatch.setattr(lifecycle, "BEAT_S", 0.001)
+    with lifecycle.beating(beat):
         assert enough.wait(10)

@@ -1,9 +1,9 @@
-"""The namespace of a campaign, which also keeps other campaigns out.
+"""Campaigns on a cluster: each has a namespace, which keeps others out, and goes with all in it.
 
-Everything that a campaign makes is in it and goes with it. Its annotations name host and process
-and bear the time of the last heartbeat, by the API server's clock, renewed every half minute. A
-campaign is alive while its process is; if that cannot be seen from here (another host or
-container), while its heartbeat is young.
+The annotations of the namespace name host and process and bear the time of the last heartbeat, by
+the API server's clock, renewed every half minute. If the process cannot be seen from here, a
+campaign is alive while its heartbeat is young. Outside of a campaign's own namespace only things
+with our label are ever removed.
 """
 
 from __future__ import annotations
@@ -12,31 +12,38 @@ import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
+from functools import partial
 from typing import Any
 
-from orchestrator.errors import RunError, UnavailableError
-from orchestrator.platforms.common import guarding
-from orchestrator.platforms.common.guarding import DEAD_S
+from orchestrator.errors import RunError, TierbenchError, UnavailableError
+from orchestrator.platforms.common import lifecycle
+from orchestrator.platforms.common.lifecycle import DEAD_S, Swept
 from orchestrator.platforms.kubernetes import manifests
-from orchestrator.platforms.kubernetes.connection import Thing
-from orchestrator.platforms.kubernetes.errors import RIGHTS, Refused, Unanswered, cluster_errors
-from orchestrator.platforms.kubernetes.labels import (
+from orchestrator.platforms.kubernetes.connection import (
+    RIGHTS,
+    Refused,
+    Thing,
+    Unanswered,
+    cluster_errors,
+)
+from orchestrator.platforms.kubernetes.space import (
     BEAT,
     CAMPAIGN,
+    CLASSES,
     HOST,
     MARK,
+    NAME,
+    NAMESPACES,
     PROCESS,
+    ROLE,
+    VOLUMES,
+    Space,
     annotation_of,
     label_of,
     name_of,
-)
-from orchestrator.platforms.kubernetes.space import (
-    CLASSES,
-    NAMESPACES,
-    VOLUMES,
-    Space,
     namespace_of,
 )
+from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOTS
 from orchestrator.system import host
 from orchestrator.system.clock import wait_until
 
@@ -64,7 +71,7 @@ class NamespaceGuard:
             with cluster_errors("looking for another campaign"):
                 self._refuse_if_one_lives(before=_age_and_name(own))
                 self._await_account()
-            with guarding.beating(self._beat), self._within():
+            with lifecycle.beating(self._beat), self._within():
                 yield
         finally:
             # What cannot be removed now, the next campaign finds: this process is dead by then.
@@ -200,12 +207,12 @@ class NamespaceGuard:
                 continue
             drop = f"kubectl delete namespace {name_of(one)}"
             at, where = annotation_of(one, HOST), f"in the namespace {name_of(one)}"
-            raise guarding.refusal("cluster", annotation_of(one, PROCESS), at, where, drop)
+            raise lifecycle.refusal("cluster", annotation_of(one, PROCESS), at, where, drop)
 
     def _lives(self, namespace: Mapping[str, Any]) -> bool:
         if namespace["metadata"].get("deletionTimestamp"):
             return False
-        return guarding.lives(
+        return lifecycle.lives(
             annotation_of(namespace, PROCESS),
             lambda: self._api.now() - _last_sign_s(namespace) < DEAD_S,
         )
@@ -227,3 +234,78 @@ def _last_sign_s(namespace: Mapping[str, Any]) -> float:
 
 def _age_and_name(namespace: Mapping[str, Any]) -> tuple[str, str]:
     return str(namespace["metadata"]["creationTimestamp"]), name_of(namespace)
+
+
+_POLITE_S = 5.0  # of a leftover: its campaign is dead, nobody keeps what it would still write
+# Those that use others come first.
+_KINDS = (
+    ("container", "api/v1", "pods"),
+    ("secret", "api/v1", "secrets"),
+    ("snapshot", f"apis/{SNAPSHOTS}/v1", "volumesnapshots"),
+    ("claim", "api/v1", "persistentvolumeclaims"),
+    ("network", "api/v1", "services"),
+)
+
+
+class Sweeper:
+    """Removes what is left. `forget`: is told the name of each container that goes."""
+
+    def __init__(self, space: Space, guard: NamespaceGuard, forget: Callable[[str], None]) -> None:
+        self._space, self._api, self._guard, self._forget = space, space.api, guard, forget
+
+    def listed(self) -> tuple[str, ...]:
+        """What others have left, one line each; nothing is removed."""
+        with cluster_errors("looking for leftovers"):
+            return tuple(self._listed())
+
+    def sweep(self) -> tuple[str, ...]:
+        """Removes all but what is kept in the space."""
+        swept = Swept()
+        with cluster_errors("removing leftovers"):
+            for kind, thing, remove in self._leftovers():
+                swept.take(f"{kind} {thing}", remove)
+            try:
+                self._guard.await_rented(self._space.namespace, self._space.kept)
+            except TierbenchError as error:
+                swept.kept.append(error.what)
+        return swept.result("kubectl get all,pvc,pv -A -l tierbench=1")
+
+    def _listed(self) -> Iterator[str]:
+        """What others have left, with what is in their namespaces."""
+        for kind, name, _ in self._leftovers(own=False):
+            for inner, group, plural in _KINDS if kind == "namespace" else ():
+                for one in self._api.listed(f"/{group}/namespaces/{name}/{plural}", MARK):
+                    yield f"{inner} {annotation_of(one, NAME) or name_of(one)} of {name}"
+            yield f"{kind} {name}"
+
+    def _leftovers(
+        self, own: bool = True
+    ) -> Iterator[tuple[str, str, Callable[[], list[str] | None]]]:
+        """What is ours, in the order in which it goes: kind, name, and how it is removed. `own`: of
+        this program, too."""
+        for kind, group, plural in _KINDS if own else ():
+            folder = f"/{group}/namespaces/{self._space.namespace}/{plural}"
+            for thing in sorted(self._api.listed(folder, MARK), key=_is_disk):
+                name = name_of(thing)
+                if f"{folder}/{name}" in self._space.kept:
+                    continue
+                if kind == "container":
+                    self._forget(annotation_of(thing, NAME))
+                yield kind, annotation_of(thing, NAME) or name, self._removal(kind, folder, name)
+        living = {*self._guard.living(), self._space.campaign}
+        found = {label_of(one, CAMPAIGN): name_of(one) for one in self._guard.namespaces()}
+        for campaign in sorted(found.keys() - living):
+            yield "namespace", found[campaign], partial(self._guard.remove, campaign)
+        for kind, folder in (("volume", VOLUMES), ("storage class", CLASSES)):
+            for thing in self._api.listed(folder, MARK):
+                owner, name = label_of(thing, CAMPAIGN), name_of(thing)
+                if (own and owner == self._space.campaign) or owner not in living:
+                    yield kind, name, self._removal(kind, folder, name)
+
+    def _removal(self, kind: str, folder: str, name: str) -> Callable[[], None]:
+        return lambda: self._space.remove(kind, f"{folder}/{name}", name, _POLITE_S)
+
+
+def _is_disk(thing: Thing) -> bool:
+    """Databases and clients go before disks: a mounted device cannot be removed."""
+    return label_of(thing, ROLE) == "disk"
