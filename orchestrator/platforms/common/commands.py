@@ -7,13 +7,29 @@ import codecs
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
 
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.powers import Clock, Container
 
+_KEPT = 20  # pieces of output, as evidence of an end: a conversation lasts as long as a campaign
+
 Chunk = tuple[bytes | None, bytes | None]
 """What came at once: of standard output, of standard error."""
+
+
+class Streams(Protocol):
+    """The streams of a command that runs; iterating gives its output to its end."""
+
+    def __iter__(self) -> Iterator[Chunk]: ...
+
+    def send(self, data: bytes) -> None:
+        """Sends to standard input. OSError if the command has ended."""
+
+    def end_input(self) -> None:
+        """Ends standard input, and with it every command that reads it."""
 
 
 class Output:
@@ -72,23 +88,18 @@ class Output:
         return "\n".join(("".join(self.out) + "".join(self.err)).splitlines()[-20:])
 
 
-KEPT = 20  # pieces of output, as evidence of an end: a conversation lasts as long as a campaign
-
-
 class LineConversation:
-    """`write` sends bytes to the command's standard input, and raises OSError if it has ended. How
-    that input is ended is the platform's own (`close`)."""
+    """The `Conversation` protocol on the streams of a command."""
 
-    def __init__(
-        self, output: Output, write: Callable[[bytes], object], doing: str, clock: Clock
-    ) -> None:
-        self._output, self._write, self._doing, self._clock = output, write, doing, clock
+    def __init__(self, streams: Streams, doing: str, clock: Clock) -> None:
+        self._streams, self._doing, self._clock = streams, doing, clock
+        self._output = Output(streams, _KEPT)
         self._lines: deque[str] = deque()
         self._open = True
 
     def send(self, line: str) -> None:
         try:
-            self._write(f"{line}\n".encode())
+            self._streams.send(f"{line}\n".encode())
         except OSError as error:
             raise RunError(f"{self._doing}: it has ended: {error}") from error
 
@@ -101,6 +112,25 @@ class LineConversation:
                 raise RunError(f"{self._doing}: no answer within {timeout_s:g} s")
             self._open = self._output.follow(self._lines.append)
         return self._lines.popleft()
+
+
+@contextmanager
+def conversing(streams: Streams, doing: str, clock: Clock) -> Iterator[LineConversation]:
+    """Talks with a command until the block ends."""
+    try:
+        yield LineConversation(streams, doing, clock)
+    finally:
+        streams.end_input()
+
+
+def hand_on(chunks: Iterable[Chunk], out: Callable[[bytes], None]) -> str:
+    """Hands on standard output as it comes; returns the end of standard error."""
+    errors = b""
+    for piece, error_piece in chunks:
+        if piece:
+            out(piece)
+        errors += error_piece or b""
+    return errors.decode(errors="replace")[-2000:]
 
 
 _LOOK_EVERY_S = 1.0

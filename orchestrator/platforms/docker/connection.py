@@ -41,17 +41,9 @@ class Reach:
     is_local: bool
 
 
-@dataclass(frozen=True)
-class Connection:
-    """`host`: the address of the engine as it was named, `ssh://…`, `tcp://…` or `unix://…`."""
-
-    client: DockerClient
-    reach: Reach
-    host: str
-
-
-def connect(engine: str | None = None) -> Connection:
+def connect(engine: str | None = None) -> tuple[DockerClient, Reach, str]:
     """Connects to `engine`, a context's name or an address; None: to the one of the environment.
+    Also returns its address as it was named, `ssh://…`, `tcp://…` or `unix://…`.
 
     UsageError for a context that does not exist, UnavailableError if nothing answers."""
     environment = dict(os.environ)
@@ -74,8 +66,7 @@ def connect(engine: str | None = None) -> Connection:
         if client.api.base_url.startswith("https://"):
             client.api.trust_env = False
         client.ping()
-    reached = _of(through.host) if through else reach(client.api.base_url)
-    return Connection(client, reached, host)
+    return client, _of(through.host) if through else reach(client.api.base_url), host
 
 
 def _require_listening(host: str) -> None:
@@ -172,8 +163,7 @@ class Engine:
     def __init__(self, clock: Clock, address: str | None, campaign: str, known_as: str) -> None:
         self.clock, self.campaign, self.known_as = clock, campaign, known_as
         with self._named():
-            connected = connect(address)
-        self.client, self.reach, self.host = connected.client, connected.reach, connected.host
+            self.client, self.reach, self.host = connect(address)
 
     @contextmanager
     def errors(self, doing: str) -> Iterator[None]:

@@ -22,58 +22,52 @@ from docker.errors import DockerException, NotFound
 
 from orchestrator.errors import RunError, TierbenchError
 from orchestrator.platforms.common import commands
-from orchestrator.platforms.common.carried import Carried, Pipe
-from orchestrator.platforms.common.commands import KEPT, Chunk, LineConversation, Output
+from orchestrator.platforms.common.carried import Carried, Pipe, is_carried
+from orchestrator.platforms.common.commands import Chunk, LineConversation, Output
 from orchestrator.platforms.docker.campaigns import Leftovers
 from orchestrator.platforms.docker.connection import Engine
-from orchestrator.powers import Clock, Completed, Container, ContainerSpec, Machine, Mount
+from orchestrator.powers import Completed, Container, ContainerSpec, Machine, Mount
 
-OUT, ERR = 1, 2
+_ERRORS = 2  # the number of standard error; 1 is standard output
 _HEAD = struct.Struct(">BxxxL")  # which stream, and how many bytes of it follow
 
 
-def pieces(socket: Any) -> Iterator[tuple[int, bytes]]:
-    """Yields (OUT or ERR, bytes) as they come. `socket` comes from `exec_start(…, socket=True)`.
+class DockerStreams:
+    """The streams of a command, on a connection for itself: `exec_start(…, socket=True)`.
 
     docker-py's own reader waits for the network before each piece, and so for what TLS has received
-    already; and it misses what came together with the head of the engine's answer.
+    already; and it misses what came together with the head of the engine's answer. Its stream
+    cannot be written to, and would leave the response, and with it the socket, open.
     """
-    reader = socket._response.raw._fp.fp
-    getattr(socket, "_sock", socket).settimeout(None)
-    while len(head := reader.read(_HEAD.size)) == _HEAD.size:
-        stream, length = _HEAD.unpack(head)
-        yield stream, reader.read(length)
 
+    def __init__(self, socket: Any) -> None:
+        self._response, self._socket = socket._response, getattr(socket, "_sock", socket)
 
-def chunks(socket: Any) -> Iterator[Chunk]:
-    """What `Output` reads; the socket is closed at the end."""
-    try:
-        for stream, data in pieces(socket):
-            yield (None, data) if stream == ERR else (data, None)
-    except (DockerException, OSError, ValueError) as error:
-        raise TierbenchError(f"the output stream broke: {error}") from error
-    finally:
-        # docker-py's own stream would leave the response, and with it the socket, open.
-        with contextlib.suppress(OSError):
-            socket._response.close()
+    def pieces(self) -> Iterator[Chunk]:
+        """Yields the output as it comes; closes the connection at the end."""
+        reader = self._response.raw._fp.fp
+        self._socket.settimeout(None)
+        try:
+            while len(head := reader.read(_HEAD.size)) == _HEAD.size:
+                stream, length = _HEAD.unpack(head)
+                data = reader.read(length)
+                yield (None, data) if stream == _ERRORS else (data, None)
+        finally:
+            with contextlib.suppress(OSError):
+                self._response.close()
 
+    def __iter__(self) -> Iterator[Chunk]:
+        try:
+            yield from self.pieces()
+        except (DockerException, OSError, ValueError) as error:
+            raise TierbenchError(f"the output stream broke: {error}") from error
 
-class DockerConversation(LineConversation):
-    """A command that is talked with, whose exec was made with `stdin`."""
+    def send(self, data: bytes) -> None:
+        self._socket.sendall(data)
 
-    def __init__(self, socket: Any, doing: str, clock: Clock) -> None:
-        self._socket = getattr(socket, "_sock", socket)  # docker-py's stream cannot be written to
-        super().__init__(Output(chunks(socket), KEPT), self._socket.sendall, doing, clock)
-
-    def close(self) -> None:
-        """Ends its standard input, which ends every command that reads it."""
+    def end_input(self) -> None:
         with contextlib.suppress(OSError):
             self._socket.shutdown(sockets.SHUT_WR)
-
-
-def is_carried(mount: Mount) -> bool:
-    """Whether this is a file or folder of this computer."""
-    return mount.source.startswith("/") and not mount.on_machine
 
 
 def bind(mount: Mount) -> str:
@@ -98,7 +92,9 @@ class Carrier:
     def put_first(self, spec: ContainerSpec, container: str) -> None:
         """Puts all files into a container that is made and not yet started."""
         carried = []
-        for mount in filter(is_carried, spec.mounts):
+        for mount in spec.mounts:
+            if not is_carried(mount):
+                continue
             one = Carried(Path(mount.source), mount.target, mount.read_only, self._pipe(spec.name))
             with self._engine.errors(f"carrying {mount.source} into {spec.name}"):
                 if Path(mount.source).is_file():
@@ -137,22 +133,12 @@ class Carrier:
         def pipe(argv: Sequence[str], data: bytes, out: Callable[[bytes], None]) -> None:
             with self._engine.errors(f"carrying files of {container}"):
                 execution = api.exec_create(container, list(argv), stdin=True, user="0")["Id"]
-                socket: Any = api.exec_start(execution, socket=True)
-                getattr(socket, "_sock", socket).sendall(data)
-                errors = b""
-                for stream, piece in pieces(socket):
-                    if stream == OUT:
-                        out(piece)
-                    else:
-                        errors += piece
-                with contextlib.suppress(OSError):
-                    socket._response.close()
+                streams = DockerStreams(api.exec_start(execution, socket=True))
+                streams.send(data)
+                errors = commands.hand_on(streams.pieces(), out)
                 exit_code = api.exec_inspect(execution)["ExitCode"]
             if exit_code != 0:
-                raise RunError(
-                    f"files of {container} could not be carried",
-                    evidence=errors.decode(errors="replace")[-2000:],
-                )
+                raise RunError(f"files of {container} could not be carried", evidence=errors)
 
         return pipe
 
@@ -198,8 +184,8 @@ class DockerContainer:
         doing, clock = f"running {argv[0]} in {self.name}", self.engine.clock
         with self.carrier.in_step(self.name):
             started = clock.monotonic()
-            execution, socket = self._begun(doing, argv, environment=dict(env or {}), user=user)
-            output = Output(chunks(socket))
+            execution, streams = self._begun(doing, argv, environment=dict(env or {}), user=user)
+            output = Output(streams)
             if not commands.follow(output, on_line, watch, started + timeout_s, clock):
                 what = f"{doing}: did not end within {timeout_s:g} s"
                 raise RunError(what, evidence=output.tail())
@@ -212,22 +198,19 @@ class DockerContainer:
             out, err = "".join(output.out), "".join(output.err)
             return Completed(tuple(argv), exit_code, out, err, clock.monotonic() - started)
 
-    def _begun(self, doing: str, argv: Sequence[str], **options: Any) -> tuple[str, Any]:
-        """The id of a command that begins to run, and the connection with its streams."""
+    def _begun(self, doing: str, argv: Sequence[str], **options: Any) -> tuple[str, DockerStreams]:
+        """The id of a command that begins to run, and its streams."""
         api = self.engine.client.api
         with self.engine.errors(doing):
             execution = str(api.exec_create(self.name, list(argv), **options)["Id"])
-            return execution, api.exec_start(execution, socket=True)
+            return execution, DockerStreams(api.exec_start(execution, socket=True))
 
     @contextmanager
-    def conversation(self, argv: Sequence[str]) -> Iterator[DockerConversation]:
+    def conversation(self, argv: Sequence[str]) -> Iterator[LineConversation]:
         doing = f"talking with {argv[0]} in {self.name}"
-        _, socket = self._begun(doing, argv, stdin=True)
-        conversation = DockerConversation(socket, doing, self.engine.clock)
-        try:
+        _, streams = self._begun(doing, argv, stdin=True)
+        with commands.conversing(streams, doing, self.engine.clock) as conversation:
             yield conversation
-        finally:
-            conversation.close()
 
     def stop(self, timeout_s: float) -> None:
         def stop() -> None:

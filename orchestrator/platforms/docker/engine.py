@@ -22,6 +22,7 @@ from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.agent import AgentMachine
+from orchestrator.platforms.common.carried import is_carried
 from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.common.machines import Finding, LocalMachine
 from orchestrator.platforms.docker import containers, limits
@@ -133,11 +134,13 @@ class DockerPlatform:
         atexit.register(machine.close)  # a command that is no campaign does not sweep
         return machine
 
-    def _is_here(self) -> bool:
-        return isinstance(self._machine, LocalMachine)
-
     def folder(self, cache: Path) -> Path:
-        return cache if self._is_here() else _FOLDER
+        return cache if isinstance(self._machine, LocalMachine) else _FOLDER
+
+    def _carries(self, spec: ContainerSpec) -> bool:
+        """Whether files of this computer must be brought to the container's."""
+        is_here = isinstance(self._machine, LocalMachine)
+        return not is_here and any(is_carried(mount) for mount in spec.mounts)
 
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         if isinstance(self._machine, AgentMachine) and not only_list:
@@ -168,7 +171,7 @@ class DockerPlatform:
             yield self._up(spec, container)
 
     def _brought_down(self, spec: ContainerSpec) -> None:
-        if any(containers.is_carried(mount) for mount in spec.mounts) and not self._is_here():
+        if self._carries(spec):
             with contextlib.suppress(TierbenchError, OSError):  # it may be dead
                 self._carrier.take(spec.name)
         self._carrier.forget(spec.name)
@@ -244,13 +247,13 @@ class DockerPlatform:
         return exit_code
 
     def _create(self, spec: ContainerSpec) -> Any:
-        carries = any(map(containers.is_carried, spec.mounts)) and not self._is_here()
+        carries = self._carries(spec)
         at = self.reach.address
         host: dict[str, Any] = {
             "binds": [
                 containers.bind(mount)
                 for mount in spec.mounts
-                if not (carries and containers.is_carried(mount))
+                if not (carries and is_carried(mount))
             ],
             "port_bindings": {port: (at, local) for port, local in spec.ports.items()},
             "init": spec.init,

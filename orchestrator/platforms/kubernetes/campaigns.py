@@ -105,27 +105,16 @@ class NamespaceGuard:
                 self._api.remove(f"{NAMESPACES}/{namespace}/pods/{name_of(pod)}", grace_s=5)
             self._api.remove(f"{NAMESPACES}/{namespace}")
             removed.append(f"namespace {namespace}")
-        self._await_gone(f"the namespace {namespace}", f"{NAMESPACES}/{namespace}")
+        self._space.await_gone(f"namespace {namespace}", f"{NAMESPACES}/{namespace}", _GONE_S)
         selector = f"{MARK},{CAMPAIGN}={campaign}"
         for kind, path in (("volume", VOLUMES), ("storage class", CLASSES)):
             for thing in self._api.listed(path, selector):
-                self._api.remove(f"{path}/{name_of(thing)}")
-                self._await_gone(f"the {kind} {name_of(thing)}", f"{path}/{name_of(thing)}")
-                removed.append(f"{kind} {name_of(thing)}")
+                what, address = f"{kind} {name_of(thing)}", f"{path}/{name_of(thing)}"
+                self._api.remove(address)
+                self._space.await_gone(what, address, _GONE_S)
+                removed.append(what)
         self.await_rented(namespace)
         return removed
-
-    def _await_gone(self, what: str, path: str) -> None:
-        def gone() -> bool:
-            return self._api.found(path) is None
-
-        if not wait_until(gone, deadline_s=_GONE_S, clock=self._clock, every_s=0.3):
-            left = (self._api.found(path) or {}).get("status", {}).get("conditions") or []
-            said = "; ".join(str(one.get("message")) for one in left if one.get("status") == "True")
-            raise RunError(
-                f"{what} could not be removed within {_GONE_S:g} s: {said or 'it says no reason'}",
-                advice="`kubectl describe` it, then `make clean`",
-            )
 
     def await_rented(self, namespace: str, kept: Collection[str] = ()) -> None:
         """Waits until the volumes and snapshots that the namespace's claims had are gone: they cost
@@ -254,9 +243,16 @@ class Sweeper:
         self._space, self._api, self._guard, self._forget = space, space.api, guard, forget
 
     def listed(self) -> tuple[str, ...]:
-        """What others have left, one line each; nothing is removed."""
+        """What others have left, with what is in their namespaces, one line each; nothing is
+        removed."""
+        lines: list[str] = []
         with cluster_errors("looking for leftovers"):
-            return tuple(self._listed())
+            for kind, name, _ in self._leftovers(own=False):
+                for inner, group, plural in _KINDS if kind == "namespace" else ():
+                    things = self._api.listed(f"/{group}/namespaces/{name}/{plural}", MARK)
+                    lines += [f"{inner} {_name_here(thing)} of {name}" for thing in things]
+                lines.append(f"{kind} {name}")
+        return tuple(lines)
 
     def sweep(self) -> tuple[str, ...]:
         """Removes all but what is kept in the space."""
@@ -269,14 +265,6 @@ class Sweeper:
             except TierbenchError as error:
                 swept.kept.append(error.what)
         return swept.result("kubectl get all,pvc,pv -A -l tierbench=1")
-
-    def _listed(self) -> Iterator[str]:
-        """What others have left, with what is in their namespaces."""
-        for kind, name, _ in self._leftovers(own=False):
-            for inner, group, plural in _KINDS if kind == "namespace" else ():
-                for one in self._api.listed(f"/{group}/namespaces/{name}/{plural}", MARK):
-                    yield f"{inner} {annotation_of(one, NAME) or name_of(one)} of {name}"
-            yield f"{kind} {name}"
 
     def _leftovers(
         self, own: bool = True
@@ -291,7 +279,7 @@ class Sweeper:
                     continue
                 if kind == "container":
                     self._forget(annotation_of(thing, NAME))
-                yield kind, annotation_of(thing, NAME) or name, self._removal(kind, folder, name)
+                yield kind, _name_here(thing), self._removal(kind, folder, name)
         living = {*self._guard.living(), self._space.campaign}
         found = {label_of(one, CAMPAIGN): name_of(one) for one in self._guard.namespaces()}
         for campaign in sorted(found.keys() - living):
@@ -303,7 +291,12 @@ class Sweeper:
                     yield kind, name, self._removal(kind, folder, name)
 
     def _removal(self, kind: str, folder: str, name: str) -> Callable[[], None]:
-        return lambda: self._space.remove(kind, f"{folder}/{name}", name, _POLITE_S)
+        return partial(self._space.remove, kind, f"{folder}/{name}", name, _POLITE_S)
+
+
+def _name_here(thing: Thing) -> str:
+    """The name by which this program knows a thing."""
+    return annotation_of(thing, NAME) or name_of(thing)
 
 
 def _is_disk(thing: Thing) -> bool:

@@ -14,7 +14,6 @@ import os
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
@@ -109,24 +108,13 @@ Thing = dict[str, Any]
 """An object of the cluster as it is written: apiVersion, kind, metadata, spec, status."""
 
 
-@dataclass(frozen=True)
-class _Cluster:
-    """How the API server is reached. `context`: "" in a pod; `namespace`: of the context."""
-
-    configuration: Configuration
-    context: str
-    namespace: str
-
-
 class Api:
     """The API server. Answers are JSON; `Refused` or `Unanswered` if there is none. `context`: the
     kubeconfig's that is used, "" in a pod; `namespace`: that context's."""
 
     def __init__(self, clock: Clock, context: str | None = None) -> None:
         self._clock = clock
-        found = _found(context)
-        self.context, self.namespace = found.context, found.namespace
-        self._configuration = found.configuration
+        self._configuration, self.context, self.namespace = _cluster(context)
         # Waiting and repeating are decided here, by the kind of call.
         self._configuration.retries = urllib3.Retry(0)
         self._client = ApiClient(self._configuration)
@@ -141,7 +129,7 @@ class Api:
         return self._clock.now() + self._ahead_s
 
     def get(self, path: str, **query: Any) -> Thing:
-        return self._patiently("GET", path, query)
+        return dict(json.loads(self._asked_again("GET", path, query)))
 
     def found(self, path: str) -> Thing | None:
         """Returns an object; None if it is not there."""
@@ -165,7 +153,7 @@ class Api:
         return list(answer.get("items") or [])
 
     def text(self, path: str, **query: Any) -> str:
-        return self._asked_again("GET", path, query, None).decode(errors="replace")
+        return self._asked_again("GET", path, query).decode(errors="replace")
 
     def make(self, path: str, thing: Mapping[str, Any]) -> Thing:
         """Is asked again only where no connection was made: whether a call that was not answered
@@ -211,11 +199,12 @@ class Api:
         except (websocket.WebSocketException, OSError) as error:
             raise Unanswered(str(error)) from error
 
-    def _patiently(self, method: str, path: str, query: Mapping[str, Any]) -> Thing:
-        return dict(json.loads(self._asked_again(method, path, query, None)))
-
     def _asked_again(
-        self, method: str, path: str, query: Mapping[str, Any], body: Mapping[str, Any] | None
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any],
+        body: Mapping[str, Any] | None = None,
     ) -> bytes:
         return lifecycle.patiently(
             lambda: self._asked(method, path, query, body), self._clock, _is_passing
@@ -266,10 +255,11 @@ def _is_not_begun(error: Exception) -> bool:
     return isinstance(reason, _UNCONNECTED)
 
 
-def _found(context: str | None) -> _Cluster:
-    """The cluster of KUBECONFIG or ~/.kube/config, by this context or the current one; else, in a
-    pod, its own, unless a context was named. UnavailableError if there is none, UsageError for a
-    context that does not exist."""
+def _cluster(context: str | None) -> tuple[Configuration, str, str]:
+    """How the cluster of KUBECONFIG or ~/.kube/config is reached, by this context or the current
+    one, with the context and its namespace; else, in a pod, its own cluster ("" as the context),
+    unless a context was named. UnavailableError if there is none, UsageError for a context that
+    does not exist."""
     configuration = Configuration()
     try:
         every, current = _contexts()
@@ -284,7 +274,7 @@ def _found(context: str | None) -> _Cluster:
     name = context or current
     try:
         load_kube_config(_files(), name, configuration)
-        return _Cluster(configuration, str(name), every[str(name)].get("namespace") or "default")
+        return configuration, str(name), every[str(name)].get("namespace") or "default"
     except (ConfigException, OSError, KeyError) as error:
         if context is not None:
             raise UnavailableError(
@@ -297,8 +287,8 @@ def _found(context: str | None) -> _Cluster:
     except (ConfigException, OSError):
         raise _unconfigured(reason) from reason
     with contextlib.suppress(OSError):
-        return _Cluster(configuration, "", _NAMESPACE_OF_POD.read_text().strip())
-    return _Cluster(configuration, "", "default")
+        return configuration, "", _NAMESPACE_OF_POD.read_text().strip()
+    return configuration, "", "default"
 
 
 def _contexts() -> tuple[dict[str, Mapping[str, Any]], str | None]:

@@ -21,7 +21,6 @@ from orchestrator.platforms.kubernetes import examination
 from orchestrator.platforms.kubernetes.campaigns import NamespaceGuard, Sweeper
 from orchestrator.platforms.kubernetes.connection import Api, Refused, Thing, cluster_errors
 from orchestrator.platforms.kubernetes.images import ClusterImages
-from orchestrator.platforms.kubernetes.manifests import Place
 from orchestrator.platforms.kubernetes.placing import Placement
 from orchestrator.platforms.kubernetes.pods import Pods
 from orchestrator.platforms.kubernetes.space import NAMESPACES, Space, name_of
@@ -53,9 +52,9 @@ class KubernetesPlatform:
         self.placement.find_machines()
         self.guard = NamespaceGuard(self.space, self._within)
         self.images = ClusterImages(self.placement, clock)
-        places: dict[str, Place] = {}
-        self.pods = Pods(self.space, self.placement, places, self._machine_named)
-        self.claims = Volumes(self.space, self.placement, self.guard, places, self.pods.run_beside)
+        claims: dict[str, str] = {}  # volume → the claim by which pods use it
+        self.pods = Pods(self.space, self.placement, claims, self._machine_named)
+        self.claims = Volumes(self.space, self.placement, self.guard, claims, self.pods.run_beside)
         self.container, self.find_containers = self.pods.pod, self.pods.find
         self.running, self.once = self.pods.running, self.pods.once
         self.network, self.volume = self.claims.network, self.claims.volume

@@ -16,14 +16,14 @@ from pathlib import Path
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.platforms.common import commands
 from orchestrator.platforms.common.carried import Carried
-from orchestrator.platforms.common.commands import KEPT, LineConversation, Output
+from orchestrator.platforms.common.commands import LineConversation, Output
 from orchestrator.platforms.kubernetes import manifests, trouble
 from orchestrator.platforms.kubernetes.channels import Frames, PortForward
 from orchestrator.platforms.kubernetes.connection import Refused, Thing, cluster_errors
 from orchestrator.platforms.kubernetes.manifests import CARRIER, GATE
 from orchestrator.platforms.kubernetes.space import Space, object_name
 from orchestrator.platforms.kubernetes.trouble import LOST, MAIN
-from orchestrator.powers import Clock, Completed, Container, ContainerSpec, Machine
+from orchestrator.powers import Completed, Container, ContainerSpec, Machine
 from orchestrator.system.clock import wait_until
 
 # $0: the seconds. KILL follows TERM after five.
@@ -103,13 +103,11 @@ class Pod:
         )
 
     @contextmanager
-    def conversation(self, argv: Sequence[str]) -> Iterator[PodConversation]:
+    def conversation(self, argv: Sequence[str]) -> Iterator[LineConversation]:
         doing = f"talking with {argv[0]} in {self.name}"
-        conversation = PodConversation(self._begin(doing, MAIN, argv), doing, self._clock)
-        try:
+        frames = self._begin(doing, MAIN, argv)
+        with commands.conversing(frames, doing, self._clock) as conversation:
             yield conversation
-        finally:
-            conversation.close()
 
     def pipe(
         self, inside: str, argv: Sequence[str], data: bytes, out: Callable[[bytes], None]
@@ -118,20 +116,16 @@ class Pod:
         RunError if it fails."""
         doing = f"carrying files of {self.name}"
         frames = self._begin(doing, inside, argv)
-        errors = b""
         try:
             frames.send(data)
         except OSError as error:
             raise RunError(f"{doing}: {error}") from error
-        for chunk, error_chunk in frames:
-            if chunk:
-                out(chunk)
-            errors += error_chunk or b""
+        errors = commands.hand_on(frames, out)
         if frames.exit_code != 0:
             raise RunError(
                 f"{doing}: {argv[0]} failed (exit {frames.exit_code}) {frames.message}",
                 advice="its image needs sh, GNU tar and GNU find",
-                evidence=errors.decode(errors="replace")[-2000:],
+                evidence=errors,
             )
 
     def _begin(self, doing: str, inside: str, argv: Sequence[str]) -> Frames:
@@ -300,15 +294,3 @@ def _environment(env: Mapping[str, str]) -> bytes:
         if "\n" in value:
             raise RunError(f"the variable {name} has a line break, which no pod can be given")
     return "".join(f"{name}={value}\n" for name, value in env.items()).encode() + b"\n"
-
-
-class PodConversation(LineConversation):
-    """A command in a pod that is talked with."""
-
-    def __init__(self, frames: Frames, doing: str, clock: Clock) -> None:
-        self._frames = frames
-        super().__init__(Output(frames, kept=KEPT), frames.send, doing, clock)
-
-    def close(self) -> None:
-        """Ends its standard input, which ends every command that reads it."""
-        self._frames.end_input()

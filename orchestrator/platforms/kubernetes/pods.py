@@ -10,7 +10,7 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.kubernetes import manifests, trouble
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
-from orchestrator.platforms.kubernetes.manifests import GATE, Place
+from orchestrator.platforms.kubernetes.manifests import GATE
 from orchestrator.platforms.kubernetes.placing import Placement
 from orchestrator.platforms.kubernetes.pod import Pod
 from orchestrator.platforms.kubernetes.space import (
@@ -33,18 +33,18 @@ _LOOK_EVERY_S = 1.0
 
 
 class Pods:
-    """The containers of a campaign. `places`: volumes that mounts may name; `machine_named`: as of
-    `Pod`."""
+    """The containers of a campaign. `claims`: of the volumes that mounts may name; `machine_named`:
+    as of `Pod`."""
 
     def __init__(
         self,
         space: Space,
         placement: Placement,
-        places: Mapping[str, Place],
+        claims: Mapping[str, str],
         machine_named: Callable[[str], Machine | None],
     ) -> None:
         self._space, self._api, self._clock = space, space.api, space.clock
-        self._placement, self._places, self._machine_named = placement, places, machine_named
+        self._placement, self._claims, self._machine_named = placement, claims, machine_named
         self._pods: dict[str, Pod] = {}
         self.start_s = START_S
 
@@ -104,7 +104,7 @@ class Pods:
         pod.clear(grace_s=1)
         with self._placement.choosing(spec.placement) as spread:
             image = own_images.name_in_registry(spec.image)
-            manifest = manifests.pod(spec, image, labels, self._places, placing, spread)
+            manifest = manifests.pod(spec, image, labels, self._claims, placing, spread)
             with cluster_errors(f"starting {spec.name}"):
                 if manifests.secret_values(spec):
                     self._api.make(self._space.path("secrets"), manifests.secret(spec, labels))

@@ -55,6 +55,7 @@ NAMESPACES, VOLUMES = "/api/v1/namespaces", "/api/v1/persistentvolumes"
 CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
 NODES = "/api/v1/nodes"
 REMOVAL_S = 120.0
+_PODS = "/pods/"  # in the path of every pod
 
 
 def namespace_of(campaign: str) -> str:
@@ -84,23 +85,34 @@ class Space:
 
     def remove(self, kind: str, path: str, name: str, grace_s: float | None = None) -> None:
         """Removes a thing; it is gone when this returns. `grace_s`: of a pod."""
-        is_pod = "/pods/" in path
-
-        def gone() -> bool:
-            found = self.api.found(path)
-            if found and is_pod and trouble.may_be_lost(found) and self.machine_trouble(found):
-                self.api.remove(path, 0.0)  # nobody will ever say that it has ended
-            return found is None
-
         with cluster_errors(f"removing {kind} {name}"):
             self.kept.discard(path)
-            self.api.remove(path, grace_s if is_pod else None)
-            deadline_s = REMOVAL_S + (grace_s or 0)
-            if not wait_until(gone, deadline_s=deadline_s, clock=self.clock, every_s=0.1):
-                raise RunError(
-                    f"{kind} {name} could not be removed within {deadline_s:g} s",
-                    advice=f"`kubectl describe` it in {self.namespace}: it says what holds it",
-                )
+            self.api.remove(path, grace_s if _PODS in path else None)
+            self.await_gone(f"{kind} {name}", path, REMOVAL_S + (grace_s or 0))
+
+    def await_gone(self, what: str, path: str, deadline_s: float) -> None:
+        """Waits until a thing that is being removed is gone. RunError if it stays."""
+
+        def gone() -> bool:
+            thing = self.api.found(path)
+            if (
+                thing
+                and _PODS in path
+                and trouble.may_be_lost(thing)
+                and self.machine_trouble(thing)
+            ):
+                self.api.remove(path, 0.0)  # nobody will ever say that it has ended
+            return thing is None
+
+        if not wait_until(gone, deadline_s=deadline_s, clock=self.clock, every_s=0.1):
+            conditions = (self.api.found(path) or {}).get("status", {}).get("conditions") or []
+            reasons = [one.get("message") for one in conditions if one.get("status") == "True"]
+            said = "; ".join(filter(None, reasons)) or "it says no reason"
+            raise RunError(
+                f"{what} could not be removed within {deadline_s:g} s: {said}",
+                advice=f"`kubectl describe` it (in {self.namespace}, unless it is in none), which "
+                "says what holds it, then `make clean`",
+            )
 
     def make_room(self, kind: str, path: str) -> None:
         """Removes our leftover of a name, if there is one. UnavailableError if it is not ours."""

@@ -19,7 +19,6 @@ from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.kubernetes import manifests, trouble, volume_manifests
 from orchestrator.platforms.kubernetes.campaigns import CONTENTS, NamespaceGuard
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
-from orchestrator.platforms.kubernetes.manifests import Place
 from orchestrator.platforms.kubernetes.placing import Placement
 from orchestrator.platforms.kubernetes.space import (
     CLASSES,
@@ -42,19 +41,20 @@ _BINDING_S = 20.0
 
 
 class Volumes:
-    """Networks, volumes, and the `Claims` power. `places`: volume → how pods use it."""
+    """Networks, volumes, and the `Claims` power. `claims`: volume → the claim by
+    which pods use it; the volumes that have none end with their pods."""
 
     def __init__(
         self,
         space: Space,
         placement: Placement,
         guard: NamespaceGuard,
-        places: dict[str, Place],
+        claims: dict[str, str],
         run_beside: Callable[[str, Sequence[str]], None],
     ) -> None:
         self._space, self._api, self._clock = space, space.api, space.clock
         self._placement, self._guard, self._run_beside = placement, guard, run_beside
-        self._places = places
+        self._claims = claims
 
     @contextmanager
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
@@ -75,7 +75,7 @@ class Volumes:
         with ExitStack() as up:
             if device:
                 up.enter_context(self._local_volume(name, device, fstype, placement))
-                self._places[name] = Place(object_name(name))
+                self._claims[name] = object_name(name)
             elif default := next((one for one in self.storage_classes() if one.is_default), None):
                 if default.retains:
                     raise UnavailableError(
@@ -85,9 +85,7 @@ class Volumes:
                         "nodes' disks in the profile",
                     )
                 up.enter_context(self._claimed(name, default.name, _UNDECLARED_SIZE, None))
-            else:
-                self._places[name] = Place()
-            up.callback(self._places.pop, name, None)
+            up.callback(self._claims.pop, name, None)
             yield name
 
     @contextmanager
@@ -202,10 +200,10 @@ class Volumes:
                 self._space.path("persistentvolumeclaims"),
                 volume_manifests.claim(name, storage_class, size, source, labels),
             )
-        self._places[name] = Place(object_name(name))
+        self._claims[name] = object_name(name)
         with taken_down(remove, stays):
             yield
-            self._places.pop(name, None)
+            self._claims.pop(name, None)
         if stays:
             self._space.kept.add(path)
 

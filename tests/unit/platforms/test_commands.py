@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -48,8 +47,15 @@ def test_a_stream_that_breaks_ends_with_its_words() -> None:
 
 
 def test_a_conversation_ends_with_the_cause_too() -> None:
-    sent: list[Any] = []
-    talk = LineConversation(Output(broken(CLOSED)), sent.append, "talking", SystemClock())
+    class Streams:
+        def __iter__(self) -> Iterator[Chunk]:
+            return broken(CLOSED)
+
+        def send(self, data: bytes) -> None: ...
+
+        def end_input(self) -> None: ...
+
+    talk = LineConversation(Streams(), "talking", SystemClock())
     assert talk.receive(5) == "one"
     with pytest.raises(RunError, match="could not be read on: AttributeError"):
         talk.receive(5)

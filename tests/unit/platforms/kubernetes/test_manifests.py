@@ -19,7 +19,6 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import VolumeSource
 from orchestrator.platforms.kubernetes import manifests, placing, volume_manifests
 from orchestrator.platforms.kubernetes.images import full_name
-from orchestrator.platforms.kubernetes.manifests import Place
 from orchestrator.platforms.kubernetes.placing import Spread
 from orchestrator.platforms.kubernetes.space import object_name, ours
 from orchestrator.powers import ContainerSpec, Mount
@@ -78,7 +77,7 @@ def written(*manifests: dict[str, Any]) -> str:
 
 
 def pod(spec: ContainerSpec, settings: Placing | None = None, **spread: Any) -> dict[str, Any]:
-    places = {"tierbench-feed00-1-node-2": Place("tierbench-feed00-1-node-2")}
+    places = {"tierbench-feed00-1-node-2": "tierbench-feed00-1-node-2"}
     return manifests.pod(
         spec,
         own_images.name_in_registry(spec.image),
