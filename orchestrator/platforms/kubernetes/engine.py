@@ -20,9 +20,8 @@ from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.kubernetes import examination
 from orchestrator.platforms.kubernetes.campaigns import NamespaceGuard, Sweeper
 from orchestrator.platforms.kubernetes.connection import Api, Refused, Thing, cluster_errors
-from orchestrator.platforms.kubernetes.images import ClusterImages
 from orchestrator.platforms.kubernetes.placing import Placement
-from orchestrator.platforms.kubernetes.pods import Pods
+from orchestrator.platforms.kubernetes.pods import ClusterImages, Pods
 from orchestrator.platforms.kubernetes.space import NAMESPACES, Space, name_of
 from orchestrator.platforms.kubernetes.volume_manifests import size_bytes
 from orchestrator.platforms.kubernetes.volumes import Volumes

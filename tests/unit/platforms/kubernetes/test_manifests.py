@@ -18,8 +18,8 @@ from orchestrator.model import DeviceCap, Placing
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import VolumeSource
 from orchestrator.platforms.kubernetes import manifests, placing, volume_manifests
-from orchestrator.platforms.kubernetes.images import full_name
 from orchestrator.platforms.kubernetes.placing import Spread
+from orchestrator.platforms.kubernetes.pods import full_name
 from orchestrator.platforms.kubernetes.space import object_name, ours
 from orchestrator.powers import ContainerSpec, Mount
 from tests import golden

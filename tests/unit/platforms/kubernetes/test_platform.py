@@ -24,7 +24,7 @@ from orchestrator.parts import Disks
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.claims import RentsVolumes, VolumeSource
 from orchestrator.platforms.common.machines import told
-from orchestrator.platforms.kubernetes import images
+from orchestrator.platforms.kubernetes import pods
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms.kubernetes.space import BEAT, PROCESS, ours
 from orchestrator.powers import ContainerEntry, ContainerSpec, Mount
@@ -387,7 +387,7 @@ def test_a_quota_that_is_exceeded_leaves_nothing(
 def test_an_image_that_is_missing(
     platform: KubernetesPlatform, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(images, "_TOLD_S", 0.0)
+    monkeypatch.setattr(pods, "_TOLD_S", 0.0)
 
     def waits(pod: dict[str, Any]) -> None:
         for status in pod["status"]["containerStatuses"]:
