@@ -25,6 +25,8 @@ from orchestrator.powers import Machine
 BLOCK = "/sys/class/block"
 _SECTOR_BYTES = 512
 _LVM = "LVM-"  # how the uuid begins that LVM gives a mapped device
+DISKSTATS = "/proc/diskstats"
+_MS = 1e-3
 
 
 def _words(text: str) -> str:
@@ -123,10 +125,6 @@ def made_of(found: dict[str, Any]) -> str:
     below = [made_of(facts) for facts in parts.values()]
     names = [f"{name} ({text})" if text else name for name, text in zip(parts, below, strict=True)]
     return f"{kind.strip()} of {', '.join(names)}"
-
-
-DISKSTATS = "/proc/diskstats"
-_MS = 1e-3
 
 
 def counters_by_device(machine: Machine) -> dict[str, dict[str, float]]:

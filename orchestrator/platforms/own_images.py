@@ -16,7 +16,10 @@ from orchestrator.powers import Platform
 BASE_REPOSITORY, BASE_TAG = "debian", "trixie-slim"
 BASE = f"{BASE_REPOSITORY}:{BASE_TAG}"
 FOLDER = "docker"
+PROJECT = Path(__file__).resolve().parents[2]  # the project folder, with FOLDER
 OURS = ("disk", "client", "postgres")
+REGISTRY_VARIABLE = "TIERBENCH_REGISTRY"
+_OURS = "tierbench/"
 
 
 def content_hash(folder: Path) -> str:
@@ -45,10 +48,6 @@ def need(root: Path, name: str, platform: Platform) -> str:
             f"the image {image} is not here", advice="run `make setup`: it builds our images"
         )
     return image
-
-
-REGISTRY_VARIABLE = "TIERBENCH_REGISTRY"
-_OURS = "tierbench/"
 
 
 def registry() -> str:

@@ -12,6 +12,9 @@ from typing import Any
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.powers import Completed, Shell
 
+_DEADLINE_S = 20.0
+_READ_ONLY = {"GIT_OPTIONAL_LOCKS": "0"}  # else `status` may rewrite the index
+
 
 class SystemShell:
     """The `Shell` protocol on this machine."""
@@ -91,10 +94,6 @@ class Beside:
         """Ends it, if it has not ended by itself."""
         self._process.terminate()
         self._process.wait()
-
-
-_DEADLINE_S = 20.0
-_READ_ONLY = {"GIT_OPTIONAL_LOCKS": "0"}  # else `status` may rewrite the index
 
 
 def git_revision(root: Path, code: tuple[str, ...], shell: Shell) -> dict[str, Any]:

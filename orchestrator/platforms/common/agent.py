@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.errors import TierbenchError
+from orchestrator.platforms import own_images
 from orchestrator.platforms.common import machines
 from orchestrator.platforms.common.machines import ClockOffset, Located
 from orchestrator.powers import Clock, ContainerSpec, Conversation, MachineFacts, Mount, Platform
@@ -50,9 +51,11 @@ def container(name: str, image: str, placement: str = "") -> ContainerSpec:
 
 
 @contextmanager
-def conversation(platform: Platform, spec: ContainerSpec) -> Iterator[Conversation]:
-    """Starts the agent's container and talks with the agent; it is gone when the block ends."""
-    with platform.running(spec) as container, container.conversation(COMMAND) as talking:
+def conversation(platform: Platform, name: str, placement: str = "") -> Iterator[Conversation]:
+    """Starts the agent's container `name` on the machine of `placement` and talks with the agent;
+    it is gone when the block ends."""
+    spec = container(name, own_images.need(own_images.PROJECT, IMAGE, platform), placement)
+    with platform.running(spec) as running, running.conversation(COMMAND) as talking:
         yield talking
 
 

@@ -18,6 +18,8 @@ _KEPT = 20  # pieces of output, as evidence of an end: a conversation lasts as l
 
 Chunk = tuple[bytes | None, bytes | None]
 """What came at once: of standard output, of standard error."""
+_LOOK_EVERY_S = 1.0
+_UNNOTICED_S = 0.5  # after which the platform has noticed a death
 
 
 class Streams(Protocol):
@@ -133,8 +135,13 @@ def hand_on(chunks: Iterable[Chunk], out: Callable[[bytes], None]) -> str:
     return errors.decode(errors="replace")[-2000:]
 
 
-_LOOK_EVERY_S = 1.0
-_UNNOTICED_S = 0.5  # after which the platform has noticed a death
+def not_ended(container: Container, timeout_s: float) -> RunError:
+    """The error of a container that was to run to its end, and is past its deadline."""
+    return RunError(
+        f"{container.name} did not end within {timeout_s:g} s",
+        advice="is the disk under the cache, or the tier's path, very busy?",
+        evidence=container.logs(tail=20),
+    )
 
 
 def follow(

@@ -18,6 +18,7 @@ PATIENCE_S = 60.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 8.0
 
 Answer = TypeVar("Answer")
+BEAT_S, DEAD_S = 30.0, 300.0
 
 
 def patiently(
@@ -35,9 +36,6 @@ def patiently(
                 raise
         clock.sleep(pause_s)
         pause_s, again = min(2 * pause_s, _LONGEST_PAUSE_S), True
-
-
-BEAT_S, DEAD_S = 30.0, 300.0
 
 
 def lives(process_mark: str, is_young: Callable[[], bool]) -> bool:
@@ -73,6 +71,14 @@ def refusal(on: str, process_mark: str, its_host: str, more: str, drop: str) -> 
         f"another campaign is running on this {on}: process {process_id} on {its_host}, {more}",
         advice="wait for it to end, or stop it with Ctrl-C where it runs; if that machine is gone "
         f"for good, `{drop}`",
+    )
+
+
+def not_ours(kind: str, name: str, advice: str) -> UnavailableError:
+    """The error of a name that is needed, and that a thing without our label has."""
+    return UnavailableError(
+        f"there is a {kind} named {name} that tierbench did not make: it is left alone",
+        advice=f"{advice}, then run again",
     )
 
 

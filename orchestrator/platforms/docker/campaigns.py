@@ -21,7 +21,7 @@ from typing import Any
 
 from docker.errors import APIError, DockerException, NotFound
 
-from orchestrator.errors import RunError, UnavailableError
+from orchestrator.errors import RunError
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S, Swept
 from orchestrator.platforms.docker.connection import CAMPAIGN, LABEL, OURS, ROLE, STANDING, Engine
@@ -31,6 +31,7 @@ from orchestrator.system.clock import wait_until
 NAME = "tierbench-campaign"
 _HOST, _PROCESS = "tierbench.host", "tierbench.process"
 _TAKING_OVER_S = 1.0
+_REMOVAL_S = 20.0
 
 
 class VolumeGuard:
@@ -143,9 +144,6 @@ def _of(holder: Any, label: str) -> str:
     return str((holder.attrs.get("Labels") or {}).get(label, ""))
 
 
-_REMOVAL_S = 20.0
-
-
 class Leftovers:
     """Removes things of an engine."""
 
@@ -199,10 +197,8 @@ class Leftovers:
         except NotFound:
             return None
         if LABEL not in labels_of(leftover):
-            raise UnavailableError(
-                f"there is a {kind} named {name} that tierbench did not make: it is left alone",
-                advice=f"rename or remove it (`docker {kind} rm {name}`), then run again",
-            )
+            how = f"rename or remove it (`docker {kind} rm {name}`)"
+            raise lifecycle.not_ours(kind, name, how)
         return leftover
 
     def remove_container(self, name: str, container: str) -> None:

@@ -55,6 +55,21 @@ _OPTIONS = (
     "ControlPath=none",
     "LogLevel=ERROR",
 )
+_TIMEOUT_S = 120
+_START = "start it (`make setup` does, as root on Debian), then run `tierbench doctor`"
+_LOOPBACK = "127.0.0.1"
+_CERTIFICATES = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
+_TRY = "`docker --host ADDRESS version`, or `docker --context NAME version`, must answer"
+_ENVIRONMENT = threading.Lock()
+_OTHER_AUTHORITIES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+LABEL = "tierbench"
+ROLE = "tierbench.role"
+CAMPAIGN = "tierbench.campaign"
+STANDING = "tierbench.standing"  # on what stays until it is taken down by its name
+MARK = f"{LABEL}=1"
+OURS: dict[str, Any] = {"label": MARK}
+_PASSING = (502, 503, 504)  # of a proxy before the engine, or of one that is starting
+Answer = TypeVar("Answer")
 
 
 class Tunnel:
@@ -140,15 +155,6 @@ def tunnel_to(url: str) -> Tunnel:
     made = Tunnel(url)
     atexit.register(made.close)
     return made
-
-
-_TIMEOUT_S = 120
-_START = "start it (`make setup` does, as root on Debian), then run `tierbench doctor`"
-_LOOPBACK = "127.0.0.1"
-_CERTIFICATES = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
-_TRY = "`docker --host ADDRESS version`, or `docker --context NAME version`, must answer"
-_ENVIRONMENT = threading.Lock()
-_OTHER_AUTHORITIES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
 @dataclass(frozen=True)
@@ -261,17 +267,6 @@ def engine_errors(doing: str, advice: str = _START) -> Iterator[None]:
         raise UnavailableError(
             f"{doing}: the Docker engine does not answer ({error})", advice=advice
         ) from error
-
-
-LABEL = "tierbench"
-ROLE = "tierbench.role"
-CAMPAIGN = "tierbench.campaign"
-STANDING = "tierbench.standing"  # on what stays until it is taken down by its name
-MARK = f"{LABEL}=1"
-OURS: dict[str, Any] = {"label": MARK}
-_PASSING = (502, 503, 504)  # of a proxy before the engine, or of one that is starting
-
-Answer = TypeVar("Answer")
 
 
 class Engine:

@@ -18,9 +18,8 @@ from typing import Any
 
 from docker.errors import APIError, DockerException
 
-from orchestrator.errors import NodeError, RunError, TierbenchError
-from orchestrator.platforms import own_images
-from orchestrator.platforms.common import agent
+from orchestrator.errors import NodeError, TierbenchError
+from orchestrator.platforms.common import agent, commands
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.carried import is_carried
 from orchestrator.platforms.common.lifecycle import taken_down
@@ -42,9 +41,7 @@ from orchestrator.powers import (
     MachineFacts,
 )
 
-_ROOT = Path(__file__).resolve().parents[3]  # the project folder, with the images'
 _FOLDER = Path("/var/lib/tierbench")  # of machines that are not this computer
-_AGENT = "tierbench-agent"
 THIS_COMPUTER = "this computer"
 
 
@@ -125,8 +122,7 @@ class DockerPlatform:
             return here
 
         def talking() -> AbstractContextManager[Conversation]:
-            image = own_images.need(_ROOT, agent.IMAGE, self)
-            return agent.conversation(self, agent.container(f"{_AGENT}-{self.campaign}", image))
+            return agent.conversation(self, f"tierbench-agent-{self.campaign}")
 
         # Machines made of one image may all have the same host name.
         name = facts.hostname if self.known_as in ("", THIS_COMPUTER) else self.known_as
@@ -239,11 +235,7 @@ class DockerPlatform:
 
         exit_code = self._engine.patiently(ended)
         if exit_code is None:
-            raise RunError(
-                f"{spec.name} did not end within {limit_s:g} s",
-                advice="is the disk under the cache, or the tier's path, very busy?",
-                evidence=self.container(container.id).logs(tail=20),
-            )
+            raise commands.not_ended(self.container(spec.name), limit_s)
         return exit_code
 
     def _create(self, spec: ContainerSpec) -> Any:

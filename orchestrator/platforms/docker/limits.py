@@ -38,6 +38,14 @@ _GROUPS = "/sys/fs/cgroup"
 # To serve dirty pages without waiting for them, and to be spared by the OOM killer. A host with a
 # reduced capability bounding set cannot start a container with it.
 _OPTIONAL = "SYS_RESOURCE"
+# Our name: docker-py's keyword, file of version 1, key of version 2.
+_NAMES = {
+    "read_iops": ("device_read_iops", "blkio.throttle.read_iops_device", "riops"),
+    "write_iops": ("device_write_iops", "blkio.throttle.write_iops_device", "wiops"),
+    "read_bytes_per_s": ("device_read_bps", "blkio.throttle.read_bps_device", "rbps"),
+    "write_bytes_per_s": ("device_write_bps", "blkio.throttle.write_bps_device", "wbps"),
+}
+_ULIMIT_LINES = {"nofile": "Max open files", "nproc": "Max processes"}  # of /proc/<process>/limits
 
 
 class Rights:
@@ -68,15 +76,6 @@ class Rights:
             container = recreate()
             container.start()
         return container
-
-
-# Our name: docker-py's keyword, file of version 1, key of version 2.
-_NAMES = {
-    "read_iops": ("device_read_iops", "blkio.throttle.read_iops_device", "riops"),
-    "write_iops": ("device_write_iops", "blkio.throttle.write_iops_device", "wiops"),
-    "read_bytes_per_s": ("device_read_bps", "blkio.throttle.read_bps_device", "rbps"),
-    "write_bytes_per_s": ("device_write_bps", "blkio.throttle.write_bps_device", "wbps"),
-}
 
 
 def io_limits(caps: Sequence[DeviceCap]) -> dict[str, list[dict[str, Any]]]:
@@ -155,9 +154,6 @@ def _version_2(group: str, number: str, machine: Machine) -> dict[str, int]:
     return {}
 
 
-_LINES = {"nofile": "Max open files", "nproc": "Max processes"}  # of /proc/<process>/limits
-
-
 def ulimit_options(limits: Mapping[str, int]) -> list[Ulimit]:
     """Returns the value of docker-py's `ulimits`."""
     return [Ulimit(name=name, soft=value, hard=value) for name, value in limits.items()]
@@ -180,8 +176,8 @@ def ulimits_in_force(
     except OSError:
         return {}
     return {
-        name: line.removeprefix(_LINES[name]).split()[0]
+        name: line.removeprefix(_ULIMIT_LINES[name]).split()[0]
         for line in lines
         for name in limits
-        if name in _LINES and line.startswith(_LINES[name])
+        if name in _ULIMIT_LINES and line.startswith(_ULIMIT_LINES[name])
     }

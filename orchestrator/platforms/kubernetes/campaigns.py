@@ -49,6 +49,15 @@ from orchestrator.system.clock import wait_until
 
 CONTENTS = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents"
 _ACCOUNT_S, _GONE_S = 60.0, 300.0
+_POLITE_S = 5.0  # of a leftover: its campaign is dead, nobody keeps what it would still write
+# Those that use others come first.
+_KINDS = (
+    ("container", "api/v1", "pods"),
+    ("secret", "api/v1", "secrets"),
+    ("snapshot", f"apis/{SNAPSHOTS}/v1", "volumesnapshots"),
+    ("claim", "api/v1", "persistentvolumeclaims"),
+    ("network", "api/v1", "services"),
+)
 
 
 class NamespaceGuard:
@@ -82,14 +91,14 @@ class NamespaceGuard:
         """Returns the live campaign on this cluster, unless it is this one."""
         with cluster_errors("looking for another campaign"):
             living = self.living()
-        return next((one for one in living if one != self._space.campaign), None)
+        return next((campaign for campaign in living if campaign != self._space.campaign), None)
 
     def living(self) -> set[str]:
         """Returns the campaigns that are alive; this one is while it has its namespace."""
         return {
-            label_of(one, CAMPAIGN)
-            for one in self.namespaces()
-            if label_of(one, CAMPAIGN) == self._space.campaign or self._lives(one)
+            label_of(namespace, CAMPAIGN)
+            for namespace in self.namespaces()
+            if label_of(namespace, CAMPAIGN) == self._space.campaign or self._lives(namespace)
         }
 
     def namespaces(self) -> list[Thing]:
@@ -140,24 +149,21 @@ class NamespaceGuard:
             contents = self._api.listed(CONTENTS)
         except Refused:  # who may not see them can have made none
             contents = []
-        owners = [
-            (one, "claimRef", "api/v1", "persistentvolumeclaims", "persistentVolumeReclaimPolicy")
-            for one in self._api.listed(VOLUMES)
-        ]
-        group = CONTENTS.strip("/").rpartition("/")[0]
-        owners += [
-            (one, "volumeSnapshotRef", group, "volumesnapshots", "deletionPolicy")
-            for one in contents
-        ]
-        found = []
-        for thing, reference, group, plural, policy in owners:
-            spec = thing["spec"]
-            owner = spec.get(reference) or {}
-            address = f"/{group}/namespaces/{namespace}/{plural}/{owner.get('name')}"
-            is_meant = owner.get("namespace") == namespace and spec.get(policy) == wanted
-            if is_meant and address not in kept:
-                found.append(name_of(thing))
-        return found
+        claims = f"/api/v1/namespaces/{namespace}/persistentvolumeclaims"
+        snapshots = f"/apis/{SNAPSHOTS}/v1/namespaces/{namespace}/volumesnapshots"
+        names = []
+        for things, owner_key, folder, policy in (
+            (self._api.listed(VOLUMES), "claimRef", claims, "persistentVolumeReclaimPolicy"),
+            (contents, "volumeSnapshotRef", snapshots, "deletionPolicy"),
+        ):
+            for thing in things:
+                spec = thing["spec"]
+                owner = spec.get(owner_key) or {}
+                address = f"{folder}/{owner.get('name')}"
+                is_meant = owner.get("namespace") == namespace and spec.get(policy) == wanted
+                if is_meant and address not in kept:
+                    names.append(name_of(thing))
+        return names
 
     def _made(self) -> Thing:
         now = str(round(self._api.now()))
@@ -177,10 +183,10 @@ class NamespaceGuard:
         """Pods may be made when the namespace has its default service account."""
         path = f"{NAMESPACES}/{self._space.namespace}/serviceaccounts/default"
 
-        def made() -> bool:
+        def there() -> bool:
             return self._api.found(path) is not None
 
-        if not wait_until(made, deadline_s=_ACCOUNT_S, clock=self._clock, every_s=0.1):
+        if not wait_until(there, deadline_s=_ACCOUNT_S, clock=self._clock, every_s=0.1):
             raise UnavailableError(
                 f"{self._space.namespace} got no service account within {_ACCOUNT_S:g} s",
                 advice="is the cluster's controller manager running?",
@@ -189,14 +195,14 @@ class NamespaceGuard:
     def _refuse_if_one_lives(self, before: tuple[str, str] | None = None) -> None:
         """UnavailableError if another campaign lives; with `before`, if one does that is older:
         of two that begin at the same time, one goes on."""
-        for one in self.namespaces():
-            if label_of(one, CAMPAIGN) == self._space.campaign or not self._lives(one):
+        for namespace in self.namespaces():
+            if label_of(namespace, CAMPAIGN) == self._space.campaign or not self._lives(namespace):
                 continue
-            if before is not None and _age_and_name(one) > before:
+            if before is not None and _age_and_name(namespace) > before:
                 continue
-            drop = f"kubectl delete namespace {name_of(one)}"
-            at, where = annotation_of(one, HOST), f"in the namespace {name_of(one)}"
-            raise lifecycle.refusal("cluster", annotation_of(one, PROCESS), at, where, drop)
+            drop = f"kubectl delete namespace {name_of(namespace)}"
+            at, where = annotation_of(namespace, HOST), f"in the namespace {name_of(namespace)}"
+            raise lifecycle.refusal("cluster", annotation_of(namespace, PROCESS), at, where, drop)
 
     def _lives(self, namespace: Mapping[str, Any]) -> bool:
         if namespace["metadata"].get("deletionTimestamp"):
@@ -217,23 +223,12 @@ def _last_sign_s(namespace: Mapping[str, Any]) -> float:
     try:
         return float(annotation_of(namespace, BEAT))
     except ValueError:
-        made = str(namespace["metadata"]["creationTimestamp"])
-        return datetime.fromisoformat(made.replace("Z", "+00:00")).timestamp()
+        created = str(namespace["metadata"]["creationTimestamp"])
+        return datetime.fromisoformat(created.replace("Z", "+00:00")).timestamp()
 
 
 def _age_and_name(namespace: Mapping[str, Any]) -> tuple[str, str]:
     return str(namespace["metadata"]["creationTimestamp"]), name_of(namespace)
-
-
-_POLITE_S = 5.0  # of a leftover: its campaign is dead, nobody keeps what it would still write
-# Those that use others come first.
-_KINDS = (
-    ("container", "api/v1", "pods"),
-    ("secret", "api/v1", "secrets"),
-    ("snapshot", f"apis/{SNAPSHOTS}/v1", "volumesnapshots"),
-    ("claim", "api/v1", "persistentvolumeclaims"),
-    ("network", "api/v1", "services"),
-)
 
 
 class Sweeper:
@@ -281,9 +276,12 @@ class Sweeper:
                     self._forget(annotation_of(thing, NAME))
                 yield kind, _name_here(thing), self._removal(kind, folder, name)
         living = {*self._guard.living(), self._space.campaign}
-        found = {label_of(one, CAMPAIGN): name_of(one) for one in self._guard.namespaces()}
-        for campaign in sorted(found.keys() - living):
-            yield "namespace", found[campaign], partial(self._guard.remove, campaign)
+        owners = {
+            label_of(namespace, CAMPAIGN): name_of(namespace)
+            for namespace in self._guard.namespaces()
+        }
+        for campaign in sorted(owners.keys() - living):
+            yield "namespace", owners[campaign], partial(self._guard.remove, campaign)
         for kind, folder in (("volume", VOLUMES), ("storage class", CLASSES)):
             for thing in self._api.listed(folder, MARK):
                 owner, name = label_of(thing, CAMPAIGN), name_of(thing)

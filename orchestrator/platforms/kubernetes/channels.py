@@ -37,6 +37,10 @@ _INPUT, _OUTPUT, _ERRORS, _STATUS, _END = 0, 1, 2, 3, 255
 _V5 = "v5.channel.k8s.io"
 _PIECE = 256 * 1024  # of input: a frame must fit into the server's buffer
 _REST_S = 0.2  # for the rest of a frame that has begun to come; then senders have their turn
+_PORT_PIECE = 16 * 1024  # as much as fits where there is room at all
+# $0: the address, $1: the port. Either end ends the other. Standard input is read by a child in the
+# foreground: one in the background of a command in a pod finds it ended after the first piece.
+_RELAY = 'exec 3<>"/dev/tcp/$0/$1" || exit 1; set -m; (cat <&3; kill $$) & cat >&3; kill -- -$!'
 
 
 def await_any(reading: Collection[Any], writing: Collection[Any]) -> set[tuple[Any, int]]:
@@ -138,12 +142,6 @@ class Frames:
     def message(self) -> str:
         """What the cluster said about a command that it could not run; else ""."""
         return str(self._status.get("message") or "") if self.exit_code == -1 else ""
-
-
-_PORT_PIECE = 16 * 1024  # as much as fits where there is room at all
-# $0: the address, $1: the port. Either end ends the other. Standard input is read by a child in the
-# foreground: one in the background of a command in a pod finds it ended after the first piece.
-_RELAY = 'exec 3<>"/dev/tcp/$0/$1" || exit 1; set -m; (cat <&3; kill $$) & cat >&3; kill -- -$!'
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,19 @@ from orchestrator.powers import Clock
 from orchestrator.units import listed
 
 RIGHTS = "docs/KUBERNETES.md has the rights that tierbench needs, as a Role to copy"
+_CONNECT_S, _READ_S = 10.0, 60.0
+_PASSING = (429, 500, 502, 503, 504)  # of a server that starts, is too busy, or is behind a proxy
+_UNCONNECTED = (
+    ConnectionRefusedError,
+    ssl.SSLError,
+    urllib3.exceptions.SSLError,
+    urllib3.exceptions.NewConnectionError,
+    urllib3.exceptions.ConnectTimeoutError,
+)
+_NAMESPACE_OF_POD = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+_MERGE = "application/merge-patch+json"
+Thing = dict[str, Any]
+"""An object of the cluster as it is written: apiVersion, kind, metadata, spec, status."""
 
 
 class Refused(Exception):
@@ -90,22 +103,6 @@ def _translated(doing: str, error: Refused) -> RunError | UnavailableError:
     if error.is_missing and "pods" in text:
         return NodeError(f"{doing}: {text}")
     return RunError(f"{doing}: Kubernetes refused: {text}")
-
-
-_CONNECT_S, _READ_S = 10.0, 60.0
-_PASSING = (429, 500, 502, 503, 504)  # of a server that starts, is too busy, or is behind a proxy
-_UNCONNECTED = (
-    ConnectionRefusedError,
-    ssl.SSLError,
-    urllib3.exceptions.SSLError,
-    urllib3.exceptions.NewConnectionError,
-    urllib3.exceptions.ConnectTimeoutError,
-)
-_NAMESPACE_OF_POD = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-_MERGE = "application/merge-patch+json"
-
-Thing = dict[str, Any]
-"""An object of the cluster as it is written: apiVersion, kind, metadata, spec, status."""
 
 
 class Api:

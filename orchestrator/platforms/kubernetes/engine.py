@@ -13,7 +13,6 @@ from typing import Any, NoReturn
 
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
-from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.machines import Finding
@@ -31,7 +30,6 @@ from orchestrator.system import at_once
 _PODS = "/api/v1/pods"  # of all namespaces
 _INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 _FOLDER = Path("/var/lib/tierbench")
-_ROOT = Path(__file__).resolve().parents[3]
 
 
 class KubernetesPlatform:
@@ -89,7 +87,7 @@ class KubernetesPlatform:
             with cluster_errors(f"reading the pull secret {name}"):
                 found = self._api.get(f"{NAMESPACES}/{self._api.namespace}/secrets/{name}")
                 copy = {"type": found["type"], "data": found.get("data") or {}}
-                self._api.make(self.space.path("secrets"), {**copy, "metadata": {"name": name}})
+                self.space.make("secrets", {**copy, "metadata": {"name": name}})
 
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         if only_list:
@@ -150,9 +148,7 @@ class KubernetesPlatform:
             self.placement.machine_names[placement] = name
 
             def talking() -> AbstractContextManager[Conversation]:
-                image = own_images.need(_ROOT, agent.IMAGE, self)
-                container = f"{self.space.namespace}-agent-{name}"
-                return agent.conversation(self, agent.container(container, image, placement))
+                return agent.conversation(self, f"{self.space.namespace}-agent-{name}", placement)
 
             self._agents.setdefault(name, AgentMachine(name, talking, self._clock, _facts(node)))
         return self._agents[name]

@@ -14,20 +14,25 @@ from dataclasses import dataclass
 from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.kubernetes.connection import RIGHTS, Api, Refused, Thing, cluster_errors
 from orchestrator.platforms.kubernetes.manifests import CARRIER_CPU, SHARES
+from orchestrator.platforms.kubernetes.placing import ZONE
 from orchestrator.platforms.kubernetes.space import CLASSES, name_of
-from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOTS, size_bytes
+from orchestrator.platforms.kubernetes.volume_manifests import (
+    SNAPSHOT_CLASSES,
+    SNAPSHOTS,
+    size_bytes,
+)
 from orchestrator.units import format_bytes
 
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-_SNAPSHOT_CLASSES = f"/apis/{SNAPSHOTS}/v1/volumesnapshotclasses"
 _ATTACHMENTS = "/apis/storage.k8s.io/v1/csinodes"
-_ZONE = "topology.kubernetes.io/zone"
 # Drivers whose classes the catalog's rows are made for, and what their disks depend on.
 DRIVERS = {
     "disk.csi.azure.com": "Ultra Disks need machines with Ultra support, in zones",
     "ebs.csi.aws.com": "io2 needs machines that are built for it to reach its limits",
     "pd.csi.storage.gke.io": "Hyperdisks need machine types that take them",
 }
+_SNAPSHOTS = f"volumesnapshots.{SNAPSHOTS}"
+_OVER = ("Succeeded", "Failed")  # phases of pods that hold nothing any more
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,6 @@ class _Right:
     resource: str
 
 
-_SNAPSHOTS = f"volumesnapshots.{SNAPSHOTS}"
 _NEEDED = (
     _Right("the namespace of a campaign", "get list create patch delete", "namespaces"),
     _Right("its first account", "get", "serviceaccounts"),
@@ -85,7 +89,7 @@ def _machines(machines: list[Thing]) -> Iterator[Finding]:
         text = "none is ready, matches `node_selector` and has only taints that are tolerated"
         yield Finding("machines", False, text)
         return
-    zones = {str((one["metadata"].get("labels") or {}).get(_ZONE, "")) for one in machines} - {""}
+    zones = {str((one["metadata"].get("labels") or {}).get(ZONE, "")) for one in machines} - {""}
     named = f" in {len(zones)} zones" if len(zones) > 1 else ""
     few = "" if len(machines) >= 3 else "; three nodes then share machines, which is a rehearsal"
     yield Finding("machines", True, f"{len(machines)}{named}{few}")
@@ -133,7 +137,7 @@ def _storage(api: Api) -> Iterator[Finding]:
         most = f"; at most {attached[driver]} disks a machine" if attached.get(driver) else ""
         hint = f"; {DRIVERS[driver]}" if driver in DRIVERS else ""
         yield Finding(f"storage class {name_of(each)}", True, f"{driver}, {zone}{most}{hint}")
-    snapshots = [str(one.get("driver")) for one in _seen(api, _SNAPSHOT_CLASSES)]
+    snapshots = [str(one.get("driver")) for one in _seen(api, SNAPSHOT_CLASSES)]
     text = ", ".join(snapshots) or "no class is seen: data are loaded for every run"
     yield Finding("volume snapshots", True if snapshots else None, text)
 
@@ -156,9 +160,6 @@ def _only_a_campaign_tells() -> Iterator[Finding]:
         ("images", "are pulled by the first pods: TIERBENCH_REGISTRY names where from"),
     ):
         yield Finding(subject, None, text)
-
-
-_OVER = ("Succeeded", "Failed")  # phases of pods that hold nothing any more
 
 
 def cpus(quantity: str) -> float:

@@ -21,7 +21,7 @@ from orchestrator.platforms.kubernetes import manifests, trouble
 from orchestrator.platforms.kubernetes.channels import Frames, PortForward
 from orchestrator.platforms.kubernetes.connection import Refused, Thing, cluster_errors
 from orchestrator.platforms.kubernetes.manifests import CARRIER, GATE
-from orchestrator.platforms.kubernetes.space import Space, object_name
+from orchestrator.platforms.kubernetes.space import Space
 from orchestrator.platforms.kubernetes.trouble import LOST, MAIN
 from orchestrator.powers import Completed, Container, ContainerSpec, Machine
 from orchestrator.system.clock import wait_until
@@ -61,7 +61,7 @@ class Pod:
 
     @property
     def path(self) -> str:
-        return self._space.path("pods", object_name(self.name))
+        return self._space.path("pods", self.name)
 
     # -------------------------------------------------------------- commands
 
@@ -215,8 +215,7 @@ class Pod:
     def clear(self, grace_s: float) -> None:
         """Removes the pod of this name and its secret, if they are there."""
         self._space.remove("container", self.path, self.name, grace_s)
-        secret = self._space.path("secrets", object_name(self.name))
-        self._space.remove("secret", secret, self.name)
+        self._space.remove("secret", self._space.path("secrets", self.name), self.name)
 
     def forget(self) -> None:
         """The pod goes, or is gone: nothing that was known of it holds any more."""

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
-from orchestrator.errors import NodeError, RunError, UnavailableError
+from orchestrator.errors import NodeError, UnavailableError
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common import commands
 from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.kubernetes import manifests, trouble
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
@@ -35,6 +36,8 @@ from orchestrator.system.clock import wait_until
 # A pod waits this long for a machine, a volume or an image; or until the cluster has grown.
 START_S, GROWN_S = 180.0, 900.0
 _LOOK_EVERY_S = 1.0
+_TOLD_S = 20.0  # a kubelet tells its state anew every ten (nodeStatusUpdateFrequency)
+_MOST_LISTED = 50  # a kubelet tells no more images than that (nodeStatusMaxImages)
 
 
 class Pods:
@@ -88,11 +91,7 @@ class Pods:
 
             left_s = timeout_s - (self._clock.monotonic() - started)
             if not wait_until(ended, deadline_s=left_s, clock=self._clock, every_s=0.1):
-                raise RunError(
-                    f"{spec.name} did not end within {timeout_s:g} s",
-                    advice="is the disk under the cache, or the tier's path, very busy?",
-                    evidence=self.pod(spec.name).logs(tail=20),
-                )
+                raise commands.not_ended(self.pod(spec.name), timeout_s)
             end = trouble.main_state(pod).get("terminated")
             if end is None:
                 raise NodeError(f"{spec.name} is {trouble.in_words(pod)}")
@@ -112,8 +111,8 @@ class Pods:
             manifest = manifests.pod(spec, image, labels, self._claims, placing, spread)
             with cluster_errors(f"starting {spec.name}"):
                 if manifests.secret_values(spec):
-                    self._api.make(self._space.path("secrets"), manifests.secret(spec, labels))
-                self._api.make(self._space.path("pods"), manifest)
+                    self._space.make("secrets", manifests.secret(spec, labels))
+                self._space.make("pods", manifest)
             if spec.placement:
                 placed = self._awaited(spec, lambda thing: bool(thing["spec"].get("nodeName")))
                 machine = str(placed["spec"]["nodeName"])
@@ -155,15 +154,17 @@ class Pods:
             if "persistentVolumeClaim" in volume
         ]
         events = [event for thing in (name_of(pod), *claims) for event in self._space.events(thing)]
-        found = trouble.of_pod(pod, events)
+        problem = trouble.of_pod(pod, events)
         limit_s = GROWN_S if trouble.grows(events) else self.start_s
-        if not patience.ends(self._clock.monotonic(), found, limit_s):
+        if not patience.ends(self._clock.monotonic(), problem, limit_s):
             return
-        said = found.text if found else trouble.in_words(pod)
+        said = problem.text if problem else trouble.in_words(pod)
         raise UnavailableError(
             f"{spec.name} does not start: {said}",
-            advice=found.advice if found else "look at the machine's kubelet",
-            evidence="\n".join(f"{one.get('reason')}: {one.get('message')}" for one in events),
+            advice=problem.advice if problem else "look at the machine's kubelet",
+            evidence="\n".join(
+                f"{event.get('reason')}: {event.get('message')}" for event in events
+            ),
         )
 
     # -------------------------------------------------------------- looking
@@ -172,11 +173,11 @@ class Pods:
         selector = f"{MARK},{ROLE}={role}" if role else MARK
         with cluster_errors("looking for containers of ours"):
             pods = self._api.listed(self._space.path("pods"), selector)
-        found = [
+        entries = [
             ContainerEntry(annotation_of(pod, NAME) or name_of(pod), "", trouble.in_words(pod))
             for pod in pods
         ]
-        return tuple(sorted(found, key=lambda entry: entry.name))
+        return tuple(sorted(entries, key=lambda entry: entry.name))
 
     def run_beside(self, placement: str, argv: Sequence[str]) -> None:
         """Runs a command in the server of a disk on the machine of a placement, if one runs.
@@ -190,12 +191,10 @@ class Pods:
 
 
 def _is_running(pod: Thing, statuses: str, name: str) -> bool:
-    found = [one for one in pod.get("status", {}).get(statuses) or [] if one["name"] == name]
-    return bool(found) and "running" in (found[0].get("state") or {})
-
-
-_TOLD_S = 20.0  # a kubelet tells its state anew every ten (nodeStatusUpdateFrequency)
-_MOST_LISTED = 50  # a kubelet tells no more images than that (nodeStatusMaxImages)
+    named = [
+        status for status in pod.get("status", {}).get(statuses) or [] if status["name"] == name
+    ]
+    return bool(named) and "running" in (named[0].get("state") or {})
 
 
 class ClusterImages:
@@ -220,9 +219,9 @@ class ClusterImages:
     def id(self, tag: str) -> str | None:
         if not self.present(tag):
             return None
-        found = [name for node in self._placement.find_machines() for name in _named(node, tag)]
+        names = [name for node in self._placement.find_machines() for name in _named(node, tag)]
         return next(
-            (name for name in found if "@sha256:" in name), own_images.name_in_registry(tag)
+            (name for name in names if "@sha256:" in name), own_images.name_in_registry(tag)
         )
 
     def ways_to_get(self, tag: str) -> str:

@@ -8,7 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from orchestrator.errors import RunError, UnavailableError
+from orchestrator.errors import RunError
+from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.kubernetes import trouble
 from orchestrator.platforms.kubernetes.connection import Api, Thing, cluster_errors
 from orchestrator.powers import Clock
@@ -24,6 +25,11 @@ KIND = "tierbench.kind"  # of a placement: "node", "client", …
 HOST, PROCESS, BEAT = "tierbench.host", "tierbench.process", "tierbench.beat"  # annotations
 MARK = f"{LABEL}=1"
 _LONGEST = 63  # of a DNS label, which names of pods become
+NAMESPACES, VOLUMES = "/api/v1/namespaces", "/api/v1/persistentvolumes"
+CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
+NODES = "/api/v1/nodes"
+REMOVAL_S = 120.0
+_PODS = "/pods/"  # in the path of every pod
 
 
 def ours(campaign: str) -> dict[str, str]:
@@ -51,13 +57,6 @@ def object_name(name: str) -> str:
     return f"{plain[: _LONGEST - 7].strip('-')}-{digest}"
 
 
-NAMESPACES, VOLUMES = "/api/v1/namespaces", "/api/v1/persistentvolumes"
-CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
-NODES = "/api/v1/nodes"
-REMOVAL_S = 120.0
-_PODS = "/pods/"  # in the path of every pod
-
-
 def namespace_of(campaign: str) -> str:
     return f"tierbench-{campaign}"
 
@@ -81,7 +80,11 @@ class Space:
     def path(self, plural: str, name: str = "", group: str = "api/v1") -> str:
         """The address of a kind of thing in the campaign's namespace, or of one of them."""
         folder = f"/{group}/namespaces/{self.namespace}/{plural}"
-        return f"{folder}/{name}" if name else folder
+        return f"{folder}/{object_name(name)}" if name else folder
+
+    def make(self, plural: str, manifest: Thing, group: str = "api/v1") -> None:
+        """Makes a thing in the campaign's namespace."""
+        self.api.make(self.path(plural, group=group), manifest)
 
     def remove(self, kind: str, path: str, name: str, grace_s: float | None = None) -> None:
         """Removes a thing; it is gone when this returns. `grace_s`: of a pod."""
@@ -106,7 +109,11 @@ class Space:
 
         if not wait_until(gone, deadline_s=deadline_s, clock=self.clock, every_s=0.1):
             conditions = (self.api.found(path) or {}).get("status", {}).get("conditions") or []
-            reasons = [one.get("message") for one in conditions if one.get("status") == "True"]
+            reasons = [
+                condition.get("message")
+                for condition in conditions
+                if condition.get("status") == "True"
+            ]
             said = "; ".join(filter(None, reasons)) or "it says no reason"
             raise RunError(
                 f"{what} could not be removed within {deadline_s:g} s: {said}",
@@ -121,11 +128,8 @@ class Space:
         if leftover is None:
             return
         if not label_of(leftover, LABEL):
-            raise UnavailableError(
-                f"there is a {kind} named {name_of(leftover)} that tierbench did not make: it is "
-                "left alone",
-                advice="remove it with kubectl, or use another name, then run again",
-            )
+            how = "remove it with kubectl, or use another name"
+            raise lifecycle.not_ours(kind, name_of(leftover), how)
         self.remove(kind, path, name_of(leftover))
 
     def machine_trouble(self, pod: Thing) -> str:
@@ -137,5 +141,7 @@ class Space:
     def events(self, thing: str) -> list[Thing]:
         """The events of a thing of the campaign, the last at the end."""
         with cluster_errors(f"looking at the events of {thing}"):
-            found = self.api.listed(self.path("events"), fields=f"involvedObject.name={thing}")
-        return sorted(found, key=lambda one: str(one.get("lastTimestamp") or one.get("eventTime")))
+            events = self.api.listed(self.path("events"), fields=f"involvedObject.name={thing}")
+        return sorted(
+            events, key=lambda event: str(event.get("lastTimestamp") or event.get("eventTime"))
+        )

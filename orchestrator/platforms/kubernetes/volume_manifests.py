@@ -10,6 +10,7 @@ from orchestrator.platforms.kubernetes.placing import MACHINE
 from orchestrator.platforms.kubernetes.space import name_of, object_name
 
 SNAPSHOTS = "snapshot.storage.k8s.io"
+SNAPSHOT_CLASSES = f"/apis/{SNAPSHOTS}/v1/volumesnapshotclasses"
 _DEFAULT = "storageclass.kubernetes.io/is-default-class"
 # Of a device of a machine: nothing is measured by it, and the file system fills the device.
 _NOMINAL = "1Gi"
