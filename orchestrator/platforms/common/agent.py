@@ -106,8 +106,8 @@ class AgentMachine:
         return self._facts
 
     def _read_facts(self) -> MachineFacts:
-        found = self._read(_KERNEL, _SYSTEM, _CPUS, _MEMORY).texts
-        texts = {path: "" if isinstance(text, OSError) else text for path, text in found.items()}
+        read = self._read(_KERNEL, _SYSTEM, _CPUS, _MEMORY).texts
+        texts = {path: "" if isinstance(text, OSError) else text for path, text in read.items()}
         return MachineFacts(
             hostname=self.name,
             kernel=texts[_KERNEL].strip(),
@@ -130,11 +130,11 @@ class AgentMachine:
 
     def read(self, path: str) -> str:
         self._wanted[path] = 0
-        found = self._found
-        if path not in found.texts or self._clock.monotonic() - found.at_s > FRESH_S:
-            found = self._read(path)
-        self._last.time_s = found.time_s
-        text = found.texts[path]
+        latest = self._found
+        if path not in latest.texts or self._clock.monotonic() - latest.at_s > FRESH_S:
+            latest = self._read(path)
+        self._last.time_s = latest.time_s
+        text = latest.texts[path]
         if isinstance(text, OSError):
             raise text
         return text
@@ -170,8 +170,8 @@ class AgentMachine:
     def locate(self, container_id: str) -> Located:
         """Looked up once for each container: an id is never used again."""
         if container_id not in self._located:
-            found = self._answer("groups", container_id)
-            self._located[container_id] = Located(found["groups"], found["process_id"])
+            place = self._answer("groups", container_id)
+            self._located[container_id] = Located(place["groups"], place["process_id"])
         return self._located[container_id]
 
     def clock_offset(self) -> ClockOffset | None:

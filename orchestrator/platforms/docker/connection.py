@@ -140,21 +140,21 @@ class Tunnel:
 
 
 def _parts(url: str) -> dict[str, str]:
-    found = _ADDRESS.fullmatch(url)
-    if found is None:
+    match = _ADDRESS.fullmatch(url)
+    if match is None:
         raise UsageError(
             f"{url} is no address of an engine behind ssh",
             advice="write ssh://[user@]host[:port], and a path if its socket is elsewhere",
         )
-    return found.groupdict(default="")
+    return match.groupdict(default="")
 
 
 @cache
 def tunnel_to(url: str) -> Tunnel:
     """The one tunnel to this address, which stays until the program ends."""
-    made = Tunnel(url)
-    atexit.register(made.close)
-    return made
+    tunnel = Tunnel(url)
+    atexit.register(tunnel.close)
+    return tunnel
 
 
 @dataclass(frozen=True)

@@ -45,9 +45,9 @@ class DockerStreams:
 
     def pieces(self) -> Iterator[Chunk]:
         """Yields the output as it comes; closes the connection at the end."""
-        reader = self._response.raw._fp.fp
-        self._socket.settimeout(None)
         try:
+            reader = self._response.raw._fp.fp
+            self._socket.settimeout(None)
             while len(head := reader.read(_HEAD.size)) == _HEAD.size:
                 stream, length = _HEAD.unpack(head)
                 data = reader.read(length)
@@ -95,13 +95,13 @@ class Carrier:
         for mount in spec.mounts:
             if not is_carried(mount):
                 continue
-            one = Carried(Path(mount.source), mount.target, mount.read_only, self._pipe(spec.name))
+            copy = Carried(Path(mount.source), mount.target, mount.read_only, self._pipe(spec.name))
             with self._engine.errors(f"carrying {mount.source} into {spec.name}"):
                 if Path(mount.source).is_file():
                     folder = str(PurePosixPath(mount.target).parent)
                     self._client.api.put_archive(container, "/", _folders(folder))
-                one.put_first(lambda at, data: self._client.api.put_archive(container, at, data))
-            carried.append(one)
+                copy.put_first(lambda at, data: self._client.api.put_archive(container, at, data))
+            carried.append(copy)
         self._carried[spec.name] = carried
 
     @contextmanager
@@ -109,8 +109,8 @@ class Carrier:
         """Brings files there before the block, and back after it; after an error as far as it
         goes."""
         carried = self._carried.get(container, ())
-        for one in carried:
-            one.put()
+        for copy in carried:
+            copy.put()
         try:
             yield
         except BaseException:
@@ -121,8 +121,8 @@ class Carrier:
 
     def take(self, container: str) -> None:
         """Brings back what has changed in the container."""
-        for one in self._carried.get(container, ()):
-            one.take()
+        for copy in self._carried.get(container, ()):
+            copy.take()
 
     def forget(self, container: str) -> None:
         self._carried.pop(container, None)
@@ -148,8 +148,8 @@ def _folders(folder: str) -> bytes:
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         path = PurePosixPath(folder)
-        for one in (*reversed(path.parents[:-1]), path):
-            entry = tarfile.TarInfo(str(one).lstrip("/"))
+        for parent in (*reversed(path.parents[:-1]), path):
+            entry = tarfile.TarInfo(str(parent).lstrip("/"))
             entry.type, entry.mode = tarfile.DIRTYPE, 0o755
             tar.addfile(entry)
     return archive.getvalue()

@@ -151,12 +151,14 @@ class DockerPlatform:
     def find_containers(self, role: str = "") -> tuple[ContainerEntry, ...]:
         filters: dict[str, Any] = {"label": [MARK, *([f"{ROLE}={role}"] if role else [])]}
         with self._engine.errors("looking for containers of ours"):
-            found = self._engine.patiently(
+            containers = self._engine.patiently(
                 lambda: self._client.containers.list(all=True, filters=filters, ignore_removed=True)
             )
         entries = [
-            ContainerEntry(str(one.name), labels_of(one).get(STANDING, ""), str(one.status))
-            for one in found
+            ContainerEntry(
+                str(container.name), labels_of(container).get(STANDING, ""), str(container.status)
+            )
+            for container in containers
         ]
         return tuple(sorted(entries, key=lambda entry: entry.name))
 

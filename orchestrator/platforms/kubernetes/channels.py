@@ -46,13 +46,13 @@ _RELAY = 'exec 3<>"/dev/tcp/$0/$1" || exit 1; set -m; (cat <&3; kill $$) & cat >
 def await_any(reading: Collection[Any], writing: Collection[Any]) -> set[tuple[Any, int]]:
     """Waits until something can be read from or written to a socket; returns which, with READ or
     WRITE. Of what TLS has decrypted already the kernel does not know."""
-    decrypted = {(one, READ) for one in reading if getattr(one, "pending", int)()}
+    decrypted = {(sock, READ) for sock in reading if getattr(sock, "pending", int)()}
     with PollSelector() as selector:
-        for one in {*reading, *writing}:
-            selector.register(one, READ * (one in reading) | WRITE * (one in writing))
-        found = selector.select(0 if decrypted else None)
+        for sock in {*reading, *writing}:
+            selector.register(sock, READ * (sock in reading) | WRITE * (sock in writing))
+        ready = selector.select(0 if decrypted else None)
     return decrypted | {
-        (key.fileobj, event) for key, events in found for event in (READ, WRITE) if events & event
+        (key.fileobj, event) for key, events in ready for event in (READ, WRITE) if events & event
     }
 
 
@@ -232,8 +232,8 @@ def _carry(here: socket.socket, there: Any, way: _Way, to_there: bytes = b"") ->
     unanswered: bytes | None = b""  # None: there was an answer
     begun: set[int] = set()  # channels whose first frame has come
     while True:
-        reading = [one for one, full in ((here, to_there), (there.sock, to_here)) if not full]
-        writing = [one for one, data in ((here, to_here), (there.sock, to_there)) if data]
+        reading = [sock for sock, full in ((here, to_there), (there.sock, to_here)) if not full]
+        writing = [sock for sock, data in ((here, to_here), (there.sock, to_there)) if data]
         ready = await_any(reading, writing)
         if (there.sock, READ) in ready:
             code, frame = there.recv_data_frame(True)

@@ -259,19 +259,19 @@ def _cluster(context: str | None) -> tuple[Configuration, str, str]:
     does not exist."""
     configuration = Configuration()
     try:
-        every, current = _contexts()
+        contexts, current = _contexts()
     except (ConfigException, OSError) as error:
         raise _unconfigured(error) from error
-    if context is not None and context not in every:
+    if context is not None and context not in contexts:
         raise UsageError(
             f"the kubeconfig has no context named {context!r}",
-            advice=f"it has {listed(sorted(every)) or 'none'}; `context` under `kubernetes` in the "
-            "profile, and KUBECONFIG, decide which cluster is used",
+            advice=f"it has {listed(sorted(contexts)) or 'none'}; `context` under `kubernetes` in "
+            "the profile, and KUBECONFIG, decide which cluster is used",
         )
     name = context or current
     try:
         load_kube_config(_files(), name, configuration)
-        return configuration, str(name), every[str(name)].get("namespace") or "default"
+        return configuration, str(name), contexts[str(name)].get("namespace") or "default"
     except (ConfigException, OSError, KeyError) as error:
         if context is not None:
             raise UnavailableError(
@@ -293,10 +293,11 @@ def _contexts() -> tuple[dict[str, Mapping[str, Any]], str | None]:
     merged = KubeConfigMerger(_files()).config
     if merged is None:
         return {}, None
-    every = {
-        str(one.value["name"]): one.value.get("context") or {} for one in merged.value["contexts"]
+    contexts = {
+        str(entry.value["name"]): entry.value.get("context") or {}
+        for entry in merged.value["contexts"]
     }
-    return every, merged.value.get("current-context")
+    return contexts, merged.value.get("current-context")
 
 
 def _unconfigured(reason: Exception) -> UnavailableError:

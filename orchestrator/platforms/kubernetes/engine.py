@@ -21,7 +21,7 @@ from orchestrator.platforms.kubernetes.campaigns import NamespaceGuard, Sweeper
 from orchestrator.platforms.kubernetes.connection import Api, Refused, Thing, cluster_errors
 from orchestrator.platforms.kubernetes.placing import Placement
 from orchestrator.platforms.kubernetes.pods import ClusterImages, Pods
-from orchestrator.platforms.kubernetes.space import NAMESPACES, Space, name_of
+from orchestrator.platforms.kubernetes.space import NAMESPACES, Space, label_of, name_of
 from orchestrator.platforms.kubernetes.volume_manifests import size_bytes
 from orchestrator.platforms.kubernetes.volumes import Volumes
 from orchestrator.powers import Clock, ContainerSpec, Conversation, Machine, MachineFacts
@@ -85,8 +85,8 @@ class KubernetesPlatform:
         """Copies them from the context's namespace: pods can only use those of their own."""
         for name in self.placement.placing.image_pull_secrets:
             with cluster_errors(f"reading the pull secret {name}"):
-                found = self._api.get(f"{NAMESPACES}/{self._api.namespace}/secrets/{name}")
-                copy = {"type": found["type"], "data": found.get("data") or {}}
+                secret = self._api.get(f"{NAMESPACES}/{self._api.namespace}/secrets/{name}")
+                copy = {"type": secret["type"], "data": secret.get("data") or {}}
                 self.space.make("secrets", {**copy, "metadata": {"name": name}})
 
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
@@ -178,5 +178,5 @@ def _facts(node: Thing) -> MachineFacts:
         cpus=int(capacity.get("cpu", 1)),
         cpu_model="",
         memory_bytes=size_bytes(str(capacity.get("memory", "0"))),
-        instance_type=str((node["metadata"].get("labels") or {}).get(_INSTANCE_TYPE, "")),
+        instance_type=label_of(node, _INSTANCE_TYPE),
     )

@@ -15,7 +15,7 @@ from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.kubernetes.connection import RIGHTS, Api, Refused, Thing, cluster_errors
 from orchestrator.platforms.kubernetes.manifests import CARRIER_CPU, SHARES
 from orchestrator.platforms.kubernetes.placing import ZONE
-from orchestrator.platforms.kubernetes.space import CLASSES, name_of
+from orchestrator.platforms.kubernetes.space import CLASSES, label_of, name_of
 from orchestrator.platforms.kubernetes.volume_manifests import (
     SNAPSHOT_CLASSES,
     SNAPSHOTS,
@@ -89,7 +89,7 @@ def _machines(machines: list[Thing]) -> Iterator[Finding]:
         text = "none is ready, matches `node_selector` and has only taints that are tolerated"
         yield Finding("machines", False, text)
         return
-    zones = {str((one["metadata"].get("labels") or {}).get(ZONE, "")) for one in machines} - {""}
+    zones = {label_of(machine, ZONE) for machine in machines} - {""}
     named = f" in {len(zones)} zones" if len(zones) > 1 else ""
     few = "" if len(machines) >= 3 else "; three nodes then share machines, which is a rehearsal"
     yield Finding("machines", True, f"{len(machines)}{named}{few}")
@@ -130,15 +130,20 @@ def _storage(api: Api) -> Iterator[Finding]:
     }
     if not classes:
         yield Finding("storage classes", None, "none is seen: only emulated tiers can be compared")
-    for each in classes:
-        driver = str(each.get("provisioner"))
-        late = each.get("volumeBindingMode") == "WaitForFirstConsumer"
+    for storage_class in classes:
+        driver = str(storage_class.get("provisioner"))
+        late = storage_class.get("volumeBindingMode") == "WaitForFirstConsumer"
         zone = "made where its node runs" if late else "made before its node, maybe in another zone"
         most = f"; at most {attached[driver]} disks a machine" if attached.get(driver) else ""
         hint = f"; {DRIVERS[driver]}" if driver in DRIVERS else ""
-        yield Finding(f"storage class {name_of(each)}", True, f"{driver}, {zone}{most}{hint}")
-    snapshots = [str(one.get("driver")) for one in _seen(api, SNAPSHOT_CLASSES)]
-    text = ", ".join(snapshots) or "no class is seen: data are loaded for every run"
+        yield Finding(
+            f"storage class {name_of(storage_class)}", True, f"{driver}, {zone}{most}{hint}"
+        )
+    snapshots = _seen(api, SNAPSHOT_CLASSES)
+    text = (
+        ", ".join(str(kind.get("driver")) for kind in snapshots)
+        or "no class is seen: data are loaded for every run"
+    )
     yield Finding("volume snapshots", True if snapshots else None, text)
 
 
@@ -173,7 +178,7 @@ def free_cpus(nodes: int, machines: Sequence[Thing], pods: Iterable[Thing]) -> f
     `pods`: all of the cluster."""
     if not machines:
         return 0.0
-    free = {one["metadata"]["name"]: _allocatable(one) for one in machines}
+    free = {machine["metadata"]["name"]: _allocatable(machine) for machine in machines}
     for pod in pods:
         name = str(pod["spec"].get("nodeName") or "")
         if name in free and pod.get("status", {}).get("phase") not in _OVER:
@@ -190,9 +195,9 @@ def _allocatable(machine: Thing) -> float:
 
 def _asked(spec: Thing) -> float:
     containers, before = spec.get("containers") or [], spec.get("initContainers") or []
-    beside = [one for one in before if one.get("restartPolicy") == "Always"]
+    beside = [container for container in before if container.get("restartPolicy") == "Always"]
     running = sum(map(_request, (*containers, *beside)))
-    first = max((_request(one) for one in before), default=0.0) + sum(map(_request, beside))
+    first = max(map(_request, before), default=0.0) + sum(map(_request, beside))
     return max(running, first) + cpus(str((spec.get("overhead") or {}).get("cpu", "0")))
 
 

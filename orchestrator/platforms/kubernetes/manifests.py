@@ -228,8 +228,8 @@ def _volumes(
         volumes.append({"name": CARRIER, "emptyDir": {}})
     for place in files:
         inside = str(PurePosixPath(place.path).relative_to(CARRIED))
-        one = _mount(CARRIER, place.mount.target, place.mount.read_only)
-        mounts.append({**one, "subPath": inside})
+        whole = _mount(CARRIER, place.mount.target, place.mount.read_only)
+        mounts.append({**whole, "subPath": inside})
     if spec.shared_memory_bytes:
         memory = {"medium": "Memory", "sizeLimit": str(spec.shared_memory_bytes)}
         volumes.append({"name": "shared-memory", "emptyDir": memory})

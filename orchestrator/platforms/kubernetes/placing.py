@@ -15,6 +15,7 @@ from typing import Any
 
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
+from orchestrator.platforms.kubernetes import trouble
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
 from orchestrator.platforms.kubernetes.space import KIND, NODES, PLACEMENT, Space, name_of
 
@@ -51,7 +52,7 @@ def rules(placement: str, spread: Spread, chosen: Placing) -> dict[str, Any]:
     if labels := _labels(placement, chosen):
         parts["nodeSelector"] = dict(labels)
     if chosen.tolerations:
-        parts["tolerations"] = [dict(one) for one in chosen.tolerations]
+        parts["tolerations"] = [dict(toleration) for toleration in chosen.tolerations]
     affinity: dict[str, Any] = {}
     demands = [_demand(ZONE, chosen.zones)] if chosen.zones else []
     demands += [_demand(MACHINE, (spread.machine,))] if spread.machine else []
@@ -116,9 +117,8 @@ def usable(node: Mapping[str, Any], chosen: Placing, placements: Sequence[str] =
     """Whether pods of one of these placements may run on a machine: ready, chosen, and without a
     taint that is not tolerated."""
     labels = node["metadata"].get("labels") or {}
-    conditions = node.get("status", {}).get("conditions") or []
-    ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
-    fits = any(_labels(one, chosen).items() <= labels.items() for one in placements)
+    ready = trouble.is_ready(node)
+    fits = any(_labels(placement, chosen).items() <= labels.items() for placement in placements)
     in_zone = not chosen.zones or labels.get(ZONE) in chosen.zones
     spec = node.get("spec", {})
     kept_away = any(
@@ -130,14 +130,13 @@ def usable(node: Mapping[str, Any], chosen: Placing, placements: Sequence[str] =
 
 def _tolerated(taint: Mapping[str, str], chosen: Placing) -> bool:
     """As the scheduler decides it (pod-spec `tolerations`)."""
-    return any(
-        one.get("effect") in (None, "", taint["effect"])
-        and (
-            (one.get("operator") == "Exists" and one.get("key") in (None, "", taint["key"]))
-            or (one.get("key") == taint["key"] and one.get("value", "") == taint.get("value", ""))
-        )
-        for one in chosen.tolerations
-    )
+    for toleration in chosen.tolerations:
+        key, effect = toleration.get("key"), toleration.get("effect")
+        exists = toleration.get("operator") == "Exists" and key in (None, "", taint["key"])
+        equals = key == taint["key"] and toleration.get("value", "") == taint.get("value", "")
+        if effect in (None, "", taint["effect"]) and (exists or equals):
+            return True
+    return False
 
 
 class Placement:
@@ -184,14 +183,16 @@ class Placement:
         they may be on, if one is not bound yet."""
         usable = self.find_machines(("node",))
         bound = {self.machine_names.get(f"node-{number}") for number in range(1, nodes + 1)}
-        return usable if None in bound else [one for one in usable if name_of(one) in bound]
+        if None in bound:
+            return usable
+        return [machine for machine in usable if name_of(machine) in bound]
 
     def machine_for(self, placement: str) -> str:
         """Returns the machine of a placement; chooses one if nothing of it has run yet."""
         with self._scheduling:
             if placement in self.machine_names:
                 return self.machine_names[placement]
-            names = [name_of(one) for one in self.find_machines((placement,))]
+            names = [name_of(machine) for machine in self.find_machines((placement,))]
             if not names or (len(names) > 1 and not placement):
                 raise UnavailableError(
                     "a device is on one machine, and it is not known on which"

@@ -161,8 +161,8 @@ class Pod:
 
         self._carried_by = GATE
         self._carried = tuple(
-            Carried(Path(one.mount.source), one.path, one.mount.read_only, through)
-            for one in manifests.carried(spec)
+            Carried(Path(place.mount.source), place.path, place.mount.read_only, through)
+            for place in manifests.carried(spec)
         )
         return bool(self._carried)
 
@@ -173,12 +173,12 @@ class Pod:
         self._carried_by = CARRIER
 
     def _put_files(self) -> None:
-        for one in self._carried:
-            one.put()
+        for carried in self._carried:
+            carried.put()
 
     def _take_files(self) -> None:
-        for one in self._carried:
-            one.take()
+        for carried in self._carried:
+            carried.take()
 
     # -------------------------------------------------------------- stopping
 
@@ -284,7 +284,7 @@ class Pod:
 
 def status_of_main(pod: Thing) -> Thing:
     statuses = pod.get("status", {}).get("containerStatuses") or []
-    return next((one for one in statuses if one["name"] == MAIN), {})
+    return next((status for status in statuses if status["name"] == MAIN), {})
 
 
 def _environment(env: Mapping[str, str]) -> bytes:

@@ -61,9 +61,9 @@ def local_volume(
 
 
 def local_claim(name: str, volume: str, labels: Mapping[str, str]) -> dict[str, Any]:
-    made = claim(name, "", _NOMINAL, None, labels)
-    made["spec"]["volumeName"] = volume
-    return made
+    manifest = claim(name, "", _NOMINAL, None, labels)
+    manifest["spec"]["volumeName"] = volume
+    return manifest
 
 
 def claim(
@@ -142,10 +142,10 @@ def described_volume(thing: Mapping[str, Any]) -> RentedVolume:
         mount_options=tuple(spec.get("mountOptions") or ()),
         attributes=dict(csi.get("volumeAttributes") or {}),
         machines=tuple(
-            f"{one['key']}={value}"
+            f"{expression['key']}={value}"
             for term in terms
-            for one in term.get("matchExpressions") or []
-            for value in one.get("values") or []
+            for expression in term.get("matchExpressions") or []
+            for value in expression.get("values") or []
         ),
     )
 
