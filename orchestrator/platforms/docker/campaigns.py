@@ -44,7 +44,7 @@ class VolumeGuard:
     def held(self) -> Iterator[None]:
         with self._engine.errors("looking for another campaign"):
             self._take()
-            self._beat()
+            self._make(_beat_name(self._engine.campaign))
         try:
             with lifecycle.beating(self._beat_anew):
                 yield
@@ -52,12 +52,12 @@ class VolumeGuard:
             # The next campaign takes over what stays: this process is dead by then.
             with contextlib.suppress(DockerException, OSError):
                 self._drop(_beat_name(self._engine.campaign))
-                if (holder := self._holder()) and self._is_own(holder):
+                if (holder := self._volume(NAME)) and self._is_own(holder):
                     self._drop(NAME)
 
     def other(self) -> str | None:
         with self._engine.errors("looking for another campaign"):
-            holder = self._holder()
+            holder = self._volume(NAME)
             if holder is None or self._is_own(holder) or not self._lives(holder):
                 return None
             return _of(holder, CAMPAIGN)
@@ -102,23 +102,19 @@ class VolumeGuard:
         stays missing, the guard itself."""
         name = _beat_name(_of(holder, CAMPAIGN))
         for _ in range(3):
-            try:
-                return self._engine.patiently(lambda: self._client.volumes.get(name))
-            except NotFound:
-                self._engine.clock.sleep(1.0)
+            if (beat := self._volume(name)) is not None:
+                return beat
+            self._engine.clock.sleep(1.0)
         return holder
 
     def _beat_anew(self) -> None:
         self._drop(_beat_name(self._engine.campaign))
-        self._beat()
+        self._make(_beat_name(self._engine.campaign))
         self._make(NAME)  # a `docker volume prune` may have taken it
 
-    def _beat(self) -> None:
-        self._make(_beat_name(self._engine.campaign))
-
-    def _holder(self) -> Any | None:
+    def _volume(self, name: str) -> Any | None:
         try:
-            return self._engine.patiently(lambda: self._client.volumes.get(NAME))
+            return self._engine.patiently(lambda: self._client.volumes.get(name))
         except NotFound:
             return None
 

@@ -243,7 +243,7 @@ class Pod:
             self._forwards.append(forward)
         forwarded = zip(spec.ports, self._forwards, strict=True)
         self.ports = {port: forward.local_port for port, forward in forwarded}
-        self.id = status_of_main(pod).get("containerID", "").rpartition("//")[2]
+        self.id = trouble.status_of(pod).get("containerID", "").rpartition("//")[2]
         self.address = spec.address
 
     def _found(self) -> Thing | None:
@@ -258,7 +258,7 @@ class Pod:
 
     def find_image(self) -> str:
         pod = self._found()
-        return str(status_of_main(pod).get("imageID") or "") if pod else ""
+        return str(trouble.status_of(pod).get("imageID") or "") if pod else ""
 
     def find_machine(self) -> Machine:
         """A pod never moves, so the cluster is asked once."""
@@ -280,11 +280,6 @@ class Pod:
                 if error.status in (400, 404):  # not begun yet, or gone
                     return ""
                 raise
-
-
-def status_of_main(pod: Thing) -> Thing:
-    statuses = pod.get("status", {}).get("containerStatuses") or []
-    return next((status for status in statuses if status["name"] == MAIN), {})
 
 
 def _environment(env: Mapping[str, str]) -> bytes:

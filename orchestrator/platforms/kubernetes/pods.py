@@ -121,7 +121,8 @@ class Pods:
 
         def has_begun(thing: Thing) -> bool:
             nonlocal has_files
-            if has_files and _is_running(thing, "initContainerStatuses", GATE):
+            gate = trouble.status_of(thing, GATE, "initContainerStatuses")
+            if has_files and "running" in (gate.get("state") or {}):
                 pod.open_gate()
                 has_files = False
             return bool(set(trouble.main_state(thing)) & {"running", "terminated"})
@@ -188,13 +189,6 @@ class Pods:
         for pod in pods[:1]:
             if trouble.in_words(pod) == "running":
                 self.pod(annotation_of(pod, NAME)).pipe(MAIN, argv, b"", lambda _data: None)
-
-
-def _is_running(pod: Thing, statuses: str, name: str) -> bool:
-    named = [
-        status for status in pod.get("status", {}).get(statuses) or [] if status["name"] == name
-    ]
-    return bool(named) and "running" in (named[0].get("state") or {})
 
 
 class ClusterImages:

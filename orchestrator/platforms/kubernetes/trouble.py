@@ -121,10 +121,15 @@ def _last(events: list[Mapping[str, Any]], reasons: tuple[str, ...]) -> str:
 
 def main_state(pod: Mapping[str, Any]) -> Mapping[str, Any]:
     """The state of the container `main`: `running`, `terminated`, `waiting`, or empty."""
-    for container in pod.get("status", {}).get("containerStatuses") or []:
-        if container["name"] == MAIN:
-            return dict(container.get("state") or {})
-    return {}
+    return dict(status_of(pod).get("state") or {})
+
+
+def status_of(
+    pod: Mapping[str, Any], name: str = MAIN, kind: str = "containerStatuses"
+) -> Mapping[str, Any]:
+    """What a pod's status says of one of its containers; empty if nothing."""
+    statuses = pod.get("status", {}).get(kind) or []
+    return next((status for status in statuses if status["name"] == name), {})
 
 
 def in_words(pod: Mapping[str, Any] | None) -> str:
